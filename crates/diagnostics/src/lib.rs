@@ -1,0 +1,15 @@
+//! Diagnostics as data: what is wrong, where, and what to do next.
+//!
+//! Every crate reports through these types; only `ktx` turns them into text on a terminal or JSON.
+//! This crate must never know terminals.
+
+mod diagnostic;
+mod near;
+mod position;
+
+pub use diagnostic::{Diagnostic, Diagnostics, Hint, Hints, Severity, chain};
+pub use near::nearest;
+pub use position::{LineIndex, Location, Position};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Places in text files.
+
+use serde::Serialize;
+
+/// A place in a text: line and column, both counted from 1; columns count characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl std::fmt::Display for Position {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// A place in a named file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Location {
+    /// The file as the user knows it: relative to the project where it lies inside.
+    pub file: String,
+    /// The place inside the file, when it is known.
+    pub position: Option<Position>,
+}
+
+impl std::fmt::Display for Location {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.position {
+            Some(position) => write!(f, "{}:{position}", self.file),
+            None => f.write_str(&self.file),
+        }
+    }
+}
+
+/// Turns byte offsets of one text into positions, in logarithmic time each.
+#[derive(Debug, Clone)]
+pub struct LineIndex<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> LineIndex<'a> {
+    /// Indexes the line starts of `text`.
+    pub fn new(text: &'a str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let starts = std::iter::once(0)
+            .chain(ends.map(|(at, _)| at + 1))
+            .collect();
+        Self { text, starts }
+    }
+
+    /// The position of the byte at `offset`; offsets past the end give the end.
+    pub fn position(&self, offset: usize) -> Position {
+        let offset = offset.min(self.text.len());
+        let line = self
+            .starts
+            .partition_point(|start| *start <= offset)
+            .saturating_sub(1);
+        let start = self.starts.get(line).copied().unwrap_or_default();
+        let column = self
+            .text
+            .get(start..offset)
+            .map_or(0, |before| before.chars().count());
+        Position {
+            line: u32::try_from(line + 1).unwrap_or(u32::MAX),
+            column: u32::try_from(column + 1).unwrap_or(u32::MAX),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The LLM runtime port: text, object, agent loop, run handle, usage facts.
+//!
+//! Every LLM call of every workflow goes through [`LlmRuntime`], by role, never by model. This crate
+//! must never know any backend, nor `ktx.yaml`.
+
+mod error;
+mod event;
+mod message;
+mod metrics;
+mod object;
+mod outcome;
+mod port;
+mod request;
+mod run;
+mod scripted;
+mod usage;
+
+pub use error::{LlmError, LlmErrorKind, RunErrorCode};
+pub use event::{EventSink, NoEvents, RuntimeEvent};
+pub use message::{ContentBlock, MediaSource, Message, MessageRole, Transport};
+pub use metrics::{CallMetrics, TokenUsage};
+pub use object::{ObjectValueError, generate_typed, validated_object};
+pub use outcome::{LoopOutcome, ObjectOutcome, StopReason, TextOutcome, ToolTrace};
+pub use port::{BackendInfo, LlmRuntime, ProbeReport};
+pub use request::{
+    CallLabel, LoopRequest, ObjectRequest, RunRequest, Step, StepCallback, TextRequest,
+};
+pub use run::{RunEvent, RunFinal, RunHandle, RunWriter, run_channel};
+pub use scripted::{Reply, ScriptedRuntime};
+pub use usage::{SourceSystem, UsageFact};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! What a call took.
+
+use std::time::Duration;
+
+/// Token counters. The four input counters are disjoint: their sum is the whole input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TokenUsage {
+    /// Input tokens that no cache served or stored.
+    pub input: u64,
+    /// Input tokens written to the five-minute cache.
+    pub cache_write_5m: u64,
+    /// Input tokens written to the one-hour cache.
+    pub cache_write_1h: u64,
+    /// Input tokens read from a cache.
+    pub cache_read: u64,
+    /// Output tokens, thinking included.
+    pub output: u64,
+}
+
+impl TokenUsage {
+    /// All input tokens.
+    pub fn input_total(&self) -> u64 {
+        self.input + self.cache_write_5m + self.cache_write_1h + self.cache_read
+    }
+
+    /// All tokens.
+    pub fn total(&self) -> u64 {
+        self.input_total() + self.output
+    }
+}
+
+impl std::ops::AddAssign for TokenUsage {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.cache_write_5m += other.cache_write_5m;
+        self.cache_write_1h += other.cache_write_1h;
+        self.cache_read += other.cache_read;
+        self.output += other.output;
+    }
+}
+
+/// What one port operation took.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CallMetrics {
+    /// Wall time of the whole operation.
+    pub total: Duration,
+    /// Tokens of all its messages.
+    pub usage: TokenUsage,
+    /// Assistant turns.
+    pub steps: u32,
+    /// When each step ended, counted from the start.
+    pub step_boundaries: Vec<Duration>,
+    /// Tool calls that failed.
+    pub tool_failures: u32,
+    /// The model that answered, when the backend told.
+    pub model: Option<String>,
+    /// What the provider says the call cost, in US dollars; stored beside our own figure (C-18).
+    pub reported_cost_usd: Option<f64>,
+}

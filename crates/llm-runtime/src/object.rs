@@ -1,0 +1,41 @@
+//! Typed objects on top of `generate_object`.
+
+use ktx_tool_descriptors::ObjectSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{CallMetrics, LlmError, LlmErrorKind, LlmRuntime, ObjectRequest};
+
+/// Why a value is not the object that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", violations.join("; "))]
+pub struct ObjectValueError {
+    /// The violations, each `path: message`.
+    pub violations: Vec<String>,
+}
+
+/// Checks a value with the caller's original schema (KTX-51).
+pub fn validated_object(value: Value, schema: &ObjectSchema) -> Result<Value, ObjectValueError> {
+    let violations = schema.violations(&value);
+    if violations.is_empty() {
+        Ok(value)
+    } else {
+        Err(ObjectValueError { violations })
+    }
+}
+
+/// Generates an object and reads it into `T`, whose schema the request carries.
+pub async fn generate_typed<T: DeserializeOwned>(
+    runtime: &dyn LlmRuntime,
+    request: ObjectRequest,
+) -> Result<(T, CallMetrics), LlmError> {
+    let outcome = runtime.generate_object(request).await?;
+    let value = serde_json::from_value(outcome.value).map_err(|error| {
+        LlmError::new(
+            LlmErrorKind::StructuredOutput,
+            "the model's object does not fit its type",
+        )
+        .detail(error.to_string())
+    })?;
+    Ok((value, outcome.metrics))
+}

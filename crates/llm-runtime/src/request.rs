@@ -1,0 +1,134 @@
+//! What callers ask of the port.
+
+use std::sync::Arc;
+
+use ktx_tool_descriptors::{ObjectSchema, ToolSet};
+use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
+use tokio_util::sync::CancellationToken;
+
+use crate::{LlmError, Message};
+
+/// What a call belongs to, for accounting and logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallLabel {
+    /// The run.
+    pub run_id: RunId,
+    /// The stage of the workflow, such as `descriptions`; also the title of the call.
+    pub stage: String,
+    /// The unit of work inside the stage, such as a table.
+    pub unit: Option<String>,
+    /// The connection that the work is for.
+    pub connection: Option<ConnectionId>,
+}
+
+/// Asks for text.
+#[derive(Debug, Clone)]
+pub struct TextRequest {
+    /// Who asks.
+    pub role: ModelRole,
+    /// Instructions: trusted text of ours.
+    pub system: String,
+    /// The task and its data. May hold untrusted text; no backend expands or executes any of it.
+    pub prompt: String,
+    /// Stops the call.
+    pub cancel: CancellationToken,
+    /// What the call belongs to.
+    pub label: CallLabel,
+}
+
+/// Asks for an object that matches a schema.
+#[derive(Debug, Clone)]
+pub struct ObjectRequest {
+    /// Who asks.
+    pub role: ModelRole,
+    /// Instructions: trusted text of ours.
+    pub system: String,
+    /// The task and its data. May hold untrusted text.
+    pub prompt: String,
+    /// The schema that the answer is validated with, whatever form of it a backend sends (KTX-51).
+    pub schema: ObjectSchema,
+    /// Stops the call.
+    pub cancel: CancellationToken,
+    /// What the call belongs to.
+    pub label: CallLabel,
+}
+
+/// One finished assistant turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The number of the turn, from 1.
+    pub index: u32,
+    /// The turns allowed.
+    pub budget: u32,
+}
+
+/// Called once per assistant turn (KTX-68). A failure is logged and ends nothing (KTX-69).
+pub type StepCallback = Arc<dyn Fn(Step) -> Result<(), String> + Send + Sync>;
+
+/// Asks for a loop of model turns and tool calls.
+#[derive(Clone)]
+pub struct LoopRequest {
+    /// Who asks.
+    pub role: ModelRole,
+    /// Instructions: trusted text of ours.
+    pub system: String,
+    /// The task and its data. May hold untrusted text.
+    pub prompt: String,
+    /// The tools that may be called; nothing else can be.
+    pub tools: ToolSet,
+    /// Assistant turns allowed; at least 1.
+    pub step_budget: u32,
+    /// Told of every finished turn.
+    pub on_step: Option<StepCallback>,
+    /// Stops the loop.
+    pub cancel: CancellationToken,
+    /// What the loop belongs to.
+    pub label: CallLabel,
+}
+
+impl std::fmt::Debug for LoopRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoopRequest")
+            .field("role", &self.role)
+            .field("tools", &self.tools.len())
+            .field("step_budget", &self.step_budget)
+            .field("label", &self.label)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Asks for a run with an event stream and one final record (COG-03, COG-04).
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    /// Who asks.
+    pub role: ModelRole,
+    /// Instructions: trusted text of ours.
+    pub system: String,
+    /// The conversation so far, ending with what is asked now.
+    pub messages: Vec<Message>,
+    /// The tools that may be called.
+    pub tools: ToolSet,
+    /// Assistant turns allowed; at least 1.
+    pub step_budget: u32,
+    /// Stops the run.
+    pub cancel: CancellationToken,
+    /// What the run belongs to.
+    pub label: CallLabel,
+    /// The caller's trace id; on spans and logs only (COG-23).
+    pub trace_id: Option<String>,
+    /// The caller's request id, given back in the final record (COG-17).
+    pub ingress_request_id: Option<String>,
+}
+
+impl LoopRequest {
+    /// Refuses budgets of zero, which no backend can run.
+    pub fn checked(&self) -> Result<(), LlmError> {
+        if self.step_budget == 0 {
+            return Err(LlmError::new(
+                crate::LlmErrorKind::InvalidRequest,
+                "the step budget must be at least 1",
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! The run handle: ordered events and exactly one final record (COG-03, COG-05, COG-25).
+
+use ktx_vocabulary::RunId;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{LlmError, LlmErrorKind, TokenUsage, UsageFact};
+
+/// One event of a run (COG-05). `AssistantFinal`, then `Done`, come last.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunEvent {
+    /// More text of the answer.
+    TextDelta(String),
+    /// A tool call begins.
+    ToolCallStart {
+        /// The call's id.
+        call_id: String,
+        /// The tool.
+        name: String,
+        /// The arguments.
+        arguments: Value,
+    },
+    /// A tool call ended.
+    ToolCallResult {
+        /// The call's id.
+        call_id: String,
+        /// What the model sees.
+        markdown: String,
+        /// Whether it failed.
+        is_error: bool,
+    },
+    /// One message was paid for.
+    UsageReport(UsageFact),
+    /// Something changed, in words.
+    Status(String),
+    /// The run fails; the code and our own words.
+    Error(LlmError),
+    /// The whole answer.
+    AssistantFinal(String),
+    /// Nothing comes after this.
+    Done,
+}
+
+/// The end of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunFinal {
+    /// The run.
+    pub run_id: RunId,
+    /// The caller's request id.
+    pub request_id: Option<String>,
+    /// The answer, or why there is none.
+    pub result: Result<String, LlmError>,
+    /// Tokens of all messages.
+    pub usage: TokenUsage,
+}
+
+/// A running run. Both halves can be used alone; dropping the events loses no billing.
+#[derive(Debug)]
+pub struct RunHandle {
+    events: mpsc::Receiver<RunEvent>,
+    last: oneshot::Receiver<RunFinal>,
+    run_id: RunId,
+    request_id: Option<String>,
+}
+
+impl RunHandle {
+    /// The next event; `None` after the last.
+    pub async fn next_event(&mut self) -> Option<RunEvent> {
+        self.events.recv().await
+    }
+
+    /// The final record. A run that ended without one gets a synthetic internal error (COG-25).
+    pub async fn finish(mut self) -> RunFinal {
+        self.events.close();
+        match self.last.await {
+            Ok(last) => last,
+            Err(_) => RunFinal {
+                run_id: self.run_id,
+                request_id: self.request_id,
+                result: Err(LlmError::new(
+                    LlmErrorKind::Internal,
+                    "the run ended without a result",
+                )),
+                usage: TokenUsage::default(),
+            },
+        }
+    }
+}
+
+/// The side of a run that its backend writes. Finishing consumes it, so a final is sent once.
+#[derive(Debug)]
+pub struct RunWriter {
+    events: mpsc::Sender<RunEvent>,
+    last: oneshot::Sender<RunFinal>,
+}
+
+impl RunWriter {
+    /// Sends one event; a dropped receiver is no error.
+    pub async fn event(&self, event: RunEvent) {
+        if self.events.send(event).await.is_err() {
+            tracing::trace!("nobody listens to the run any more");
+        }
+    }
+
+    /// Sends the closing events and the final record.
+    pub async fn finish(self, last: RunFinal) {
+        match &last.result {
+            Ok(text) => self.event(RunEvent::AssistantFinal(text.clone())).await,
+            Err(error) => self.event(RunEvent::Error(error.clone())).await,
+        }
+        self.event(RunEvent::Done).await;
+        if self.last.send(last).is_err() {
+            tracing::trace!("nobody waits for the run's final record");
+        }
+    }
+}
+
+/// Makes both ends of a run.
+pub fn run_channel(run_id: RunId, request_id: Option<String>) -> (RunWriter, RunHandle) {
+    let (events, receiver) = mpsc::channel(256);
+    let (last, last_receiver) = oneshot::channel();
+    (
+        RunWriter { events, last },
+        RunHandle {
+            events: receiver,
+            last: last_receiver,
+            run_id,
+            request_id,
+        },
+    )
+}

@@ -1,0 +1,275 @@
+//! A runtime that answers from a script: the model of tests that are not about backends.
+//!
+//! It checks what it is given: an unexpected operation or an unanswerable request is an error, and
+//! objects are validated as on any backend.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use ktx_tool_descriptors::CallContext;
+use serde_json::Value;
+
+use crate::{
+    BackendInfo, CallLabel, CallMetrics, EventSink, LlmError, LlmErrorKind, LlmRuntime,
+    LoopOutcome, LoopRequest, ObjectOutcome, ObjectRequest, ProbeReport, RunFinal, RunHandle,
+    RunRequest, RuntimeEvent, SourceSystem, Step, StopReason, TextOutcome, TextRequest, TokenUsage,
+    ToolTrace, UsageFact, run_channel, validated_object,
+};
+
+/// One scripted answer.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    /// Answers a text request.
+    Text(String),
+    /// Answers an object request, or fails it when the schema disagrees.
+    Object(Value),
+    /// Answers a loop: calls these tools in order, one turn each, then closes with the text.
+    Loop {
+        /// `(tool, arguments)`.
+        calls: Vec<(String, Value)>,
+        /// The closing text.
+        text: String,
+    },
+    /// Fails whatever is asked.
+    Error(LlmError),
+}
+
+/// Computes the answer to a prompt; `None` falls through to the script.
+type Answer = dyn Fn(&str) -> Option<Reply> + Send + Sync;
+
+/// A runtime that answers from a script, in order.
+pub struct ScriptedRuntime {
+    script: Mutex<VecDeque<Reply>>,
+    answer: Option<Box<Answer>>,
+    prompts: Mutex<Vec<String>>,
+    events: Arc<dyn EventSink>,
+}
+
+impl std::fmt::Debug for ScriptedRuntime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ScriptedRuntime").finish_non_exhaustive()
+    }
+}
+
+impl ScriptedRuntime {
+    /// Makes a runtime that gives these answers in order and then fails.
+    pub fn new(script: impl IntoIterator<Item = Reply>, events: Arc<dyn EventSink>) -> Self {
+        Self {
+            script: Mutex::new(script.into_iter().collect()),
+            answer: None,
+            prompts: Mutex::new(Vec::new()),
+            events,
+        }
+    }
+
+    /// Makes a runtime that computes each answer from the prompt.
+    pub fn answering(
+        answer: impl Fn(&str) -> Option<Reply> + Send + Sync + 'static,
+        events: Arc<dyn EventSink>,
+    ) -> Self {
+        Self {
+            answer: Some(Box::new(answer)),
+            ..Self::new([], events)
+        }
+    }
+
+    /// The prompts that were asked, in order.
+    pub fn prompts(&self) -> Vec<String> {
+        self.prompts
+            .lock()
+            .map(|prompts| prompts.clone())
+            .unwrap_or_default()
+    }
+
+    fn next(&self, prompt: &str) -> Result<Reply, LlmError> {
+        let internal = || LlmError::new(LlmErrorKind::Internal, "the script is poisoned");
+        self.prompts
+            .lock()
+            .map_err(|_| internal())?
+            .push(prompt.to_owned());
+        if let Some(reply) = self.answer.as_ref().and_then(|answer| answer(prompt)) {
+            return Ok(reply);
+        }
+        let reply = self.script.lock().map_err(|_| internal())?.pop_front();
+        reply.ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the script has no more answers"))
+    }
+
+    fn metrics(&self, label: &CallLabel, role: ktx_vocabulary::ModelRole) -> CallMetrics {
+        let count = self
+            .prompts
+            .lock()
+            .map(|prompts| prompts.len())
+            .unwrap_or_default();
+        let usage = TokenUsage {
+            input: 10,
+            output: 5,
+            ..TokenUsage::default()
+        };
+        self.events.event(RuntimeEvent::Usage(UsageFact {
+            run_id: label.run_id.clone(),
+            attempt: 0,
+            message_id: format!("scripted-{count}"),
+            source_system: SourceSystem::Scripted,
+            model: "scripted".to_owned(),
+            role,
+            stage: label.stage.clone(),
+            unit: label.unit.clone(),
+            connection: label.connection.clone(),
+            usage,
+        }));
+        CallMetrics {
+            usage,
+            steps: 1,
+            model: Some("scripted".to_owned()),
+            ..CallMetrics::default()
+        }
+    }
+}
+
+fn unexpected(asked: &str, reply: &Reply) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Internal,
+        format!("the script answers {asked} with {reply:?}"),
+    )
+}
+
+#[async_trait]
+impl LlmRuntime for ScriptedRuntime {
+    async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError> {
+        if request.cancel.is_cancelled() {
+            return Err(LlmError::cancelled());
+        }
+        match self.next(&request.prompt)? {
+            Reply::Text(text) => Ok(TextOutcome {
+                text,
+                metrics: self.metrics(&request.label, request.role),
+            }),
+            Reply::Error(error) => Err(error),
+            reply => Err(unexpected("a text request", &reply)),
+        }
+    }
+
+    async fn generate_object(&self, request: ObjectRequest) -> Result<ObjectOutcome, LlmError> {
+        if request.cancel.is_cancelled() {
+            return Err(LlmError::cancelled());
+        }
+        match self.next(&request.prompt)? {
+            Reply::Object(value) => {
+                let metrics = self.metrics(&request.label, request.role);
+                let value = validated_object(value, &request.schema).map_err(|error| {
+                    LlmError::new(
+                        LlmErrorKind::StructuredOutput,
+                        "the model's object does not match its schema",
+                    )
+                    .detail(error.to_string())
+                })?;
+                Ok(ObjectOutcome { value, metrics })
+            }
+            Reply::Error(error) => Err(error),
+            reply => Err(unexpected("an object request", &reply)),
+        }
+    }
+
+    async fn run_agent_loop(&self, request: LoopRequest) -> LoopOutcome {
+        if let Err(error) = request.checked() {
+            return LoopOutcome::failed(error);
+        }
+        let (calls, text) = match self.next(&request.prompt) {
+            Ok(Reply::Loop { calls, text }) => (calls, text),
+            Ok(Reply::Error(error)) | Err(error) => return LoopOutcome::failed(error),
+            Ok(reply) => return LoopOutcome::failed(unexpected("a loop", &reply)),
+        };
+        let mut metrics = self.metrics(&request.label, request.role);
+        metrics.steps = 0;
+        let mut tools = Vec::new();
+        let turns = u32::try_from(calls.len())
+            .unwrap_or(u32::MAX)
+            .saturating_add(1);
+        for (index, (name, arguments)) in calls.into_iter().enumerate() {
+            if metrics.steps == request.step_budget {
+                break;
+            }
+            let call_id = format!("call-{}", index + 1);
+            let mut context = CallContext::detached(call_id.clone());
+            context.cancel = request.cancel.clone();
+            let answer = request.tools.call(&name, arguments.clone(), context).await;
+            let (markdown, structured, is_error) = match answer {
+                Ok(output) => (output.markdown, output.structured, false),
+                Err(error) => (error.message, None, true),
+            };
+            metrics.tool_failures += u32::from(is_error);
+            tools.push(ToolTrace {
+                call_id,
+                name,
+                arguments,
+                markdown,
+                structured,
+                is_error,
+            });
+            step(&request, &mut metrics);
+        }
+        let budget = turns > request.step_budget;
+        if !budget {
+            step(&request, &mut metrics);
+        }
+        LoopOutcome {
+            stop_reason: if budget {
+                StopReason::Budget
+            } else {
+                StopReason::Natural
+            },
+            text: (!budget).then_some(text),
+            error: None,
+            tools,
+            metrics,
+        }
+    }
+
+    fn start_run(&self, request: RunRequest) -> RunHandle {
+        let (writer, handle) = run_channel(
+            request.label.run_id.clone(),
+            request.ingress_request_id.clone(),
+        );
+        let result = match self.next("") {
+            Ok(Reply::Text(text)) => Ok(text),
+            Ok(Reply::Error(error)) | Err(error) => Err(error),
+            Ok(reply) => Err(unexpected("a run", &reply)),
+        };
+        let last = RunFinal {
+            run_id: request.label.run_id.clone(),
+            request_id: request.ingress_request_id,
+            result,
+            usage: TokenUsage::default(),
+        };
+        tokio::spawn(writer.finish(last));
+        handle
+    }
+
+    async fn probe(&self) -> Result<ProbeReport, LlmError> {
+        Ok(ProbeReport {
+            facts: Vec::new(),
+            warnings: Vec::new(),
+        })
+    }
+
+    fn describe(&self) -> BackendInfo {
+        BackendInfo {
+            name: "scripted",
+            payer: "nobody".to_owned(),
+            ignored_fields: Vec::new(),
+        }
+    }
+}
+
+fn step(request: &LoopRequest, metrics: &mut CallMetrics) {
+    metrics.steps += 1;
+    if let Some(on_step) = &request.on_step
+        && let Err(reason) = on_step(Step {
+            index: metrics.steps,
+            budget: request.step_budget,
+        })
+    {
+        tracing::warn!(reason, "a step callback failed");
+    }
+}

@@ -1,0 +1,82 @@
+//! Usage facts: one per assistant message, the unit of all accounting (COG-07).
+
+use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
+
+use crate::TokenUsage;
+
+/// Which system counted the tokens (COG-13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SourceSystem {
+    /// The local Claude Code session.
+    AnthropicSdk,
+    /// The Anthropic Messages API.
+    AnthropicApi,
+    /// Claude on Vertex AI.
+    Vertex,
+    /// An AI gateway.
+    Gateway,
+    /// OpenAI.
+    OpenAi,
+    /// Gemini.
+    Gemini,
+    /// Any provider that speaks the OpenAI protocol.
+    OpenAiCompatible,
+    /// The scripted runtime of tests.
+    Scripted,
+}
+
+impl SourceSystem {
+    /// The spelling in the ledger.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AnthropicSdk => "anthropic_sdk",
+            Self::AnthropicApi => "anthropic_api",
+            Self::Vertex => "vertex",
+            Self::Gateway => "gateway",
+            Self::OpenAi => "openai",
+            Self::Gemini => "gemini",
+            Self::OpenAiCompatible => "openai_compatible",
+            Self::Scripted => "scripted",
+        }
+    }
+
+    /// Who executed the loop: `claude_sdk` for Claude Code, `inproc` for everything else.
+    pub const fn executor(self) -> &'static str {
+        match self {
+            Self::AnthropicSdk => "claude_sdk",
+            _ => "inproc",
+        }
+    }
+}
+
+/// What one assistant message used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageFact {
+    /// The run that the message belongs to.
+    pub run_id: RunId,
+    /// Which attempt of the run; 0 today (COG-11).
+    pub attempt: u32,
+    /// The provider's id of the message: the usage unit.
+    pub message_id: String,
+    /// Who counted.
+    pub source_system: SourceSystem,
+    /// The model that answered, as the provider names it.
+    pub model: String,
+    /// The role that asked.
+    pub role: ModelRole,
+    /// The stage of the workflow, such as `descriptions`.
+    pub stage: String,
+    /// The unit of work inside the stage.
+    pub unit: Option<String>,
+    /// The connection that the work was for.
+    pub connection: Option<ConnectionId>,
+    /// The token counters.
+    pub usage: TokenUsage,
+}
+
+impl UsageFact {
+    /// The idempotency key `run/attempt/message` (COG-12).
+    pub fn reference(&self) -> String {
+        format!("{}/{}/{}", self.run_id, self.attempt, self.message_id)
+    }
+}

@@ -1,0 +1,14 @@
+//! Secret values, references to them, and redaction of text.
+//!
+//! This crate must never know who uses a secret.
+
+mod redact;
+mod reference;
+mod secret;
+
+pub use redact::{Redactor, redact_url};
+pub use reference::{SecretError, SecretRef, SecretSource};
+pub use secret::Secret;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Taking secrets out of text that people or logs will see.
+
+/// Replaces known secrets in text. Values shorter than four characters are left alone: they would
+/// turn ordinary text into stars.
+#[derive(Debug, Clone, Default)]
+pub struct Redactor {
+    values: Vec<crate::Secret>,
+}
+
+impl Redactor {
+    /// Makes a redactor that knows nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Learns one more value.
+    pub fn learn(&mut self, secret: &crate::Secret) {
+        if secret.expose().len() >= 4 {
+            self.values.push(secret.clone());
+            self.values
+                .sort_by_key(|value| std::cmp::Reverse(value.expose().len()));
+        }
+    }
+
+    /// The text with every known value, every URL password and every bearer token replaced by `***`.
+    pub fn redact(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for value in &self.values {
+            if text.contains(value.expose()) {
+                text = text.replace(value.expose(), "***");
+            }
+        }
+        tokens(&redact_url(&text))
+    }
+}
+
+/// The text with the password of every `scheme://user:password@host` in it replaced by `***`.
+pub fn redact_url(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        out.push_str(before);
+        let end = after
+            .find(|letter: char| letter.is_whitespace() || "/?#\"'`<>".contains(letter))
+            .unwrap_or(after.len());
+        let (authority, tail) = after.split_at(end);
+        match authority.rsplit_once('@') {
+            Some((login, host)) => {
+                let user = login.split_once(':').map_or(login, |(user, _)| user);
+                let mark = if login.contains(':') { ":***" } else { "" };
+                out.push_str(user);
+                out.push_str(mark);
+                out.push('@');
+                out.push_str(host);
+            }
+            None => out.push_str(authority),
+        }
+        rest = tail;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Replaces the token after `Bearer ` and tokens with the well-known prefixes of API keys.
+fn tokens(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut after_bearer = false;
+    for piece in text.split_inclusive(|letter: char| !is_token_letter(letter)) {
+        let word = piece.trim_end_matches(|letter: char| !is_token_letter(letter));
+        let tail = piece.get(word.len()..).unwrap_or_default();
+        let secret = (after_bearer && word.len() >= 8)
+            || ["sk-", "xoxb-", "ghp_", "gho_", "AIza", "ntn_", "secret_"]
+                .iter()
+                .any(|prefix| word.starts_with(prefix) && word.len() >= prefix.len() + 8);
+        out.push_str(if secret { "***" } else { word });
+        out.push_str(tail);
+        if !word.is_empty() {
+            after_bearer = word.eq_ignore_ascii_case("bearer");
+        }
+    }
+    out
+}
+
+fn is_token_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-_.+/=".contains(letter)
+}

@@ -1,0 +1,103 @@
+//! `env:` and `file:` references.
+
+use std::path::{Path, PathBuf};
+
+use crate::Secret;
+
+/// Where references are looked up. `ktx` implements it over the real environment and disk.
+pub trait SecretSource {
+    /// The value of an environment variable.
+    fn env(&self, name: &str) -> Option<String>;
+    /// The text of a file.
+    fn read(&self, path: &Path) -> std::io::Result<String>;
+    /// The user's home folder.
+    fn home(&self) -> Option<PathBuf>;
+    /// The folder that relative paths start from: the project.
+    fn base(&self) -> PathBuf;
+}
+
+/// A value of `ktx.yaml` that may point to a secret instead of holding it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecretRef {
+    /// `env:NAME`: an environment variable, looked up on every run.
+    Env(String),
+    /// `file:PATH`: a whole file, trimmed. `~/` is the home folder; a relative path starts at the
+    /// project.
+    File(PathBuf),
+    /// The value itself.
+    Literal(Secret),
+}
+
+/// Why a reference has no value.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// The variable is not set, or blank.
+    #[error("environment variable `{name}` is not set")]
+    MissingVariable {
+        /// The variable's name.
+        name: String,
+    },
+    /// The file cannot be read.
+    #[error("secret file `{path}` cannot be read")]
+    UnreadableFile {
+        /// The file as resolved.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file holds nothing.
+    #[error("secret file `{path}` is empty")]
+    EmptyFile {
+        /// The file as resolved.
+        path: PathBuf,
+    },
+}
+
+impl SecretRef {
+    /// Reads the form of a value; every text has one.
+    pub fn parse(text: &str) -> Self {
+        if let Some(name) = text.strip_prefix("env:") {
+            return Self::Env(name.trim().to_owned());
+        }
+        match text.strip_prefix("file:") {
+            // `file:` URLs of SQLite databases keep their meaning in their own field.
+            Some(path) => Self::File(PathBuf::from(path.trim())),
+            None => Self::Literal(Secret::new(text)),
+        }
+    }
+
+    /// Looks the value up. The value is trimmed; blank counts as missing.
+    pub fn resolve(&self, source: &dyn SecretSource) -> Result<Secret, SecretError> {
+        match self {
+            Self::Literal(secret) => Ok(secret.clone()),
+            Self::Env(name) => source
+                .env(name)
+                .map(|value| value.trim().to_owned())
+                .filter(|value| !value.is_empty())
+                .map(Secret::new)
+                .ok_or_else(|| SecretError::MissingVariable { name: name.clone() }),
+            Self::File(path) => {
+                let path = absolute(path, source);
+                let text = source
+                    .read(&path)
+                    .map_err(|error| SecretError::UnreadableFile {
+                        path: path.clone(),
+                        source: error,
+                    })?;
+                let text = text.trim();
+                if text.is_empty() {
+                    return Err(SecretError::EmptyFile { path });
+                }
+                Ok(Secret::new(text))
+            }
+        }
+    }
+}
+
+fn absolute(path: &Path, source: &dyn SecretSource) -> PathBuf {
+    match (path.strip_prefix("~"), source.home()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => source.base().join(path),
+    }
+}

@@ -1,0 +1,82 @@
+//! Value tests of references and redaction.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::{Redactor, Secret, SecretRef, SecretSource, redact_url};
+
+struct Given {
+    env: BTreeMap<&'static str, &'static str>,
+    files: BTreeMap<&'static str, &'static str>,
+}
+
+impl SecretSource for Given {
+    fn env(&self, name: &str) -> Option<String> {
+        self.env.get(name).map(|value| (*value).to_owned())
+    }
+
+    fn read(&self, path: &Path) -> std::io::Result<String> {
+        let text = path.to_str().and_then(|path| self.files.get(path));
+        text.map(|text| (*text).to_owned())
+            .ok_or_else(|| std::io::ErrorKind::NotFound.into())
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        Some(PathBuf::from("/home/ada"))
+    }
+
+    fn base(&self) -> PathBuf {
+        PathBuf::from("/project")
+    }
+}
+
+#[track_caller]
+fn check(text: &str, expected: Result<&str, &str>) {
+    let given = Given {
+        env: BTreeMap::from([("TOKEN", " abc\n"), ("BLANK", "  ")]),
+        files: BTreeMap::from([
+            ("/project/.ktx/secrets/db", "from-project\n"),
+            ("/home/ada/key", "from-home"),
+            ("/abs", ""),
+        ]),
+    };
+    let found = SecretRef::parse(text).resolve(&given);
+    let found = found
+        .map(|secret| secret.expose().to_owned())
+        .map_err(|error| error.to_string());
+    assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned));
+}
+
+#[test]
+fn references_resolve_relative_to_the_project() {
+    check("env:TOKEN", Ok("abc"));
+    check("env:BLANK", Err("environment variable `BLANK` is not set"));
+    check("env:NOPE", Err("environment variable `NOPE` is not set"));
+    check("file:.ktx/secrets/db", Ok("from-project"));
+    check("file:~/key", Ok("from-home"));
+    check("file:/abs", Err("secret file `/abs` is empty"));
+    check(
+        "file:gone",
+        Err("secret file `/project/gone` cannot be read"),
+    );
+    check("plain", Ok("plain"));
+}
+
+#[test]
+fn secrets_do_not_print() {
+    assert_eq!(format!("{:?}", SecretRef::parse("hunter2")), "Literal(***)");
+}
+
+#[test]
+fn redaction_hides_values_urls_and_tokens_and_repeats_itself() {
+    assert_eq!(
+        redact_url("at postgres://ada:p%40ss@db:5432/x?y and http://host/@a:b"),
+        "at postgres://ada:***@db:5432/x?y and http://host/@a:b"
+    );
+    let mut redactor = Redactor::new();
+    redactor.learn(&Secret::new("hunter2-value"));
+    let once =
+        redactor.redact("Authorization: Bearer abcdefghij, key sk-ant-0123456789, hunter2-value");
+    assert_eq!(once, "Authorization: Bearer ***, key ***, ***");
+    assert_eq!(redactor.redact(&once), once);
+}

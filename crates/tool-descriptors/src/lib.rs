@@ -1,0 +1,22 @@
+//! Tools as data: name, description, object schema, and what a call returns.
+//!
+//! A model sees a result's `markdown` only; `structured` stays inside the process (KTX-54). This
+//! crate must never know any LLM, any MCP, any domain.
+
+mod descriptor;
+mod output;
+mod render;
+mod schema;
+mod set;
+
+pub use descriptor::{
+    CallContext, NoProgress, ProgressSink, ToolDescriptor, ToolError, ToolHandler, WriteEffect,
+    handler_fn,
+};
+pub use output::ToolOutput;
+pub use render::markdown_of;
+pub use schema::{ObjectSchema, SchemaError, object_schema_for};
+pub use set::{ToolSet, ToolSetError};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! What a tool call returns.
+
+use serde_json::Value;
+
+use crate::render::markdown_of;
+
+/// The result of a successful tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput {
+    /// What a model sees.
+    pub markdown: String,
+    /// The same facts as data, for MCP clients, transcripts and ledgers; never shown to a model.
+    pub structured: Option<Value>,
+}
+
+impl ToolOutput {
+    /// A result that is text only (KTX-55: raw strings become markdown).
+    pub fn text(markdown: impl Into<String>) -> Self {
+        Self {
+            markdown: markdown.into(),
+            structured: None,
+        }
+    }
+
+    /// A result with both faces.
+    pub fn new(markdown: impl Into<String>, structured: Value) -> Self {
+        Self {
+            markdown: markdown.into(),
+            structured: Some(structured),
+        }
+    }
+
+    /// A result from data alone: the markdown is a deterministic rendering of it (KTX-55).
+    pub fn from_value(value: Value) -> Self {
+        Self {
+            markdown: markdown_of(&value),
+            structured: Some(value),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Object schemas and validation against them.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// A JSON Schema whose root is an object, compiled once.
+#[derive(Clone)]
+pub struct ObjectSchema {
+    value: Arc<Value>,
+    validator: Arc<jsonschema::Validator>,
+}
+
+/// Why a schema cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaError {
+    /// The root is not `"type": "object"` (KTX-53).
+    #[error("the schema must have `\"type\": \"object\"` at its root")]
+    NotAnObject,
+    /// The schema itself is broken.
+    #[error("the schema is not valid: {reason}")]
+    Invalid {
+        /// What the checker said.
+        reason: String,
+    },
+}
+
+impl ObjectSchema {
+    /// Checks and compiles a schema.
+    pub fn new(value: Value) -> Result<Self, SchemaError> {
+        if value.get("type").and_then(Value::as_str) != Some("object") {
+            return Err(SchemaError::NotAnObject);
+        }
+        let validator =
+            jsonschema::validator_for(&value).map_err(|error| SchemaError::Invalid {
+                reason: error.to_string(),
+            })?;
+        Ok(Self {
+            value: Arc::new(value),
+            validator: Arc::new(validator),
+        })
+    }
+
+    /// The schema as JSON.
+    pub fn as_value(&self) -> &Value {
+        &self.value
+    }
+
+    /// All violations of an instance, each `path: message`, in document order; empty when valid.
+    pub fn violations(&self, instance: &Value) -> Vec<String> {
+        self.validator
+            .iter_errors(instance)
+            .map(|error| {
+                let path = error.instance_path().to_string();
+                let place = if path.is_empty() {
+                    "(root)".to_owned()
+                } else {
+                    path
+                };
+                format!("{place}: {error}")
+            })
+            .collect()
+    }
+}
+
+impl std::fmt::Debug for ObjectSchema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ObjectSchema").field(&self.value).finish()
+    }
+}
+
+impl PartialEq for ObjectSchema {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+/// The schema of a Rust type: draft 2020-12, subschemas inlined, integer formats left out (the
+/// official TypeScript MCP client complains about them).
+pub fn object_schema_for<T: schemars::JsonSchema>() -> Result<ObjectSchema, SchemaError> {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings
+            .transforms
+            .push(Box::new(schemars::transform::RestrictFormats::default()));
+    });
+    let schema = settings.into_generator().into_root_schema_for::<T>();
+    let mut value = schema.to_value();
+    if let Value::Object(map) = &mut value {
+        map.shift_remove("$schema");
+        map.shift_remove("title");
+    }
+    ObjectSchema::new(value)
+}

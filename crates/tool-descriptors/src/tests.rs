@@ -1,0 +1,91 @@
+//! Value tests of tool sets.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::{
+    CallContext, ToolDescriptor, ToolOutput, ToolSet, WriteEffect, handler_fn, markdown_of,
+};
+
+fn tool(name: &str, input_schema: Value) -> ToolDescriptor {
+    ToolDescriptor {
+        name: name.to_owned(),
+        title: name.to_owned(),
+        description: String::new(),
+        input_schema,
+        output_schema: None,
+        effect: WriteEffect::ReadOnly,
+        handler: handler_fn(|arguments, _| Ok(ToolOutput::from_value(arguments))),
+    }
+}
+
+/// KTX-53: a non-object schema is refused when the set is built, by name.
+#[test]
+fn refuses_schemas_that_are_not_objects() {
+    let error = ToolSet::new(vec![tool("emit", json!({"type": "string"}))]).map(|_| ());
+    assert_eq!(
+        error.map_err(|error| error.to_string()),
+        Err("tool `emit`: the schema must have `\"type\": \"object\"` at its root".to_owned())
+    );
+    let error = ToolSet::new(vec![tool("a.b", json!({"type": "object"}))]).map(|_| ());
+    assert!(error.is_err());
+}
+
+#[tokio::test]
+async fn validates_arguments_before_the_call() {
+    let schema =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let set = ToolSet::new(vec![tool("double", schema)]).unwrap();
+    let call = |arguments| set.call("double", arguments, CallContext::detached("c1"));
+    assert_eq!(
+        call(json!({"n": 2})).await.map(|output| output.structured),
+        Ok(Some(json!({"n": 2})))
+    );
+    assert_eq!(
+        call(json!({"n": "x"})).await.map_err(|error| error.message),
+        Err("MCP error -32602: Input validation error: Invalid arguments for tool double: /n: \"x\" is not of type \"integer\"".to_owned())
+    );
+    let unknown = set
+        .call("triple", json!({}), CallContext::detached("c2"))
+        .await;
+    assert_eq!(
+        unknown.map_err(|error| error.message),
+        Err("MCP error -32602: Tool triple not found; available: double".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_cancelled_call_says_so() {
+    struct Never;
+    #[async_trait::async_trait]
+    impl crate::ToolHandler for Never {
+        async fn call(&self, _: Value, _: CallContext) -> Result<ToolOutput, crate::ToolError> {
+            std::future::pending().await
+        }
+    }
+    let mut never = tool("never", json!({"type": "object"}));
+    never.handler = Arc::new(Never);
+    let set = ToolSet::new(vec![never]).unwrap();
+    let context = CallContext::detached("c");
+    context.cancel.cancel();
+    let answer = set.call("never", Value::Null, context).await;
+    assert_eq!(
+        answer.map_err(|error| error.message),
+        Err("the call was cancelled".to_owned())
+    );
+}
+
+/// KTX-55: raw objects become a deterministic readable rendering.
+#[test]
+fn renders_objects_readably() {
+    let value = json!({"b": 1, "a": {"x": [], "y": [true, {"z": null}]}, "text": "two\nlines"});
+    assert_eq!(
+        markdown_of(&value),
+        "- b: 1\n- a:\n  - x: []\n  - y:\n    - true\n    -\n      - z: null\n- text: two\n  lines"
+    );
+    assert_eq!(
+        markdown_of(&json!({"name": "sql", "content": "body"})),
+        "# sql\n\nbody"
+    );
+}

@@ -1,0 +1,28 @@
+//! The id of one run of a command.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{InvalidName, is_plain_key, text_name};
+
+/// Names one run (scan, ingest, query, agent run) in journals, reports and the usage ledger.
+///
+/// Invariant: matches `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`. The caller chooses it; `ktx` uses UUID v7.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RunId(String);
+
+impl RunId {
+    /// Parses a run id. Errors name the rule that the text breaks.
+    pub fn parse(text: &str) -> Result<Self, InvalidName> {
+        if is_plain_key(text) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(InvalidName {
+            kind: "run id",
+            text: text.to_owned(),
+            rule: "use letters, digits, `_` and `-`, beginning with a letter or digit",
+        })
+    }
+}
+
+text_name!(RunId);

@@ -1,0 +1,109 @@
+//! Typed cells of a result.
+
+use serde_json::{Number, Value};
+
+/// One value of a result, as the warehouse means it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// SQL NULL.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A signed integer.
+    Int(i64),
+    /// An unsigned integer above the signed range.
+    UInt(u64),
+    /// A binary floating-point number; NaN and infinities are possible.
+    Float(f64),
+    /// An exact decimal in plain digits, such as `-12.50`.
+    Decimal(String),
+    /// Text.
+    Text(String),
+    /// Raw bytes.
+    Bytes(Vec<u8>),
+    /// A calendar date, `YYYY-MM-DD`.
+    Date(String),
+    /// A time of day, `HH:MM:SS[.ffffff]`.
+    Time(String),
+    /// A point in time, `YYYY-MM-DD HH:MM:SS[.ffffff]`, with its offset when it has one.
+    Timestamp(String),
+    /// A JSON document, array or nested value.
+    Json(Value),
+}
+
+impl Cell {
+    /// The value as JSON: numbers stay numbers, decimals and times are strings, bytes are
+    /// `\x`-prefixed hexadecimal text, NaN and infinities are strings.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Int(value) => Value::from(*value),
+            Self::UInt(value) => Value::from(*value),
+            Self::Float(value) => {
+                Number::from_f64(*value).map_or_else(|| Value::String(value.to_string()), Value::Number)
+            }
+            Self::Decimal(text)
+            | Self::Text(text)
+            | Self::Date(text)
+            | Self::Time(text)
+            | Self::Timestamp(text) => Value::String(text.clone()),
+            Self::Bytes(bytes) => Value::String(hex(bytes)),
+            Self::Json(value) => value.clone(),
+        }
+    }
+
+    /// The value as text for tables and CSV; `None` for NULL.
+    pub fn to_text(&self) -> Option<String> {
+        match self {
+            Self::Null => None,
+            Self::Bool(value) => Some(value.to_string()),
+            Self::Int(value) => Some(value.to_string()),
+            Self::UInt(value) => Some(value.to_string()),
+            Self::Float(value) => Some(value.to_string()),
+            Self::Decimal(text)
+            | Self::Text(text)
+            | Self::Date(text)
+            | Self::Time(text)
+            | Self::Timestamp(text) => Some(text.clone()),
+            Self::Bytes(bytes) => Some(hex(bytes)),
+            Self::Json(value) => Some(value.to_string()),
+        }
+    }
+
+    /// Bytes that the value takes in memory, for the byte cap.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Null | Self::Bool(_) | Self::Int(_) | Self::UInt(_) | Self::Float(_) => 8,
+            Self::Decimal(text)
+            | Self::Text(text)
+            | Self::Date(text)
+            | Self::Time(text)
+            | Self::Timestamp(text) => text.len(),
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Json(value) => value.to_string().len(),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(2 + bytes.len() * 2);
+    text.push_str("\\x");
+    for byte in bytes {
+        // Writing into a String cannot fail.
+        if write!(text, "{byte:02x}").is_err() {
+            break;
+        }
+    }
+    text
+}
+
+/// Name and declared type of one result column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnHeader {
+    /// The column's label.
+    pub name: String,
+    /// The warehouse's own name of the type, when it tells one.
+    pub native_type: Option<String>,
+}

@@ -1,0 +1,175 @@
+//! What every warehouse driver can do.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ktx_vocabulary::TableRef;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Cell, ColumnHeader, Dialect, ReadOnlySql, SchemaSnapshot, WarehouseError};
+
+/// Which part of a warehouse is looked at; empty lists mean everything the connection shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Schemas, datasets or databases.
+    pub schemas: Vec<String>,
+    /// Tables, as dotted names (`catalog.db.name`, `db.name` or `name`).
+    pub tables: Vec<String>,
+}
+
+impl Scope {
+    /// Whether a table of this place is inside the scope's table list.
+    pub fn admits(&self, table: &TableRef) -> bool {
+        if self.tables.is_empty() {
+            return true;
+        }
+        let full = table.to_string();
+        self.tables.iter().any(|entry| full == *entry || full.ends_with(&format!(".{entry}")))
+    }
+}
+
+/// Limits of one statement. Every statement has all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    /// Rows handed out at most. One more is fetched to know whether there were more.
+    pub rows: usize,
+    /// Bytes of all cells at most.
+    pub bytes: usize,
+    /// Bytes of one text, binary or JSON cell at most; longer ones are cut and marked with `…`.
+    pub cell_bytes: usize,
+    /// Time from sending to the last row.
+    pub timeout: Duration,
+}
+
+impl Default for Caps {
+    /// 1 000 rows, 64 MiB, 1 MiB a cell, 60 s.
+    fn default() -> Self {
+        Self {
+            rows: 1000,
+            bytes: 64 << 20,
+            cell_bytes: 1 << 20,
+            timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Whether the receiver of rows wants more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on.
+    Continue,
+    /// Enough: close the cursor.
+    Stop,
+}
+
+/// Receives a result while it is read.
+pub trait RowSink: Send {
+    /// Called once, before the first row.
+    fn header(&mut self, columns: &[ColumnHeader]);
+    /// Called for each row; the row has one cell per column.
+    fn row(&mut self, cells: Vec<Cell>) -> Flow;
+}
+
+/// How a statement ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueryEnd {
+    /// Rows handed to the sink.
+    pub rows: usize,
+    /// Whether there were more rows than were handed out. Exact: one row more was asked for.
+    pub truncated: bool,
+}
+
+/// What is known about the rights of the login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoleCheck {
+    /// The login cannot write.
+    ReadOnly,
+    /// The login could write; the sessions that ktx opens cannot.
+    CanWrite {
+        /// What gives the right, such as `superuser` or `INSERT on public.orders`.
+        because: String,
+        /// Statements that make a read-only role, ready to run.
+        fix: Vec<String>,
+    },
+    /// The question could not be answered.
+    Unknown {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The answer of a connection test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectionCheck {
+    /// The server's own name and version.
+    pub server: String,
+    /// Time of one round trip.
+    pub latency: Duration,
+    /// What the login may do.
+    pub role: RoleCheck,
+}
+
+/// One open warehouse connection.
+///
+/// Sessions opened through this trait cannot write: each driver opens them read-only. Every
+/// operation ends early when `cancel` fires, and cancels on the server where the server can.
+#[async_trait]
+pub trait Connector: Send + Sync + std::fmt::Debug {
+    /// The dialect that the warehouse speaks.
+    fn dialect(&self) -> Dialect;
+
+    /// Reaches the warehouse and says who answers and what the login may do.
+    async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError>;
+
+    /// Reads the structure: a fixed number of catalog queries per schema. What cannot be read for
+    /// lack of grants becomes a warning in the snapshot.
+    async fn introspect(
+        &self,
+        scope: &Scope,
+        cancel: &CancellationToken,
+    ) -> Result<SchemaSnapshot, WarehouseError>;
+
+    /// Runs one checked statement in a read-only session and streams its rows.
+    async fn query(
+        &self,
+        sql: &ReadOnlySql,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError>;
+}
+
+/// A whole result in memory; bounded by its caps.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct QueryResult {
+    /// The columns.
+    pub columns: Vec<ColumnHeader>,
+    /// The rows, one cell per column.
+    pub rows: Vec<Vec<Cell>>,
+    /// Whether there were more rows than these.
+    pub truncated: bool,
+}
+
+impl RowSink for QueryResult {
+    fn header(&mut self, columns: &[ColumnHeader]) {
+        self.columns = columns.to_vec();
+    }
+
+    fn row(&mut self, cells: Vec<Cell>) -> Flow {
+        self.rows.push(cells);
+        Flow::Continue
+    }
+}
+
+/// Runs a statement and keeps its whole (capped) result.
+pub async fn collect(
+    connector: &dyn Connector,
+    sql: &ReadOnlySql,
+    caps: &Caps,
+    cancel: &CancellationToken,
+) -> Result<QueryResult, WarehouseError> {
+    let mut result = QueryResult::default();
+    let end = connector.query(sql, caps, &mut result, cancel).await?;
+    result.truncated = end.truncated;
+    Ok(result)
+}

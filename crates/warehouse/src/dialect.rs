@@ -1,0 +1,168 @@
+//! The SQL dialects: names, quoting, parsing.
+
+use sqlparser::dialect as grammar;
+
+/// A warehouse's SQL dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    /// PostgreSQL.
+    Postgres,
+    /// Amazon Redshift.
+    Redshift,
+    /// MySQL.
+    MySql,
+    /// MariaDB.
+    MariaDb,
+    /// SQLite.
+    Sqlite,
+    /// Microsoft SQL Server.
+    SqlServer,
+    /// ClickHouse.
+    ClickHouse,
+    /// Snowflake.
+    Snowflake,
+    /// Google BigQuery.
+    BigQuery,
+    /// DuckDB.
+    DuckDb,
+    /// Databricks SQL.
+    Databricks,
+    /// Trino and Starburst.
+    Trino,
+}
+
+impl Dialect {
+    /// All dialects, in the order in which they are listed to people.
+    pub const ALL: [Self; 12] = [
+        Self::Postgres,
+        Self::Snowflake,
+        Self::BigQuery,
+        Self::ClickHouse,
+        Self::MySql,
+        Self::MariaDb,
+        Self::SqlServer,
+        Self::Sqlite,
+        Self::DuckDb,
+        Self::Redshift,
+        Self::Databricks,
+        Self::Trino,
+    ];
+
+    /// The name shown to users and in JSON (`dialect`).
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgres",
+            Self::Redshift => "redshift",
+            Self::MySql => "mysql",
+            Self::MariaDb => "mariadb",
+            Self::Sqlite => "sqlite",
+            Self::SqlServer => "tsql",
+            Self::ClickHouse => "clickhouse",
+            Self::Snowflake => "snowflake",
+            Self::BigQuery => "bigquery",
+            Self::DuckDb => "duckdb",
+            Self::Databricks => "databricks",
+            Self::Trino => "trino",
+        }
+    }
+
+    /// Finds a dialect by its name or a usual other spelling of it.
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text.to_ascii_lowercase().as_str() {
+            "postgres" | "postgresql" => Self::Postgres,
+            "redshift" => Self::Redshift,
+            "mysql" => Self::MySql,
+            "mariadb" => Self::MariaDb,
+            "sqlite" => Self::Sqlite,
+            "tsql" | "sqlserver" | "mssql" => Self::SqlServer,
+            "clickhouse" => Self::ClickHouse,
+            "snowflake" => Self::Snowflake,
+            "bigquery" => Self::BigQuery,
+            "duckdb" => Self::DuckDb,
+            "databricks" => Self::Databricks,
+            "trino" | "athena" => Self::Trino,
+            _ => return None,
+        })
+    }
+
+    /// The grammar that parses SQL of this dialect.
+    pub fn grammar(self) -> Box<dyn grammar::Dialect> {
+        match self {
+            Self::Postgres => Box::new(grammar::PostgreSqlDialect {}),
+            Self::Redshift => Box::new(grammar::RedshiftSqlDialect {}),
+            Self::MySql | Self::MariaDb => Box::new(grammar::MySqlDialect {}),
+            Self::Sqlite => Box::new(grammar::SQLiteDialect {}),
+            Self::SqlServer => Box::new(grammar::MsSqlDialect {}),
+            Self::ClickHouse => Box::new(grammar::ClickHouseDialect {}),
+            Self::Snowflake => Box::new(grammar::SnowflakeDialect {}),
+            Self::BigQuery => Box::new(grammar::BigQueryDialect {}),
+            Self::DuckDb => Box::new(grammar::DuckDbDialect {}),
+            Self::Databricks => Box::new(grammar::DatabricksDialect {}),
+            Self::Trino => Box::new(grammar::GenericDialect {}),
+        }
+    }
+
+    /// The opening quote of identifiers; the closing one is the same but for `[`, which ends in `]`.
+    pub const fn quote_open(self) -> char {
+        match self {
+            Self::MySql | Self::MariaDb | Self::BigQuery | Self::Databricks | Self::ClickHouse => '`',
+            Self::SqlServer => '[',
+            Self::Postgres
+            | Self::Redshift
+            | Self::Sqlite
+            | Self::Snowflake
+            | Self::DuckDb
+            | Self::Trino => '"',
+        }
+    }
+
+    /// Quotes one identifier. Always quotes; the result is exactly one identifier token.
+    pub fn quote(self, name: &str) -> String {
+        let open = self.quote_open();
+        let close = if open == '[' { ']' } else { open };
+        let mut quoted = String::with_capacity(name.len() + 2);
+        quoted.push(open);
+        for letter in name.chars() {
+            match (self, letter) {
+                // BigQuery and ClickHouse read backslash escapes inside backticks.
+                (Self::BigQuery | Self::ClickHouse, '`' | '\\') => {
+                    quoted.push('\\');
+                    quoted.push(letter);
+                }
+                (_, letter) if letter == close => {
+                    quoted.push(letter);
+                    quoted.push(letter);
+                }
+                (_, letter) => quoted.push(letter),
+            }
+        }
+        quoted.push(close);
+        quoted
+    }
+
+    /// Quotes a text literal. Backslashes are doubled where the dialect reads them as escapes.
+    pub fn literal(self, text: &str) -> String {
+        let escapes = matches!(
+            self,
+            Self::MySql | Self::MariaDb | Self::BigQuery | Self::ClickHouse | Self::Databricks | Self::Snowflake
+        );
+        let mut quoted = String::with_capacity(text.len() + 2);
+        quoted.push('\'');
+        for letter in text.chars() {
+            match letter {
+                '\'' if self == Self::BigQuery => quoted.push_str("\\'"),
+                '\'' => quoted.push_str("''"),
+                '\\' if escapes => quoted.push_str("\\\\"),
+                letter => quoted.push(letter),
+            }
+        }
+        quoted.push('\'');
+        quoted
+    }
+}
+
+impl std::fmt::Display for Dialect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}

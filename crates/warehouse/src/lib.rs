@@ -1,0 +1,23 @@
+//! The connector contract, dialects, schema snapshots and the read-only gate.
+//!
+//! What stands here is shared by every warehouse: how a connector is asked, what it answers, how SQL
+//! of each dialect is quoted, and which SQL may reach a warehouse at all. This crate must never know
+//! which drivers exist.
+
+mod cell;
+mod connector;
+mod dialect;
+mod error;
+pub mod gate;
+mod snapshot;
+
+pub use cell::{Cell, ColumnHeader};
+pub use connector::{
+    Caps, ConnectionCheck, Connector, Flow, QueryEnd, QueryResult, RoleCheck, RowSink, Scope, collect,
+};
+pub use dialect::Dialect;
+pub use error::{ErrorKind, WarehouseError};
+pub use gate::{ReadOnlySql, Refusal};
+pub use snapshot::{
+    Column, DimensionType, ForeignKey, ScanWarning, SchemaSnapshot, Table, TableKind,
+};
