@@ -1,6 +1,6 @@
 //! A value that cannot be printed by accident.
 
-use zeroize::Zeroize;
+use zeroize::Zeroize as _;
 
 /// A text that is wiped when dropped and shown as `***` by `Debug`; it has no `Display` and cannot
 /// be serialised.

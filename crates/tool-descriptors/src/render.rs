@@ -40,7 +40,9 @@ fn write_item(out: &mut String, key: Option<&String>, value: &Value, depth: usiz
     out.push_str(&"  ".repeat(depth));
     out.push('-');
     if let Some(key) = key {
-        out.push_str(&format!(" {key}:"));
+        out.push(' ');
+        out.push_str(key);
+        out.push(':');
     }
     match value {
         Value::Object(map) if map.is_empty() => out.push_str(" {}\n"),

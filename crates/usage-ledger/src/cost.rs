@@ -1,0 +1,212 @@
+//! What tokens cost, computed in whole picodollars so that sums are exact.
+
+use std::collections::BTreeMap;
+
+use ktx_llm_runtime::TokenUsage;
+
+use crate::table::{CheckUsage, Price, PriceTable, PriceTableError, Prices, When};
+
+/// An amount of US dollars in picodollars (10⁻¹² dollars).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Money(i128);
+
+impl Money {
+    const PER_DOLLAR: i128 = 1_000_000_000_000;
+
+    /// An amount from picodollars.
+    pub const fn from_picodollars(amount: i128) -> Self {
+        Self(amount)
+    }
+
+    /// The amount in picodollars.
+    pub const fn picodollars(self) -> i128 {
+        self.0
+    }
+
+    /// The amount in dollars, rounded to the nearest double.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "for display and JSON; sums are made in integers"
+    )]
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / Self::PER_DOLLAR as f64
+    }
+
+    /// The amount of a figure in dollars, rounded to the nearest picodollar.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "amounts of money are far below the range"
+    )]
+    pub fn from_dollars(dollars: f64) -> Self {
+        Self((dollars * 1e12).round() as i128)
+    }
+}
+
+impl std::ops::AddAssign for Money {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+/// `$0.0123`: four digits after the point, more when the amount is smaller.
+impl std::fmt::Display for Money {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let dollars = self.dollars();
+        if dollars != 0.0 && dollars.abs() < 0.0001 {
+            write!(f, "${dollars:.8}")
+        } else {
+            write!(f, "${dollars:.4}")
+        }
+    }
+}
+
+/// The cost of one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// The amount.
+    pub amount: Money,
+    /// Whether a missing cache price was replaced by a related one.
+    pub estimated: bool,
+}
+
+/// What the price of a request depends on besides its tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestTraits {
+    /// Attributes such as `processing=batch` or `speed=fast`.
+    pub attributes: BTreeMap<String, String>,
+    /// Whether a regional endpoint was used, which costs a tenth more.
+    pub regional: Regional,
+}
+
+/// Where a request was served.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Regional {
+    /// At the global endpoint.
+    #[default]
+    Global,
+    /// At a regional or multi-region endpoint.
+    Region,
+}
+
+impl PriceTable {
+    /// The cost of one message at a UTC moment (`YYYY-MM-DDTHH:MM:SS…`); `None` when the model has no
+    /// price: an unknown cost is never zero (COG-16).
+    pub fn cost(
+        &self,
+        provider: &str,
+        model: &str,
+        at: &str,
+        usage: &TokenUsage,
+        traits: &RequestTraits,
+    ) -> Option<Cost> {
+        let model = self.model(provider, model)?;
+        let plain = model
+            .prices
+            .iter()
+            .rev()
+            .find(|prices| holds(prices.when.as_ref(), at))?;
+        let variant = model.variants.iter().find(|variant| {
+            !variant.request.is_empty()
+                && variant
+                    .request
+                    .iter()
+                    .all(|(key, value)| traits.attributes.get(key) == Some(value))
+                && holds(variant.prices.when.as_ref(), at)
+        });
+        let price = |pick: fn(&Prices) -> Option<&Price>| {
+            let own = variant.and_then(|variant| pick(&variant.prices));
+            own.or_else(|| pick(plain))
+                .map(|price| rate(price, usage.input_total()))
+        };
+        let input = price(|prices| prices.input.as_ref())?;
+        let output = price(|prices| prices.output.as_ref())?;
+        let read = price(|prices| prices.cache_read.as_ref());
+        let write_5m = price(|prices| prices.cache_write_5m.as_ref());
+        let write_1h = price(|prices| prices.cache_write_1h.as_ref());
+        let short = write_5m.unwrap_or(input);
+        let parts = [
+            (usage.input, input),
+            (usage.cache_read, read.unwrap_or(input)),
+            (usage.cache_write_5m, short),
+            (usage.cache_write_1h, write_1h.unwrap_or(short)),
+            (usage.output, output),
+        ];
+        let amount: i128 = parts
+            .iter()
+            .map(|(tokens, rate)| i128::from(*tokens) * rate)
+            .sum();
+        let estimated = (usage.cache_read > 0 && read.is_none())
+            || (usage.cache_write_5m > 0 && write_5m.is_none())
+            || (usage.cache_write_1h > 0 && write_1h.is_none());
+        let amount = match traits.regional {
+            Regional::Global => Money(amount),
+            Regional::Region => {
+                Money::from_dollars(Money(amount).dollars() * self.rules.region_multiplier)
+            }
+        };
+        Some(Cost { amount, estimated })
+    }
+
+    /// Checks that the table's own test vectors come out to the picodollar.
+    pub(crate) fn verify(&self) -> Result<(), PriceTableError> {
+        for check in &self.checks {
+            let usage = check.usage.disjoint();
+            let traits = RequestTraits::default();
+            let cost = self.cost(&check.provider, &check.model, &check.at, &usage, &traits);
+            let expected = Money::from_dollars(check.cost_usd);
+            if cost.map(|cost| cost.amount) != Some(expected) {
+                return Err(PriceTableError::Check {
+                    model: check.model.clone(),
+                    expected: expected.to_string(),
+                    computed: cost
+                        .map_or_else(|| "none".to_owned(), |cost| cost.amount.to_string()),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CheckUsage {
+    /// The vector's nested counters as the ledger's disjoint ones.
+    fn disjoint(&self) -> TokenUsage {
+        let cached = self.cache_read_tokens + self.cache_write_tokens;
+        TokenUsage {
+            input: self.input_tokens.saturating_sub(cached),
+            cache_write_5m: self
+                .cache_write_tokens
+                .saturating_sub(self.cache_write_1h_tokens),
+            cache_write_1h: self.cache_write_1h_tokens,
+            cache_read: self.cache_read_tokens,
+            output: self.output_tokens,
+        }
+    }
+}
+
+/// Picodollars per token: dollars per million tokens times 10⁶. The highest tier whose bound is below
+/// the whole input applies to every token.
+fn rate(price: &Price, input_total: u64) -> i128 {
+    let dollars = match price {
+        Price::Flat(price) => *price,
+        Price::Tiered { base, tiers } => tiers
+            .iter()
+            .filter(|tier| tier.above_input_tokens < input_total)
+            .max_by_key(|tier| tier.above_input_tokens)
+            .map_or(*base, |tier| tier.price),
+    };
+    Money::from_dollars(dollars * 1e-6).0
+}
+
+/// Whether a condition holds at a UTC moment. Moments compare as text: their form sorts.
+fn holds(when: Option<&When>, at: &str) -> bool {
+    let Some(when) = when else { return true };
+    let (date, time) = (
+        at.get(..10).unwrap_or_default(),
+        at.get(11..19).unwrap_or_default(),
+    );
+    let started = when.start_date.as_deref().is_none_or(|start| start <= date);
+    let inside = when.time_of_day_utc.as_ref().is_none_or(|[from, to]| {
+        from.get(..8).is_some_and(|from| from <= time) && to.get(..8).is_some_and(|to| time < to)
+    });
+    started && inside
+}

@@ -1,0 +1,18 @@
+//! One fact per assistant message, prices, budgets and reports.
+//!
+//! Facts are written while a run goes on and never change (COG-12, COG-14). This crate must never
+//! know which backend produced a fact.
+
+mod cost;
+mod ledger;
+mod matching;
+mod report;
+mod table;
+
+pub use cost::{Cost, Money, Regional, RequestTraits};
+pub use ledger::{Ledger, LedgerError, Recorded};
+pub use report::{Group, Report, ReportRow, Window};
+pub use table::{PriceTable, PriceTableError};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Sums over the ledger.
+
+use ktx_llm_runtime::TokenUsage;
+
+use crate::{Ledger, LedgerError, Money};
+
+/// What rows of a report stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// One row in all.
+    All,
+    /// A row per run.
+    Run,
+    /// A row per role.
+    Role,
+    /// A row per stage.
+    Stage,
+    /// A row per model.
+    Model,
+    /// A row per connection.
+    Connection,
+}
+
+impl Group {
+    const fn column(self) -> &'static str {
+        match self {
+            Self::All => "''",
+            Self::Run => "run_id",
+            Self::Role => "role",
+            Self::Stage => "stage",
+            Self::Model => "model",
+            Self::Connection => "coalesce(connection_id, '')",
+        }
+    }
+}
+
+/// Which facts are summed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Only this run.
+    pub run_id: Option<String>,
+    /// Only facts from this UTC moment on (RFC 3339).
+    pub since: Option<String>,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportRow {
+    /// The value of the group; empty for facts without one.
+    pub key: String,
+    /// Messages.
+    pub messages: u64,
+    /// Tokens.
+    pub usage: TokenUsage,
+    /// Cost of the messages whose price is known.
+    pub cost: Money,
+    /// Messages whose price is not known.
+    pub unpriced: u64,
+    /// Messages whose cost used a related price for a missing one.
+    pub estimated: u64,
+}
+
+/// The rows by key, and their total.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// One row per group, by key.
+    pub rows: Vec<ReportRow>,
+    /// The sum of the rows.
+    pub total: ReportRow,
+}
+
+impl Ledger {
+    /// Sums the facts of a window.
+    pub fn report(&self, group: Group, window: &Window) -> Result<Report, LedgerError> {
+        let read = |source| LedgerError::Database {
+            doing: "read",
+            source,
+        };
+        let sql = format!(
+            "SELECT {}, input_tokens, cache_write_5m_tokens, cache_write_1h_tokens,
+                    cache_read_tokens, output_tokens, cost_picodollars, cost_estimated
+             FROM usage_facts
+             WHERE (?1 IS NULL OR run_id = ?1) AND (?2 IS NULL OR recorded_at >= ?2)
+             ORDER BY 1",
+            group.column()
+        );
+        let mut statement = self.database.prepare(&sql).map_err(read)?;
+        let mut found = statement
+            .query((&window.run_id, &window.since))
+            .map_err(read)?;
+        let mut rows: Vec<ReportRow> = Vec::new();
+        let mut total = empty(String::new());
+        while let Some(row) = found.next().map_err(read)? {
+            let key: String = row.get(0).map_err(read)?;
+            if rows.last().is_none_or(|last| last.key != key) {
+                rows.push(empty(key));
+            }
+            let count = |at: usize| {
+                row.get::<_, i64>(at)
+                    .map(|value| u64::try_from(value).unwrap_or(0))
+            };
+            let usage = TokenUsage {
+                input: count(1).map_err(read)?,
+                cache_write_5m: count(2).map_err(read)?,
+                cache_write_1h: count(3).map_err(read)?,
+                cache_read: count(4).map_err(read)?,
+                output: count(5).map_err(read)?,
+            };
+            let cost: Option<String> = row.get(6).map_err(read)?;
+            let cost = cost
+                .and_then(|text| text.parse().ok())
+                .map(Money::from_picodollars);
+            let estimated: bool = row.get(7).map_err(read)?;
+            for sum in rows.last_mut().into_iter().chain([&mut total]) {
+                sum.messages += 1;
+                sum.usage += usage;
+                sum.cost += cost.unwrap_or_default();
+                sum.unpriced += u64::from(cost.is_none());
+                sum.estimated += u64::from(estimated);
+            }
+        }
+        Ok(Report { rows, total })
+    }
+}
+
+fn empty(key: String) -> ReportRow {
+    ReportRow {
+        key,
+        messages: 0,
+        usage: TokenUsage::default(),
+        cost: Money::default(),
+        unpriced: 0,
+        estimated: 0,
+    }
+}

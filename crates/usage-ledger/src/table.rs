@@ -1,0 +1,172 @@
+//! The price table: data, not code.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::matching::Match;
+
+/// List prices by provider and model, with the rules of when each holds.
+#[derive(Debug, Clone, Deserialize)]
+pub struct PriceTable {
+    pub(crate) schema_version: u32,
+    /// The day the table was made, `YYYY-MM-DD`.
+    pub exported: String,
+    pub(crate) rules: Rules,
+    /// Test vectors that every reader of the table must reproduce.
+    #[serde(default)]
+    pub(crate) checks: Vec<Check>,
+    pub(crate) providers: Vec<Provider>,
+}
+
+/// Why a price table cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PriceTableError {
+    /// The text is not a price table.
+    #[error("the price table cannot be read")]
+    Unreadable(#[source] serde_json::Error),
+    /// The table has another layout.
+    #[error("the price table has schema version {found}; this version reads 1")]
+    Version {
+        /// The version found.
+        found: u32,
+    },
+    /// A test vector of the table is not reproduced.
+    #[error(
+        "the price table does not reproduce its own test vector for `{model}`: expected {expected}, computed {computed}"
+    )]
+    Check {
+        /// The vector's model.
+        model: String,
+        /// The cost in the vector.
+        expected: String,
+        /// The cost computed from the table.
+        computed: String,
+    },
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Rules {
+    pub(crate) region_multiplier: f64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Check {
+    pub(crate) provider: String,
+    pub(crate) model: String,
+    pub(crate) at: String,
+    pub(crate) usage: CheckUsage,
+    pub(crate) cost_usd: f64,
+}
+
+/// Counters of a test vector: `input_tokens` is the whole input, `cache_write_tokens` includes the
+/// one-hour part.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct CheckUsage {
+    pub(crate) input_tokens: u64,
+    pub(crate) cache_read_tokens: u64,
+    pub(crate) cache_write_tokens: u64,
+    pub(crate) cache_write_1h_tokens: u64,
+    pub(crate) output_tokens: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Provider {
+    pub(crate) id: String,
+    #[serde(default)]
+    pub(crate) fallback: Vec<String>,
+    pub(crate) models: Vec<Model>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Model {
+    pub(crate) id: String,
+    #[serde(rename = "match")]
+    pub(crate) matching: Match,
+    pub(crate) prices: Vec<Prices>,
+    #[serde(default)]
+    pub(crate) variants: Vec<Variant>,
+}
+
+/// Prices in US dollars per million tokens.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Prices {
+    pub(crate) when: Option<When>,
+    pub(crate) input: Option<Price>,
+    pub(crate) output: Option<Price>,
+    pub(crate) cache_read: Option<Price>,
+    pub(crate) cache_write_5m: Option<Price>,
+    pub(crate) cache_write_1h: Option<Price>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Variant {
+    pub(crate) request: BTreeMap<String, String>,
+    #[serde(flatten)]
+    pub(crate) prices: Prices,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct When {
+    pub(crate) start_date: Option<String>,
+    pub(crate) time_of_day_utc: Option<[String; 2]>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Price {
+    Flat(f64),
+    Tiered { base: f64, tiers: Vec<Tier> },
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Tier {
+    pub(crate) above_input_tokens: u64,
+    pub(crate) price: f64,
+}
+
+impl PriceTable {
+    /// The table that comes with the program.
+    pub fn built_in() -> Result<Self, PriceTableError> {
+        Self::read(include_str!("data/llm-pricing.json"))
+    }
+
+    /// Reads a table and checks that its own test vectors come out exactly.
+    pub fn parse(text: &str) -> Result<Self, PriceTableError> {
+        let table = Self::read(text)?;
+        table.verify()?;
+        Ok(table)
+    }
+
+    fn read(text: &str) -> Result<Self, PriceTableError> {
+        let table: Self = serde_json::from_str(text).map_err(PriceTableError::Unreadable)?;
+        if table.schema_version == 1 {
+            Ok(table)
+        } else {
+            Err(PriceTableError::Version {
+                found: table.schema_version,
+            })
+        }
+    }
+
+    /// The models of a provider, by id, with their plain prices now unknown: for listings.
+    pub fn models(&self, provider: &str) -> Vec<&str> {
+        let found = self
+            .providers
+            .iter()
+            .filter(|candidate| candidate.id == provider);
+        found
+            .flat_map(|provider| provider.models.iter().map(|model| model.id.as_str()))
+            .collect()
+    }
+
+    /// The providers of the table.
+    pub fn providers(&self) -> Vec<&str> {
+        self.providers
+            .iter()
+            .map(|provider| provider.id.as_str())
+            .collect()
+    }
+}
