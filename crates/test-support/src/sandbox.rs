@@ -1,0 +1,225 @@
+//! A throw-away folder with a home, a clean environment and programs that run in it.
+#![expect(clippy::disallowed_methods, reason = "tests make files and run programs")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+use regex::Regex;
+
+/// A folder of its own with an empty home. Programs run in it see nothing of the machine but `PATH`.
+#[derive(Debug)]
+pub struct Sandbox {
+    folder: tempfile::TempDir,
+    program: PathBuf,
+    variables: BTreeMap<String, String>,
+}
+
+/// What a program printed and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// The exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// stdout, filtered.
+    pub stdout: String,
+    /// stderr, filtered.
+    pub stderr: String,
+}
+
+impl std::fmt::Display for Printed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let code = self.code.map_or_else(|| "signal".to_owned(), |code| code.to_string());
+        write!(f, "exit: {code}\n--- stdout\n{}--- stderr\n{}", self.stdout, self.stderr)
+    }
+}
+
+impl Sandbox {
+    /// Makes a sandbox whose [`Sandbox::run`] runs `program`.
+    pub fn new(program: impl Into<PathBuf>) -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("ktx-test-").tempdir()?;
+        let root = folder.path().canonicalize()?;
+        std::fs::create_dir(root.join("home"))?;
+        std::fs::create_dir(root.join("work"))?;
+        let home = root.join("home");
+        let mut variables = BTreeMap::new();
+        if let Ok(path) = std::env::var("PATH") {
+            variables.insert("PATH".to_owned(), path);
+        }
+        let home = home.to_str().context("the temporary folder is not UTF-8")?;
+        for (name, value) in [
+            ("HOME", home),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_AUTHOR_NAME", "Ada Test"),
+            ("GIT_AUTHOR_EMAIL", "ada@example.com"),
+            ("GIT_COMMITTER_NAME", "Ada Test"),
+            ("GIT_COMMITTER_EMAIL", "ada@example.com"),
+            ("NO_COLOR", "1"),
+            ("TZ", "UTC"),
+        ] {
+            variables.insert(name.to_owned(), value.to_owned());
+        }
+        Ok(Self { folder, program: program.into(), variables })
+    }
+
+    /// Sets an environment variable for every later run.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.variables.insert(name.to_owned(), value.into());
+    }
+
+    /// Removes an environment variable for every later run.
+    pub fn unset(&mut self, name: &str) {
+        self.variables.remove(name);
+    }
+
+    /// The working folder of every run.
+    pub fn work(&self) -> PathBuf {
+        self.root().join("work")
+    }
+
+    /// The home folder of every run.
+    pub fn home(&self) -> PathBuf {
+        self.root().join("home")
+    }
+
+    fn root(&self) -> PathBuf {
+        // Made canonical, because programs print the canonical form.
+        self.folder.path().canonicalize().unwrap_or_else(|_| self.folder.path().to_owned())
+    }
+
+    /// A command for the program in the sandbox; stdin is empty.
+    pub fn command<I, S>(&self, arguments: I) -> Command
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let mut command = Command::new(&self.program);
+        command
+            .args(arguments)
+            .current_dir(self.work())
+            .env_clear()
+            .envs(&self.variables)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program with words split at blanks.
+    pub fn run(&self, words: &str) -> anyhow::Result<Printed> {
+        self.finish(&mut self.command(words.split_whitespace()))
+    }
+
+    /// Runs the program with arguments as they are.
+    pub fn run_arguments(&self, arguments: &[&str]) -> anyhow::Result<Printed> {
+        self.finish(&mut self.command(arguments))
+    }
+
+    /// Runs the program with text on stdin.
+    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> anyhow::Result<Printed> {
+        use std::io::Write as _;
+        let mut child = self
+            .command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut stdin = child.stdin.take().context("stdin is piped")?;
+        let input = input.to_owned();
+        let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+        let output = child.wait_with_output()?;
+        // A program may end before it has read everything.
+        if writer.join().is_err() {
+            anyhow::bail!("the writer of stdin panicked");
+        }
+        Ok(self.printed(output.status.code(), &output.stdout, &output.stderr))
+    }
+
+    /// Runs a command made by [`Sandbox::command`].
+    pub fn finish(&self, command: &mut Command) -> anyhow::Result<Printed> {
+        let output = command
+            .output()
+            .with_context(|| format!("{} does not start", self.program.display()))?;
+        Ok(self.printed(output.status.code(), &output.stdout, &output.stderr))
+    }
+
+    fn printed(&self, code: Option<i32>, stdout: &[u8], stderr: &[u8]) -> Printed {
+        Printed { code, stdout: self.filter(stdout), stderr: self.filter(stderr) }
+    }
+
+    /// Replaces what varies from run to run: the sandbox, times, ids, durations.
+    pub fn filter(&self, bytes: &[u8]) -> String {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let text = text.replace(&*self.root().to_string_lossy(), "[SANDBOX]");
+        filter_text(&text)
+    }
+
+    /// Writes a file below the working folder, with its folders.
+    pub fn write(&self, path: &str, text: &str) -> anyhow::Result<PathBuf> {
+        let path = self.work().join(path);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(&path, text)?;
+        Ok(path)
+    }
+
+    /// Reads a file below the working folder.
+    pub fn read(&self, path: &str) -> anyhow::Result<String> {
+        let path = self.work().join(path);
+        std::fs::read_to_string(&path).with_context(|| path.display().to_string())
+    }
+
+    /// Runs git in a folder below the working folder and returns its stdout.
+    pub fn git(&self, folder: &str, words: &[&str]) -> anyhow::Result<String> {
+        let output = Command::new("git")
+            .args(words)
+            .current_dir(self.work().join(folder))
+            .env_clear()
+            .envs(&self.variables)
+            .output()?;
+        if !output.status.success() {
+            anyhow::bail!("git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(self.filter(&output.stdout))
+    }
+
+    /// Copies a folder of fixtures into the working folder.
+    pub fn copy(&self, from: &Path, to: &str) -> anyhow::Result<()> {
+        copy_folder(from, &self.work().join(to))
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from).with_context(|| from.display().to_string())? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Replaces sync ids, UUIDs, timestamps, commit ids and durations by placeholders.
+pub fn filter_text(text: &str) -> String {
+    let rules = [
+        (r"\d{4}-\d{2}-\d{2}-\d{6}-[a-z0-9-]+", "[SYNC]"),
+        (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[UUID]"),
+        (r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})", "[TIME]"),
+        (r"\b[0-9a-f]{40}\b", "[COMMIT]"),
+        (r"\b\d+(\.\d+)? ?(ms|µs)\b", "[DURATION]"),
+        (r"\b\d+\.\d+ ?s\b", "[DURATION]"),
+    ];
+    let mut text = text.to_owned();
+    for (pattern, mark) in rules {
+        // The patterns are constants; one that does not compile leaves the text as it is, and the
+        // snapshot then shows it.
+        if let Ok(pattern) = Regex::new(pattern) {
+            text = pattern.replace_all(&text, mark).into_owned();
+        }
+    }
+    text
+}

@@ -1,0 +1,111 @@
+//! The rules of the house as pure functions over texts and manifests, and the task that applies them.
+
+mod backends;
+mod call_sites;
+mod effects;
+mod exceptions;
+mod finding;
+mod layout;
+mod licences;
+mod manifests;
+mod mask;
+mod requirements;
+mod sizes;
+mod source;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use anyhow::{Context as _, Result};
+
+use crate::repository::{Repository, TextFile};
+use crate::{Verdict, terminal};
+
+use finding::{Finding, Level};
+use manifests::Package;
+use source::Source;
+pub(crate) use words::registry_host;
+
+/// Applies every rule to the work tree and prints one line per finding.
+pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
+    let files = repository.text_files()?;
+    let mut findings = check_texts(&files);
+    findings.extend(check_packages(repository, &files)?);
+    let mut findings = exceptions::apply(findings, exceptions::EXCEPTIONS);
+    findings.sort();
+    for finding in &findings {
+        terminal::line(&finding.to_string());
+    }
+    let failures = findings
+        .iter()
+        .filter(|finding| finding.level == Level::Failure)
+        .count();
+    let warnings = findings.len().saturating_sub(failures);
+    terminal::line(&format!(
+        "audit: {} files, {failures} failures, {warnings} warnings",
+        files.len()
+    ));
+    Ok(if failures == 0 {
+        Verdict::Pass
+    } else {
+        Verdict::Fail
+    })
+}
+
+/// Prints every use of the LLM port outside the runtime and its adapters.
+pub(crate) fn print_call_sites(repository: &Repository) -> Result<Verdict> {
+    let files = repository.text_files()?;
+    let sites: Vec<_> = sources(&files)
+        .iter()
+        .flat_map(call_sites::of)
+        .map(|site| site.to_string())
+        .collect();
+    for site in &sites {
+        terminal::line(site);
+    }
+    terminal::line(&format!("call sites: {}", sites.len()));
+    Ok(Verdict::Pass)
+}
+
+/// Every rule that needs nothing but the texts of the files.
+fn check_texts(files: &[TextFile]) -> Vec<Finding> {
+    let sources = sources(files);
+    let mut findings = Vec::new();
+    for source in &sources {
+        findings.extend(layout::check(source));
+        findings.extend(sizes::check(source));
+        findings.extend(effects::check(source));
+        findings.extend(backends::check(source));
+    }
+    for file in files {
+        findings.extend(words::check(file));
+        if file.path.ends_with("Cargo.toml") {
+            findings.extend(manifests::check_text(file));
+        }
+    }
+    findings.extend(layout::check_modules(&sources));
+    findings.extend(manifests::check_unused(files));
+    findings.extend(requirements::check(files, &sources));
+    findings
+}
+
+/// The rules that need cargo's view of the packages.
+fn check_packages(repository: &Repository, files: &[TextFile]) -> Result<Vec<Finding>> {
+    let ours = Package::all(&repository.own_packages()?, repository.root())?;
+    let mut findings = manifests::check_packages(&ours);
+    let policy = files
+        .iter()
+        .find(|file| file.path == "deny.toml")
+        .context("`deny.toml` is missing; it holds the list of licences")?;
+    let allowed = licences::allowed(&policy.text)?;
+    findings.extend(licences::check(&repository.all_packages()?, &allowed));
+    Ok(findings)
+}
+
+fn sources(files: &[TextFile]) -> Vec<Source> {
+    files
+        .iter()
+        .filter(|file| file.has_extension("rs"))
+        .map(|file| Source::new(&file.path, &file.text))
+        .collect()
+}

@@ -1,0 +1,80 @@
+//! Where the LLM port is used, and for which role.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::source::{Line, Purpose, Source};
+
+/// The runtime itself and what stands behind the port.
+const BEHIND_THE_PORT: [&str; 3] = ["llm-runtime", "provider-adapters", "claude-code-adapter"];
+
+/// How far from the call the role may be named, in lines.
+const NEARBY: usize = 25;
+
+static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?:\.\s*(generate_text|generate_object|run_agent_loop|start_run|probe)",
+        r"|\b(generate_typed))(?:::<[^()]*>)?\("
+    ))
+    .ok()
+});
+static ROLE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\bModelRole::([A-Z]\w*)").ok());
+
+/// One call of the port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CallSite {
+    path: String,
+    line: usize,
+    operation: String,
+    role: Option<String>,
+}
+
+impl fmt::Display for CallSite {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let role = self.role.as_deref().unwrap_or("no role nearby");
+        write!(
+            out,
+            "{}:{}: {} ({role})",
+            self.path, self.line, self.operation
+        )
+    }
+}
+
+/// Every call in the product code of one file.
+pub(crate) fn of(source: &Source) -> Vec<CallSite> {
+    let (Some(call), Some(role)) = (CALL.as_ref(), ROLE.as_ref()) else {
+        return Vec::new();
+    };
+    if source.purpose() != Purpose::Product || source.is_in(&BEHIND_THE_PORT) {
+        return Vec::new();
+    }
+    let lines: Vec<Line<'_>> = source.product_code().collect();
+    let mut sites = Vec::new();
+    for line in &lines {
+        for captures in call.captures_iter(line.text) {
+            let operation = captures
+                .get(1)
+                .or_else(|| captures.get(2))
+                .map(|name| name.as_str().to_owned());
+            sites.push(CallSite {
+                path: source.path.clone(),
+                line: line.number,
+                operation: operation.unwrap_or_default(),
+                role: nearest_role(role, &lines, line.number),
+            });
+        }
+    }
+    sites
+}
+
+fn nearest_role(role: &Regex, lines: &[Line<'_>], call: usize) -> Option<String> {
+    lines
+        .iter()
+        .filter(|line| line.number.abs_diff(call) <= NEARBY)
+        .filter_map(|line| Some((line.number.abs_diff(call), role.captures(line.text)?)))
+        .min_by_key(|(distance, _)| *distance)
+        .and_then(|(_, captures)| captures.get(1).map(|name| name.as_str().to_owned()))
+}

@@ -1,0 +1,46 @@
+//! The places where a rule does not hold, each with the reason why.
+
+use super::finding::Finding;
+
+/// One rule lifted for one file or folder.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exception {
+    pub(crate) rule: &'static str,
+    /// A file, or a folder with a slash at its end.
+    pub(crate) place: &'static str,
+    pub(crate) reason: &'static str,
+}
+
+pub(crate) const EXCEPTIONS: &[Exception] = &[];
+
+/// Takes out what an exception covers. An exception that covers nothing is a finding itself.
+pub(crate) fn apply(findings: Vec<Finding>, exceptions: &[Exception]) -> Vec<Finding> {
+    let stale = exceptions
+        .iter()
+        .filter(|exception| !findings.iter().any(|finding| covers(exception, finding)))
+        .map(|exception| {
+            let what = format!(
+                "the exception from `{}` ({}) covers nothing",
+                exception.rule, exception.reason
+            );
+            let cure = "delete it from `xtask/src/audit/exceptions.rs`";
+            Finding::file(exception.place, "stale exception", what, cure)
+        })
+        .collect::<Vec<_>>();
+    let mut kept: Vec<Finding> = findings
+        .into_iter()
+        .filter(|finding| {
+            !exceptions
+                .iter()
+                .any(|exception| covers(exception, finding))
+        })
+        .collect();
+    kept.extend(stale);
+    kept
+}
+
+fn covers(exception: &Exception, finding: &Finding) -> bool {
+    let place = finding.path == exception.place
+        || (exception.place.ends_with('/') && finding.path.starts_with(exception.place));
+    place && finding.rule == exception.rule
+}

@@ -1,0 +1,66 @@
+//! What a rule has to say about a place.
+
+use std::fmt;
+
+/// Whether a finding fails the audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    Failure,
+    Warning,
+}
+
+/// One broken rule at one place; shown as `path[:line]: rule: what; cure`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Finding {
+    pub(crate) level: Level,
+    pub(crate) path: String,
+    pub(crate) line: Option<usize>,
+    pub(crate) rule: &'static str,
+    pub(crate) what: String,
+    pub(crate) cure: String,
+}
+
+impl Finding {
+    /// A failure about a whole file.
+    pub(crate) fn file(path: &str, rule: &'static str, what: String, cure: &str) -> Self {
+        Self {
+            level: Level::Failure,
+            path: path.to_owned(),
+            line: None,
+            rule,
+            what,
+            cure: cure.to_owned(),
+        }
+    }
+
+    /// The same finding at a line, counted from 1.
+    pub(crate) fn at(self, line: usize) -> Self {
+        Self {
+            line: Some(line),
+            ..self
+        }
+    }
+
+    /// The same finding as a warning.
+    pub(crate) fn warning(self) -> Self {
+        Self {
+            level: Level::Warning,
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.path)?;
+        if let Some(line) = self.line {
+            write!(out, ":{line}")?;
+        }
+        let mark = if self.level == Level::Warning {
+            "warning: "
+        } else {
+            ""
+        };
+        write!(out, ": {mark}{}: {}; {}", self.rule, self.what, self.cure)
+    }
+}

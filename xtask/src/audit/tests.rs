@@ -1,0 +1,29 @@
+//! Every rule with a text that breaks it and one that keeps it.
+
+use super::*;
+
+mod manifest_rules;
+mod masking;
+mod source_rules;
+
+/// A work tree of one file, all text rules applied, one finding per line.
+fn audit(path: &str, text: &str) -> String {
+    audit_all(&[(path, text)])
+}
+
+fn audit_all(files: &[(&str, &str)]) -> String {
+    let files: Vec<TextFile> = files
+        .iter()
+        .map(|(path, text)| TextFile {
+            path: (*path).to_owned(),
+            text: (*text).to_owned(),
+        })
+        .collect();
+    let mut findings = check_texts(&files);
+    findings.sort();
+    findings
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
+}

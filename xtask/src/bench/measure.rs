@@ -1,0 +1,87 @@
+//! Running programs again and again, and what that cost.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "benchmarks write into their own temporary folder"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::repository::Repository;
+use crate::{environment, process};
+
+/// Compiles the yardstick.
+pub(crate) fn program_that_does_nothing(repository: &Repository, folder: &Path) -> Result<PathBuf> {
+    let (source, program) = (folder.join("nothing.rs"), folder.join("nothing"));
+    std::fs::write(&source, "fn main() {}\n").context("the yardstick cannot be written")?;
+    let mut compile = process::command(repository, "rustc");
+    compile
+        .args(["--edition=2024", "-O", "-o"])
+        .arg(&program)
+        .arg(&source);
+    process::output(&mut compile)?;
+    Ok(program)
+}
+
+/// Runs to the end; the time in milliseconds. A failure carries standard error.
+pub(crate) fn milliseconds(command: &mut Command) -> Result<f64> {
+    let started = Instant::now();
+    let result = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("{} could not be started", process::shown(command)))?;
+    let took = started.elapsed().as_secs_f64() * 1000.0;
+    if !result.status.success() {
+        let stderr = String::from_utf8_lossy(&result.stderr);
+        bail!(
+            "{} ended with {}: {}",
+            process::shown(command),
+            result.status,
+            stderr.trim()
+        );
+    }
+    Ok(took)
+}
+
+/// The middle of the figures: one disturbed run moves it little.
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Peak resident memory of one run in KiB, by GNU `time`; `None` where it is not installed.
+pub(crate) fn peak_memory(repository: &Repository, command: &Command) -> Result<Option<f64>> {
+    let Some(time) = environment::find_program("time", &[]) else {
+        return Ok(None);
+    };
+    let mut timed = process::command(repository, time);
+    timed
+        .args(["-f", "peak %M"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        timed.current_dir(folder);
+    }
+    let result = timed
+        .stdin(Stdio::null())
+        .output()
+        .context("`time` could not be started")?;
+    let text = String::from_utf8_lossy(&result.stderr);
+    let peak = text
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("peak "));
+    peak.map(|peak| peak.trim().parse().context("`time` printed no number"))
+        .transpose()
+}
+
+/// The high-water mark in KiB of a process that still runs, from the text of its status file.
+pub(crate) fn high_water_mark(status: &str) -> Option<f64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse().ok()
+}

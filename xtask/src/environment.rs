@@ -1,0 +1,74 @@
+//! What xtask takes from the process around it: arguments, variables, the working folder.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the one owner of xtask's environment"
+)]
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+/// The arguments after the program's name.
+pub(crate) fn arguments() -> Vec<String> {
+    std::env::args().skip(1).collect()
+}
+
+/// A variable's value; unset, empty and not UTF-8 are all absent.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The folder that the task was started in.
+pub(crate) fn working_folder() -> Result<PathBuf> {
+    std::env::current_dir().context("the current folder cannot be read")
+}
+
+/// True on a machine that runs changes unattended.
+pub(crate) fn is_ci() -> bool {
+    variable("CI").is_some_and(|value| value != "false" && value != "0")
+}
+
+/// Variables that `cargo run` sets for xtask and that a nested cargo must not see:
+/// build scripts that watch them (`ring` does) would otherwise run again on every call.
+pub(crate) fn set_by_cargo() -> Vec<OsString> {
+    std::env::vars_os()
+        .map(|(name, _)| name)
+        .filter(|name| name.to_str().is_some_and(is_set_by_cargo))
+        .collect()
+}
+
+fn is_set_by_cargo(name: &str) -> bool {
+    [
+        "CARGO_PKG_",
+        "CARGO_MANIFEST_",
+        "CARGO_BIN_",
+        "CARGO_CRATE_",
+    ]
+    .iter()
+    .any(|prefix| name.starts_with(prefix))
+        || ["CARGO_PRIMARY_PACKAGE", "OUT_DIR"].contains(&name)
+}
+
+/// The first of `folders`, then of `PATH`, that holds an executable file called `program`.
+pub(crate) fn find_program(program: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    folders
+        .iter()
+        .cloned()
+        .chain(std::env::split_paths(&path))
+        .map(|folder| folder.join(program))
+        .find(|candidate| is_executable(candidate))
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata()
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}

@@ -1,0 +1,79 @@
+//! Repository chores: `cargo xtask audit | test | docs | codegen | bench | ci`. Depends on no product crate.
+
+mod audit;
+mod bench;
+mod ci;
+mod codegen;
+mod docs;
+mod environment;
+mod process;
+mod repository;
+mod services;
+mod suite;
+mod terminal;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::repository::Repository;
+
+const USAGE: &str = "\
+usage: cargo xtask <task>
+
+  audit [--call-sites]   check the rules of the house; with --call-sites, list every use of the LLM port
+  test [-- <filter>…]    bring up the services, run every test, shut the services down
+  docs [--check]         check the manual and the root pages; without --check, also build the book
+  codegen [--check]      regenerate the generated pages, or check that they are current
+  bench [<name>]         measure the release binary and print ratios as JSON lines
+  ci                     everything a change must pass, in order, with times
+";
+
+/// Whether a task may write to the work tree or only compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Write,
+    Check,
+}
+
+/// What a task that ran to its end has to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Pass,
+    Fail,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = environment::arguments();
+    match run(&arguments) {
+        Ok(Verdict::Pass) => ExitCode::SUCCESS,
+        Ok(Verdict::Fail) => ExitCode::from(1),
+        Err(error) => {
+            terminal::problem(&format!("error: {error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<Verdict> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if matches!(words.as_slice(), [] | ["help" | "--help" | "-h", ..]) {
+        terminal::line(USAGE.trim_end());
+        return Ok(Verdict::Pass);
+    }
+    let repository = Repository::locate()?;
+    match words.as_slice() {
+        ["audit"] => audit::run(&repository),
+        ["audit", "--call-sites"] => audit::print_call_sites(&repository),
+        ["test"] => suite::run(&repository, &[]),
+        ["test", "--", filters @ ..] => suite::run(&repository, filters),
+        ["docs"] => docs::run(&repository, Mode::Write),
+        ["docs", "--check"] => docs::run(&repository, Mode::Check),
+        ["codegen"] => codegen::run(&repository, Mode::Write),
+        ["codegen", "--check"] => codegen::run(&repository, Mode::Check),
+        ["bench"] => bench::run(&repository, None),
+        ["bench", name] => bench::run(&repository, Some(name)),
+        ["ci"] => Ok(ci::run(&repository)),
+        _ => bail!("unknown task `{}`\n\n{USAGE}", words.join(" ")),
+    }
+}

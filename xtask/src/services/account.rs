@@ -1,0 +1,74 @@
+//! Under which account a server runs: database servers refuse to run as root.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use super::is_root;
+use crate::repository::Repository;
+use crate::{environment, process};
+
+/// An account of the machine and how its processes are ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Account {
+    /// User and group; `None` is the account that runs xtask.
+    other: Option<(u32, u32)>,
+    /// The signal that its processes get when xtask dies, as `setpriv` spells it.
+    farewell: &'static str,
+}
+
+impl Account {
+    /// The account called `name` when xtask runs as root, else the present one.
+    pub(crate) fn named(
+        repository: &Repository,
+        name: &str,
+        farewell: &'static str,
+    ) -> Result<Self> {
+        if !is_root(repository) {
+            return Ok(Self {
+                other: None,
+                farewell,
+            });
+        }
+        let number = |switch: &str| -> Result<u32> {
+            let text = process::output(process::command(repository, "id").args([switch, name]))?;
+            text.trim()
+                .parse()
+                .with_context(|| format!("`id {switch} {name}` gave no number"))
+        };
+        Ok(Self {
+            other: Some((number("-u")?, number("-g")?)),
+            farewell,
+        })
+    }
+
+    /// A command that runs as this account and gets its signal when xtask dies.
+    pub(crate) fn command(&self, repository: &Repository, program: impl AsRef<OsStr>) -> Command {
+        let mut words: Vec<String> = Vec::new();
+        if let Some((user, group)) = self.other {
+            words.extend([format!("--reuid={user}"), format!("--regid={group}")]);
+            words.push("--clear-groups".to_owned());
+        }
+        if environment::find_program("setpriv", &[]).is_none() {
+            return process::command(repository, program);
+        }
+        let mut command = process::command(repository, "setpriv");
+        command
+            .args(words)
+            .args(["--pdeathsig", self.farewell, "--"])
+            .arg(program);
+        command
+    }
+
+    /// Makes a folder that this account owns.
+    pub(crate) fn folder(&self, path: &Path) -> Result<()> {
+        let place = || format!("`{}` cannot be made", path.display());
+        std::fs::create_dir_all(path).with_context(place)?;
+        if let Some((user, group)) = self.other {
+            std::os::unix::fs::chown(path, Some(user), Some(group)).with_context(place)?;
+        }
+        Ok(())
+    }
+}

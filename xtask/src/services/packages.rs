@@ -1,0 +1,87 @@
+//! System packages: what is missing is installed where we are root and `apt-get` is there.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::{is_root, mariadb, postgres};
+use crate::repository::Repository;
+use crate::{environment, process, terminal};
+
+/// A package and how one sees that it is not needed.
+struct Need {
+    package: &'static str,
+    is_met: fn(&Repository) -> bool,
+}
+
+/// In this order: some builds of `nodejs` bring `npm` along and exclude the package of that name.
+const NEEDS: [Need; 6] = [
+    Need {
+        package: "postgresql",
+        is_met: |_| postgres::programs().is_some(),
+    },
+    Need {
+        package: "mariadb-server",
+        is_met: |_| mariadb::program().is_some() && has("mariadb-install-db"),
+    },
+    Need {
+        package: "nodejs",
+        is_met: |_| has("node"),
+    },
+    Need {
+        package: "npm",
+        is_met: |_| has("npm"),
+    },
+    Need {
+        package: "python3",
+        is_met: |_| has("python3"),
+    },
+    Need {
+        package: "python3-venv",
+        is_met: python_makes_environments,
+    },
+];
+
+/// Installs the package of every need that is not met. A failure is reported and leaves the
+/// services to say what they miss.
+pub(crate) fn install_missing(repository: &Repository, log: &Path) {
+    let missing = NEEDS.iter().any(|need| !(need.is_met)(repository));
+    if !missing || !is_root(repository) || !has("apt-get") {
+        return;
+    }
+    terminal::problem(&format!(
+        "updating the list of packages (log: `{}`)",
+        log.display()
+    ));
+    report(apt_get(repository, &["update"], log));
+    for need in &NEEDS {
+        if !(need.is_met)(repository) {
+            terminal::problem(&format!("installing {}", need.package));
+            let install = ["install", "-y", "--no-install-recommends", need.package];
+            report(apt_get(repository, &install, log));
+        }
+    }
+}
+
+fn apt_get(repository: &Repository, arguments: &[&str], log: &Path) -> Result<()> {
+    let mut command = process::command(repository, "apt-get");
+    command
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive");
+    process::logged(&mut command, log)
+}
+
+fn report(outcome: Result<()>) {
+    if let Err(error) = outcome {
+        terminal::problem(&format!("error: {error:#}"));
+    }
+}
+
+fn has(program: &str) -> bool {
+    environment::find_program(program, &[]).is_some()
+}
+
+fn python_makes_environments(repository: &Repository) -> bool {
+    let mut command = process::command(repository, "python3");
+    process::output(command.args(["-c", "import venv, ensurepip"])).is_ok()
+}

@@ -1,0 +1,124 @@
+//! The one test command: services up, fakes built, every test run, services down.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::repository::Repository;
+use crate::services::{self, Services};
+use crate::{Verdict, environment, process, terminal};
+
+/// Runs the tests that `filters` select; words after `--` go to the runner as they are.
+pub(crate) fn run(repository: &Repository, filters: &[&str]) -> Result<Verdict> {
+    let runner = Runner::find(repository)?;
+    let started = Instant::now();
+    let (tools, built) = std::thread::scope(|scope| {
+        let tools = scope.spawn(|| services::prepare(repository));
+        let built = build(repository, runner, filters);
+        (tools.join(), built)
+    });
+    let tools =
+        tools.map_err(|_| anyhow::anyhow!("the preparation of the services panicked"))??;
+    if !built? {
+        return Ok(Verdict::Fail);
+    }
+    let build_seconds = started.elapsed().as_secs();
+    let services = Services::start(repository, tools)?;
+    let started = Instant::now();
+    let mut command = process::cargo(repository, &runner.arguments(filters));
+    command.envs(services.variables());
+    let passed = process::succeeds(&mut command)?;
+    let test_seconds = started.elapsed().as_secs();
+    let missing = services.missing();
+    for (name, reason) in &missing {
+        terminal::problem(&format!("not run: {name}: {reason}"));
+    }
+    services.stop()?;
+    terminal::problem(&format!(
+        "test: built in {build_seconds} s, ran in {test_seconds} s"
+    ));
+    let complete = missing.is_empty() || !environment::is_ci();
+    if !complete {
+        terminal::problem("test: every service has to be there when CI is set");
+    }
+    Ok(if passed && complete {
+        Verdict::Pass
+    } else {
+        Verdict::Fail
+    })
+}
+
+/// Builds the fake programs and the test binaries, so that the services wait for no compiler.
+fn build(repository: &Repository, runner: Runner, filters: &[&str]) -> Result<bool> {
+    let fakes = ["build", "--locked", "-p", "ktx-test-support", "--bins"];
+    if !process::succeeds(&mut process::cargo(repository, &fakes))? {
+        return Ok(false);
+    }
+    let mut arguments = runner.arguments(filters);
+    let at = arguments
+        .iter()
+        .position(|word| *word == "--")
+        .unwrap_or(arguments.len());
+    arguments.insert(at, "--no-run");
+    process::succeeds(&mut process::cargo(repository, &arguments))
+}
+
+/// What runs the test binaries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runner {
+    Nextest(Profile),
+    Cargo,
+}
+
+/// The profile of `.config/nextest.toml`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Profile {
+    Local,
+    Unattended,
+}
+
+impl Runner {
+    fn find(repository: &Repository) -> Result<Self> {
+        let home = environment::variable("CARGO_HOME")
+            .or_else(|| environment::variable("HOME").map(|home| format!("{home}/.cargo")));
+        let folders: Vec<_> = home
+            .iter()
+            .map(|home| Path::new(home).join("bin"))
+            .collect();
+        if environment::find_program("cargo-nextest", &folders).is_none() {
+            terminal::problem("cargo-nextest is not installed; using `cargo test`");
+            return Ok(Self::Cargo);
+        }
+        let version = ["nextest", "--version"];
+        process::output(&mut process::cargo(repository, &version))?;
+        let unattended = environment::is_ci();
+        Ok(Self::Nextest(if unattended {
+            Profile::Unattended
+        } else {
+            Profile::Local
+        }))
+    }
+
+    fn arguments<'words>(self, filters: &[&'words str]) -> Vec<&'words str> {
+        let mut words = match self {
+            Self::Nextest(Profile::Local) => vec!["nextest", "run", "--locked"],
+            Self::Nextest(Profile::Unattended) => {
+                vec!["nextest", "run", "--locked", "--profile", "ci"]
+            }
+            Self::Cargo => vec!["test", "--locked"],
+        };
+        let chooses = ["-p", "--package", "--workspace"];
+        if !filters
+            .iter()
+            .any(|word| chooses.contains(word) || word.starts_with("--package="))
+        {
+            words.push("--workspace");
+        }
+        words.extend(filters);
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests;
