@@ -149,9 +149,10 @@ impl Connection {
         let found = keys.iter().find_map(|key| self.fields.get(*key));
         match found {
             Some(Value::String(text)) => vec![text.clone()],
-            Some(Value::Array(items)) => {
-                items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()
-            }
+            Some(Value::Array(items)) => items
+                .iter()
+                .filter_map(|item| item.as_str().map(str::to_owned))
+                .collect(),
             _ => Vec::new(),
         }
     }

@@ -1,0 +1,320 @@
+//! Checks a value against the table and reports everything that is wrong with it.
+
+mod connections;
+mod say;
+
+use ktx_diagnostics::{Diagnostic, Location, nearest};
+use ktx_secrets::{SecretRef, redact_url};
+use ktx_vocabulary::ModelRole;
+use serde_json::{Map, Value};
+
+use crate::Backend;
+use crate::defaults::whole;
+use crate::spec::{Absent, Field, KeyRule, ROOT, Shape};
+use crate::yaml::Places;
+
+pub(crate) use say::expected;
+use say::{found, listed};
+
+/// Everything that is wrong with `ktx.yaml`, in the order of the file.
+pub(crate) fn check(value: &Value, places: &Places) -> Vec<Diagnostic> {
+    let mut check = Check {
+        places,
+        path: Vec::new(),
+        found: Vec::new(),
+    };
+    match value {
+        Value::Null => {}
+        Value::Object(object) => {
+            check.object(object, ROOT, Extra::Warn);
+            check.across(object);
+        }
+        _ => check.error("bad_value", "the file must hold an object".to_owned()),
+    }
+    check.found.sort_by_key(|diagnostic| {
+        diagnostic
+            .location
+            .as_ref()
+            .and_then(|location| location.position)
+    });
+    check.found
+}
+
+/// What happens to keys that the table does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extra {
+    Warn,
+    Keep,
+}
+
+struct Check<'a> {
+    places: &'a Places,
+    path: Vec<String>,
+    found: Vec<Diagnostic>,
+}
+
+impl Check<'_> {
+    fn object(&mut self, object: &Map<String, Value>, fields: &[Field], extra: Extra) {
+        for (key, value) in object {
+            match fields.iter().find(|field| field.accepts(key)) {
+                Some(_) if value.is_null() => {}
+                Some(field) => self.within(key, |check| check.value(value, &field.shape)),
+                None if extra == Extra::Warn => {
+                    self.within(key, |check| {
+                        check.unknown(fields.iter().map(|field| field.name));
+                    });
+                }
+                None => {}
+            }
+        }
+        self.missing(object, fields.iter());
+    }
+
+    fn missing<'f>(
+        &mut self,
+        object: &Map<String, Value>,
+        fields: impl Iterator<Item = &'f Field>,
+    ) {
+        for field in fields.filter(|field| field.absent == Absent::Refused) {
+            let written = object
+                .iter()
+                .any(|(key, value)| field.accepts(key) && !value.is_null());
+            if !written {
+                self.within(field.name, |check| {
+                    check.error(
+                        "missing_key",
+                        format!("`{}` is missing", check.path.join(".")),
+                    );
+                });
+            }
+        }
+    }
+
+    fn value(&mut self, value: &Value, shape: &Shape) {
+        match shape {
+            Shape::Object(fields) => match value.as_object() {
+                Some(object) => self.object(object, fields, Extra::Warn),
+                None => self.bad(value, shape),
+            },
+            Shape::OpenObject(fields) => match value.as_object() {
+                Some(object) => self.object(object, fields, Extra::Keep),
+                None => self.bad(value, shape),
+            },
+            Shape::Map(rule, inner) => match value.as_object() {
+                Some(object) => self.map(object, *rule, inner),
+                None => self.bad(value, shape),
+            },
+            Shape::Connections => match value.as_object() {
+                Some(object) => self.connections(object),
+                None => self.bad(value, shape),
+            },
+            Shape::Backend => self.backend(value),
+            Shape::Nullable(inner) if !value.is_null() => self.value(value, inner),
+            Shape::Secret => {
+                if let Some(text) = value.as_str() {
+                    self.secret(text);
+                } else {
+                    self.bad(value, shape);
+                }
+            }
+            _ if fits(value, shape) => {}
+            Shape::Texts | Shape::TextOrTexts | Shape::Counts => self.items(value, shape),
+            _ => self.bad(value, shape),
+        }
+    }
+
+    fn items(&mut self, value: &Value, shape: &Shape) {
+        let item_shape = if matches!(shape, Shape::Counts) {
+            Shape::Count { min: 1, max: None }
+        } else {
+            Shape::Text
+        };
+        let Some(items) = value.as_array() else {
+            return self.bad(value, shape);
+        };
+        for (index, item) in items.iter().enumerate() {
+            if !fits(item, &item_shape) {
+                self.within(&index.to_string(), |check| check.bad(item, &item_shape));
+            }
+        }
+    }
+
+    fn map(&mut self, object: &Map<String, Value>, rule: KeyRule, inner: &Shape) {
+        for (key, value) in object {
+            self.within(key, |check| match rule {
+                KeyRule::Role if ModelRole::parse(key).is_none() => {
+                    check.unknown(ModelRole::ALL.into_iter().map(ModelRole::as_str));
+                }
+                KeyRule::Number if key.parse::<u64>().map_or(true, |number| number == 0) => {
+                    let message = format!(
+                        "`{}`: the key must be a whole number from 1, not `{key}`",
+                        check.path.join(".")
+                    );
+                    check.error_at_key("bad_value", message);
+                }
+                _ if value.is_null() && !matches!(inner, Shape::Nullable(_)) => {}
+                _ => check.value(value, inner),
+            });
+        }
+    }
+
+    fn backend(&mut self, value: &Value) {
+        let Some(text) = value.as_str() else {
+            return self.bad(value, &Shape::Text);
+        };
+        if Backend::parse(text).is_some() {
+            return;
+        }
+        let names = Backend::ALL.map(Backend::as_str);
+        let path = self.path.join(".");
+        let allowed = names.join(", ");
+        let diagnostic = if text == "codex" {
+            let message =
+                format!("Unsupported {path}: codex is not supported yet (allowed: {allowed})");
+            Diagnostic::error("unsupported_backend", message)
+        } else {
+            let message = format!("Unsupported {path}: {text} (allowed: {allowed})");
+            with_nearest(Diagnostic::error("unknown_backend", message), text, names)
+        };
+        self.found.push(diagnostic.at(self.value_place()));
+    }
+
+    /// Warns about a secret that is written out: the file is committed.
+    fn secret(&mut self, text: &str) {
+        let holds_one = if text.contains("://") {
+            redact_url(text) != text
+        } else {
+            let is_address = self.path.last().is_some_and(|key| key == "url");
+            !is_address && !text.is_empty()
+        };
+        if !matches!(SecretRef::parse(text), SecretRef::Literal(_)) || !holds_one {
+            return;
+        }
+        let path = self.path.join(".");
+        let message = format!("`{path}` holds a secret as plain text, and the file is in git");
+        let variable = text.trim_start_matches('$').trim_matches(['{', '}']);
+        let hint = if text.starts_with('$') {
+            format!("write `env:{variable}` to use the environment variable")
+        } else {
+            "write `env:NAME` or `file:PATH` and keep the secret there".to_owned()
+        };
+        let diagnostic = Diagnostic::warning("plain_secret", message).hint(hint);
+        self.found.push(diagnostic.at(self.value_place()));
+    }
+
+    /// Rules over more than one key.
+    fn across(&mut self, root: &Map<String, Value>) {
+        let provider = root.get("llm").and_then(|llm| llm.get("provider"));
+        let backend = provider
+            .and_then(|provider| provider.get("backend"))
+            .and_then(Value::as_str);
+        let own = |key: &str| {
+            let block = provider.and_then(|provider| provider.get("openai-compatible"));
+            block
+                .and_then(|block| block.get(key))
+                .is_some_and(|value| !value.is_null())
+        };
+        if backend == Some(Backend::OpenAiCompatible.as_str()) && !own("base_url") {
+            self.path = ["llm", "provider", "openai-compatible", "base_url"]
+                .map(str::to_owned)
+                .to_vec();
+            self.error(
+                "missing_key",
+                format!("`{}` is missing", self.path.join(".")),
+            );
+            self.path.clear();
+        }
+    }
+
+    fn unknown<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
+        let path = self.path.join(".");
+        let message = format!("Unsupported {path}: unknown field (ignored)");
+        let diagnostic = Diagnostic::warning("unknown_key", message);
+        let key = self.path.last().map(String::as_str).unwrap_or_default();
+        let diagnostic = with_nearest(diagnostic, key, names);
+        self.found.push(diagnostic.at(self.key_place()));
+    }
+
+    fn bad(&mut self, value: &Value, shape: &Shape) {
+        let path = self.path.join(".");
+        let message = format!(
+            "`{path}` must be {}, not {}",
+            expected(shape),
+            found(value, shape)
+        );
+        let mut diagnostic = Diagnostic::error("bad_value", message);
+        if let (Shape::Choice(names), Some(text)) = (shape, value.as_str()) {
+            diagnostic = with_nearest(diagnostic, text, names.iter().copied());
+        }
+        self.found.push(diagnostic.at(self.value_place()));
+    }
+
+    fn error(&mut self, code: &'static str, message: String) {
+        self.found
+            .push(Diagnostic::error(code, message).at(self.value_place()));
+    }
+
+    fn error_at_key(&mut self, code: &'static str, message: String) {
+        self.found
+            .push(Diagnostic::error(code, message).at(self.key_place()));
+    }
+
+    fn within(&mut self, key: &str, inner: impl FnOnce(&mut Self)) {
+        self.path.push(key.to_owned());
+        inner(self);
+        self.path.pop();
+    }
+
+    fn value_place(&self) -> Location {
+        self.places
+            .value(&self.path.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    fn key_place(&self) -> Location {
+        self.places
+            .key(&self.path.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+fn with_nearest<'n>(
+    diagnostic: Diagnostic,
+    wanted: &str,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Diagnostic {
+    match nearest(wanted, names).first() {
+        Some(name) => diagnostic.hint(format!("did you mean `{name}`?")),
+        None => diagnostic,
+    }
+}
+
+/// Whether a value has a shape that is not an object.
+fn fits(value: &Value, shape: &Shape) -> bool {
+    match shape {
+        Shape::Text | Shape::Reference | Shape::Secret => value.is_string(),
+        Shape::LooseText => value.is_string() || value.is_number() || value.is_boolean(),
+        Shape::Flag => value.is_boolean(),
+        Shape::Count { min, max } => {
+            whole(value).is_some_and(|number| number >= *min && max.is_none_or(|max| number <= max))
+        }
+        Shape::Ratio => value
+            .as_f64()
+            .is_some_and(|number| (0.0..=1.0).contains(&number)),
+        Shape::Choice(names) => value.as_str().is_some_and(|text| names.contains(&text)),
+        Shape::Texts => all(value, Value::is_string),
+        Shape::TextOrTexts => value.is_string() || all(value, Value::is_string),
+        Shape::Counts => all(value, |item| whole(item).is_some_and(|number| number > 0)),
+        Shape::Either(shapes) => shapes.iter().any(|shape| fits(value, shape)),
+        Shape::Nullable(inner) => value.is_null() || fits(value, inner),
+        Shape::Object(_) | Shape::OpenObject(_) | Shape::AnyObject | Shape::Map(..) => {
+            value.is_object()
+        }
+        Shape::Backend | Shape::Connections => false,
+    }
+}
+
+fn all(value: &Value, good: fn(&Value) -> bool) -> bool {
+    value.as_array().is_some_and(|items| items.iter().all(good))
+}
+
+#[cfg(test)]
+mod tests;

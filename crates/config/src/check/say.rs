@@ -1,0 +1,60 @@
+//! Words for shapes and values.
+
+use serde_json::Value;
+
+use crate::spec::Shape;
+
+/// What a key of this shape must be.
+pub(crate) fn expected(shape: &Shape) -> String {
+    match shape {
+        Shape::Text | Shape::LooseText => "text".to_owned(),
+        Shape::Reference | Shape::Secret => "text, `env:NAME` or `file:PATH`".to_owned(),
+        Shape::Flag => "`true` or `false`".to_owned(),
+        Shape::Count { min, max: None } => format!("a whole number from {min}"),
+        Shape::Count {
+            min,
+            max: Some(max),
+        } => format!("a whole number from {min} to {max}"),
+        Shape::Ratio => "a number from 0 to 1".to_owned(),
+        Shape::Choice(names) => match names {
+            [name] => format!("`{name}`"),
+            _ => format!("one of {}", listed(names)),
+        },
+        Shape::Texts => "a list of texts".to_owned(),
+        Shape::TextOrTexts => "text or a list of texts".to_owned(),
+        Shape::Counts => "a list of whole numbers from 1".to_owned(),
+        Shape::Either(shapes) => shapes.iter().map(expected).collect::<Vec<_>>().join(" or "),
+        Shape::Nullable(inner) => format!("{} or nothing", expected(inner)),
+        Shape::Object(_)
+        | Shape::OpenObject(_)
+        | Shape::AnyObject
+        | Shape::Map(..)
+        | Shape::Connections => "an object".to_owned(),
+        Shape::Backend => "a backend".to_owned(),
+    }
+}
+
+/// What is there instead. Values of keys that may hold secrets are not shown.
+pub(crate) fn found(value: &Value, shape: &Shape) -> String {
+    match value {
+        Value::Null => "nothing".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        _ if matches!(shape, Shape::Reference | Shape::Secret) => match value {
+            Value::Bool(_) => "a flag".to_owned(),
+            Value::Number(_) => "a number".to_owned(),
+            _ => "text".to_owned(),
+        },
+        Value::String(text) => format!("`{text}`"),
+        other => format!("`{other}`"),
+    }
+}
+
+/// The names as code, separated by commas.
+pub(crate) fn listed(names: &[&str]) -> String {
+    names
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,120 @@
+//! A value with the defaults of the table filled in.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use crate::spec::{Absent, Field, Shape};
+
+static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+
+/// One object of `ktx.yaml`, complete: what is not written has its default.
+#[derive(Debug, Clone)]
+pub(crate) struct Effective {
+    object: Map<String, Value>,
+}
+
+impl Effective {
+    /// Completes an object. Anything but an object counts as an empty one.
+    pub(crate) fn new(written: &Value, fields: &[Field]) -> Self {
+        Self {
+            object: complete(written.as_object().unwrap_or(&EMPTY), fields),
+        }
+    }
+
+    /// The object at a key; an empty one when there is none.
+    pub(crate) fn at(&self, key: &str) -> Self {
+        self.optional(key).unwrap_or(Self { object: Map::new() })
+    }
+
+    /// The object at a key.
+    pub(crate) fn optional(&self, key: &str) -> Option<Self> {
+        self.object.get(key)?.as_object().map(|object| Self {
+            object: object.clone(),
+        })
+    }
+
+    /// The entries of the object at a key.
+    pub(crate) fn map(&self, key: &str) -> &Map<String, Value> {
+        self.object
+            .get(key)
+            .and_then(Value::as_object)
+            .unwrap_or(&EMPTY)
+    }
+
+    /// The text at a key.
+    pub(crate) fn text(&self, key: &str) -> Option<String> {
+        self.object.get(key)?.as_str().map(str::to_owned)
+    }
+
+    /// The list of texts at a key.
+    pub(crate) fn texts(&self, key: &str) -> Option<Vec<String>> {
+        let items = self.object.get(key)?.as_array()?;
+        Some(
+            items
+                .iter()
+                .filter_map(|item| item.as_str().map(str::to_owned))
+                .collect(),
+        )
+    }
+
+    /// The flag at a key.
+    pub(crate) fn flag(&self, key: &str) -> Option<bool> {
+        self.object.get(key)?.as_bool()
+    }
+
+    /// The whole number at a key.
+    pub(crate) fn count(&self, key: &str) -> Option<u64> {
+        self.object.get(key).and_then(whole)
+    }
+
+    /// The number at a key.
+    pub(crate) fn ratio(&self, key: &str) -> Option<f64> {
+        self.object.get(key)?.as_f64()
+    }
+}
+
+/// The value as a whole number from 0; `2.0` counts as one.
+pub(crate) fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let number = value
+            .as_f64()
+            .filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
+        format!("{number:.0}").parse().ok()
+    })
+}
+
+/// The default of a key as a value.
+pub(crate) fn default_of(field: &Field) -> Option<Value> {
+    match field.absent {
+        // A default that is not JSON would show in the test that reads them all.
+        Absent::Default(json) => serde_json::from_str(json).ok(),
+        Absent::Nothing | Absent::Descend | Absent::Refused => None,
+    }
+}
+
+fn complete(written: &Map<String, Value>, fields: &[Field]) -> Map<String, Value> {
+    let mut object = written.clone();
+    for field in fields {
+        let value = written.get(field.name).filter(|value| !value.is_null());
+        let inner = match field.shape {
+            Shape::Object(inner) => Some(inner),
+            _ => None,
+        };
+        let completed = match (value, inner) {
+            (Some(value), Some(inner)) => value
+                .as_object()
+                .map(|value| Value::Object(complete(value, inner))),
+            (Some(_), None) => continue,
+            (None, Some(inner)) if field.absent == Absent::Descend => {
+                Some(Value::Object(complete(&EMPTY, inner)))
+            }
+            (None, _) => default_of(field),
+        };
+        match completed {
+            Some(value) => object.insert(field.name.to_owned(), value),
+            None => object.shift_remove(field.name),
+        };
+    }
+    object
+}

@@ -1,0 +1,312 @@
+//! Every environment variable that ktx reads (a pure table), and its reference page.
+
+/// One variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// Under which heading the reference lists it.
+    pub group: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+    /// What holds when it is not set; empty when nothing special does.
+    pub default: &'static str,
+}
+
+const fn row(
+    group: &'static str,
+    name: &'static str,
+    meaning: &'static str,
+    default: &'static str,
+) -> Variable {
+    Variable {
+        name,
+        group,
+        meaning,
+        default,
+    }
+}
+
+const HEAD: &str = "\
+# Environment variables
+
+A variable that is not listed here has no effect on ktx, unless `ktx.yaml` names it as `env:NAME`.
+";
+
+const PROJECT: &str = "Project and output";
+const PROVIDERS: &str = "Providers";
+const NETWORK: &str = "Network";
+const DIAGNOSTICS: &str = "Diagnostics";
+const QUIET: &str = "Accepted, without effect";
+
+/// The table, group by group.
+pub const VARIABLES: &[Variable] = &[
+    row(
+        PROJECT,
+        "KTX_PROJECT_DIR",
+        "The project folder. `--project-dir` wins over it; blank is an error.",
+        "the nearest folder upwards with a `ktx.yaml`",
+    ),
+    row(
+        PROJECT,
+        "KTX_OUTPUT",
+        "How results are written: `pretty`, `plain` or `json`. Another value is an error.",
+        "`pretty` on a terminal, else `plain`",
+    ),
+    row(
+        PROJECT,
+        "KTX_MCP_TOKEN",
+        "The bearer token that `ktx mcp start` asks its clients for.",
+        "",
+    ),
+    row(PROJECT, "NO_COLOR", "No colours, when set to anything.", ""),
+    row(PROJECT, "CI", "No questions and no animation.", ""),
+    row(PROJECT, "TERM", "No animation when `dumb`.", ""),
+    row(
+        PROJECT,
+        "WT_SESSION",
+        "Windows Terminal: Unicode is safe.",
+        "",
+    ),
+    row(
+        PROJECT,
+        "TERM_PROGRAM",
+        "The terminal: which of them show Unicode.",
+        "",
+    ),
+    row(
+        PROJECT,
+        "HOME",
+        "The home folder, which `file:~/…` references start from.",
+        "the account's home folder",
+    ),
+    row(
+        PROJECT,
+        "PATH",
+        "Where `git` and `claude` are looked for.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "ANTHROPIC_API_KEY",
+        "The key of the `anthropic` backend when `ktx.yaml` names none. Never given to `claude`.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "AI_GATEWAY_API_KEY",
+        "The key of the `gateway` backend when `ktx.yaml` names none.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "OPENAI_API_KEY",
+        "The key of the `openai` backend and of OpenAI embeddings when `ktx.yaml` names none.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "GEMINI_API_KEY",
+        "The key of the `gemini` backend when `ktx.yaml` names none.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "DEEPSEEK_API_KEY",
+        "The key of the `deepseek` backend when `ktx.yaml` names none.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "DASHSCOPE_API_KEY",
+        "The key of the `qwen` backend when `ktx.yaml` names none.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "ZAI_API_KEY",
+        "The key of the `glm` backend when `ktx.yaml` names none.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "MINIMAX_API_KEY",
+        "The key of the `minimax` backend when `ktx.yaml` names none.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "MOONSHOT_API_KEY",
+        "The key of the `kimi` backend when `ktx.yaml` names none.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "GROQ_API_KEY",
+        "The key of the `groq` backend when `ktx.yaml` names none.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "CEREBRAS_API_KEY",
+        "The key of the `cerebras` backend when `ktx.yaml` names none.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "GOOGLE_VERTEX_PROJECT",
+        "The Google Cloud project of the `vertex` backend when `ktx.yaml` names none.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "GOOGLE_VERTEX_LOCATION",
+        "The region of the `vertex` backend when `ktx.yaml` names none.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "The credentials file of the `vertex` backend. Never given to `claude`.",
+        "the account signed in with `gcloud`",
+    ),
+    row(
+        PROVIDERS,
+        "KTX_CLAUDE_PATH",
+        "The `claude` program of the `claude-code` backend.",
+        "`claude` on `PATH`",
+    ),
+    row(
+        PROVIDERS,
+        "CLAUDE_CONFIG_DIR",
+        "Where Claude Code keeps its login; handed on to `claude`.",
+        "`~/.claude`",
+    ),
+    row(
+        PROVIDERS,
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "The user's own Claude Code login; handed on to `claude`.",
+        "",
+    ),
+    row(
+        NETWORK,
+        "HTTPS_PROXY",
+        "The proxy for outgoing requests (`https_proxy` too).",
+        "",
+    ),
+    row(
+        NETWORK,
+        "HTTP_PROXY",
+        "The proxy for outgoing plain requests (`http_proxy` too).",
+        "",
+    ),
+    row(
+        NETWORK,
+        "NO_PROXY",
+        "Hosts that are reached without the proxy (`no_proxy` too). IPv6 ranges are left out for children.",
+        "",
+    ),
+    row(
+        DIAGNOSTICS,
+        "KTX_LOG",
+        "Which log lines are written to stderr, such as `debug` or `ktx_scan=trace`.",
+        "`warn`",
+    ),
+    row(
+        DIAGNOSTICS,
+        "KTX_PROFILE_INGEST",
+        "Print the time of each phase after an ingest: `1`, `true` or `json`.",
+        "`ingest.profile`",
+    ),
+    row(
+        DIAGNOSTICS,
+        "KTX_INGEST_TRACE_LEVEL",
+        "What the trace of an ingest holds: `error`, `info`, `debug` or `trace`.",
+        "`debug`",
+    ),
+    row(
+        DIAGNOSTICS,
+        "KTX_TEST_KILL_AT",
+        "For tests: the step at which the process kills itself.",
+        "",
+    ),
+    row(
+        QUIET,
+        "KTX_TELEMETRY_DISABLED",
+        "There is no telemetry.",
+        "",
+    ),
+    row(QUIET, "KTX_TELEMETRY_DEBUG", "There is no telemetry.", ""),
+    row(
+        QUIET,
+        "KTX_TELEMETRY_ENDPOINT",
+        "There is no telemetry.",
+        "",
+    ),
+    row(QUIET, "DO_NOT_TRACK", "There is no telemetry.", ""),
+    row(
+        QUIET,
+        "KTX_NO_UPDATE_CHECK",
+        "There is no update check.",
+        "",
+    ),
+    row(QUIET, "NO_UPDATE_NOTIFIER", "There is no update check.", ""),
+    row(QUIET, "KTX_NO_STAR", "There is no star prompt.", ""),
+    row(
+        QUIET,
+        "KTX_RUNTIME_ROOT",
+        "There is no separate runtime to install.",
+        "",
+    ),
+    row(QUIET, "KTX_DAEMON_URL", "There is no daemon.", ""),
+    row(
+        QUIET,
+        "KTX_SQL_ANALYSIS_URL",
+        "SQL is parsed in the process.",
+        "",
+    ),
+    row(QUIET, "KTX_DAEMON_VERSION", "There is no daemon.", ""),
+    row(
+        QUIET,
+        "KTX_CLI_VERSION",
+        "The version is that of the program.",
+        "",
+    ),
+    row(
+        QUIET,
+        "KTX_PROFILE_STARTUP",
+        "Accepted for older scripts.",
+        "",
+    ),
+    row(
+        QUIET,
+        "KTX_AI_DEVTOOLS_ENABLED",
+        "Accepted for older scripts.",
+        "",
+    ),
+    row(
+        QUIET,
+        "KTX_MEMORY_AGENT_DEBUG_PROMPTS",
+        "Accepted for older scripts.",
+        "",
+    ),
+];
+
+/// The reference page of the environment, in Markdown.
+pub fn reference_markdown() -> String {
+    let mut page = vec![HEAD.to_owned()];
+    let mut group = "";
+    for variable in VARIABLES {
+        if variable.group != group {
+            group = variable.group;
+            page.push(format!(
+                "\n## {group}\n\n| Variable | Meaning | When not set |\n|---|---|---|\n"
+            ));
+        }
+        page.push(format!(
+            "| `{}` | {} | {} |\n",
+            variable.name, variable.meaning, variable.default
+        ));
+    }
+    page.concat()
+}

@@ -1,0 +1,30 @@
+//! The `ktx.yaml` model: parsed with positions, edited in place, documented from its types.
+//!
+//! Text in, values and diagnostics out. This crate must never know how anything is run.
+
+mod backend;
+mod check;
+mod connection;
+mod defaults;
+pub mod edit;
+pub mod env;
+mod parse;
+mod project;
+mod reference;
+mod resolve;
+mod schema;
+mod spec;
+pub mod yaml;
+
+pub use backend::Backend;
+pub use connection::{Connection, Driver, DriverKind};
+pub use env::{Environment, EnvironmentError, Output};
+pub use parse::{Parsed, parse, parse_bytes};
+pub use project::{
+    CacheTtl, Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest, Llm,
+    Profile, Project, PromptCaching, RateLimit, Relationships, Research, Scan, ValidationBudget,
+    Vertex,
+};
+pub use reference::reference_markdown;
+pub use resolve::{FILE_NAME, Origin, ResolveError, Resolved, project_dir};
+pub use schema::schema;

@@ -1,0 +1,227 @@
+//! From a checked value to the model: one reader of typed values over the table's defaults.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use ktx_secrets::SecretRef;
+use ktx_vocabulary::{ConnectionId, ModelRole};
+use serde_json::{Map, Value};
+
+use super::{
+    CacheTtl, Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest, Llm,
+    Profile, Project, PromptCaching, RateLimit, Relationships, Research, Scan, ValidationBudget,
+    Vertex,
+};
+use crate::defaults::Effective;
+use crate::spec::ROOT;
+use crate::{Backend, Connection, Driver};
+
+/// Reads a value that has been checked. What was refused by the check is left out.
+pub(crate) fn read(value: &Value) -> Project {
+    let root = Effective::new(value, ROOT);
+    Project {
+        setup_databases: root.at("setup").texts("database_connection_ids"),
+        connections: connections(value),
+        llm: llm(&root.at("llm")),
+        ingest: ingest(&root.at("ingest")),
+        research: research(&root.at("agent").at("run_research")),
+        scan: scan(&root.at("scan")),
+    }
+}
+
+fn connections(value: &Value) -> IndexMap<ConnectionId, Connection> {
+    let entries = value.get("connections").and_then(Value::as_object);
+    entries
+        .into_iter()
+        .flatten()
+        .filter_map(|(id, fields)| connection(id, fields))
+        .collect()
+}
+
+fn connection(id: &str, fields: &Value) -> Option<(ConnectionId, Connection)> {
+    // Bad ids and drivers have been reported by the check.
+    let id = ConnectionId::parse(id).ok()?;
+    let mut fields = fields.as_object()?.clone();
+    let driver = fields.shift_remove("driver")?;
+    let driver = Driver::parse(driver.as_str()?)?;
+    Some((id.clone(), Connection { id, driver, fields }))
+}
+
+fn llm(llm: &Effective) -> Llm {
+    let provider = llm.at("provider");
+    let endpoints = Backend::ALL
+        .into_iter()
+        .filter(|backend| *backend != Backend::Vertex);
+    let endpoints = endpoints.filter_map(|backend| {
+        provider
+            .optional(backend.as_str())
+            .map(|block| (backend, endpoint(&block)))
+    });
+    let vertex = provider.optional("vertex").and_then(|block| {
+        Some(Vertex {
+            project: block.reference("project"),
+            location: block.reference("location")?,
+        })
+    });
+    let models = llm
+        .map("models")
+        .into_iter()
+        .filter_map(|(role, model)| Some((ModelRole::parse(role)?, model.as_str()?.to_owned())));
+    let pricing = llm.map("pricing").into_iter();
+    let pricing =
+        pricing.filter_map(|(model, price)| Some((model.clone(), price.as_object()?.clone())));
+    Llm {
+        backend: provider
+            .text("backend")
+            .and_then(|text| Backend::parse(&text))
+            .unwrap_or(Backend::None),
+        vertex,
+        endpoints: endpoints.collect(),
+        models: models.collect(),
+        prompt_caching: prompt_caching(&llm.at("promptCaching")),
+        pricing: pricing.collect::<BTreeMap<String, Map<String, Value>>>(),
+    }
+}
+
+fn endpoint(block: &Effective) -> Endpoint {
+    let object = |key| Some(block.map(key).clone()).filter(|map| !map.is_empty());
+    Endpoint {
+        api_key: block.reference("api_key"),
+        base_url: block.reference("base_url"),
+        reasoning: object("reasoning"),
+        cache: object("cache"),
+    }
+}
+
+fn prompt_caching(block: &Effective) -> PromptCaching {
+    let ttl = |key| match block.text(key)?.as_str() {
+        "5m" => Some(CacheTtl::FiveMinutes),
+        "1h" => Some(CacheTtl::OneHour),
+        _ => None,
+    };
+    PromptCaching {
+        enabled: block.flag("enabled"),
+        system_ttl: ttl("systemTtl"),
+        tools_ttl: ttl("toolsTtl"),
+        history_ttl: ttl("historyTtl"),
+        vertex_fallback_to_5m: block.flag("vertexFallbackTo5m"),
+    }
+}
+
+fn embeddings(block: &Effective) -> Embeddings {
+    let server = block.optional("sentenceTransformers");
+    let backend = match block.text("backend").as_deref() {
+        Some("openai") => EmbeddingsBackend::OpenAi,
+        Some("sentence-transformers") => EmbeddingsBackend::SentenceTransformers,
+        _ => EmbeddingsBackend::None,
+    };
+    Embeddings {
+        backend,
+        model: block.text("model"),
+        dimensions: block.count("dimensions").unwrap_or_default(),
+        openai: block
+            .optional("openai")
+            .as_ref()
+            .map(endpoint)
+            .unwrap_or_default(),
+        server: server
+            .as_ref()
+            .and_then(|server| server.text("base_url"))
+            .filter(|url| !url.trim().is_empty()),
+        path_prefix: server.and_then(|server| server.text("pathPrefix")),
+        batch_size: block.count("batchSize"),
+    }
+}
+
+fn ingest(ingest: &Effective) -> Ingest {
+    let units = ingest.at("workUnits");
+    let failure_mode = match units.text("failureMode").as_deref() {
+        Some("abort") => FailureMode::Abort,
+        _ => FailureMode::Continue,
+    };
+    let profile = match (ingest.flag("profile"), ingest.text("profile").as_deref()) {
+        (Some(true), _) => Profile::Table,
+        (_, Some("json")) => Profile::Json,
+        _ => Profile::Off,
+    };
+    Ingest {
+        adapters: ingest.texts("adapters").unwrap_or_default(),
+        embeddings: embeddings(&ingest.at("embeddings")),
+        step_budget: units.count("stepBudget").unwrap_or_default(),
+        max_concurrency: units.count("maxConcurrency").unwrap_or_default(),
+        failure_mode,
+        rate_limit: rate_limit(&ingest.at("rateLimit")),
+        profile,
+    }
+}
+
+fn rate_limit(block: &Effective) -> RateLimit {
+    let retry = block.at("retry");
+    RateLimit {
+        enabled: block.flag("enabled").unwrap_or_default(),
+        throttle_threshold: block.ratio("throttleThreshold").unwrap_or_default(),
+        min_concurrency_under_pressure: block
+            .count("minConcurrencyUnderPressure")
+            .unwrap_or_default(),
+        max_wait_ms: block.count("maxWaitMs"),
+        max_attempts: retry.count("maxAttempts").unwrap_or_default(),
+        base_delay_ms: retry.count("baseDelayMs").unwrap_or_default(),
+        max_delay_ms: retry.count("maxDelayMs").unwrap_or_default(),
+        jitter: retry.flag("jitter").unwrap_or_default(),
+    }
+}
+
+fn research(block: &Effective) -> Research {
+    Research {
+        enabled: block.flag("enabled").unwrap_or_default(),
+        max_iterations: block.count("max_iterations").unwrap_or_default(),
+        toolset: block.texts("default_toolset").unwrap_or_default(),
+    }
+}
+
+fn scan(scan: &Effective) -> Scan {
+    let enrichment = scan.at("enrichment");
+    let mode = match enrichment.text("mode").as_deref() {
+        Some("deterministic") => EnrichmentMode::Deterministic,
+        Some("llm") => EnrichmentMode::Llm,
+        _ => EnrichmentMode::None,
+    };
+    Scan {
+        mode,
+        embeddings: enrichment.optional("embeddings").as_ref().map(embeddings),
+        relationships: relationships(&scan.at("relationships")),
+    }
+}
+
+fn relationships(block: &Effective) -> Relationships {
+    let flag = |key| block.flag(key).unwrap_or_default();
+    let count = |key| block.count(key).unwrap_or_default();
+    let ratio = |key| block.ratio(key).unwrap_or_default();
+    let budget = (
+        block.text("validationBudget"),
+        block.count("validationBudget"),
+    );
+    Relationships {
+        enabled: flag("enabled"),
+        llm_proposals: flag("llmProposals"),
+        validation_required: flag("validationRequiredForManifest"),
+        accept_threshold: ratio("acceptThreshold"),
+        review_threshold: ratio("reviewThreshold"),
+        max_llm_tables_per_batch: count("maxLlmTablesPerBatch"),
+        max_candidates_per_column: count("maxCandidatesPerColumn"),
+        profile_sample_rows: count("profileSampleRows"),
+        profile_concurrency: count("profileConcurrency"),
+        validation_concurrency: count("validationConcurrency"),
+        validation_budget: match budget {
+            (Some(_), _) => ValidationBudget::All,
+            (_, Some(queries)) => ValidationBudget::Queries(queries),
+            _ => ValidationBudget::Unset,
+        },
+    }
+}
+
+impl Effective {
+    fn reference(&self, key: &str) -> Option<SecretRef> {
+        self.text(key).map(|text| SecretRef::parse(&text))
+    }
+}

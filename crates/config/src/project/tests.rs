@@ -1,0 +1,211 @@
+//! Value tests of the model.
+
+use super::*;
+use crate::{Driver, parse};
+
+#[track_caller]
+fn project(text: &str) -> Project {
+    let parsed = parse(text, "ktx.yaml");
+    assert_eq!(parsed.diagnostics, []);
+    parsed.project.expect("a good file")
+}
+
+#[test]
+fn an_empty_file_is_every_default() {
+    let embeddings = Embeddings {
+        backend: EmbeddingsBackend::None,
+        model: None,
+        dimensions: 8,
+        openai: Endpoint::default(),
+        server: None,
+        path_prefix: None,
+        batch_size: None,
+    };
+    let expected = Project {
+        setup_databases: None,
+        connections: IndexMap::new(),
+        llm: Llm {
+            backend: Backend::None,
+            endpoints: BTreeMap::new(),
+            vertex: None,
+            models: BTreeMap::new(),
+            prompt_caching: PromptCaching::default(),
+            pricing: BTreeMap::new(),
+        },
+        ingest: Ingest {
+            adapters: Vec::new(),
+            embeddings,
+            step_budget: 40,
+            max_concurrency: 1,
+            failure_mode: FailureMode::Continue,
+            rate_limit: RateLimit {
+                enabled: true,
+                throttle_threshold: 0.8,
+                min_concurrency_under_pressure: 1,
+                max_wait_ms: None,
+                max_attempts: 6,
+                base_delay_ms: 1000,
+                max_delay_ms: 60_000,
+                jitter: true,
+            },
+            profile: Profile::Off,
+        },
+        research: Research {
+            enabled: false,
+            max_iterations: 20,
+            toolset: ["sl_query", "wiki_search", "sl_read_source"]
+                .map(str::to_owned)
+                .to_vec(),
+        },
+        scan: Scan {
+            mode: EnrichmentMode::None,
+            embeddings: None,
+            relationships: Relationships {
+                enabled: true,
+                llm_proposals: true,
+                validation_required: true,
+                accept_threshold: 0.85,
+                review_threshold: 0.55,
+                max_llm_tables_per_batch: 40,
+                max_candidates_per_column: 25,
+                profile_sample_rows: 10_000,
+                profile_concurrency: 4,
+                validation_concurrency: 4,
+                validation_budget: ValidationBudget::Unset,
+            },
+        },
+    };
+    assert_eq!(project(""), expected);
+    assert_eq!(Project::defaults(), expected);
+    assert_eq!(
+        project("llm: ~\ningest: {rateLimit: ~}\nscan: {relationships: {enabled: ~}}\n"),
+        expected
+    );
+}
+
+/// KTX-04: the model of a role is its own, else that of `default`, whatever the backend.
+#[test]
+fn a_role_without_a_model_uses_the_default_one() {
+    for backend in ["none", "anthropic", "claude-code", "vertex"] {
+        let models = format!(
+            "llm:\n  provider: {{backend: {backend}}}\n  models: {{default: big, triage: small}}\n"
+        );
+        let project = project(&models);
+        let found = ModelRole::ALL.map(|role| project.model(role).unwrap_or_default());
+        assert_eq!(found, ["big", "small", "big", "big", "big", "big"]);
+    }
+    assert_eq!(
+        project("llm: {models: {triage: small}}\n").model(ModelRole::Repair),
+        None
+    );
+}
+
+#[test]
+fn providers_are_read_with_their_references() {
+    let llm = project(
+        "llm:\n  provider:\n    backend: vertex\n    vertex: {location: global}\n    groq:\n      api_key: env:GROQ\n      reasoning: {fieldName: reasoning}\n    anthropic: {base_url: 'https://x'}\n  promptCaching: {enabled: true, systemTtl: 1h, historyTtl: 5m}\n  pricing: {m: {input: 1.5}}\n",
+    )
+    .llm;
+    let location = SecretRef::parse("global");
+    assert_eq!(
+        llm.vertex,
+        Some(Vertex {
+            project: None,
+            location
+        })
+    );
+    let groq = llm.endpoints.get(&Backend::Groq).expect("it is written");
+    assert_eq!(groq.api_key, Some(SecretRef::Env("GROQ".to_owned())));
+    assert_eq!(groq.reasoning.as_ref().map(Map::len), Some(1));
+    assert_eq!(
+        llm.endpoints.keys().copied().collect::<Vec<_>>(),
+        [Backend::Anthropic, Backend::Groq]
+    );
+    assert_eq!(llm.prompt_caching.system_ttl, Some(CacheTtl::OneHour));
+    assert_eq!(llm.prompt_caching.tools_ttl, None);
+    assert_eq!(
+        llm.pricing.get("m").and_then(|price| price.get("input")),
+        Some(&Value::from(1.5))
+    );
+}
+
+#[test]
+fn connections_keep_their_order_and_unknown_fields() {
+    let project = project(
+        "connections:\n  w: {driver: postgres, host: h, port: 5433, mine: {a: 1}}\n  d: {driver: dbt, source_dir: ./dbt}\n  a: {driver: sqlite, path: a.db, enabled_tables: orders}\n",
+    );
+    let ids: Vec<&str> = project
+        .connections
+        .keys()
+        .map(ConnectionId::as_str)
+        .collect();
+    assert_eq!(ids, ["w", "d", "a"]);
+    let warehouses: Vec<Driver> = project.warehouses().map(|found| found.driver).collect();
+    assert_eq!(warehouses, [Driver::Postgres, Driver::Sqlite]);
+    assert_eq!(project.context_sources().count(), 1);
+    let warehouse = project.connection("w").expect("it is written");
+    assert_eq!(
+        Value::Object(warehouse.fields.clone()).to_string(),
+        r#"{"host":"h","port":5433,"mine":{"a":1}}"#
+    );
+    let tables = project
+        .connection("a")
+        .map(|found| found.texts(&["enabled_tables"]));
+    assert_eq!(tables, Some(vec!["orders".to_owned()]));
+}
+
+/// KTX-08: embeddings are chosen apart from the backend; a scan's own block wins.
+#[test]
+fn scans_use_the_embeddings_of_ingest_unless_they_have_their_own() {
+    let shared = project(
+        "llm: {provider: {backend: claude-code}}\ningest: {embeddings: {backend: openai, dimensions: 1536, openai: {api_key: 'env:K'}}}\n",
+    );
+    assert_eq!(shared.scan_embeddings(), &shared.ingest.embeddings);
+    assert_eq!(
+        shared.ingest.embeddings.openai.api_key,
+        Some(SecretRef::Env("K".to_owned()))
+    );
+    let own = project(
+        "scan: {enrichment: {mode: llm, embeddings: {backend: sentence-transformers, sentenceTransformers: {base_url: ''}}}}\n",
+    );
+    assert_eq!(
+        own.scan_embeddings().backend,
+        EmbeddingsBackend::SentenceTransformers
+    );
+    assert_eq!(
+        (
+            own.scan_embeddings().dimensions,
+            own.scan_embeddings().server.as_deref()
+        ),
+        (8, None)
+    );
+}
+
+#[test]
+fn either_form_of_a_switch_is_read() {
+    let budget = |text: &str| {
+        project(&format!(
+            "scan: {{relationships: {{validationBudget: {text}}}}}\n"
+        ))
+        .scan
+        .relationships
+        .validation_budget
+    };
+    assert_eq!(
+        [budget("all"), budget("0"), budget("12")],
+        [
+            ValidationBudget::All,
+            ValidationBudget::Queries(0),
+            ValidationBudget::Queries(12)
+        ]
+    );
+    let profile = |text: &str| {
+        project(&format!("ingest: {{profile: {text}}}\n"))
+            .ingest
+            .profile
+    };
+    assert_eq!(
+        [profile("true"), profile("json"), profile("false")],
+        [Profile::Table, Profile::Json, Profile::Off]
+    );
+}

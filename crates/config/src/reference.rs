@@ -1,0 +1,112 @@
+//! The reference page of `ktx.yaml`, in Markdown, from the same table as the checks.
+
+use std::collections::BTreeSet;
+
+use crate::check::expected;
+use crate::spec::{Absent, Field, KeyRule, ROOT, Shape, driver_fields};
+use crate::{Backend, Driver};
+
+const HEAD: &str = "\
+# ktx.yaml
+
+Every key is optional unless it says otherwise; a key without a value counts as absent. Unknown keys are kept and reported as warnings. Where a value may be a reference, `env:NAME` is an environment variable, looked up on every run, and `file:PATH` a whole file, trimmed: `~/` is the home folder, and a relative path starts at the project.
+";
+
+const OPEN: &str = "\nOther fields of a connection are kept for whoever knows them.\n";
+
+const TABLE: &str = "\n| Key | Value | Default | Meaning |\n|---|---|---|---|\n";
+
+/// All keys with value, default and meaning.
+pub fn reference_markdown() -> String {
+    let mut page = Page {
+        lines: vec![HEAD.to_owned()],
+        told: BTreeSet::new(),
+    };
+    for section in ROOT {
+        page.lines
+            .push(format!("\n## `{}`\n\n{}\n", section.name, section.meaning));
+        if let Shape::Object(fields) = section.shape {
+            page.lines.push(TABLE.to_owned());
+            page.rows(section.name, fields.iter());
+        } else {
+            page.lines.push(OPEN.to_owned());
+            for driver in Driver::ALL {
+                page.lines
+                    .push(format!("\n### `driver: {driver}`\n{TABLE}"));
+                page.rows("", driver_fields(driver).iter());
+            }
+        }
+    }
+    page.lines.concat()
+}
+
+struct Page {
+    lines: Vec<String>,
+    /// The names in each block that has been told: it is not told again.
+    told: BTreeSet<Vec<&'static str>>,
+}
+
+impl Page {
+    fn rows(&mut self, above: &str, fields: impl Iterator<Item = &'static Field>) {
+        for field in fields {
+            let path = match above {
+                "" => field.name.to_owned(),
+                _ => format!("{above}.{}", field.name),
+            };
+            let inner = match field.shape {
+                Shape::Object(inner) | Shape::OpenObject(inner) => inner,
+                _ => &[],
+            };
+            let names: Vec<&str> = inner.iter().map(|field| field.name).collect();
+            let known = !inner.is_empty() && !self.told.insert(names);
+            self.lines.push(format!(
+                "| {} | {}{} | {} | {} |\n",
+                spellings(&path, field),
+                kind(&field.shape),
+                if known {
+                    " with the keys of its like above"
+                } else {
+                    ""
+                },
+                default(field),
+                field.meaning
+            ));
+            if !known {
+                self.rows(&path, inner.iter());
+            }
+        }
+    }
+}
+
+fn spellings(path: &str, field: &Field) -> String {
+    let names = std::iter::once(path).chain(field.aliases.iter().copied());
+    names
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(" or ")
+}
+
+fn default(field: &Field) -> String {
+    match field.absent {
+        Absent::Default("\"\"") => "the empty text".to_owned(),
+        Absent::Default(json) => format!("`{}`", json.trim_matches('"')),
+        Absent::Refused => "required".to_owned(),
+        Absent::Nothing | Absent::Descend => String::new(),
+    }
+}
+
+fn kind(shape: &Shape) -> String {
+    match shape {
+        Shape::Backend => {
+            let names = Backend::ALL.map(|backend| format!("`{backend}`"));
+            format!("one of {}", names.join(", "))
+        }
+        Shape::Map(KeyRule::Role, _) => "an object from role to text".to_owned(),
+        Shape::Map(KeyRule::Number, inner) => format!("an object from id to {}", expected(inner)),
+        Shape::Map(KeyRule::Any, inner) => format!("an object from name to {}", expected(inner)),
+        other => expected(other),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! Value tests of the reference page.
+
+use super::*;
+
+#[test]
+fn every_key_has_a_row_with_value_default_and_meaning() {
+    let page = reference_markdown();
+    for row in [
+        "| `llm.provider.anthropic.api_key` | text, `env:NAME` or `file:PATH` |  | The key. |",
+        "| `llm.provider.groq` | an object with the keys of its like above |  | The Groq API. `GROQ_API_KEY` is used when `api_key` is absent. |",
+        "| `scan.relationships.acceptThreshold` | a number from 0 to 1 | `0.85` | From which score a join is accepted. |",
+        "| `scan.enrichment.embeddings` | an object with the keys of its like above |  | Embeddings for scans; `ingest.embeddings` when absent. |",
+        "| `llm.provider.vertex.location` | text, `env:NAME` or `file:PATH` | required | The region, such as `global` or `us-east5`. |",
+        "| `username` or `user` | text |  | The user. |",
+        "| `mappings.syncMode` | one of `ALL`, `ONLY`, `EXCEPT` | `ALL` | What `selections` means. |",
+    ] {
+        assert!(page.lines().any(|line| line == row), "{row}\n{page}");
+    }
+}
+
+#[test]
+fn every_table_row_has_four_cells_and_no_key_stands_twice() {
+    let page = reference_markdown();
+    let mut seen = BTreeSet::new();
+    let mut section = "";
+    for line in page.lines() {
+        if line.starts_with('#') {
+            section = line;
+        }
+        if line.starts_with("| `") {
+            assert_eq!(line.matches(" | ").count(), 3, "{line}");
+            let key = line.split(" | ").next().unwrap_or_default();
+            assert!(seen.insert((section, key)), "{section} {key}");
+        }
+    }
+    assert!(seen.len() > 140, "{}", seen.len());
+}

@@ -1,0 +1,96 @@
+//! Which folder is the project: flag, environment, nearest folder upwards, current folder.
+
+use std::path::{Path, PathBuf};
+
+use ktx_diagnostics::{Hint, Hints};
+
+/// The name of the configuration file.
+pub const FILE_NAME: &str = "ktx.yaml";
+
+/// What says where the project is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// `--project-dir`.
+    Flag,
+    /// `KTX_PROJECT_DIR`.
+    Environment,
+    /// A folder upwards of the current one holds `ktx.yaml`.
+    Ancestor,
+    /// Nothing: the current folder.
+    CurrentFolder,
+}
+
+/// Where the project is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// The folder, absolute when the current folder is.
+    pub dir: PathBuf,
+    /// What says so.
+    pub origin: Origin,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
+    /// `--project-dir ""`.
+    #[error("`--project-dir` requires a value")]
+    BlankFlag,
+    /// `KTX_PROJECT_DIR` is set but blank.
+    #[error("environment variable `KTX_PROJECT_DIR` must not be empty")]
+    BlankVariable,
+}
+
+impl Hints for ResolveError {
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::BlankFlag => vec![Hint::new("name a folder, or leave `--project-dir` out")],
+            Self::BlankVariable => {
+                vec![Hint::new("set `KTX_PROJECT_DIR` to a folder, or unset it")]
+            }
+        }
+    }
+}
+
+/// Finds the project folder. `exists` says whether a file exists; it is asked for `ktx.yaml` in
+/// `current` and the folders above it. Whether the answer holds a project is for the caller to see.
+pub fn project_dir(
+    flag: Option<&str>,
+    variable: Option<&str>,
+    current: &Path,
+    exists: impl Fn(&Path) -> bool,
+) -> Result<Resolved, ResolveError> {
+    if let Some(flag) = flag {
+        if flag.trim().is_empty() {
+            return Err(ResolveError::BlankFlag);
+        }
+        return Ok(Resolved {
+            dir: current.join(flag),
+            origin: Origin::Flag,
+        });
+    }
+    if let Some(variable) = variable {
+        if variable.trim().is_empty() {
+            return Err(ResolveError::BlankVariable);
+        }
+        return Ok(Resolved {
+            dir: current.join(variable),
+            origin: Origin::Environment,
+        });
+    }
+    let found = current
+        .ancestors()
+        .find(|folder| exists(&folder.join(FILE_NAME)));
+    Ok(found.map_or_else(
+        || Resolved {
+            dir: current.to_owned(),
+            origin: Origin::CurrentFolder,
+        },
+        |folder| Resolved {
+            dir: folder.to_owned(),
+            origin: Origin::Ancestor,
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! The table of every key of `ktx.yaml`: the one source of checks, defaults, JSON Schema and the
+//! reference page.
+
+mod connections;
+mod project;
+
+pub(crate) use connections::driver_fields;
+pub(crate) use project::ROOT;
+
+/// One key of an object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Field {
+    /// The spelling in the file.
+    pub(crate) name: &'static str,
+    /// Other accepted spellings; the reference documents `name`.
+    pub(crate) aliases: &'static [&'static str],
+    /// Which values are good.
+    pub(crate) shape: Shape,
+    /// What an absent key means.
+    pub(crate) absent: Absent,
+    /// What the key does, for people.
+    pub(crate) meaning: &'static str,
+}
+
+/// What an absent key (or one without a value) means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// Nothing: the value stays absent.
+    Nothing,
+    /// This JSON value.
+    Default(&'static str),
+    /// An object of the defaults of its own keys.
+    Descend,
+    /// An error.
+    Refused,
+}
+
+/// Which values are good for a key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shape {
+    /// Any text.
+    Text,
+    /// Text, or a number or boolean that stands for its text.
+    LooseText,
+    /// Text that may be an `env:` or `file:` reference.
+    Reference,
+    /// A reference whose literal form would put a secret into git.
+    Secret,
+    /// `true` or `false`.
+    Flag,
+    /// A whole number in a range.
+    Count {
+        /// The least good value.
+        min: u64,
+        /// The greatest good value, when there is one.
+        max: Option<u64>,
+    },
+    /// A number from 0 to 1.
+    Ratio,
+    /// One of these texts.
+    Choice(&'static [&'static str]),
+    /// A list of texts.
+    Texts,
+    /// A list of texts, or one text.
+    TextOrTexts,
+    /// A list of whole numbers from 1.
+    Counts,
+    /// An object with these keys; others are ignored with a warning.
+    Object(&'static [Field]),
+    /// An object with these keys; others are kept for whoever knows them.
+    OpenObject(&'static [Field]),
+    /// Any object.
+    AnyObject,
+    /// An object from the keys that the rule accepts to values of one shape.
+    Map(KeyRule, &'static Self),
+    /// A value of any of these shapes.
+    Either(&'static [Self]),
+    /// The value, or nothing.
+    Nullable(&'static Self),
+    /// `llm.provider.backend`.
+    Backend,
+    /// `connections`.
+    Connections,
+}
+
+/// Which keys a map accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyRule {
+    /// Any text.
+    Any,
+    /// The model roles; others are ignored with a warning.
+    Role,
+    /// Whole numbers from 1.
+    Number,
+}
+
+impl Field {
+    /// A key that may be absent.
+    pub(crate) const fn optional(name: &'static str, shape: Shape, meaning: &'static str) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            shape,
+            absent: Absent::Nothing,
+            meaning,
+        }
+    }
+
+    /// A key with a default, given as JSON.
+    pub(crate) const fn defaulted(
+        name: &'static str,
+        shape: Shape,
+        default: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            shape,
+            absent: Absent::Default(default),
+            meaning,
+        }
+    }
+
+    /// A key that must be there.
+    pub(crate) const fn required(name: &'static str, shape: Shape, meaning: &'static str) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            shape,
+            absent: Absent::Refused,
+            meaning,
+        }
+    }
+
+    /// An object whose keys have their own defaults.
+    pub(crate) const fn object(
+        name: &'static str,
+        fields: &'static [Self],
+        meaning: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            shape: Shape::Object(fields),
+            absent: Absent::Descend,
+            meaning,
+        }
+    }
+
+    /// The same key with more accepted spellings.
+    pub(crate) const fn or(self, aliases: &'static [&'static str]) -> Self {
+        Self { aliases, ..self }
+    }
+
+    /// Whether the key may be written like this.
+    pub(crate) fn accepts(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}

@@ -1,0 +1,498 @@
+//! The fields of a connection, driver by driver (a pure table).
+
+use crate::Driver;
+
+use super::{Field, KeyRule, Shape};
+
+const POSITIVE: Shape = Shape::Count { min: 1, max: None };
+
+/// What one driver reads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DriverFields {
+    /// Its own fields.
+    pub(crate) own: &'static [Field],
+    /// The fields that it shares with others.
+    pub(crate) shared: &'static [Field],
+}
+
+impl DriverFields {
+    /// All fields, the driver's own first.
+    pub(crate) fn iter(self) -> impl Iterator<Item = &'static Field> {
+        self.own.iter().chain(self.shared)
+    }
+}
+
+/// The fields of a driver.
+pub(crate) const fn driver_fields(driver: Driver) -> DriverFields {
+    let (own, shared): (&[Field], &[Field]) = match driver {
+        Driver::Postgres | Driver::Redshift => (POSTGRES, WAREHOUSE_WITH_HISTORY),
+        Driver::Snowflake => (SNOWFLAKE, WAREHOUSE_WITH_HISTORY),
+        Driver::BigQuery => (BIGQUERY, WAREHOUSE_WITH_HISTORY),
+        Driver::ClickHouse => (CLICKHOUSE, WAREHOUSE),
+        Driver::MySql => (MYSQL, WAREHOUSE),
+        Driver::SqlServer => (SQLSERVER, WAREHOUSE),
+        Driver::Sqlite | Driver::DuckDb => (FILE_DATABASE, WAREHOUSE),
+        Driver::Dbt => (DBT, &[]),
+        Driver::MetricFlow => (METRICFLOW, &[]),
+        Driver::LookMl => (LOOKML, &[]),
+        Driver::Looker => (LOOKER, &[]),
+        Driver::Metabase => (METABASE, &[]),
+        Driver::Notion => (NOTION, &[]),
+    };
+    DriverFields { own, shared }
+}
+
+const ENABLED_TABLES: Field = Field::optional(
+    "enabled_tables",
+    Shape::TextOrTexts,
+    "The only tables to use: `name`, `db.name` or `catalog.db.name`. All when absent.",
+);
+
+const URL: Field = Field::optional(
+    "url",
+    Shape::Secret,
+    "The whole address, instead of the single fields.",
+);
+
+const WAREHOUSE: &[Field] = &[URL, ENABLED_TABLES];
+
+const WAREHOUSE_WITH_HISTORY: &[Field] = &[
+    URL,
+    ENABLED_TABLES,
+    Field::optional(
+        "context",
+        Shape::OpenObject(&[Field::optional(
+            "queryHistory",
+            Shape::OpenObject(QUERY_HISTORY),
+            "What is learnt from the queries that people ran.",
+        )]),
+        "What else is read from the warehouse.",
+    ),
+];
+
+const QUERY_HISTORY: &[Field] = &[
+    Field::defaulted(
+        "enabled",
+        Shape::Flag,
+        "false",
+        "Whether query history is read.",
+    ),
+    Field::defaulted(
+        "windowDays",
+        POSITIVE,
+        "90",
+        "How many days back (BigQuery and Snowflake).",
+    ),
+    Field::defaulted(
+        "minExecutions",
+        POSITIVE,
+        "5",
+        "How often a query must have run.",
+    ),
+    Field::optional(
+        "enabledSchemas",
+        Shape::Texts,
+        r#"The schemas whose queries count; the modelled ones when absent, all with `["*"]`."#,
+    ),
+    Field::optional(
+        "enabledTables",
+        Shape::Texts,
+        "The tables whose queries count.",
+    ),
+    Field::optional(
+        "filters",
+        Shape::OpenObject(&[
+            Field::optional(
+                "serviceAccounts",
+                Shape::OpenObject(&[
+                    Field::optional("patterns", Shape::Texts, "Patterns of user names."),
+                    Field::optional(
+                        "mode",
+                        Shape::Choice(&["exclude", "include", "mark-only"]),
+                        "What happens to their queries.",
+                    ),
+                ]),
+                "Queries of service accounts.",
+            ),
+            Field::optional(
+                "orchestrators",
+                Shape::OpenObject(&[Field::defaulted(
+                    "mode",
+                    Shape::Choice(&["exclude", "include", "mark-only"]),
+                    r#""mark-only""#,
+                    "What happens to their queries.",
+                )]),
+                "Queries of orchestrators.",
+            ),
+            Field::defaulted(
+                "dropTrivialProbes",
+                Shape::Flag,
+                "true",
+                "Whether queries such as `SELECT 1` are left out.",
+            ),
+            Field::optional(
+                "dropFailedBelow",
+                Shape::OpenObject(&[
+                    Field::optional("errorRate", Shape::Ratio, "The least share of failures."),
+                    Field::optional("executions", POSITIVE, "The least number of runs."),
+                ]),
+                "Which failing queries are left out.",
+            ),
+        ]),
+        "Which queries are left out.",
+    ),
+    Field::optional(
+        "redactionPatterns",
+        Shape::Texts,
+        "Regular expressions whose matches in literals are hidden.",
+    ),
+    Field::defaulted(
+        "staleArchiveAfterDays",
+        POSITIVE,
+        "90",
+        "After how many days without use a pattern page is archived.",
+    ),
+];
+
+const HOST: Field = Field::optional("host", Shape::LooseText, "The server's name or address.");
+const DATABASE: Field = Field::optional("database", Shape::LooseText, "The database.");
+const USERNAME: Field = Field::optional("username", Shape::LooseText, "The user.").or(&["user"]);
+const PASSWORD: Field = Field::optional("password", Shape::Secret, "The password.");
+const MAX_CONNECTIONS: Field = Field::defaulted(
+    "maxConnections",
+    POSITIVE,
+    "10",
+    "The most connections at one time.",
+);
+
+const SSL: Field = Field::optional(
+    "ssl",
+    Shape::Either(&[
+        Shape::Flag,
+        Shape::OpenObject(&[
+            Field::defaulted("rejectUnauthorized", Shape::Flag, "true", "As outside."),
+            Field::optional("ca", Shape::Text, "As `sslrootcert`."),
+        ]),
+    ]),
+    "Whether the connection is encrypted. Away from this machine it is unless this says `false`.",
+);
+const REJECT_UNAUTHORIZED: Field = Field::defaulted(
+    "rejectUnauthorized",
+    Shape::Flag,
+    "true",
+    "Whether the server's certificate must be good.",
+);
+const SSL_MODE: Field = Field::optional(
+    "sslmode",
+    Shape::Text,
+    "`disable`: no encryption; `prefer`: where offered, on this machine; `no-verify`: without checking the certificate; anything else: with.",
+)
+.or(&["sslMode"]);
+const SSL_ROOT_CERTIFICATE: Field = Field::optional(
+    "sslrootcert",
+    Shape::Text,
+    "Your own certificate authority: a file, or its PEM text.",
+)
+.or(&["sslRootCert"]);
+
+const fn port(default: &'static str) -> Field {
+    Field::defaulted("port", PORT, default, "The server's port.")
+}
+
+const PORT: Shape = Shape::Either(&[
+    Shape::Count {
+        min: 1,
+        max: Some(65535),
+    },
+    Shape::Text,
+]);
+
+const fn schemas(default: &'static str) -> Field {
+    Field::defaulted(
+        "schemas",
+        Shape::TextOrTexts,
+        default,
+        "The schemas to use.",
+    )
+    .or(&["schema"])
+}
+
+const POSTGRES: &[Field] = &[
+    HOST,
+    port("5432"),
+    DATABASE,
+    USERNAME,
+    PASSWORD,
+    schemas(r#"["public"]"#),
+    SSL,
+    REJECT_UNAUTHORIZED,
+    SSL_MODE,
+    SSL_ROOT_CERTIFICATE,
+    MAX_CONNECTIONS,
+];
+
+const MYSQL: &[Field] = &[
+    HOST,
+    port("3306"),
+    DATABASE,
+    USERNAME,
+    PASSWORD,
+    Field::optional(
+        "schemas",
+        Shape::TextOrTexts,
+        "The databases to use; `database` when absent.",
+    )
+    .or(&["schema"]),
+    SSL,
+    REJECT_UNAUTHORIZED,
+    SSL_MODE,
+    SSL_ROOT_CERTIFICATE,
+    MAX_CONNECTIONS,
+];
+
+const SQLSERVER: &[Field] = &[
+    HOST,
+    port("1433"),
+    DATABASE,
+    USERNAME,
+    PASSWORD,
+    schemas(r#"["dbo"]"#),
+    Field::defaulted(
+        "trustServerCertificate",
+        Shape::Flag,
+        "true",
+        "Whether any certificate of the server is good.",
+    ),
+    MAX_CONNECTIONS,
+];
+
+const CLICKHOUSE: &[Field] = &[
+    HOST,
+    port("8123"),
+    Field::defaulted(
+        "database",
+        Shape::LooseText,
+        r#""default""#,
+        "The database.",
+    ),
+    Field::optional("databases", Shape::TextOrTexts, "The databases to use."),
+    Field::defaulted("username", Shape::LooseText, r#""default""#, "The user.").or(&["user"]),
+    PASSWORD,
+    Field::optional("ssl", Shape::Flag, "Whether the connection is encrypted."),
+];
+
+const SNOWFLAKE: &[Field] = &[
+    Field::optional(
+        "authMethod",
+        Shape::Choice(&["password", "rsa"]),
+        "How the user signs in.",
+    ),
+    Field::optional("account", Shape::LooseText, "The account identifier."),
+    Field::optional(
+        "warehouse",
+        Shape::LooseText,
+        "The warehouse that runs the queries.",
+    ),
+    DATABASE,
+    Field::optional("schema_names", Shape::TextOrTexts, "The schemas to use.").or(&["schema_name"]),
+    USERNAME,
+    PASSWORD,
+    Field::optional("privateKey", Shape::Secret, "The private key."),
+    Field::optional("passphrase", Shape::Secret, "The private key's passphrase."),
+    Field::optional("role", Shape::LooseText, "The role."),
+    Field::defaulted(
+        "maxConnections",
+        POSITIVE,
+        "4",
+        "The most connections at one time.",
+    ),
+];
+
+const BIGQUERY: &[Field] = &[
+    Field::optional(
+        "credentials_json",
+        Shape::Secret,
+        "The service account's JSON text.",
+    ),
+    Field::optional("dataset_ids", Shape::TextOrTexts, "The datasets to use.").or(&["dataset_id"]),
+    Field::optional("location", Shape::LooseText, "Where the datasets are."),
+    Field::optional(
+        "max_bytes_billed",
+        Shape::Either(&[POSITIVE, Shape::Text]),
+        "The most bytes one query may read.",
+    ),
+    Field::optional(
+        "job_timeout_ms",
+        POSITIVE,
+        "After how many milliseconds a query ends.",
+    ),
+];
+
+const FILE_DATABASE: &[Field] = &[Field::optional(
+    "path",
+    Shape::Reference,
+    "The database file; a relative path starts at the project.",
+)];
+
+const BRANCH: Field = Field::optional("branch", Shape::LooseText, "The branch.");
+const SUB_PATH: Field = Field::optional("path", Shape::Text, "The folder inside the repository.");
+const AUTH_TOKEN_REF: Field = Field::optional(
+    "auth_token_ref",
+    Shape::Secret,
+    "The token for the repository.",
+);
+
+const DBT: &[Field] = &[
+    Field::optional("source_dir", Shape::Text, "A local dbt project."),
+    Field::optional("repo_url", Shape::Text, "The project's git repository.").or(&["repoUrl"]),
+    BRANCH,
+    SUB_PATH,
+    AUTH_TOKEN_REF,
+    Field::optional(
+        "profiles_path",
+        Shape::Text,
+        "The folder of `profiles.yml`.",
+    ),
+    Field::optional("target", Shape::LooseText, "The dbt target."),
+    Field::optional("project_name", Shape::LooseText, "The dbt project's name."),
+];
+
+const METRICFLOW: &[Field] = &[Field::required(
+    "metricflow",
+    Shape::OpenObject(&[
+        Field::required("repoUrl", Shape::Text, "The git repository.").or(&["repo_url"]),
+        BRANCH,
+        SUB_PATH,
+        AUTH_TOKEN_REF,
+    ]),
+    "Where the MetricFlow files are.",
+)];
+
+const LOOKML: &[Field] = &[
+    Field::required("repoUrl", Shape::Text, "The git repository.").or(&["repo_url"]),
+    BRANCH,
+    SUB_PATH,
+    AUTH_TOKEN_REF,
+    Field::optional(
+        "mappings",
+        Shape::OpenObject(&[Field::optional(
+            "expectedLookerConnectionName",
+            Shape::Nullable(&Shape::Text),
+            "The Looker connection that the views must use.",
+        )]),
+        "How Looker's names relate to yours.",
+    ),
+];
+
+const LOOKER: &[Field] = &[
+    Field::required("base_url", Shape::Text, "The address of the Looker API."),
+    Field::required("client_id", Shape::LooseText, "The API client's id."),
+    Field::optional("client_secret", Shape::Secret, "The API client's secret.")
+        .or(&["client_secret_ref"]),
+    Field::optional(
+        "mappings",
+        Shape::OpenObject(&[Field::optional(
+            "connectionMappings",
+            Shape::Map(KeyRule::Any, &Shape::Nullable(&Shape::Text)),
+            "Your connection id for each Looker connection.",
+        )]),
+        "How Looker's names relate to yours.",
+    ),
+];
+
+const METABASE: &[Field] = &[
+    Field::required("api_url", Shape::Text, "The address of the Metabase API."),
+    Field::optional("api_key", Shape::Secret, "The API key.").or(&["api_key_ref"]),
+    Field::optional(
+        "network_proxy",
+        Shape::Nullable(&Shape::Either(&[Shape::Text, Shape::AnyObject])),
+        "The proxy to use.",
+    )
+    .or(&["networkProxy"]),
+    Field::optional(
+        "mappings",
+        Shape::OpenObject(METABASE_MAPPINGS),
+        "What is read, and for which connection.",
+    ),
+];
+
+const METABASE_MAPPINGS: &[Field] = &[
+    Field::optional(
+        "databaseMappings",
+        Shape::Map(KeyRule::Number, &Shape::Nullable(&Shape::Text)),
+        "Your connection id for each Metabase database id.",
+    ),
+    Field::optional(
+        "syncEnabled",
+        Shape::Map(KeyRule::Number, &Shape::Flag),
+        "Whether each Metabase database is read.",
+    ),
+    Field::defaulted(
+        "syncMode",
+        Shape::Choice(&["ALL", "ONLY", "EXCEPT"]),
+        r#""ALL""#,
+        "What `selections` means.",
+    ),
+    Field::optional(
+        "selections",
+        Shape::OpenObject(&[
+            Field::optional("collections", Shape::Counts, "Collection ids."),
+            Field::optional("items", Shape::Counts, "Item ids."),
+        ]),
+        "The collections and items that are read, or left out.",
+    ),
+    Field::optional(
+        "defaultTagNames",
+        Shape::Texts,
+        "Tags that every page gets.",
+    ),
+];
+
+const NOTION: &[Field] = &[
+    Field::optional("auth_token", Shape::Secret, "The integration's token.")
+        .or(&["auth_token_ref"]),
+    Field::defaulted(
+        "crawl_mode",
+        Shape::Choice(&["selected_roots", "all_accessible"]),
+        r#""selected_roots""#,
+        "Whether only the given roots are read, which needs at least one.",
+    ),
+    Field::optional("root_page_ids", Shape::TextOrTexts, "Pages to begin at."),
+    Field::optional(
+        "root_database_ids",
+        Shape::TextOrTexts,
+        "Databases to begin at.",
+    ),
+    Field::optional(
+        "root_data_source_ids",
+        Shape::TextOrTexts,
+        "Data sources to begin at.",
+    ),
+    Field::defaulted(
+        "max_pages_per_run",
+        Shape::Count {
+            min: 1,
+            max: Some(10_000),
+        },
+        "1000",
+        "The most pages read in one run.",
+    ),
+    Field::defaulted(
+        "max_knowledge_creates_per_run",
+        Shape::Count {
+            min: 0,
+            max: Some(25),
+        },
+        "25",
+        "The most wiki pages written anew in one run.",
+    ),
+    Field::defaulted(
+        "max_knowledge_updates_per_run",
+        Shape::Count {
+            min: 0,
+            max: Some(100),
+        },
+        "20",
+        "The most wiki pages changed in one run.",
+    ),
+];

@@ -1,0 +1,441 @@
+//! The keys of `ktx.yaml` outside `connections` (a pure table).
+
+use super::{Field, KeyRule, Shape};
+
+const POSITIVE: Shape = Shape::Count { min: 1, max: None };
+const NATURAL: Shape = Shape::Count { min: 0, max: None };
+const TTL: Shape = Shape::Choice(&["5m", "1h"]);
+
+/// The top level.
+pub(crate) const ROOT: &[Field] = &[
+    Field::object(
+        "setup",
+        SETUP,
+        "What `ktx setup` remembers about its questions.",
+    ),
+    Field::defaulted(
+        "connections",
+        Shape::Connections,
+        "{}",
+        "Warehouses and context sources by connection id. An id has letters, digits, `_` and `-` and begins with a letter or digit.",
+    ),
+    Field::object("storage", STORAGE, "Accepted for older projects; not read."),
+    Field::object("llm", LLM, "Who runs language models, and which ones."),
+    Field::object("ingest", INGEST, "How context is read from sources."),
+    Field::object("agent", AGENT, "The built-in agents."),
+    Field::object("scan", SCAN, "How warehouses are scanned."),
+];
+
+const SETUP: &[Field] = &[Field::optional(
+    "database_connection_ids",
+    Shape::Texts,
+    "The connections that setup treats as databases; every warehouse connection when absent.",
+)];
+
+const STORAGE: &[Field] = &[
+    Field::defaulted(
+        "state",
+        Shape::Choice(&["sqlite", "postgres"]),
+        r#""sqlite""#,
+        "Accepted, not read: local state is in SQLite.",
+    ),
+    Field::defaulted(
+        "search",
+        Shape::Choice(&["sqlite-fts5", "postgres-hybrid"]),
+        r#""sqlite-fts5""#,
+        "Accepted, not read: search is in SQLite.",
+    ),
+    Field::object(
+        "git",
+        &[Field::optional(
+            "author",
+            Shape::Text,
+            "Accepted, not read: commits carry the identity of your git configuration.",
+        )],
+        "Accepted for older projects; not read.",
+    ),
+];
+
+const LLM: &[Field] = &[
+    Field::object("provider", PROVIDER, "The backend and how it is reached."),
+    Field::defaulted(
+        "models",
+        Shape::Map(KeyRule::Role, &Shape::Text),
+        "{}",
+        "The model of each role: `default`, `triage`, `candidateExtraction`, `curator`, `reconcile`, `repair`. A role without a model uses `default`, which every backend but `none` needs.",
+    ),
+    Field::object(
+        "promptCaching",
+        PROMPT_CACHING,
+        "How prompts are cached by the provider.",
+    ),
+    Field::defaulted(
+        "pricing",
+        Shape::Map(KeyRule::Any, &Shape::AnyObject),
+        "{}",
+        "Your own prices by model id, in USD per million tokens: `input`, `output`, `cache_read`, `cache_write_5m`, `cache_write_1h`. They win over the built-in ones.",
+    ),
+];
+
+const PROVIDER: &[Field] = &[
+    Field::defaulted(
+        "backend",
+        Shape::Backend,
+        r#""none""#,
+        "Who runs models. An unknown value is an error; no backend ever stands in for another.",
+    ),
+    endpoint(
+        "anthropic",
+        "The Anthropic API. `ANTHROPIC_API_KEY` is used when `api_key` is absent.",
+    ),
+    Field::optional(
+        "vertex",
+        Shape::Object(VERTEX),
+        "Anthropic models on Google Vertex AI.",
+    ),
+    endpoint(
+        "gateway",
+        "An AI gateway. `AI_GATEWAY_API_KEY` is used when `api_key` is absent.",
+    ),
+    endpoint(
+        "openai",
+        "The OpenAI API. `OPENAI_API_KEY` is used when `api_key` is absent.",
+    ),
+    endpoint(
+        "gemini",
+        "The Gemini API. `GEMINI_API_KEY` is used when `api_key` is absent.",
+    ),
+    endpoint(
+        "deepseek",
+        "The DeepSeek API. `DEEPSEEK_API_KEY` is used when `api_key` is absent.",
+    ),
+    endpoint(
+        "qwen",
+        "The Qwen API. `DASHSCOPE_API_KEY` is used when `api_key` is absent.",
+    ),
+    endpoint(
+        "glm",
+        "The GLM API. `ZAI_API_KEY` is used when `api_key` is absent.",
+    ),
+    endpoint(
+        "minimax",
+        "The MiniMax API. `MINIMAX_API_KEY` is used when `api_key` is absent.",
+    ),
+    endpoint(
+        "kimi",
+        "The Kimi API. `MOONSHOT_API_KEY` is used when `api_key` is absent.",
+    ),
+    endpoint(
+        "groq",
+        "The Groq API. `GROQ_API_KEY` is used when `api_key` is absent.",
+    ),
+    endpoint(
+        "cerebras",
+        "The Cerebras API. `CEREBRAS_API_KEY` is used when `api_key` is absent.",
+    ),
+    endpoint(
+        "openai-compatible",
+        "Any server that speaks the OpenAI protocol; needs `base_url`.",
+    ),
+];
+
+const fn endpoint(name: &'static str, meaning: &'static str) -> Field {
+    Field::optional(name, Shape::Object(ENDPOINT), meaning)
+}
+
+const ENDPOINT: &[Field] = &[
+    Field::optional("api_key", Shape::Secret, "The key."),
+    Field::optional(
+        "base_url",
+        Shape::Reference,
+        "Where the API is, when not at its usual place.",
+    ),
+    Field::optional(
+        "reasoning",
+        Shape::AnyObject,
+        "How the provider's reasoning is asked for and read, where its preset does not fit.",
+    ),
+    Field::optional(
+        "cache",
+        Shape::AnyObject,
+        "How the provider caches prompts, where its preset does not fit.",
+    ),
+];
+
+const VERTEX: &[Field] = &[
+    Field::optional(
+        "project",
+        Shape::Reference,
+        "The Google Cloud project; `GOOGLE_VERTEX_PROJECT` or that of the credentials when absent.",
+    ),
+    Field::required(
+        "location",
+        Shape::Reference,
+        "The region, such as `global` or `us-east5`.",
+    ),
+];
+
+const PROMPT_CACHING: &[Field] = &[
+    Field::optional(
+        "enabled",
+        Shape::Flag,
+        "Whether prompts are marked for caching.",
+    ),
+    Field::optional("systemTtl", TTL, "How long system prompts stay cached."),
+    Field::optional("toolsTtl", TTL, "How long tool lists stay cached."),
+    Field::optional("historyTtl", TTL, "How long conversations stay cached."),
+    Field::optional(
+        "vertexFallbackTo5m",
+        Shape::Flag,
+        "Whether Vertex is asked for `5m` where it does not offer `1h`.",
+    ),
+];
+
+const EMBEDDINGS: &[Field] = &[
+    Field::defaulted(
+        "backend",
+        Shape::Choice(&["none", "openai", "sentence-transformers"]),
+        r#""none""#,
+        "Who computes embeddings. Independent of the language-model backend.",
+    ),
+    Field::optional(
+        "model",
+        Shape::Text,
+        "The embedding model, such as `text-embedding-3-small`.",
+    ),
+    Field::defaulted("dimensions", POSITIVE, "8", "The length of the vectors."),
+    Field::optional(
+        "openai",
+        Shape::Object(&[
+            Field::optional("api_key", Shape::Secret, "The key."),
+            Field::optional("base_url", Shape::Reference, "Where the API is."),
+        ]),
+        "The OpenAI embeddings API.",
+    ),
+    Field::optional(
+        "sentenceTransformers",
+        Shape::Object(&[
+            Field::defaulted("base_url", Shape::Text, r#""""#, "Where the server is."),
+            Field::optional(
+                "pathPrefix",
+                Shape::Text,
+                "What precedes the server's paths.",
+            ),
+        ]),
+        "A sentence-transformers server.",
+    ),
+    Field::optional("batchSize", POSITIVE, "How many texts go into one request."),
+];
+
+const INGEST: &[Field] = &[
+    Field::defaulted(
+        "adapters",
+        Shape::Texts,
+        "[]",
+        "The context-source adapters that setup chose; a connection's own adapter always runs.",
+    ),
+    Field::object(
+        "embeddings",
+        EMBEDDINGS,
+        "Embeddings for search and ingest.",
+    ),
+    Field::object(
+        "workUnits",
+        &[
+            Field::defaulted(
+                "stepBudget",
+                POSITIVE,
+                "40",
+                "Agent steps per unit of work.",
+            ),
+            Field::defaulted(
+                "maxConcurrency",
+                POSITIVE,
+                "1",
+                "Units of work at one time.",
+            ),
+            Field::defaulted(
+                "failureMode",
+                Shape::Choice(&["abort", "continue"]),
+                r#""continue""#,
+                "Whether a failed unit ends the run.",
+            ),
+        ],
+        "How the work of an ingest is cut and run.",
+    ),
+    Field::object(
+        "rateLimit",
+        RATE_LIMIT,
+        "What happens near and at a provider's rate limit.",
+    ),
+    Field::defaulted(
+        "profile",
+        Shape::Either(&[Shape::Flag, Shape::Choice(&["json"])]),
+        "false",
+        "Whether the time of each phase is printed after an ingest.",
+    ),
+];
+
+const RATE_LIMIT: &[Field] = &[
+    Field::defaulted(
+        "enabled",
+        Shape::Flag,
+        "true",
+        "Whether requests are held back at all.",
+    ),
+    Field::defaulted(
+        "throttleThreshold",
+        Shape::Ratio,
+        "0.8",
+        "The share of the limit at which fewer requests run at one time.",
+    ),
+    Field::defaulted(
+        "minConcurrencyUnderPressure",
+        POSITIVE,
+        "1",
+        "How many requests run at one time even then.",
+    ),
+    Field::optional(
+        "maxWaitMs",
+        POSITIVE,
+        "After how many milliseconds of waiting a call gives up.",
+    ),
+    Field::object(
+        "retry",
+        &[
+            Field::defaulted("maxAttempts", POSITIVE, "6", "Tries in all."),
+            Field::defaulted(
+                "baseDelayMs",
+                NATURAL,
+                "1000",
+                "Milliseconds before the second try.",
+            ),
+            Field::defaulted(
+                "maxDelayMs",
+                NATURAL,
+                "60000",
+                "The longest pause, in milliseconds.",
+            ),
+            Field::defaulted(
+                "jitter",
+                Shape::Flag,
+                "true",
+                "Whether pauses vary at random.",
+            ),
+        ],
+        "How a refused request is tried again.",
+    ),
+];
+
+const AGENT: &[Field] = &[Field::object(
+    "run_research",
+    &[
+        Field::defaulted(
+            "enabled",
+            Shape::Flag,
+            "false",
+            "Whether the research agent may run.",
+        ),
+        Field::defaulted("max_iterations", NATURAL, "20", "Its steps."),
+        Field::defaulted(
+            "default_toolset",
+            Shape::Texts,
+            r#"["sl_query","wiki_search","sl_read_source"]"#,
+            "Its tools.",
+        ),
+    ],
+    "The research agent.",
+)];
+
+const SCAN: &[Field] = &[
+    Field::object(
+        "enrichment",
+        &[
+            Field::defaulted(
+                "mode",
+                Shape::Choice(&["none", "deterministic", "llm"]),
+                r#""none""#,
+                "Whether tables and columns are described, and by whom.",
+            ),
+            Field::optional(
+                "embeddings",
+                Shape::Object(EMBEDDINGS),
+                "Embeddings for scans; `ingest.embeddings` when absent.",
+            ),
+        ],
+        "What is added to a scanned schema.",
+    ),
+    Field::object(
+        "relationships",
+        RELATIONSHIPS,
+        "How joins that no key declares are found.",
+    ),
+];
+
+const RELATIONSHIPS: &[Field] = &[
+    Field::defaulted(
+        "enabled",
+        Shape::Flag,
+        "true",
+        "Whether joins are looked for.",
+    ),
+    Field::defaulted(
+        "llmProposals",
+        Shape::Flag,
+        "true",
+        "Whether a model may propose joins.",
+    ),
+    Field::defaulted(
+        "validationRequiredForManifest",
+        Shape::Flag,
+        "true",
+        "Whether a join must be confirmed by the data before it is written.",
+    ),
+    Field::defaulted(
+        "acceptThreshold",
+        Shape::Ratio,
+        "0.85",
+        "From which score a join is accepted.",
+    ),
+    Field::defaulted(
+        "reviewThreshold",
+        Shape::Ratio,
+        "0.55",
+        "From which score a join is listed for review.",
+    ),
+    Field::defaulted(
+        "maxLlmTablesPerBatch",
+        POSITIVE,
+        "40",
+        "Tables per question to the model.",
+    ),
+    Field::defaulted(
+        "maxCandidatesPerColumn",
+        POSITIVE,
+        "25",
+        "Candidates kept per column.",
+    ),
+    Field::defaulted(
+        "profileSampleRows",
+        POSITIVE,
+        "10000",
+        "Rows sampled per table.",
+    ),
+    Field::defaulted(
+        "profileConcurrency",
+        POSITIVE,
+        "4",
+        "Tables profiled at one time.",
+    ),
+    Field::defaulted(
+        "validationConcurrency",
+        POSITIVE,
+        "4",
+        "Joins checked at one time.",
+    ),
+    Field::optional(
+        "validationBudget",
+        Shape::Either(&[Shape::Choice(&["all"]), NATURAL]),
+        "How many queries may check joins.",
+    ),
+];

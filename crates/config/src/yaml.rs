@@ -1,0 +1,143 @@
+//! Reading YAML 1.2 core with places: what `ktx.yaml` and every other YAML file of a project goes
+//! through.
+
+mod places;
+mod value;
+
+use ktx_diagnostics::{Diagnostic, Diagnostics, Location, Position};
+use serde_json::Value;
+
+pub use places::Places;
+
+/// The largest file that is read, in bytes.
+pub const MAX_BYTES: usize = 10 * 1024 * 1024;
+
+const MAX_NESTING: usize = 1000;
+
+/// A YAML document and where its parts are.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The document's value. Keys that are not text stand as their text; tags are ignored.
+    pub value: Value,
+    /// Where each part of it is written.
+    pub places: Places,
+}
+
+/// Reads the one document of a file. `file` is how the user knows the file.
+///
+/// A byte order mark is skipped. Refused with a place: text that is not UTF-8, more than
+/// [`MAX_BYTES`], bad syntax, a second document, duplicate keys, aliases that expand without bounds.
+pub fn load(bytes: &[u8], file: &str) -> Result<Loaded, Diagnostics> {
+    let text = decode(bytes, file)?;
+    load_text(text, file)
+}
+
+/// As [`load`], for a text that is known to be UTF-8.
+pub fn load_text(text: &str, file: &str) -> Result<Loaded, Diagnostics> {
+    let text = without_mark(text);
+    if text.len() > MAX_BYTES {
+        return Err(too_large(text.len(), file));
+    }
+    if nesting(text) > MAX_NESTING {
+        let message = format!("cannot be read as YAML: nested more than {MAX_NESTING} levels deep");
+        return Err(refuse(
+            Diagnostic::error("yaml_syntax", message).at(at(file, 1, 1)),
+        ));
+    }
+    let read = value::read(text).map_err(|error| refuse(syntax(&error, text, file)))?;
+    let places = Places::of(text, file);
+    if let Some(path) = read.duplicate {
+        let mut duplicates = places.duplicates();
+        if duplicates.is_empty() {
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            duplicates.push((path.join("."), places.key(&path)));
+        }
+        let found = duplicates.into_iter().map(|(path, location)| {
+            Diagnostic::error("duplicate_key", format!("`{path}` is there twice"))
+                .at(location)
+                .hint("remove one of the two entries")
+        });
+        return Err(Diagnostics(found.collect()));
+    }
+    Ok(Loaded {
+        value: read.value,
+        places,
+    })
+}
+
+/// The text without a leading byte order mark.
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// How deep the brackets of a text nest at most, brackets inside strings included. The parser's time
+/// grows with the square of it.
+fn nesting(text: &str) -> usize {
+    let mut depth: usize = 0;
+    let mut deepest = 0;
+    for byte in text.bytes() {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
+fn decode<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, Diagnostics> {
+    if bytes.len() > MAX_BYTES {
+        return Err(too_large(bytes.len(), file));
+    }
+    std::str::from_utf8(bytes).map_err(|error| {
+        let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let line = good.split(|byte| *byte == b'\n').count();
+        let last = good
+            .rsplit(|byte| *byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        let column = String::from_utf8_lossy(last).chars().count() + 1;
+        refuse(
+            Diagnostic::error("not_utf8", format!("`{file}` is not UTF-8 text"))
+                .at(at(file, line, column))
+                .hint("save the file as UTF-8"),
+        )
+    })
+}
+
+fn too_large(bytes: usize, file: &str) -> Diagnostics {
+    let message = format!("`{file}` is too large: {bytes} bytes, at most {MAX_BYTES} are read");
+    refuse(Diagnostic::error("file_too_large", message).at(Location {
+        file: file.to_owned(),
+        position: None,
+    }))
+}
+
+fn syntax(error: &serde_yaml::Error, text: &str, file: &str) -> Diagnostic {
+    let said = error.to_string();
+    let what = said.split(" at line ").next().unwrap_or(&said);
+    let location = match error.location() {
+        Some(place) => at(file, place.line(), place.column()),
+        None => Places::of(text, file).second_document(),
+    };
+    Diagnostic::error("yaml_syntax", format!("cannot be read as YAML: {what}")).at(location)
+}
+
+fn at(file: &str, line: usize, column: usize) -> Location {
+    let position = Position {
+        line: u32::try_from(line).unwrap_or(u32::MAX),
+        column: u32::try_from(column).unwrap_or(u32::MAX),
+    };
+    Location {
+        file: file.to_owned(),
+        position: Some(position),
+    }
+}
+
+fn refuse(diagnostic: Diagnostic) -> Diagnostics {
+    Diagnostics(vec![diagnostic])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! Named steps at which a test kills the process.
+
+use rustix::process::{Signal, getpid, kill_process};
+
+/// The step at which the process ends itself as if it had been killed; none in ordinary use. The
+/// name comes from `KTX_TEST_KILL_AT`, read by `ktx`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failpoints {
+    kill_at: Option<String>,
+}
+
+impl Failpoints {
+    /// No step.
+    pub const fn none() -> Self {
+        Self { kill_at: None }
+    }
+
+    /// The step of this name, such as `publish:after-import`.
+    pub fn kill_at(name: Option<&str>) -> Self {
+        Self {
+            kill_at: name.map(str::to_owned),
+        }
+    }
+
+    /// Says that a step has been reached. At the chosen one this does not return.
+    pub fn reached(&self, name: &str) {
+        if self.kill_at.as_deref() == Some(name) && kill_process(getpid(), Signal::KILL).is_err() {
+            std::process::abort();
+        }
+    }
+}

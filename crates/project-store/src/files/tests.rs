@@ -1,0 +1,126 @@
+//! Value tests of files.
+
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_write_makes_folders_and_leaves_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a/b/c.txt");
+    assert_eq!(
+        write_atomically(&path, b"1").expect("written"),
+        Written::Changed
+    );
+    assert_eq!(
+        write_atomically(&path, b"1").expect("written"),
+        Written::Unchanged
+    );
+    assert_eq!(
+        write_atomically(&path, b"2").expect("written"),
+        Written::Changed
+    );
+    assert_eq!(read_optional(&path).expect("read"), Some(b"2".to_vec()));
+    assert_eq!(names(&folder.path().join("a/b")), ["c.txt"]);
+    assert_eq!(remove(&path).expect("removed"), Removed::Gone);
+    assert_eq!(remove(&path).expect("removed"), Removed::Absent);
+    assert_eq!(read_optional(&path.join("below")).expect("read"), None);
+}
+
+#[test]
+fn permissions_and_links_of_an_existing_file_stay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, link) = (folder.path().join("run.sh"), folder.path().join("link"));
+    write_atomically(&path, b"1").expect("written");
+    fs::set_permissions(&path, Permissions::from_mode(0o750)).expect("a mode");
+    symlink(&path, &link).expect("a link");
+    write_atomically(&link, b"2").expect("written");
+    assert!(link.is_symlink());
+    assert_eq!(read_optional(&path).expect("read"), Some(b"2".to_vec()));
+    assert_eq!(
+        fs::metadata(&path)
+            .expect("it is there")
+            .permissions()
+            .mode()
+            & 0o777,
+        0o750
+    );
+}
+
+#[test]
+fn private_files_are_for_the_user_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("secret");
+    write_staged(&path, b"x", folder.path(), Access::Private).expect("written");
+    assert_eq!(
+        fs::metadata(&path)
+            .expect("it is there")
+            .permissions()
+            .mode()
+            & 0o777,
+        0o600
+    );
+}
+
+#[test]
+fn only_what_dead_processes_left_is_swept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mine = format!("{TEMPORARY}{}-x", std::process::id());
+    for name in [mine.as_str(), ".ktx-tmp-999999999-x", "notes.txt"] {
+        write_atomically(&folder.path().join(name), b"x").expect("written");
+    }
+    sweep(folder.path()).expect("swept");
+    assert_eq!(names(folder.path()), [mine.as_str(), "notes.txt"]);
+    sweep(&folder.path().join("none")).expect("nothing to do");
+}
+
+#[test]
+fn errors_name_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    write_atomically(&file, b"x").expect("written");
+    let error = write_atomically(&file.join("below"), b"x").expect_err("a file is in the way");
+    assert_eq!(
+        error.to_string(),
+        format!("cannot write `{}`", file.join("below").display())
+    );
+}
+
+#[test]
+fn files_are_listed_in_order_without_following_links_to_folders() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    for name in ["b.md", "a/c.md", "a/b/c.md", "a/a.md"] {
+        write_atomically(&root.join(name), b"x").expect("written");
+    }
+    symlink(root, root.join("a/loop")).expect("a link");
+    symlink(root.join("b.md"), root.join("z.md")).expect("a link");
+    let found = list(root).expect("a list");
+    let names: Vec<_> = found
+        .iter()
+        .filter_map(|path| path.strip_prefix(root).ok())
+        .collect();
+    assert_eq!(
+        names,
+        ["a/a.md", "a/b/c.md", "a/c.md", "b.md", "z.md"].map(Path::new)
+    );
+    assert_eq!(
+        list(&root.join("none")).expect("a list"),
+        Vec::<PathBuf>::new()
+    );
+}

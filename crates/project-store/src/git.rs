@@ -1,0 +1,187 @@
+//! The `git` program: the one place that starts it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use ktx_config::Environment;
+use ktx_diagnostics::{Hint, Hints};
+
+/// The oldest version that has everything that is used here.
+const NEEDED: (u32, u32) = (2, 20);
+
+/// Why git did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// There is no such program.
+    #[error("`git` is not installed")]
+    Missing,
+    /// It cannot be started.
+    #[error("cannot start `git`")]
+    Start {
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// It is too old.
+    #[error("`git` {found} is too old: ktx needs {}.{}", NEEDED.0, NEEDED.1)]
+    TooOld {
+        /// Its version.
+        found: String,
+    },
+    /// It failed.
+    #[error("`git {command}` failed: {message}")]
+    Failed {
+        /// The subcommand.
+        command: String,
+        /// What it said.
+        message: String,
+    },
+}
+
+impl Hints for GitError {
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Missing => vec![Hint::new("install git and put it on `PATH`")],
+            Self::TooOld { .. } => vec![Hint::new("install a newer git")],
+            Self::Start { .. } | Self::Failed { .. } => Vec::new(),
+        }
+    }
+}
+
+/// `git` in one folder. Its own variables are kept from it, no hook runs, nothing is signed, and
+/// its messages are in English.
+#[derive(Debug, Clone)]
+pub(crate) struct Git {
+    folder: PathBuf,
+    environment: BTreeMap<OsString, OsString>,
+}
+
+impl Git {
+    /// Looks whether git is there and new enough.
+    pub(crate) fn find(folder: &Path, environment: &Environment) -> Result<Self, GitError> {
+        let kept = environment.all().iter();
+        let kept = kept.filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_"));
+        let mut environment: BTreeMap<OsString, OsString> = kept
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        for (name, value) in [
+            ("LC_ALL", "C"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+        ] {
+            environment.insert(name.into(), value.into());
+        }
+        let git = Self {
+            folder: folder.to_owned(),
+            environment,
+        };
+        let version = git.text(&["version"])?;
+        let found = version.trim().trim_start_matches("git version ").to_owned();
+        if parse_version(&found).is_some_and(|found| found < NEEDED) {
+            return Err(GitError::TooOld { found });
+        }
+        Ok(git)
+    }
+
+    /// The same git in another folder.
+    pub(crate) fn at(&self, folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// Runs it to success and returns what it wrote.
+    pub(crate) fn bytes(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
+        let output = self.run(arguments, input)?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        Err(failed(arguments, &output))
+    }
+
+    /// As [`Git::bytes`], without input, as text.
+    pub(crate) fn text(&self, arguments: &[&str]) -> Result<String, GitError> {
+        Ok(String::from_utf8_lossy(&self.bytes(arguments, b"")?).into_owned())
+    }
+
+    /// Runs a question: the trimmed answer, or none when it exits with `no`.
+    pub(crate) fn ask(&self, arguments: &[&str], no: i32) -> Result<Option<String>, GitError> {
+        let output = self.run(arguments, b"")?;
+        match output.status.code() {
+            Some(0) => {
+                let text = String::from_utf8_lossy(&output.stdout);
+                Ok(Some(text.trim_end_matches('\n').to_owned()))
+            }
+            Some(code) if code == no => Ok(None),
+            _ => Err(failed(arguments, &output)),
+        }
+    }
+
+    /// Runs it, whatever comes of it.
+    pub(crate) fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Output, GitError> {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this module owns git's processes"
+        )]
+        let mut command = Command::new("git");
+        command
+            .arg("-C")
+            .arg(&self.folder)
+            .args([
+                "-c",
+                "core.hooksPath=/dev/null",
+                "-c",
+                "core.fsmonitor=false",
+            ])
+            .args(arguments)
+            .env_clear()
+            .envs(&self.environment)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|source| match source.kind() {
+            ErrorKind::NotFound => GitError::Missing,
+            _ => GitError::Start { source },
+        })?;
+        let pipe = child.stdin.take();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(move || pipe.map_or(Ok(()), |mut pipe| pipe.write_all(input)));
+            let output = child
+                .wait_with_output()
+                .map_err(|source| GitError::Start { source })?;
+            match writer.join() {
+                // A git that has failed does not read to the end; its own words say why.
+                Ok(Err(source)) if output.status.success() => Err(GitError::Start { source }),
+                _ => Ok(output),
+            }
+        })
+    }
+}
+
+/// The error of a run that failed.
+pub(crate) fn failed(arguments: &[&str], output: &Output) -> GitError {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said: Vec<&str> = said
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    GitError::Failed {
+        command: arguments.first().copied().unwrap_or_default().to_owned(),
+        message: if said.is_empty() {
+            output.status.to_string()
+        } else {
+            said.join("; ")
+        },
+    }
+}
+
+/// A version that is written in another way counts as new enough.
+fn parse_version(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.split(['.', ' ', '-']);
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}

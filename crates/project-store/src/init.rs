@@ -1,0 +1,246 @@
+//! `ktx admin init`: the scaffold of a project and its first commit.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use ktx_config::{Environment, FILE_NAME};
+use ktx_diagnostics::{Hint, Hints};
+
+use crate::files::make_folder;
+use crate::git::Git;
+use crate::{
+    Change, Failpoints, FileError, GitError, Layout, ProjectPath, PublishError, PublishRequest,
+    Skipped, Store, UnsafePath, read_optional, remove,
+};
+
+/// The `ktx.yaml` of a new project: what was chosen, not every default.
+pub const PROJECT_FILE_TEMPLATE: &str = "\
+# Configuration of this ktx project. `ktx admin schema` prints every key with its default.
+
+# Warehouses and context sources, by connection id.
+# warehouse:
+#   driver: postgres
+#   url: env:WAREHOUSE_URL
+connections: {}
+
+# Who runs language models: none, anthropic, vertex, gateway, claude-code, openai, ...
+llm:
+  provider:
+    backend: none
+";
+
+/// What is local in `.ktx/`: these lines of `.ktx/.gitignore` keep it out of git.
+const IGNORED: [&str; 14] = [
+    "cache/",
+    "db.sqlite",
+    "db.sqlite-*",
+    "ingest-transcripts/",
+    "ingest-traces/",
+    "ingest-evidence/",
+    "ingest-patches/",
+    "worktrees/",
+    "secrets/",
+    "setup/",
+    "agents/",
+    "logs/",
+    "runtime/",
+    "mcp.json",
+];
+
+/// Folders that are there from the beginning.
+const KEPT: [&str; 5] = [
+    ".ktx/prompts/.gitkeep",
+    ".ktx/skills/.gitkeep",
+    "raw-sources/.gitkeep",
+    "semantic-layer/.gitkeep",
+    "wiki/global/.gitkeep",
+];
+
+/// What happens to what is already there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    /// A project or a foreign repository is refused.
+    No,
+    /// What is missing is added; nothing is replaced.
+    Yes,
+}
+
+/// A project that has been made.
+#[derive(Debug, Clone)]
+pub struct Initialized {
+    /// The project.
+    pub store: Store,
+    /// Its name: that of its folder.
+    pub name: String,
+    /// The commit; none when everything was there already.
+    pub commit: Option<String>,
+    /// Files that could not be brought in step.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Why no project was made.
+#[derive(Debug, thiserror::Error)]
+pub enum InitError {
+    /// There is one.
+    #[error("`{dir}` is a ktx project already")]
+    Exists {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The folder is the top of a repository without `ktx.yaml`.
+    #[error("`{dir}` is a git repository that is not a ktx project")]
+    ForeignRepository {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// A file could not be written.
+    #[error("cannot make a project in `{dir}`")]
+    File {
+        /// The folder.
+        dir: PathBuf,
+        /// The cause.
+        #[source]
+        source: FileError,
+    },
+    /// Git is missing or too old.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The first commit failed.
+    #[error("cannot commit the new project")]
+    Publish {
+        /// The cause.
+        #[source]
+        source: PublishError,
+    },
+    /// A path of the scaffold is not safe: a fault of ktx itself.
+    #[error(transparent)]
+    Internal(#[from] UnsafePath),
+}
+
+impl Hints for InitError {
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Exists { .. } => vec![Hint::new("use `--force` to add what is missing in it")],
+            Self::ForeignRepository { .. } => vec![
+                Hint::new("use a folder of its own inside the repository, such as `ktx/`"),
+                Hint::new("or use `--force` to make the repository itself the project"),
+            ],
+            Self::Git(error) => error.hints(),
+            Self::Publish { source } => source.hints(),
+            Self::File { .. } | Self::Internal(_) => Vec::new(),
+        }
+    }
+}
+
+/// Makes a project in `dir`, which is made when missing. Inside the work tree of the user's own
+/// repository the project becomes a part of that; elsewhere it gets its own. An init that was
+/// killed is taken up where it ended.
+pub fn init(
+    dir: &Path,
+    force: Force,
+    at: Timestamp,
+    environment: &Environment,
+    failpoints: &Failpoints,
+) -> Result<Initialized, InitError> {
+    let layout = Layout::new(dir);
+    let failed = |source| InitError::File {
+        dir: dir.to_owned(),
+        source,
+    };
+    let unfinished = layout.init_record().is_file();
+    if !unfinished && force == Force::No {
+        refuse_what_is_there(&layout)?;
+    }
+    let store = Store::unchecked(layout, environment.clone(), failpoints.clone());
+    let layout = store.layout();
+    make_folder(dir).map_err(failed)?;
+    Git::find(dir, environment)?;
+    store.local_folder(&layout.state()).map_err(failed)?;
+    crate::write_atomically(&layout.init_record(), b"{}\n").map_err(failed)?;
+    store.failpoint("init:begin");
+
+    let changes = scaffold(&store)?;
+    store.failpoint("init:files");
+    let published = |source| InitError::Publish { source };
+    let publisher = store.publisher().map_err(published)?;
+    store.failpoint("init:git");
+    let base = publisher.begin().map_err(published)?;
+    let name = name_of(dir);
+    let message = format!("Initialize ktx project: {name}");
+    let request = PublishRequest {
+        changes: &changes,
+        message: &message,
+        at,
+    };
+    let outcome = publisher.publish(&base, &request).map_err(published)?;
+    store.failpoint("init:commit");
+    remove(&layout.init_record()).map_err(failed)?;
+    Ok(Initialized {
+        name,
+        commit: outcome.commit,
+        skipped: outcome.skipped,
+        store,
+    })
+}
+
+fn refuse_what_is_there(layout: &Layout) -> Result<(), InitError> {
+    let dir = layout.root().to_owned();
+    if layout.config().exists() {
+        return Err(InitError::Exists { dir });
+    }
+    if layout.root().join(".git").exists() {
+        return Err(InitError::ForeignRepository { dir });
+    }
+    Ok(())
+}
+
+/// Writes what is missing of the scaffold, `ktx.yaml` last, and returns all of it.
+fn scaffold(store: &Store) -> Result<Vec<Change>, InitError> {
+    let mut changes = Vec::new();
+    let mut add = |name: &str, content: &dyn Fn(Option<Vec<u8>>) -> Vec<u8>| {
+        let path = ProjectPath::parse(name)?;
+        let root = store.layout().root();
+        let failed = |source| InitError::File {
+            dir: root.to_owned(),
+            source,
+        };
+        let content = content(read_optional(&path.under(root)).map_err(failed)?);
+        store.write(&path, &content).map_err(failed)?;
+        changes.push(Change::write(path, content));
+        Ok::<(), InitError>(())
+    };
+    add(".ktx/.gitignore", &|found| {
+        ignore_lines(found.as_deref().unwrap_or_default())
+    })?;
+    for name in KEPT {
+        add(name, &Option::unwrap_or_default)?;
+    }
+    add(FILE_NAME, &|found| {
+        found.unwrap_or_else(|| PROJECT_FILE_TEMPLATE.into())
+    })?;
+    Ok(changes)
+}
+
+/// The lines that are there, and those that are missing.
+fn ignore_lines(found: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(found);
+    let present: Vec<&str> = text.lines().map(str::trim).collect();
+    let mut lines = found.to_vec();
+    if !lines.is_empty() && !lines.ends_with(b"\n") {
+        lines.push(b'\n');
+    }
+    for line in IGNORED.iter().filter(|line| !present.contains(*line)) {
+        lines.extend_from_slice(line.as_bytes());
+        lines.push(b'\n');
+    }
+    lines
+}
+
+fn name_of(dir: &Path) -> String {
+    // A folder that was just made can be resolved; if not, its name as given is good enough.
+    let full = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    full.file_name().map_or_else(
+        || "ktx".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}

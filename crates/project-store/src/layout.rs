@@ -1,0 +1,156 @@
+//! Where everything of a project lies.
+
+use std::path::{Path, PathBuf};
+
+use ktx_vocabulary::{ConnectionId, WikiKey};
+
+/// The paths of one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    root: PathBuf,
+}
+
+impl Layout {
+    /// The layout of the project in this folder.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The project folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// `ktx.yaml`.
+    pub fn config(&self) -> PathBuf {
+        self.root.join(ktx_config::FILE_NAME)
+    }
+
+    /// `semantic-layer/`.
+    pub fn semantic_layer(&self) -> PathBuf {
+        self.root.join("semantic-layer")
+    }
+
+    /// `semantic-layer/<connection>/`: standalone sources and overlays.
+    pub fn sources(&self, connection: &ConnectionId) -> PathBuf {
+        self.semantic_layer().join(connection.as_str())
+    }
+
+    /// `semantic-layer/<connection>/_schema/`: the shards of the schema manifest.
+    pub fn schema_shards(&self, connection: &ConnectionId) -> PathBuf {
+        self.sources(connection).join("_schema")
+    }
+
+    /// `wiki/global/`.
+    pub fn wiki_global(&self) -> PathBuf {
+        self.root.join("wiki").join("global")
+    }
+
+    /// `wiki/user/`: one folder per user.
+    pub fn wiki_users(&self) -> PathBuf {
+        self.root.join("wiki").join("user")
+    }
+
+    /// `wiki/global/<key>.md`.
+    pub fn wiki_page(&self, key: &WikiKey) -> PathBuf {
+        self.wiki_global().join(format!("{key}.md"))
+    }
+
+    /// `raw-sources/`.
+    pub fn raw_sources(&self) -> PathBuf {
+        self.root.join("raw-sources")
+    }
+
+    /// `raw-sources/<connection>/<source key>/`: one folder per sync.
+    pub fn raw_source(&self, connection: &ConnectionId, source_key: &str) -> PathBuf {
+        self.raw_sources()
+            .join(connection.as_str())
+            .join(source_key)
+    }
+
+    /// `.ktx/`.
+    pub fn internal(&self) -> PathBuf {
+        self.root.join(".ktx")
+    }
+
+    /// `.ktx/prompts/`: the user's own prompts.
+    pub fn prompts(&self) -> PathBuf {
+        self.internal().join("prompts")
+    }
+
+    /// `.ktx/skills/`: the user's own skills.
+    pub fn skills(&self) -> PathBuf {
+        self.internal().join("skills")
+    }
+
+    /// `.ktx/secrets/`: one secret per file.
+    pub fn secrets(&self) -> PathBuf {
+        self.internal().join("secrets")
+    }
+
+    /// `.ktx/cache/`.
+    pub fn cache(&self) -> PathBuf {
+        self.internal().join("cache")
+    }
+
+    /// `.ktx/logs/`.
+    pub fn logs(&self) -> PathBuf {
+        self.internal().join("logs")
+    }
+
+    /// `.ktx/mcp.json`: the state of the MCP server in the background.
+    pub fn mcp_state(&self) -> PathBuf {
+        self.internal().join("mcp.json")
+    }
+
+    /// `.ktx/setup/`: what setup has done.
+    pub fn setup(&self) -> PathBuf {
+        self.internal().join("setup")
+    }
+
+    /// `.ktx/agents/install-manifest.json`: what was installed for agent clients.
+    pub fn agents_manifest(&self) -> PathBuf {
+        self.internal().join("agents").join("install-manifest.json")
+    }
+
+    /// `.ktx/db.sqlite`: the local database of KTX 0.12, which is read for history and never
+    /// written.
+    pub fn older_database(&self) -> PathBuf {
+        self.internal().join("db.sqlite")
+    }
+
+    /// `.ktx/state/`: local state; the folder ignores itself in git.
+    pub fn state(&self) -> PathBuf {
+        self.internal().join("state")
+    }
+
+    /// `.ktx/state/ktx.sqlite`: the local database.
+    pub fn database(&self) -> PathBuf {
+        self.state().join("ktx.sqlite")
+    }
+
+    /// `.ktx/state/lock`: held by the command that changes the project.
+    pub fn lock(&self) -> PathBuf {
+        self.state().join("lock")
+    }
+
+    /// `.ktx/state/tmp/`: files before they get their name.
+    pub fn staging(&self) -> PathBuf {
+        self.state().join("tmp")
+    }
+
+    /// `.ktx/state/publish.lock`: held while a commit is published.
+    pub(crate) fn publish_lock(&self) -> PathBuf {
+        self.state().join("publish.lock")
+    }
+
+    /// `.ktx/state/publish.json`: which files a publish is about to bring in step.
+    pub(crate) fn publish_record(&self) -> PathBuf {
+        self.state().join("publish.json")
+    }
+
+    /// `.ktx/state/init.json`: there while `ktx admin init` works.
+    pub(crate) fn init_record(&self) -> PathBuf {
+        self.state().join("init.json")
+    }
+}

@@ -1,0 +1,29 @@
+//! Project folders: discovery, atomic writes, git publish, locks, local state.
+//!
+//! What is committed lies where a KTX 0.12 project has it. What is local lies in `.ktx/state/`, a
+//! folder that ignores itself, so that no version's `.gitignore` has to know its files. This crate
+//! must never know language models or warehouses.
+
+mod failpoint;
+mod files;
+mod git;
+mod init;
+mod layout;
+mod lock;
+mod project_path;
+mod publish;
+mod state;
+mod store;
+
+pub use failpoint::Failpoints;
+pub use files::{FileError, Removed, Written, list, read_optional, remove, write_atomically};
+pub use git::GitError;
+pub use init::{Force, InitError, Initialized, PROJECT_FILE_TEMPLATE, init};
+pub use layout::Layout;
+pub use lock::{Holder, LockError, ProjectLock, Wait};
+pub use project_path::{ProjectPath, UnsafePath};
+pub use publish::{
+    Base, Change, Content, PublishError, PublishRequest, Published, Publisher, SkipReason, Skipped,
+};
+pub use state::{Run, RunStatus, StageRow, StateDatabase, StateError, migrate, open_sqlite};
+pub use store::{Config, ConfigError, OpenError, Store};

@@ -1,0 +1,496 @@
+//! One commit per run, published by compare-and-swap.
+//!
+//! The commit is written by `git fast-import`, which moves the branch only if it still is where the
+//! commit began; nothing is merged or reset in the user's tree. Afterwards each file that still
+//! equals its old version is brought in step, together with its entry in the index. Files that the
+//! user has changed, and entries that the user has staged, stay as they are and are reported.
+//!
+//! A record of the paths is kept while that happens: if the process is killed in between, the next
+//! publish ends the work first.
+
+mod record;
+mod step;
+mod stream;
+mod tree;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use ktx_diagnostics::{Hint, Hints};
+
+use crate::git::Git;
+use crate::git::failed;
+use crate::{FileError, GitError, LockError, ProjectLock, ProjectPath, Store};
+
+use step::Move;
+pub use step::{SkipReason, Skipped};
+use stream::{Commit, File};
+use tree::{Entry, Tree};
+
+/// How often a publish is tried again when somebody else moves the branch meanwhile.
+const TRIES: usize = 20;
+
+/// The state of the branch when a run begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Base {
+    /// The branch, such as `refs/heads/main`.
+    pub branch: String,
+    /// Its commit; none before the first one.
+    pub commit: Option<String>,
+}
+
+/// What becomes of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// It has these bytes.
+    Write(Vec<u8>),
+    /// It is gone.
+    Delete,
+}
+
+/// One file of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The file.
+    pub path: ProjectPath,
+    /// What becomes of it.
+    pub content: Content,
+}
+
+impl Change {
+    /// The file has these bytes.
+    pub fn write(path: ProjectPath, bytes: impl Into<Vec<u8>>) -> Self {
+        Self {
+            path,
+            content: Content::Write(bytes.into()),
+        }
+    }
+
+    /// The file is gone.
+    pub const fn delete(path: ProjectPath) -> Self {
+        Self {
+            path,
+            content: Content::Delete,
+        }
+    }
+}
+
+/// What to commit.
+#[derive(Debug, Clone, Copy)]
+pub struct PublishRequest<'a> {
+    /// The files. Of several changes of one file, the last counts.
+    pub changes: &'a [Change],
+    /// The commit message.
+    pub message: &'a str,
+    /// The time of the commit.
+    pub at: Timestamp,
+}
+
+/// What was published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Published {
+    /// The commit; none when nothing changed.
+    pub commit: Option<String>,
+    /// The files that the commit changes, by path.
+    pub changed: Vec<ProjectPath>,
+    /// Files of the commit that are different in the user's tree, and why they were left, by path.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Why nothing was published.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Another publish could not be waited for.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The project lies in a git folder without a work tree.
+    #[error("`{root}` is not in a git work tree")]
+    NoWorkTree {
+        /// The project folder.
+        root: PathBuf,
+    },
+    /// No branch is checked out.
+    #[error("git has a detached HEAD: there is no branch to commit to")]
+    DetachedHead,
+    /// Another branch has been checked out since the run began.
+    #[error("git is on `{now}` now, and the run began on `{began}`")]
+    OtherBranch {
+        /// The branch that the run began on.
+        began: String,
+        /// The branch that is checked out.
+        now: String,
+    },
+    /// Somebody else has committed changes of the same files since the run began.
+    #[error("somebody else has changed {}", listed(.paths))]
+    Conflict {
+        /// The files.
+        paths: Vec<ProjectPath>,
+    },
+    /// A file of the change is a link or a submodule in git.
+    #[error("`{path}` is not an ordinary file in git")]
+    NotAFile {
+        /// The file.
+        path: ProjectPath,
+    },
+    /// The branch moved again and again.
+    #[error("the branch moved {TRIES} times while the commit was made")]
+    TooManyRaces,
+    /// The commit is there, but the index is locked by another git.
+    #[error("the commit `{commit}` is made, but git's index could not be brought in step")]
+    Index {
+        /// The commit.
+        commit: String,
+        /// The cause.
+        #[source]
+        source: GitError,
+    },
+    /// The record of an unfinished publish cannot be understood.
+    #[error("`{path}` cannot be understood")]
+    Record {
+        /// The record.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+fn listed(paths: &[ProjectPath]) -> String {
+    let shown: Vec<String> = paths
+        .iter()
+        .take(5)
+        .map(|path| format!("`{path}`"))
+        .collect();
+    let more = paths.len().saturating_sub(shown.len());
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
+impl Hints for PublishError {
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Git(error) => error.hints(),
+            Self::Lock(error) => error.hints(),
+            Self::DetachedHead => vec![Hint::new("check a branch out, then run the command again")],
+            Self::OtherBranch { .. } | Self::Conflict { .. } | Self::TooManyRaces => {
+                vec![Hint::new("run the command again")]
+            }
+            Self::Index { .. } => {
+                vec![Hint::new("end the other git, then run the command again")]
+            }
+            Self::Record { path, .. } => {
+                vec![Hint::new(format!(
+                    "remove `{}`, then look at `git status`",
+                    path.display()
+                ))]
+            }
+            Self::File(_) | Self::NoWorkTree { .. } | Self::NotAFile { .. } => Vec::new(),
+        }
+    }
+}
+
+/// A commit that has been made.
+struct Imported {
+    commit: String,
+    /// The files that it writes.
+    entries: Tree,
+}
+
+/// Publishes commits of one project.
+#[derive(Debug)]
+pub struct Publisher {
+    store: Store,
+    /// Git in the top folder of the work tree.
+    git: Git,
+    /// The project in it: empty, or with a slash at its end.
+    prefix: String,
+}
+
+impl Publisher {
+    /// Finds the project's repository: its own, or the one whose work tree it lies in. A folder in
+    /// none, or ignored by the one around it, gets its own.
+    pub(crate) fn open(store: Store) -> Result<Self, PublishError> {
+        let root = store.layout().root().to_owned();
+        let git = Git::find(&root, store.environment())?;
+        if !is_in_repository(&git)? {
+            git.text(&["init", "--quiet"])?;
+        }
+        let inside = git.text(&["rev-parse", "--is-inside-work-tree"])?;
+        if inside.trim() != "true" {
+            return Err(PublishError::NoWorkTree { root });
+        }
+        let top = git.text(&["rev-parse", "--show-toplevel"])?;
+        let prefix = git.text(&["rev-parse", "--show-prefix"])?;
+        let top = PathBuf::from(top.trim_end_matches('\n'));
+        let prefix = prefix.trim_end_matches('\n').to_owned();
+        Ok(Self {
+            git: git.at(&top),
+            store,
+            prefix,
+        })
+    }
+
+    /// Ends what a killed publish left, and notes where the branch is.
+    pub fn begin(&self) -> Result<Base, PublishError> {
+        let _lock = self.locked()?;
+        self.recover()?;
+        self.base()
+    }
+
+    /// Makes one commit of the changes, on top of whatever the branch is by then: others may have
+    /// changed other files since `base`. Then brings the user's tree in step.
+    pub fn publish(
+        &self,
+        base: &Base,
+        request: &PublishRequest<'_>,
+    ) -> Result<Published, PublishError> {
+        let _lock = self.locked()?;
+        self.recover()?;
+        let wanted: BTreeMap<&ProjectPath, &Content> = request
+            .changes
+            .iter()
+            .map(|change| (&change.path, &change.content))
+            .collect();
+        let before = self.tree(base.commit.as_deref())?;
+        for _ in 0..TRIES {
+            let tip = self.base()?;
+            if tip.branch != base.branch {
+                return Err(PublishError::OtherBranch {
+                    began: base.branch.clone(),
+                    now: tip.branch,
+                });
+            }
+            let now = if tip == *base {
+                before.clone()
+            } else {
+                self.tree(tip.commit.as_deref())?
+            };
+            let changes = self.effective(&wanted, &before, &now)?;
+            if changes.is_empty() {
+                self.remove_record()?;
+                return Ok(Published {
+                    commit: None,
+                    changed: Vec::new(),
+                    skipped: Vec::new(),
+                });
+            }
+            let old = changes
+                .keys()
+                .map(|path| ((*path).clone(), now.get(*path).cloned()));
+            self.write_record(&old.collect())?;
+            let index = self.index()?;
+            self.store.failpoint("publish:before-import");
+            let imported = self.import(&tip, &now, &changes, request);
+            if !matches!(imported, Ok(Some(_))) {
+                self.remove_record()?;
+            }
+            let Some(imported) = imported? else { continue };
+            self.store.failpoint("publish:after-import");
+            let moves = changes.iter().map(|(path, content)| Move {
+                path: (*path).clone(),
+                old: now.get(*path).cloned(),
+                new: imported.entries.get(*path).cloned(),
+                content: match content {
+                    Content::Write(bytes) => Cow::Borrowed(bytes),
+                    Content::Delete => Cow::Borrowed(&[]),
+                },
+            });
+            let skipped =
+                self.bring_in_step(&imported.commit, &moves.collect::<Vec<_>>(), &index)?;
+            return Ok(Published {
+                commit: Some(imported.commit),
+                changed: changes.into_keys().cloned().collect(),
+                skipped,
+            });
+        }
+        Err(PublishError::TooManyRaces)
+    }
+
+    /// The changes that change something, given the files `before` the run and `now`.
+    fn effective<'c>(
+        &self,
+        wanted: &BTreeMap<&'c ProjectPath, &'c Content>,
+        before: &Tree,
+        now: &Tree,
+    ) -> Result<BTreeMap<&'c ProjectPath, &'c Content>, PublishError> {
+        let existing: BTreeSet<&str> = wanted
+            .keys()
+            .filter_map(|path| now.get(path))
+            .map(|entry| entry.id.as_str())
+            .collect();
+        let blobs = self.blobs(&existing)?;
+        let mut changes = BTreeMap::new();
+        let mut conflicts = Vec::new();
+        for (path, content) in wanted {
+            let entry = now.get(path);
+            if entry.is_some_and(|entry| !entry.is_file()) {
+                return Err(PublishError::NotAFile {
+                    path: (*path).clone(),
+                });
+            }
+            let found = entry.and_then(|entry| blobs.get(&entry.id));
+            let same = match content {
+                Content::Write(bytes) => found == Some(bytes),
+                Content::Delete => entry.is_none(),
+            };
+            if same {
+                continue;
+            }
+            if entry != before.get(path) {
+                conflicts.push((*path).clone());
+            }
+            changes.insert(*path, *content);
+        }
+        if conflicts.is_empty() {
+            Ok(changes)
+        } else {
+            Err(PublishError::Conflict { paths: conflicts })
+        }
+    }
+
+    /// Runs the import. None: the branch has moved meanwhile.
+    fn import(
+        &self,
+        tip: &Base,
+        now: &Tree,
+        changes: &BTreeMap<&ProjectPath, &Content>,
+        request: &PublishRequest<'_>,
+    ) -> Result<Option<Imported>, PublishError> {
+        let commit = Commit {
+            branch: &tip.branch,
+            parent: tip.commit.as_deref(),
+            identity: &self.identity()?,
+            at: request.at,
+            message: request.message,
+        };
+        let files: Vec<File<'_>> = changes
+            .iter()
+            .map(|(path, content)| File {
+                path: format!("{}{path}", self.prefix),
+                mode: now.get(path).map_or("100644", |entry| entry.mode.as_str()),
+                content,
+            })
+            .collect();
+        let input = stream::render(&commit, &files);
+        let arguments = ["fast-import", "--quiet", "--done", "--date-format=raw"];
+        let output = self.git.run(&arguments, &input)?;
+        if output.status.success() {
+            let said = String::from_utf8_lossy(&output.stdout);
+            let mut ids = said.lines().map(str::to_owned);
+            let commit = ids.next().unwrap_or_default();
+            let written = changes
+                .keys()
+                .zip(&files)
+                .filter(|(_, file)| file.is_written());
+            let entries = written.zip(ids).map(|((path, file), id)| {
+                (
+                    (*path).clone(),
+                    Entry {
+                        mode: file.mode.to_owned(),
+                        id,
+                    },
+                )
+            });
+            return Ok(Some(Imported {
+                commit,
+                entries: entries.collect(),
+            }));
+        }
+        let said = String::from_utf8_lossy(&output.stderr).to_lowercase();
+        if said.contains("not updating") || said.contains("cannot lock ref") {
+            return Ok(None);
+        }
+        Err(failed(&arguments, &output).into())
+    }
+
+    /// `Name <address>` of the user, as git is configured; ktx's own only when it is not.
+    fn identity(&self) -> Result<String, PublishError> {
+        let name = self.git.ask(&["config", "--get", "user.name"], 1)?;
+        let address = self.git.ask(&["config", "--get", "user.email"], 1)?;
+        let clean = |text: Option<String>, otherwise: &str| {
+            let text = text.unwrap_or_default().replace(['<', '>', '\n', '\0'], "");
+            let text = text.trim();
+            if text.is_empty() {
+                otherwise.to_owned()
+            } else {
+                text.to_owned()
+            }
+        };
+        Ok(format!(
+            "{} <{}>",
+            clean(name, "ktx"),
+            clean(address, "ktx@localhost")
+        ))
+    }
+
+    fn base(&self) -> Result<Base, PublishError> {
+        let branch = self.git.ask(&["symbolic-ref", "--quiet", "HEAD"], 1)?;
+        let branch = branch.ok_or(PublishError::DetachedHead)?;
+        let commit = format!("{branch}^{{commit}}");
+        let commit = self
+            .git
+            .ask(&["rev-parse", "--quiet", "--verify", &commit], 1)?;
+        Ok(Base { branch, commit })
+    }
+
+    /// The project's files in a commit.
+    fn tree(&self, commit: Option<&str>) -> Result<Tree, PublishError> {
+        let Some(commit) = commit else {
+            return Ok(Tree::default());
+        };
+        let mut arguments = vec!["ls-tree", "-r", "-z", "--full-tree", commit];
+        if !self.prefix.is_empty() {
+            arguments.extend(["--", &self.prefix]);
+        }
+        Ok(tree::parse_tree(
+            &self.git.bytes(&arguments, b"")?,
+            &self.prefix,
+        ))
+    }
+
+    /// The contents of blobs, by id.
+    fn blobs(&self, ids: &BTreeSet<&str>) -> Result<BTreeMap<String, Vec<u8>>, PublishError> {
+        if ids.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let input: String = ids.iter().flat_map(|id| [*id, "\n"]).collect();
+        let output = self.git.bytes(&["cat-file", "--batch"], input.as_bytes())?;
+        Ok(tree::parse_blobs(&output))
+    }
+
+    fn locked(&self) -> Result<ProjectLock, PublishError> {
+        self.store.local_folder(&self.store.layout().state())?;
+        Ok(ProjectLock::acquire_blocking(
+            &self.store.layout().publish_lock(),
+        )?)
+    }
+}
+
+/// Whether the project lies in a repository that takes its files.
+fn is_in_repository(git: &Git) -> Result<bool, PublishError> {
+    if git.ask(&["rev-parse", "--git-dir"], 128)?.is_none() {
+        return Ok(false);
+    }
+    if git.text(&["rev-parse", "--is-inside-work-tree"])?.trim() != "true" {
+        return Ok(true);
+    }
+    if git.text(&["rev-parse", "--show-prefix"])?.trim().is_empty() {
+        return Ok(true);
+    }
+    Ok(git.ask(&["check-ignore", "--quiet", "."], 1)?.is_none())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! The record of a publish that is under way.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::tree::Entry;
+use super::{PublishError, Publisher};
+use crate::files::{Access, write_staged};
+use crate::{ProjectPath, read_optional, remove};
+
+/// The files of the commit as they were before it.
+pub(super) type Old = BTreeMap<ProjectPath, Option<Entry>>;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    files: Vec<RecordedFile>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordedFile {
+    path: String,
+    old: Option<Entry>,
+}
+
+impl Publisher {
+    pub(super) fn write_record(&self, old: &Old) -> Result<(), PublishError> {
+        let layout = self.store.layout();
+        let files = old.iter().map(|(path, old)| RecordedFile {
+            path: path.as_str().to_owned(),
+            old: old.clone(),
+        });
+        let path = layout.publish_record();
+        let text = serde_json::to_vec(&Record {
+            files: files.collect(),
+        })
+        .map_err(|source| PublishError::Record {
+            path: path.clone(),
+            source,
+        })?;
+        let staging = self.store.local_folder(&layout.staging())?;
+        write_staged(&path, &text, &staging, Access::Shared)?;
+        Ok(())
+    }
+
+    pub(super) fn read_record(&self) -> Result<Option<Old>, PublishError> {
+        let path = self.store.layout().publish_record();
+        let Some(text) = read_optional(&path)? else {
+            return Ok(None);
+        };
+        let record: Record = serde_json::from_slice(&text)
+            .map_err(|source| PublishError::Record { path, source })?;
+        // Only good paths are written, so none is left out.
+        let files = record.files.into_iter();
+        Ok(Some(
+            files
+                .filter_map(|file| Some((ProjectPath::parse(&file.path).ok()?, file.old)))
+                .collect(),
+        ))
+    }
+
+    pub(super) fn remove_record(&self) -> Result<(), PublishError> {
+        remove(&self.store.layout().publish_record())?;
+        Ok(())
+    }
+}

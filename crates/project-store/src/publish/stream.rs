@@ -1,0 +1,101 @@
+//! The stream that `git fast-import` reads.
+
+use jiff::Timestamp;
+
+use super::Content;
+
+/// The head of a commit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Commit<'a> {
+    pub(super) branch: &'a str,
+    pub(super) parent: Option<&'a str>,
+    /// `Name <address>`.
+    pub(super) identity: &'a str,
+    pub(super) at: Timestamp,
+    pub(super) message: &'a str,
+}
+
+/// One file of a commit.
+#[derive(Debug, Clone)]
+pub(super) struct File<'a> {
+    /// The path in the repository.
+    pub(super) path: String,
+    pub(super) mode: &'a str,
+    pub(super) content: &'a Content,
+}
+
+impl File<'_> {
+    pub(super) const fn is_written(&self) -> bool {
+        matches!(self.content, Content::Write(_))
+    }
+}
+
+/// Renders one commit. Git answers with its id, then with that of each file that is written.
+pub(super) fn render(commit: &Commit<'_>, files: &[File<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let (written, deleted): (Vec<&File<'_>>, Vec<&File<'_>>) =
+        files.iter().partition(|file| file.is_written());
+    // Mark 1 is the commit.
+    let marked: Vec<(usize, &File<'_>)> = (2..).zip(written).collect();
+    for (mark, file) in &marked {
+        if let Content::Write(bytes) = file.content {
+            line(&mut out, &format!("blob\nmark :{mark}"));
+            data(&mut out, bytes);
+        }
+    }
+    let (identity, time) = (commit.identity, commit.at.as_second());
+    line(&mut out, &format!("commit {}\nmark :1", commit.branch));
+    line(&mut out, &format!("author {identity} {time} +0000"));
+    line(&mut out, &format!("committer {identity} {time} +0000"));
+    data(
+        &mut out,
+        format!("{}\n", commit.message.trim_end()).as_bytes(),
+    );
+    if let Some(parent) = commit.parent {
+        line(&mut out, &format!("from {parent}"));
+    }
+    // Deletions first: a folder may become a file.
+    for file in deleted {
+        line(&mut out, &format!("D {}", quoted(&file.path)));
+    }
+    for (mark, file) in &marked {
+        line(
+            &mut out,
+            &format!("M {} :{mark} {}", file.mode, quoted(&file.path)),
+        );
+    }
+    line(&mut out, "\nget-mark :1");
+    for (mark, _) in &marked {
+        line(&mut out, &format!("get-mark :{mark}"));
+    }
+    line(&mut out, "done");
+    out
+}
+
+fn line(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'\n');
+}
+
+fn data(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(format!("data {}\n", bytes.len()).as_bytes());
+    out.extend_from_slice(bytes);
+    out.push(b'\n');
+}
+
+/// The path as git reads it, in C quotes.
+pub(super) fn quoted(path: &str) -> String {
+    let mut out = String::from("\"");
+    for letter in path.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            '\n' => out.push_str("\\n"),
+            letter if letter.is_ascii_control() => {
+                out.extend(format!("\\{:03o}", u32::from(letter)).chars());
+            }
+            letter => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
+}

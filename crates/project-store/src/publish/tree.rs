@@ -1,0 +1,96 @@
+//! What git says about files: entries of trees and of the index, contents of blobs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ProjectPath;
+
+/// A file in a tree or in the index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entry {
+    /// `100644`, `100755`, `120000` (link) or `160000` (submodule).
+    pub(super) mode: String,
+    /// The blob.
+    pub(super) id: String,
+}
+
+impl Entry {
+    pub(super) fn is_file(&self) -> bool {
+        self.mode.starts_with("100")
+    }
+}
+
+/// The project's files. Paths that cannot be the project's are left out.
+pub(super) type Tree = BTreeMap<ProjectPath, Entry>;
+
+/// Reads `ls-tree -r -z`: `mode type id TAB path`.
+pub(super) fn parse_tree(output: &[u8], prefix: &str) -> Tree {
+    lines(output, prefix)
+        .filter_map(|(head, path)| {
+            let mut words = head.split(' ');
+            let (mode, _, id) = (words.next()?, words.next()?, words.next()?);
+            Some((
+                path,
+                Entry {
+                    mode: mode.to_owned(),
+                    id: id.to_owned(),
+                },
+            ))
+        })
+        .collect()
+}
+
+/// Reads `ls-files --stage -z`: `mode id stage TAB path`. An entry in conflict has no id that any
+/// version of the file could have.
+pub(super) fn parse_index(output: &[u8], prefix: &str) -> Tree {
+    lines(output, prefix)
+        .filter_map(|(head, path)| {
+            let mut words = head.split(' ');
+            let (mode, id, stage) = (words.next()?, words.next()?, words.next()?);
+            let id = if stage == "0" {
+                id.to_owned()
+            } else {
+                "in conflict".to_owned()
+            };
+            Some((
+                path,
+                Entry {
+                    mode: mode.to_owned(),
+                    id,
+                },
+            ))
+        })
+        .collect()
+}
+
+fn lines<'o>(output: &'o [u8], prefix: &str) -> impl Iterator<Item = (&'o str, ProjectPath)> {
+    output.split(|byte| *byte == 0).filter_map(move |line| {
+        let (head, path) = std::str::from_utf8(line).ok()?.split_once('\t')?;
+        Some((head, ProjectPath::parse(path.strip_prefix(prefix)?).ok()?))
+    })
+}
+
+/// Reads `cat-file --batch`: `id type size LF content LF`.
+pub(super) fn parse_blobs(output: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let mut blobs = BTreeMap::new();
+    let mut rest = output;
+    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        let (head, tail) = rest.split_at(end);
+        let tail = tail.get(1..).unwrap_or_default();
+        let head = String::from_utf8_lossy(head);
+        let mut words = head.split(' ');
+        let (id, _, size) = (words.next(), words.next(), words.next());
+        let size = size.and_then(|size| size.parse::<usize>().ok());
+        rest = match (id, size.and_then(|size| tail.split_at_checked(size))) {
+            (Some(id), Some((content, after))) => {
+                blobs.insert(id.to_owned(), content.to_vec());
+                after.get(1..).unwrap_or_default()
+            }
+            // `<id> missing` has no content.
+            _ => tail,
+        };
+    }
+    blobs
+}

@@ -1,0 +1,184 @@
+//! The local database: journal of runs, stages of scans. Other crates keep tables of their own in
+//! the same file.
+//!
+//! It is `.ktx/state/ktx.sqlite`, apart from KTX 0.12's `.ktx/db.sqlite`, which stays as it is.
+
+mod runs;
+mod stages;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+
+use crate::FileError;
+
+pub use runs::{Run, RunStatus};
+pub use stages::StageRow;
+
+/// The component of this crate's own tables.
+const COMPONENT: &str = "project-store";
+
+const STEPS: &[&str] = &["
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY,
+    command TEXT NOT NULL,
+    status TEXT NOT NULL,
+    started TEXT NOT NULL,
+    finished TEXT,
+    detail TEXT NOT NULL
+) STRICT;
+CREATE INDEX runs_by_start ON runs (started);
+CREATE TABLE stages (
+    connection TEXT NOT NULL,
+    table_key TEXT NOT NULL,
+    stage TEXT NOT NULL,
+    structure_hash TEXT NOT NULL,
+    input_hash TEXT NOT NULL,
+    output TEXT NOT NULL,
+    updated TEXT NOT NULL,
+    PRIMARY KEY (connection, table_key, stage)
+) STRICT;
+"];
+
+/// Why the local database cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// Its folder cannot be made.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// SQLite refused.
+    #[error("the local database `{path}` cannot be used")]
+    Database {
+        /// The database.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// A newer ktx has changed the tables.
+    #[error("the tables of `{component}` in `{path}` are from a newer ktx")]
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// Whose tables.
+        component: String,
+    },
+    /// A row cannot be understood.
+    #[error("a row of `{table}` cannot be understood")]
+    Row {
+        /// The table.
+        table: &'static str,
+        /// The cause.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// The open database. One thread at a time; open another for another thread.
+#[derive(Debug)]
+pub struct StateDatabase {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl StateDatabase {
+    /// Opens the database at `path`, makes it when missing, and brings its tables up to date.
+    pub fn open(path: &Path) -> Result<Self, StateError> {
+        let mut connection = open_sqlite(path)?;
+        migrate(&mut connection, COMPONENT, STEPS)?;
+        Ok(Self {
+            connection,
+            path: path.to_owned(),
+        })
+    }
+
+    /// The connection, for the tables of other crates. See [`migrate`].
+    pub const fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// Where the database is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn database_error(&self, source: rusqlite::Error) -> StateError {
+        StateError::Database {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+/// Opens a SQLite file as every file of ktx is opened: write-ahead log, foreign keys, five seconds
+/// of patience with other writers. Writing transactions should be immediate.
+pub fn open_sqlite(path: &Path) -> Result<Connection, StateError> {
+    let open = || {
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(Duration::from_secs(5))?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "foreign_keys", "ON")?;
+        Ok(connection)
+    };
+    open().map_err(|source| StateError::Database {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Brings the tables of one component up to date: runs those of `steps` that have not been run on
+/// this file, in one transaction. Steps are only ever added at the end.
+pub fn migrate(
+    connection: &mut Connection,
+    component: &str,
+    steps: &[&str],
+) -> Result<(), StateError> {
+    let path = connection.path().map(PathBuf::from).unwrap_or_default();
+    let have = apply(connection, component, steps).map_err(|source| StateError::Database {
+        path: path.clone(),
+        source,
+    })?;
+    if usize::try_from(have).is_ok_and(|have| have > steps.len()) {
+        return Err(StateError::Newer {
+            path,
+            component: component.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Returns how many steps there were before.
+fn apply(connection: &mut Connection, component: &str, steps: &[&str]) -> rusqlite::Result<u32> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(
+        "CREATE TABLE IF NOT EXISTS component_versions (component TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT;",
+    )?;
+    let have: Option<u32> = transaction
+        .query_row(
+            "SELECT version FROM component_versions WHERE component = ?1",
+            [component],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let have = have.unwrap_or_default();
+    let mut version: u32 = 0;
+    for step in steps {
+        version += 1;
+        if version > have {
+            transaction.execute_batch(step)?;
+        }
+    }
+    if version > have {
+        transaction.execute(
+            "INSERT INTO component_versions VALUES (?1, ?2) ON CONFLICT DO UPDATE SET version = excluded.version",
+            (component, version),
+        )?;
+    }
+    transaction.commit()?;
+    Ok(have)
+}
+
+#[cfg(test)]
+mod tests;

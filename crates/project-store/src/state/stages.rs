@@ -1,0 +1,116 @@
+//! Finished stages of scans, so that a scan that was ended goes on where it was.
+
+use jiff::Timestamp;
+use ktx_vocabulary::ConnectionId;
+use rusqlite::{OptionalExtension as _, Row};
+use serde_json::Value;
+
+use super::{StateDatabase, StateError};
+
+/// One finished stage of one table (or of a whole connection, with a key of the caller's choice).
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageRow {
+    /// What the stage worked on, such as [`ktx_vocabulary::TableRef::key`].
+    pub table_key: String,
+    /// The stage, such as `descriptions`.
+    pub stage: String,
+    /// The hash of the structure that it saw.
+    pub structure_hash: String,
+    /// The hash of everything that it depended on.
+    pub input_hash: String,
+    /// What it found.
+    pub output: Value,
+    /// When.
+    pub updated: Timestamp,
+}
+
+impl StateDatabase {
+    /// Keeps a stage, in place of an older one of the same table and name.
+    pub fn put_stage(&self, connection: &ConnectionId, row: &StageRow) -> Result<(), StateError> {
+        self.execute(
+            "INSERT INTO stages VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT DO UPDATE SET structure_hash = excluded.structure_hash,
+                 input_hash = excluded.input_hash, output = excluded.output, updated = excluded.updated",
+            (
+                connection.as_str(),
+                &row.table_key,
+                &row.stage,
+                &row.structure_hash,
+                &row.input_hash,
+                row.output.to_string(),
+                row.updated.to_string(),
+            ),
+        )
+    }
+
+    /// One stage of one table.
+    pub fn stage(
+        &self,
+        connection: &ConnectionId,
+        table_key: &str,
+        stage: &str,
+    ) -> Result<Option<StageRow>, StateError> {
+        let sql = format!("{SELECT} WHERE connection = ?1 AND table_key = ?2 AND stage = ?3");
+        let columns = self
+            .connection
+            .query_row(&sql, (connection.as_str(), table_key, stage), columns)
+            .optional()
+            .map_err(|error| self.database_error(error))?;
+        columns.map(typed).transpose()
+    }
+
+    /// All stages of a connection, by table and stage.
+    pub fn stages(&self, connection: &ConnectionId) -> Result<Vec<StageRow>, StateError> {
+        let rows = || {
+            let sql = format!("{SELECT} WHERE connection = ?1 ORDER BY table_key, stage");
+            let mut query = self.connection.prepare(&sql)?;
+            query
+                .query_map([connection.as_str()], columns)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        rows()
+            .map_err(|error| self.database_error(error))?
+            .into_iter()
+            .map(typed)
+            .collect()
+    }
+
+    /// Forgets the stages of one table.
+    pub fn remove_stages(
+        &self,
+        connection: &ConnectionId,
+        table_key: &str,
+    ) -> Result<(), StateError> {
+        self.execute(
+            "DELETE FROM stages WHERE connection = ?1 AND table_key = ?2",
+            (connection.as_str(), table_key),
+        )
+    }
+}
+
+const SELECT: &str =
+    "SELECT table_key, stage, structure_hash, input_hash, output, updated FROM stages";
+
+type Columns = (String, String, String, String, String, String);
+
+fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
+    row.try_into()
+}
+
+fn typed(columns: Columns) -> Result<StageRow, StateError> {
+    let (table_key, stage, structure_hash, input_hash, output, updated) = columns;
+    let read = || -> Result<StageRow, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(StageRow {
+            table_key,
+            stage,
+            structure_hash,
+            input_hash,
+            output: serde_json::from_str(&output)?,
+            updated: updated.parse()?,
+        })
+    };
+    read().map_err(|source| StateError::Row {
+        table: "stages",
+        source,
+    })
+}

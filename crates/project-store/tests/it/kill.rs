@@ -1,0 +1,106 @@
+//! Killed at every step, a command ends its work at the next run.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use ktx_config::Environment;
+use ktx_project_store::{Change, Failpoints, Force, PublishRequest, Store, init};
+
+use crate::world::{World, at, environment, noon};
+
+/// Every named step of the scenario, in its order.
+const STEPS: [&str; 9] = [
+    "init:begin",
+    "init:files",
+    "init:git",
+    "init:commit",
+    "publish:before-import",
+    "publish:after-import",
+    "publish:after-index",
+    "publish:between-files",
+    "publish:after-files",
+];
+
+/// The command under test: makes the project unless it is there, then publishes two runs.
+fn scenario(folder: &Path, failpoints: &Failpoints) {
+    let environment = environment(folder);
+    let root = folder.join("shop");
+    let unfinished = root.join(".ktx/state/init.json").exists();
+    if unfinished || !root.join("ktx.yaml").exists() {
+        init(&root, Force::No, noon(), &environment, failpoints).expect("a project");
+    }
+    let store = Store::open(&root, environment, failpoints.clone()).expect("a project");
+    let _lock = store
+        .lock("ktx scan", ktx_project_store::Wait::No)
+        .expect("the lock");
+    for round in ["1\n", "2\n"] {
+        let publisher = store.publisher().expect("git");
+        let base = publisher.begin().expect("a branch");
+        let changes = [
+            Change::write(at("wiki/global/a.md"), round),
+            Change::write(at("wiki/global/b.md"), round),
+            if round == "1\n" {
+                Change::write(at("wiki/global/c.md"), round)
+            } else {
+                Change::delete(at("wiki/global/c.md"))
+            },
+        ];
+        let request = PublishRequest {
+            changes: &changes,
+            message: "ktx: a run",
+            at: noon(),
+        };
+        publisher.publish(&base, &request).expect("a commit");
+    }
+}
+
+#[track_caller]
+fn check(world: &World, step: &str) {
+    assert_eq!(world.untidy("shop"), "", "{step}");
+    let found = ["a", "b", "c"].map(|name| world.read(&format!("shop/wiki/global/{name}.md")));
+    assert_eq!(
+        found,
+        [Some("2\n".to_owned()), Some("2\n".to_owned()), None],
+        "{step}"
+    );
+    let left = std::fs::read_dir(world.path("shop/.ktx/state/tmp"))
+        .expect("a folder")
+        .count();
+    assert_eq!(left, 0, "{step}");
+}
+
+/// Runs in a child when the test below says where; alone, it is the scenario without a kill.
+#[test]
+fn the_scenario_runs_to_its_end() {
+    let given = Environment::from_process();
+    if let Some(folder) = given.get("KTX_STORE_TEST_FOLDER") {
+        scenario(
+            Path::new(folder),
+            &Failpoints::kill_at(given.test_kill_at()),
+        );
+        return;
+    }
+    let world = World::new();
+    scenario(&world.path(""), &Failpoints::none());
+    check(&world, "no kill");
+}
+
+#[test]
+fn after_a_kill_at_any_step_the_next_run_ends_the_work() {
+    for step in STEPS {
+        let world = World::new();
+        let status = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", "kill::the_scenario_runs_to_its_end"])
+            .env("KTX_STORE_TEST_FOLDER", world.path(""))
+            .env("KTX_TEST_KILL_AT", step)
+            .output()
+            .expect("it runs")
+            .status;
+        assert_eq!(status.signal(), Some(9), "{step}");
+        // What a killed write leaves.
+        world.write("shop/.ktx/state/tmp/.ktx-tmp-999999999-x", "half");
+        scenario(&world.path(""), &Failpoints::none());
+        check(&world, step);
+    }
+}
