@@ -1,0 +1,51 @@
+//! One file per command: load, call one library function, print.
+
+mod admin;
+mod completion;
+mod connection;
+mod demo;
+mod ingest;
+mod mcp;
+pub(crate) mod reference;
+mod scan;
+mod sl;
+mod sl_query;
+mod sl_validate;
+mod sql;
+mod status;
+mod usage;
+mod wiki;
+
+use clap::CommandFactory as _;
+
+use crate::cli::{Cli, Command};
+use crate::exit::Exit;
+use crate::report::Outcome;
+use crate::session::Session;
+
+/// Runs the command that was asked for.
+pub(crate) fn run(command: Option<Command>, session: &Session) -> Outcome {
+    match command {
+        None => help(),
+        Some(Command::Demo(args)) => demo::run(&args, session),
+        Some(Command::Status(args)) => status::run(&args, session),
+        Some(Command::Connection(args)) => connection::run(&args, session),
+        Some(Command::Scan(args)) => scan::run(&args, session),
+        Some(Command::Ingest(args)) => ingest::run(&args, session),
+        Some(Command::Sl(args)) => sl::run(&args, session),
+        Some(Command::Sql(args)) => sql::run(&args, session),
+        Some(Command::Wiki(args)) => wiki::run(&args, session),
+        Some(Command::Usage(args)) => usage::run(&args, session),
+        Some(Command::Mcp(args)) => mcp::run(&args, session),
+        Some(Command::Admin(args)) => admin::run(&args, session),
+        Some(Command::Completion(args)) => completion::run(&args),
+        Some(Command::InternalExec(args)) => Err(crate::compose::internal_exec(args.words)),
+        Some(Command::Complete(args)) => completion::complete(&args, session),
+    }
+}
+
+fn help() -> Outcome {
+    let text = Cli::command().render_help();
+    crate::printer::stdout(&text.to_string())?;
+    Ok(Exit::Success)
+}

@@ -1,0 +1,76 @@
+//! `ktx admin`: projects and schemas.
+
+use std::path::Path;
+
+use ktx_project_store::{Failpoints, Force, Initialized, init};
+use serde_json::json;
+
+use crate::cli::{AdminArgs, AdminCommand, OutputArgs};
+use crate::exit::Exit;
+use crate::printer::Mode;
+use crate::report::{Failure, Outcome};
+use crate::scanning::with_hints;
+use crate::session::Session;
+
+/// Creates projects and prints schemas.
+pub(crate) fn run(args: &AdminArgs, session: &Session) -> Outcome {
+    match &args.command {
+        AdminCommand::Init { dir, force, output } => {
+            let dir = dir
+                .as_ref()
+                .map_or_else(|| session.init_dir(), |dir| Ok(session.current.join(dir)))?;
+            init_project(&dir, *force, output, session)
+        }
+        AdminCommand::Schema { output } => schema(output.as_deref(), session),
+    }
+}
+
+fn init_project(dir: &Path, force: bool, output: &OutputArgs, session: &Session) -> Outcome {
+    let printer = session.printer(output)?;
+    let made = make(dir, if force { Force::Yes } else { Force::No }, session)?;
+    if printer.mode == Mode::Json {
+        printer.json(&json!({
+            "projectDir": dir.display().to_string(),
+            "config": dir.join(ktx_config::FILE_NAME).display().to_string(),
+            "commit": made.commit,
+        }))?;
+    } else {
+        printer.line(&format!("Initialized ktx project at {}", dir.display()))?;
+        printer.line(&format!(
+            "Config: {}",
+            dir.join(ktx_config::FILE_NAME).display()
+        ))?;
+        printer.line(&format!(
+            "Commit: {}",
+            made.commit.as_deref().unwrap_or("nothing to commit")
+        ))?;
+        printer.note(
+            "next: add a connection to ktx.yaml, then run `ktx connection test` and `ktx scan`",
+        );
+    }
+    Ok(Exit::Success)
+}
+
+/// Makes a project.
+pub(crate) fn make(dir: &Path, force: Force, session: &Session) -> Outcome<Initialized> {
+    let failpoints = Failpoints::kill_at(session.environment.test_kill_at());
+    init(dir, force, session.now, &session.environment, &failpoints).map_err(|error| {
+        with_hints(
+            Failure::from_error(Exit::Config, "init_failed", &error),
+            &error,
+        )
+    })
+}
+
+fn schema(file: Option<&Path>, session: &Session) -> Outcome {
+    let text = format!("{:#}\n", ktx_config::schema());
+    match file {
+        None => crate::printer::stdout(&text)?,
+        Some(file) => {
+            let file = session.current.join(file);
+            ktx_project_store::write_atomically(&file, text.as_bytes())
+                .map_err(|error| Failure::from_error(Exit::Failure, "output", &error))?;
+        }
+    }
+    Ok(Exit::Success)
+}

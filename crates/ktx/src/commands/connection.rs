@@ -1,0 +1,283 @@
+//! `ktx connection`: list and test.
+
+use ktx_config::{Connection, DriverKind};
+use ktx_warehouse::{ConnectionCheck, RoleCheck, WarehouseError};
+use serde::Serialize;
+
+use crate::cli::{ConnectionArgs, ConnectionCommand};
+use crate::compose;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session};
+use crate::tables::aligned;
+
+/// Lists or tests connections.
+pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
+    let printer = session.printer(&args.output)?;
+    let opened = session.open(&printer)?;
+    match &args.command {
+        None | Some(ConnectionCommand::List) => list(&opened, &printer),
+        Some(ConnectionCommand::Test { id: Some(id), .. }) => {
+            let connection = find(&opened, id)?;
+            test(&[connection], session, &opened, &printer)
+        }
+        Some(ConnectionCommand::Test { id: None, .. }) => {
+            let mut connections: Vec<&Connection> = opened.config.connections.values().collect();
+            connections.sort_by(|left, right| left.id.cmp(&right.id));
+            test(&connections, session, &opened, &printer)
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Item {
+    id: String,
+    driver: &'static str,
+    kind: &'static str,
+}
+
+const fn kind(connection: &Connection) -> &'static str {
+    match connection.driver.kind() {
+        DriverKind::Warehouse => "warehouse",
+        DriverKind::ContextSource => "context-source",
+    }
+}
+
+fn list(opened: &Opened, printer: &Printer) -> Outcome {
+    let mut items: Vec<Item> = opened
+        .config
+        .connections
+        .values()
+        .map(|connection| Item {
+            id: connection.id.to_string(),
+            driver: connection.driver.as_str(),
+            kind: kind(connection),
+        })
+        .collect();
+    items.sort_by(|left, right| left.id.cmp(&right.id));
+    match printer.mode {
+        Mode::Json => printer.json(&serde_json::json!({
+            "kind": "list",
+            "data": { "items": items },
+            "meta": { "command": "connection list" },
+        }))?,
+        Mode::Plain => {
+            for item in &items {
+                printer.line(&format!("{}\t{}", item.id, item.driver))?;
+            }
+        }
+        Mode::Pretty => {
+            let headers = ["ID".to_owned(), "DRIVER".to_owned()];
+            let rows: Vec<_> = items
+                .iter()
+                .map(|item| vec![Some(item.id.clone()), Some(item.driver.to_owned())])
+                .collect();
+            if !rows.is_empty() {
+                printer.out(&aligned(&headers, &rows))?;
+            }
+        }
+    }
+    if items.is_empty() {
+        printer.note("no connections; add one under `connections:` in ktx.yaml");
+    }
+    Ok(Exit::Success)
+}
+
+fn find<'a>(opened: &'a Opened, id: &str) -> Outcome<&'a Connection> {
+    ktx_vocabulary::ConnectionId::parse(id)?;
+    opened.config.connection(id).ok_or_else(|| {
+        let names = opened.config.connections.keys().map(AsRef::as_ref);
+        let near = ktx_diagnostics::nearest(id, names);
+        let failure = Failure::new(
+            Exit::Config,
+            "unknown_connection",
+            format!("no connection `{id}`"),
+        );
+        match near.first() {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure.hint("run `ktx connection list` to see the connections"),
+        }
+    })
+}
+
+struct Tested<'a> {
+    connection: &'a Connection,
+    result: Result<ConnectionCheck, Failure>,
+}
+
+fn test(
+    connections: &[&Connection],
+    session: &Session,
+    opened: &Opened,
+    printer: &Printer,
+) -> Outcome {
+    let opened_connectors: Vec<_> = connections
+        .iter()
+        .map(|connection| (*connection, open(connection, session, opened)))
+        .collect();
+    let tested: Vec<Tested<'_>> = compose::block_on(|cancel| async move {
+        let mut tasks = Vec::new();
+        for (connection, connector) in opened_connectors {
+            let cancel = cancel.clone();
+            let task = connector
+                .map(|connector| tokio::spawn(async move { connector.check(&cancel).await }));
+            tasks.push((connection, task));
+        }
+        let mut tested = Vec::new();
+        for (connection, task) in tasks {
+            let result = match task {
+                Err(failure) => Err(failure),
+                Ok(task) => task
+                    .await
+                    .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
+                    .and_then(|check: Result<_, WarehouseError>| check.map_err(Failure::from)),
+            };
+            tested.push(Tested { connection, result });
+        }
+        Ok(tested)
+    })?;
+    match (printer.mode, tested.as_slice()) {
+        (Mode::Json, _) => json(&tested, printer)?,
+        (
+            _,
+            [
+                Tested {
+                    result: Err(failure),
+                    ..
+                },
+            ],
+        ) => return Err(failure.clone()),
+        (
+            _,
+            [
+                Tested {
+                    connection,
+                    result: Ok(check),
+                },
+            ],
+        ) => one(connection, check, printer)?,
+        (_, many) => several(many, printer)?,
+    }
+    let failed = tested.iter().any(|tested| tested.result.is_err());
+    Ok(if failed {
+        Exit::Connection
+    } else {
+        Exit::Success
+    })
+}
+
+fn open(
+    connection: &Connection,
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<std::sync::Arc<dyn ktx_warehouse::Connector>> {
+    if connection.driver.kind() == DriverKind::ContextSource {
+        return Err(Failure::new(
+            Exit::Connection,
+            "not_tested",
+            format!(
+                "context sources of kind `{}` cannot be tested yet",
+                connection.driver
+            ),
+        ));
+    }
+    compose::connector(session, &opened.dir, connection)
+}
+
+fn one(connection: &Connection, check: &ConnectionCheck, printer: &Printer) -> Outcome<()> {
+    printer.line(&format!("Connection test passed: {}", connection.id))?;
+    printer.line(&format!("Driver: {}", connection.driver))?;
+    printer.line("Status: ok")?;
+    printer.line(&format!("Server: {}", check.server))?;
+    printer.line(&format!("Latency: {} ms", check.latency.as_millis()))?;
+    printer.line(&format!("Role: {}", role(&check.role)))?;
+    if let RoleCheck::CanWrite { fix, .. } = &check.role {
+        printer.note("ktx itself cannot write; to make the login read-only, run:");
+        for statement in fix {
+            printer.note(&format!("  {statement}"));
+        }
+    }
+    Ok(())
+}
+
+fn role(role: &RoleCheck) -> String {
+    match role {
+        RoleCheck::ReadOnly => "read-only".to_owned(),
+        RoleCheck::CanWrite { because, .. } => format!("can write ({because})"),
+        RoleCheck::Unknown { reason } => format!("unknown ({reason})"),
+    }
+}
+
+fn several(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
+    let mut passed = 0;
+    for Tested { connection, result } in tested {
+        match result {
+            Ok(check) => {
+                passed += 1;
+                printer.line(&format!(
+                    "✓ {}  {}  {}",
+                    connection.id, connection.driver, check.server
+                ))?;
+            }
+            Err(failure) => {
+                let message = failure.causes.first().unwrap_or(&failure.message);
+                printer.line(&format!(
+                    "✗ {}  {}  {message}",
+                    connection.id, connection.driver
+                ))?;
+            }
+        }
+    }
+    let failed = tested.len() - passed;
+    printer.line(&format!(
+        "{} tested · {passed} passed · {failed} failed",
+        tested.len()
+    ))
+}
+
+fn json(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
+    let items: Vec<serde_json::Value> = tested
+        .iter()
+        .map(|Tested { connection, result }| match result {
+            Ok(check) => serde_json::json!({
+                "id": connection.id.as_str(),
+                "driver": connection.driver.as_str(),
+                "status": "ok",
+                "server": check.server,
+                "latencyMs": u64::try_from(check.latency.as_millis()).unwrap_or(u64::MAX),
+                "role": role_json(&check.role),
+            }),
+            Err(failure) => {
+                let mut item = serde_json::json!({
+                    "id": connection.id.as_str(),
+                    "driver": connection.driver.as_str(),
+                    "status": "failed",
+                });
+                if let (Some(item), serde_json::Value::Object(error)) =
+                    (item.as_object_mut(), failure.to_json())
+                {
+                    item.extend(error);
+                }
+                item
+            }
+        })
+        .collect();
+    printer.json(&serde_json::json!({
+        "kind": "list",
+        "data": { "items": items },
+        "meta": { "command": "connection test" },
+    }))
+}
+
+fn role_json(role: &RoleCheck) -> serde_json::Value {
+    match role {
+        RoleCheck::ReadOnly => serde_json::json!({ "status": "read_only" }),
+        RoleCheck::CanWrite { because, fix } => {
+            serde_json::json!({ "status": "can_write", "because": because, "fix": fix })
+        }
+        RoleCheck::Unknown { reason } => {
+            serde_json::json!({ "status": "unknown", "reason": reason })
+        }
+    }
+}

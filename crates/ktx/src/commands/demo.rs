@@ -1,0 +1,326 @@
+//! `ktx demo`: from nothing to a served context layer, in one command.
+
+mod story;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ktx_config::{Backend, FILE_NAME};
+use ktx_llm_runtime::NoEvents;
+use ktx_project_store::{Change, Force, ProjectPath, PublishRequest, Store};
+use ktx_scan::{ScanMode, Writing};
+use serde_json::{Value, json};
+
+use super::{admin, ingest};
+use crate::cli::DemoArgs;
+use crate::compose;
+use crate::demo::{files, warehouse};
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::scanning::{Job, require_usable, scan_all, with_hints};
+use crate::session::{Opened, Session, load};
+
+/// The first line of the sample's `ktx.yaml`; a folder with it is an earlier demo.
+const MARK: &str = "# The sample project of `ktx demo`.";
+
+/// Makes the sample project and tells its story.
+pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
+    let printer = session.printer(&args.output)?;
+    let dir = session.current.join(&args.dir);
+    let force = refuse_what_is_there(&dir, args.force)?;
+    let backend = args.backend.as_deref().map(backend).transpose()?;
+    if let Some(backend) = backend {
+        // Before anything is written: a login that does not work changes nothing.
+        let runtime = compose::llm_for(session, &session.current, backend, Arc::new(NoEvents))?;
+        require_usable(&runtime)?;
+    }
+    let teller = Teller { printer };
+    teller.say(&format!("1  a project in {}", dir.display()));
+    let opened = make(&dir, force, backend, session)?;
+    teller.say("2  a warehouse: an online coffee shop with the usual traps");
+    let rows = fill(&opened)?;
+    teller.say(&format!("   13 tables, {rows} rows"));
+    teller.say("3  scan: structure, values and joins, without a model");
+    let scan = scan(session, &opened, &printer)?;
+    teller.say(&format!("   {}", scan.line()));
+    let model = match backend {
+        None => Value::Null,
+        Some(_) => describe(session, &opened, &printer, &teller)?,
+    };
+    let story = story::tell(session, &opened, &teller)?;
+    let attach = attach(&dir, session);
+    if printer.mode == Mode::Json {
+        printer.json(&json!({
+            "projectDir": dir.display().to_string(),
+            "warehouse": { "tables": 13, "rows": rows },
+            "scan": scan.json(),
+            "model": model,
+            "validation": story.validation,
+            "search": story.search,
+            "question": story.question,
+            "attach": attach,
+        }))?;
+    } else {
+        printer.line("")?;
+        printer.line("attach an agent:")?;
+        printer.line(&format!(
+            "  {}",
+            attach["claude"].as_str().unwrap_or_default()
+        ))?;
+        printer.line("or let any MCP client start:")?;
+        printer.line(&format!(
+            "  {}",
+            attach["command"].as_str().unwrap_or_default()
+        ))?;
+    }
+    Ok(if story.agrees {
+        Exit::Success
+    } else {
+        Exit::Failure
+    })
+}
+
+/// Prints the steps: on stdout for people and pipes, nowhere in JSON mode.
+#[derive(Clone, Copy)]
+pub(crate) struct Teller {
+    printer: Printer,
+}
+
+impl Teller {
+    /// Prints one line.
+    pub(crate) fn say(self, text: &str) {
+        if self.printer.mode != Mode::Json && self.printer.line(text).is_err() {
+            // The reader has gone; the project is made all the same.
+        }
+    }
+}
+
+fn refuse_what_is_there(dir: &Path, force: bool) -> Outcome<Force> {
+    let mut entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Force::No),
+        Err(error) => {
+            return Err(Failure::from_error(Exit::Config, "demo_folder", &error)
+                .context(format!("`{}` cannot be used", dir.display())));
+        }
+    };
+    if entries.next().is_none() {
+        return Ok(Force::No);
+    }
+    let earlier =
+        std::fs::read_to_string(dir.join(FILE_NAME)).is_ok_and(|text| text.starts_with(MARK));
+    match (earlier, force) {
+        (true, true) => Ok(Force::Yes),
+        (true, false) => Err(Failure::new(
+            Exit::Config,
+            "demo_exists",
+            format!("`{}` is an earlier demo", dir.display()),
+        )
+        .hint("use `--force` to make it anew, or `--dir` for another folder")),
+        (false, _) => Err(Failure::new(
+            Exit::Config,
+            "demo_exists",
+            format!(
+                "`{}` is not empty and no demo; it is left alone",
+                dir.display()
+            ),
+        )
+        .hint("name an empty or new folder with `--dir`")),
+    }
+}
+
+fn backend(name: &str) -> Outcome<Backend> {
+    match Backend::parse(name) {
+        Some(Backend::None) | None => {
+            let names = Backend::ALL
+                .into_iter()
+                .filter(|backend| *backend != Backend::None);
+            let names: Vec<&str> = names.map(Backend::as_str).collect();
+            Err(Failure::new(
+                Exit::Usage,
+                "unknown_backend",
+                format!("unknown backend `{name}`"),
+            )
+            .hint(format!("use one of {}", names.join(", "))))
+        }
+        Some(backend) => Ok(backend),
+    }
+}
+
+/// Makes the project and commits the sample's own files.
+fn make(dir: &Path, force: Force, backend: Option<Backend>, session: &Session) -> Outcome<Opened> {
+    let store = admin::make(dir, force, session)?.store;
+    let publisher = store.publisher().map_err(|error| {
+        with_hints(
+            Failure::from_error(Exit::Failure, "publish_failed", &error),
+            &error,
+        )
+    })?;
+    let failed = |error: ktx_project_store::PublishError| {
+        with_hints(
+            Failure::from_error(Exit::Failure, "publish_failed", &error),
+            &error,
+        )
+    };
+    let base = publisher.begin().map_err(failed)?;
+    let mut changes = Vec::new();
+    for (path, text) in files::FILES {
+        let text = match backend {
+            Some(backend) if path == FILE_NAME => configured(text, backend)?,
+            _ => text.to_owned(),
+        };
+        changes.push(Change::write(project_path(path)?, text));
+    }
+    changes.push(Change::write(project_path(".gitignore")?, "warehouse.db\n"));
+    let message = "ktx demo: a sample project\n";
+    let request = PublishRequest {
+        changes: &changes,
+        message,
+        at: session.now,
+    };
+    publisher.publish(&base, &request).map_err(failed)?;
+    load(dir, &session.environment)
+}
+
+fn configured(text: &str, backend: Backend) -> Outcome<String> {
+    let edited = ktx_config::edit::set(
+        text,
+        &["llm", "provider", "backend"],
+        &Value::String(backend.as_str().to_owned()),
+    );
+    edited.map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
+}
+
+fn project_path(text: &str) -> Outcome<ProjectPath> {
+    ProjectPath::parse(text).map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
+}
+
+/// Makes the database anew under another name and puts it in place when it is whole.
+fn fill(opened: &Opened) -> Outcome<i64> {
+    let place = database(&opened.store);
+    let failed = |error: &(dyn std::error::Error + 'static)| {
+        Failure::from_error(Exit::Failure, "demo_warehouse", error)
+            .context("the sample warehouse cannot be made")
+    };
+    ktx_project_store::remove(&place).map_err(|error| failed(&error))?;
+    warehouse::create(&place).map_err(|error| failed(&error))
+}
+
+fn database(store: &Store) -> PathBuf {
+    store.layout().root().join("warehouse.db")
+}
+
+/// The outcome of the scan.
+struct ScanFacts {
+    tables: u64,
+    joins: usize,
+    review: usize,
+    commit: Option<String>,
+}
+
+impl ScanFacts {
+    fn line(&self) -> String {
+        format!(
+            "{} tables, {} joins found, {} to review",
+            self.tables, self.joins, self.review
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "tables": self.tables,
+            "joinsAccepted": self.joins,
+            "joinsToReview": self.review,
+            "commit": self.commit,
+        })
+    }
+}
+
+fn scan(session: &Session, opened: &Opened, printer: &Printer) -> Outcome<ScanFacts> {
+    let quiet = Printer {
+        interactive: false,
+        mode: Mode::Json,
+    };
+    let printer = if printer.interactive { printer } else { &quiet };
+    let connection = compose::warehouse(&opened.config, None)?;
+    let job = Job {
+        connection,
+        mode: ScanMode::Relationships,
+        writing: Writing::Publish,
+        runtime: None,
+    };
+    let results = scan_all("ktx demo", vec![job], session, opened, printer)?;
+    let Some((_, result)) = results.into_iter().next() else {
+        return Err(Failure::new(
+            Exit::Failure,
+            "internal",
+            "nothing was scanned",
+        ));
+    };
+    let scanned = result?;
+    let report = &scanned.outcome.report;
+    let diff = &report.diff_summary;
+    let count = diff.tables_added + diff.tables_modified + diff.tables_unchanged;
+    Ok(ScanFacts {
+        tables: u64::try_from(count).unwrap_or(u64::MAX),
+        joins: report.relationships.accepted,
+        review: report.relationships.review,
+        commit: scanned.published.and_then(|published| published.commit),
+    })
+}
+
+fn describe(
+    session: &Session,
+    opened: &Opened,
+    printer: &Printer,
+    teller: &Teller,
+) -> Outcome<Value> {
+    teller.say(&format!(
+        "   descriptions by {}",
+        opened.config.llm.backend.as_str()
+    ));
+    let results = ingest::ingest(None, session, opened, printer)?;
+    let Some((_, result)) = results.into_iter().next() else {
+        return Err(Failure::new(
+            Exit::Failure,
+            "internal",
+            "nothing was ingested",
+        ));
+    };
+    let scanned = result?;
+    let commit = scanned.published.and_then(|published| published.commit);
+    teller.say(&format!(
+        "   {} model calls, one commit",
+        scanned.outcome.model_calls
+    ));
+    Ok(json!({
+        "backend": opened.config.llm.backend.as_str(),
+        "modelCalls": scanned.outcome.model_calls,
+        "commit": commit,
+    }))
+}
+
+/// The exact lines that attach an agent: this program by its full path, so that they work at once.
+fn attach(dir: &Path, session: &Session) -> Value {
+    let program = session
+        .program
+        .as_ref()
+        .map_or_else(|| "ktx".to_owned(), |program| program.display().to_string());
+    let serve = format!(
+        "{} --project-dir {} mcp stdio",
+        shell(&program),
+        shell(&dir.display().to_string())
+    );
+    json!({ "command": serve, "claude": format!("claude mcp add ktx -- {serve}") })
+}
+
+/// A word for a POSIX shell.
+fn shell(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%,=".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}

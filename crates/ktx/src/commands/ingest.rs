@@ -1,0 +1,162 @@
+//! `ktx ingest`: a scan with descriptions from the configured model.
+
+use std::sync::Arc;
+
+use ktx_scan::wire::StageOutcome;
+use ktx_scan::{ScanMode, Writing};
+use serde_json::{Value, json};
+
+use super::scan::targets;
+use crate::cli::IngestArgs;
+use crate::compose::{self, LedgerSink};
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::scanning::{Job, Scanned, require_usable, scan_all};
+use crate::session::{Opened, Session};
+
+type Results = Vec<(ktx_vocabulary::ConnectionId, Outcome<Scanned>)>;
+
+/// Builds context for one warehouse or all of them.
+pub(crate) fn run(args: &IngestArgs, session: &Session) -> Outcome {
+    let printer = session.printer(&args.output)?;
+    let opened = session.open(&printer)?;
+    let results = ingest(args.connection_id.as_deref(), session, &opened, &printer)?;
+    finish(results, session, &opened, &printer)
+}
+
+/// Scans with descriptions. Without a usable model it fails before anything changes.
+pub(crate) fn ingest(
+    id: Option<&str>,
+    session: &Session,
+    opened: &Opened,
+    printer: &Printer,
+) -> Outcome<Results> {
+    let connections = targets(opened, id)?;
+    let sink = Arc::new(LedgerSink::new(session, opened, *printer));
+    let Some(runtime) = compose::llm(session, opened, sink)? else {
+        return Err(Failure::new(
+            Exit::Config,
+            "model_required",
+            "ingest needs a model and `llm.provider.backend` is `none`",
+        )
+        .hint("set `llm.provider.backend: claude-code` to use your own local Claude Code session")
+        .hint("run `ktx scan` to read structure and joins without a model"));
+    };
+    require_usable(&runtime)?;
+    let jobs = connections
+        .into_iter()
+        .map(|connection| Job {
+            connection,
+            mode: ScanMode::Enriched,
+            writing: Writing::Publish,
+            runtime: Some(Arc::clone(&runtime)),
+        })
+        .collect();
+    scan_all("ktx ingest", jobs, session, opened, printer)
+}
+
+fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printer) -> Outcome {
+    if results.iter().all(|(_, result)| result.is_err()) {
+        let failure = results.into_iter().find_map(|(_, result)| result.err());
+        return Err(failure
+            .unwrap_or_else(|| Failure::new(Exit::Failure, "internal", "nothing was ingested")));
+    }
+    let failed = results.iter().any(|(_, result)| result.is_err());
+    if printer.mode == Mode::Json {
+        printer.json(&envelope(&results, opened))?;
+    } else {
+        printer.line("Source\tDatabase schema\tDescriptions")?;
+        for (id, result) in &results {
+            let (schema, descriptions) = match result {
+                Ok(scanned) => (
+                    "done",
+                    outcome(scanned.outcome.report.enrichment.table_descriptions),
+                ),
+                Err(_) => ("failed", "not-run"),
+            };
+            printer.line(&format!("{id}\t{schema}\t{descriptions}"))?;
+        }
+        for (id, result) in &results {
+            match result {
+                Ok(Scanned {
+                    published: Some(published),
+                    outcome,
+                    ..
+                }) => {
+                    for warning in &outcome.report.warnings {
+                        printer.note(&format!("warning: {}", warning.message));
+                    }
+                    match &published.commit {
+                        Some(commit) => printer.line(&format!("{id}: commit {commit}"))?,
+                        None => printer.line(&format!("{id}: nothing changed"))?,
+                    }
+                }
+                Ok(_) => {}
+                Err(failure) => printer.note(failure.to_text().trim_end()),
+            }
+        }
+        super::usage::totals(session, opened, printer)?;
+    }
+    Ok(if failed { Exit::Partial } else { Exit::Success })
+}
+
+const fn outcome(outcome: StageOutcome) -> &'static str {
+    match outcome {
+        StageOutcome::Skipped => "skipped",
+        StageOutcome::Completed => "done",
+        StageOutcome::Failed => "failed",
+    }
+}
+
+/// The shape of KTX 0.12, with our own facts beside it.
+fn envelope(results: &Results, opened: &Opened) -> Value {
+    let targets: Vec<Value> = results
+        .iter()
+        .map(|(id, _)| {
+            let driver = opened
+                .config
+                .connection(id.as_str())
+                .map(|found| found.driver.as_str());
+            json!({
+                "connectionId": id.as_str(),
+                "driver": driver,
+                "operation": "database-ingest",
+                "debugCommand": format!("ktx ingest {id} --debug"),
+                "steps": ["database-schema"],
+                "detectRelationships": opened.config.scan.relationships.enabled,
+            })
+        })
+        .collect();
+    let done: Vec<Value> = results
+        .iter()
+        .map(|(id, result)| match result {
+            Ok(scanned) => json!({
+                "connectionId": id.as_str(),
+                "driver": scanned.driver,
+                "steps": [{ "operation": "database-schema", "status": "done" }],
+                "commit": scanned.published.as_ref().and_then(|published| published.commit.clone()),
+                "modelCalls": scanned.outcome.model_calls,
+                "report": scanned.outcome.report,
+            }),
+            Err(failure) => json!({
+                "connectionId": id.as_str(),
+                "driver": null,
+                "steps": [{
+                    "operation": "database-schema",
+                    "status": "failed",
+                    "detail": failure.message,
+                    "debugCommand": format!("ktx ingest {id} --debug"),
+                }],
+            }),
+        })
+        .collect();
+    json!({
+        "plan": {
+            "projectDir": opened.dir.display().to_string(),
+            "targets": targets,
+            "warnings": [],
+        },
+        "results": done,
+    })
+}

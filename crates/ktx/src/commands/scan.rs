@@ -1,0 +1,172 @@
+//! `ktx scan`: structure, values and joins, without a model.
+
+use ktx_config::Connection;
+use ktx_project_store::SkipReason;
+use ktx_scan::{ScanMode, Writing};
+use serde_json::{Value, json};
+
+use crate::cli::ScanArgs;
+use crate::compose;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::scanning::{Job, Scanned, scan_all};
+use crate::session::{Opened, Session};
+
+/// Scans one warehouse or all of them.
+pub(crate) fn run(args: &ScanArgs, session: &Session) -> Outcome {
+    let printer = session.printer(&args.output)?;
+    let opened = session.open(&printer)?;
+    let mode = if args.structural {
+        ScanMode::Structural
+    } else {
+        ScanMode::Relationships
+    };
+    let writing = if args.dry_run {
+        Writing::DryRun
+    } else {
+        Writing::Publish
+    };
+    let jobs = targets(&opened, args.connection_id.as_deref())?
+        .into_iter()
+        .map(|connection| Job {
+            connection,
+            mode,
+            writing,
+            runtime: None,
+        })
+        .collect();
+    let results = scan_all("ktx scan", jobs, session, &opened, &printer)?;
+    report("scan", results, &printer)
+}
+
+/// The connections to work on: the one named, or every warehouse by id.
+pub(crate) fn targets<'a>(opened: &'a Opened, id: Option<&str>) -> Outcome<Vec<&'a Connection>> {
+    if id.is_some() {
+        return Ok(vec![compose::warehouse(&opened.config, id)?]);
+    }
+    let mut warehouses: Vec<&Connection> = opened.config.warehouses().collect();
+    warehouses.sort_by(|left, right| left.id.cmp(&right.id));
+    if warehouses.is_empty() {
+        // The same words as everywhere else.
+        compose::warehouse(&opened.config, None)?;
+    }
+    Ok(warehouses)
+}
+
+/// Prints what was done. A single failure is the command's failure; one of several makes it partial.
+pub(crate) fn report(
+    command: &str,
+    results: Vec<(ktx_vocabulary::ConnectionId, Outcome<Scanned>)>,
+    printer: &Printer,
+) -> Outcome {
+    let total = results.len();
+    let failed = results.iter().filter(|(_, result)| result.is_err()).count();
+    if failed == total || results.iter().any(|(_, result)| stops(result)) {
+        let failure = results.into_iter().find_map(|(_, result)| result.err());
+        return Err(failure
+            .unwrap_or_else(|| Failure::new(Exit::Failure, "internal", "nothing was scanned")));
+    }
+    if printer.mode == Mode::Json {
+        let items: Vec<Value> = results
+            .iter()
+            .map(|(id, result)| item(id.as_str(), result))
+            .collect();
+        printer.json(&json!({
+            "kind": "list",
+            "data": { "items": items },
+            "meta": { "command": command },
+        }))?;
+    } else {
+        for (id, result) in &results {
+            match result {
+                Ok(scanned) => lines(scanned, printer)?,
+                Err(failure) => {
+                    printer.line(&format!("{id}: failed"))?;
+                    printer.note(failure.to_text().trim_end());
+                }
+            }
+        }
+    }
+    Ok(if failed == 0 {
+        Exit::Success
+    } else {
+        Exit::Partial
+    })
+}
+
+fn stops(result: &Outcome<Scanned>) -> bool {
+    result
+        .as_ref()
+        .err()
+        .is_some_and(|failure| matches!(failure.exit, Exit::Model | Exit::Interrupted))
+}
+
+fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
+    let report = &scanned.outcome.report;
+    let diff = &report.diff_summary;
+    printer.line(&format!(
+        "{}: {} added, {} modified, {} deleted, {} unchanged tables",
+        scanned.connection,
+        diff.tables_added,
+        diff.tables_modified,
+        diff.tables_deleted,
+        diff.tables_unchanged
+    ))?;
+    let joins = &report.relationships;
+    printer.line(&format!(
+        "  joins: {} accepted, {} to review",
+        joins.accepted, joins.review
+    ))?;
+    for warning in &report.warnings {
+        printer.line(&format!("  warning: {}", warning.message))?;
+    }
+    match &scanned.published {
+        None => printer.line("  dry run: nothing was written"),
+        Some(published) => {
+            for skipped in &published.skipped {
+                printer.note(&format!(
+                    "warning: `{}` was left as it is: {}",
+                    skipped.path,
+                    reason(skipped.reason)
+                ));
+            }
+            match &published.commit {
+                Some(commit) => printer.line(&format!("  commit: {commit}")),
+                None => printer.line("  nothing changed"),
+            }
+        }
+    }
+}
+
+const fn reason(reason: SkipReason) -> &'static str {
+    match reason {
+        SkipReason::Changed => "you have changed it",
+        SkipReason::Staged => "you have staged a change of it",
+    }
+}
+
+fn item(id: &str, result: &Outcome<Scanned>) -> Value {
+    match result {
+        Ok(scanned) => json!({
+            "connectionId": id,
+            "driver": scanned.driver,
+            "status": "done",
+            "syncId": scanned.outcome.sync_id,
+            "commit": scanned.published.as_ref().and_then(|published| published.commit.clone()),
+            "changedFiles": scanned.outcome.changes.len(),
+            "skippedFiles": scanned.published.as_ref().map_or(0, |published| published.skipped.len()),
+            "profileStatements": scanned.outcome.profile_statements,
+            "validationStatements": scanned.outcome.validation_statements,
+            "modelCalls": scanned.outcome.model_calls,
+            "report": scanned.outcome.report,
+        }),
+        Err(failure) => {
+            let mut item = json!({ "connectionId": id, "status": "failed" });
+            if let (Value::Object(item), Value::Object(error)) = (&mut item, failure.to_json()) {
+                item.extend(error);
+            }
+            item
+        }
+    }
+}

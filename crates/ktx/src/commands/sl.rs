@@ -1,0 +1,232 @@
+//! `ktx sl`: list, search, read and check semantic sources.
+
+use std::io::BufRead as _;
+use std::path::Path;
+
+use ktx_context_tools::wire::{SourceHit, SourceItem};
+use ktx_context_tools::{list_sources, read_source, search_sources};
+use ktx_diagnostics::Severity;
+use ktx_semantic_layer::{SourceFile, conformance};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::sl_query;
+use crate::cli::{SlArgs, SlCommand};
+use crate::compose;
+use crate::context;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::session::Session;
+use crate::tables::aligned;
+
+/// Works on semantic sources.
+pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
+    if matches!(args.command, Some(SlCommand::Conformance)) {
+        return answer_conformance();
+    }
+    let printer = session.printer(&args.output)?;
+    if let Some(SlCommand::Query(query)) = &args.command {
+        return sl_query::run(args, query, session, &printer);
+    }
+    let opened = session.open(&printer)?;
+    let context = context::open(session, &opened)?;
+    let connection = args.connection_id.as_deref();
+    match &args.command {
+        Some(SlCommand::Read { name }) => {
+            let source = compose::block_on(|_| async {
+                read_source(context.as_ref(), connection, name)
+                    .await
+                    .map_err(Failure::from)
+            })?;
+            if printer.mode == Mode::Json {
+                printer.json(&source)?;
+            } else {
+                printer.out(&source.yaml)?;
+            }
+            Ok(Exit::Success)
+        }
+        Some(SlCommand::Validate { name, .. }) => super::sl_validate::run(
+            name.as_deref(),
+            connection,
+            &opened,
+            context.as_ref(),
+            &printer,
+        ),
+        _ if args.query.is_empty() => {
+            let list = compose::block_on(|_| async {
+                list_sources(context.as_ref(), connection)
+                    .await
+                    .map_err(Failure::from)
+            })?;
+            for diagnostic in &list.diagnostics {
+                let word = if diagnostic.severity == Severity::Error {
+                    "error"
+                } else {
+                    "warning"
+                };
+                printer.note(&format!("{word}: {diagnostic}"));
+            }
+            let limit = limit(args, list.items.len());
+            let items: Vec<SourceItem> = list.items.into_iter().take(limit).collect();
+            print_list(&items, &printer)
+        }
+        _ => {
+            let words = args.query.join(" ");
+            let limit = limit(args, 50);
+            let hits = compose::block_on(|_| async {
+                search_sources(context.as_ref(), &words, connection, limit)
+                    .await
+                    .map_err(Failure::from)
+            })?;
+            print_hits(&hits, &words, &printer)
+        }
+    }
+}
+
+fn limit(args: &SlArgs, otherwise: usize) -> usize {
+    args.limit.map_or(otherwise, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    })
+}
+
+/// The list envelope of `sl` and `wiki`.
+pub(crate) fn envelope(items: &impl Serialize, command: &str) -> Value {
+    json!({ "kind": "list", "data": { "items": items }, "meta": { "command": command } })
+}
+
+fn counts(item: &SourceItem) -> [String; 3] {
+    [
+        format!("columns={}", item.column_count),
+        format!("measures={}", item.measure_count),
+        format!("joins={}", item.join_count),
+    ]
+}
+
+fn print_list(items: &[SourceItem], printer: &Printer) -> Outcome {
+    match printer.mode {
+        Mode::Json => printer.json(&envelope(&items, "sl list"))?,
+        Mode::Plain => {
+            for item in items {
+                let counts = counts(item).join("\t");
+                printer.line(&format!("{}\t{}\t{counts}", item.connection_id, item.name))?;
+            }
+        }
+        Mode::Pretty if items.is_empty() => {}
+        Mode::Pretty => {
+            let headers = [
+                "CONNECTION",
+                "SOURCE",
+                "COLUMNS",
+                "MEASURES",
+                "JOINS",
+                "DESCRIPTION",
+            ];
+            let rows: Vec<Vec<Option<String>>> = items
+                .iter()
+                .map(|item| {
+                    vec![
+                        Some(item.connection_id.clone()),
+                        Some(item.name.clone()),
+                        Some(item.column_count.to_string()),
+                        Some(item.measure_count.to_string()),
+                        Some(item.join_count.to_string()),
+                        Some(item.description.clone().unwrap_or_default()),
+                    ]
+                })
+                .collect();
+            printer.out(&aligned(&headers.map(str::to_owned), &rows))?;
+        }
+    }
+    if items.is_empty() {
+        printer.note(
+            "no semantic sources; run `ktx scan`, or write one to semantic-layer/<connection>/",
+        );
+    }
+    Ok(Exit::Success)
+}
+
+fn print_hits(hits: &[SourceHit], words: &str, printer: &Printer) -> Outcome {
+    match printer.mode {
+        Mode::Json => printer.json(&envelope(&hits, "sl search"))?,
+        Mode::Plain => {
+            for hit in hits {
+                let counts = counts(&hit.item).join("\t");
+                let (connection, name) = (&hit.item.connection_id, &hit.item.name);
+                printer.line(&format!(
+                    "score={}\t{connection}\t{name}\t{counts}",
+                    hit.score
+                ))?;
+            }
+        }
+        Mode::Pretty => {
+            for hit in hits {
+                printer.line(&format!(
+                    "{}  ({})",
+                    hit.item.name,
+                    hit.match_reasons.join(", ")
+                ))?;
+                if let Some(text) = hit.snippet.as_ref().or(hit.item.description.as_ref()) {
+                    printer.line(&format!("    {text}"))?;
+                }
+                for found in &hit.dictionary_matches {
+                    printer.line(&format!(
+                        "    {}: {}",
+                        found.column,
+                        found.values.join(", ")
+                    ))?;
+                }
+            }
+        }
+    }
+    if hits.is_empty() {
+        printer.note(&format!(
+            "nothing found for `{words}`; run `ktx sl` for all sources"
+        ));
+    }
+    Ok(Exit::Success)
+}
+
+/// Answers the conformance protocol: one JSON request a line, one JSON answer a line.
+fn answer_conformance() -> Outcome {
+    let load = |folder: &str| read_folder(Path::new(folder));
+    for line in std::io::stdin().lock().lines() {
+        let line = line.map_err(|error| {
+            Failure::from_error(Exit::Failure, "input", &error).context("stdin cannot be read")
+        })?;
+        if !line.trim().is_empty() {
+            crate::printer::stdout(&format!("{}\n", conformance::answer(&line, &load)))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// The YAML files of a folder, at any depth, by path.
+fn read_folder(folder: &Path) -> Result<Vec<SourceFile>, String> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        let entries =
+            std::fs::read_dir(&next).map_err(|error| format!("{}: {error}", next.display()))?;
+        for entry in entries {
+            let path = entry.map_err(|error| error.to_string())?.path();
+            let yaml = path
+                .extension()
+                .is_some_and(|extension| extension == "yaml" || extension == "yml");
+            if path.is_dir() {
+                folders.push(path);
+            } else if yaml {
+                let bytes =
+                    std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+                let name = path
+                    .strip_prefix(folder)
+                    .unwrap_or(&path)
+                    .to_string_lossy()
+                    .replace('\\', "/");
+                files.push(SourceFile::new(name, bytes));
+            }
+        }
+    }
+    files.sort_by(|left, right| left.path.cmp(&right.path));
+    Ok(files)
+}

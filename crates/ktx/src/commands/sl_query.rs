@@ -1,0 +1,179 @@
+//! `ktx sl query`: compile a semantic query, and run it.
+
+use ktx_context_tools::{Execution, QueryAnswer, QueryRequest, query};
+use ktx_semantic_layer::{EmptyMembers, Query, QueryError, QueryWords};
+use ktx_tool_descriptors::CallContext;
+use ktx_warehouse::Cell;
+use serde_json::{Value, json};
+
+use crate::cli::{QueryFormat, SlArgs, SlQueryArgs};
+use crate::compose;
+use crate::context;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::session::Session;
+use crate::tables::{aligned, csv};
+
+/// Compiles, explains or runs a query.
+pub(crate) fn run(
+    parent: &SlArgs,
+    args: &SlQueryArgs,
+    session: &Session,
+    printer: &Printer,
+) -> Outcome {
+    let asked = asked(parent, args)?;
+    let opened = session.open(printer)?;
+    let context = context::open(session, &opened)?;
+    let execution = if args.execute {
+        Execution::Run {
+            max_rows: args.max_rows.and_then(|rows| usize::try_from(rows).ok()),
+        }
+    } else {
+        Execution::CompileOnly
+    };
+    let request = QueryRequest {
+        connection: parent.connection_id.clone(),
+        query: asked,
+        execution,
+    };
+    let answer = compose::block_on(|cancel| async {
+        let mut call = CallContext::detached("cli");
+        call.cancel = cancel;
+        query(context.as_ref(), &request, &call)
+            .await
+            .map_err(Failure::from)
+    })?;
+    print(&answer, args, printer)?;
+    Ok(Exit::Success)
+}
+
+fn asked(parent: &SlArgs, args: &SlQueryArgs) -> Outcome<Query> {
+    let wrong = |error: QueryError| Failure::from(ktx_context_tools::Failure::from(error));
+    let mut query = match &args.query_file {
+        Some(file) => {
+            let text = if file.as_os_str() == "-" {
+                std::io::read_to_string(std::io::stdin())
+            } else {
+                std::fs::read_to_string(file)
+            };
+            let text = text.map_err(|error| {
+                Failure::from_error(Exit::Usage, "query_file", &error).context(format!(
+                    "the query file `{}` cannot be read",
+                    file.display()
+                ))
+            })?;
+            Query::from_json(&text).map_err(wrong)?
+        }
+        None => Query::from_words(QueryWords {
+            measures: args.measure.clone(),
+            dimensions: args.dimension.clone(),
+            filters: args.filter.clone(),
+            segments: args.segment.clone(),
+            order_by: args.order_by.clone(),
+            limit: None,
+            empty_members: EmptyMembers::Include,
+        })
+        .map_err(wrong)?,
+    };
+    if parent.limit.is_some() {
+        query.limit = parent.limit;
+    }
+    match args.include_empty {
+        Some(true) => query.empty_members = EmptyMembers::Include,
+        Some(false) => query.empty_members = EmptyMembers::Exclude,
+        None => {}
+    }
+    Ok(query)
+}
+
+fn print(answer: &QueryAnswer, args: &SlQueryArgs, printer: &Printer) -> Outcome<()> {
+    let format = match args.format {
+        _ if printer.mode == Mode::Json => QueryFormat::Json,
+        Some(format) => format,
+        None => QueryFormat::Json,
+    };
+    if args.explain {
+        return if printer.mode == Mode::Json {
+            printer.json(&answer.plan())
+        } else {
+            printer.out(&ktx_semantic_layer::explain(&answer.compiled))
+        };
+    }
+    match format {
+        QueryFormat::Json => return printer.json(&to_json(answer)),
+        QueryFormat::Sql => {
+            printer.line(&answer.compiled.sql)?;
+            if answer.result.is_some() {
+                printer.line("")?;
+                table(answer, printer)?;
+            }
+        }
+        QueryFormat::Table => {
+            require_rows(answer)?;
+            table(answer, printer)?;
+        }
+        QueryFormat::Csv => {
+            require_rows(answer)?;
+            printer.out(&csv(&answer.headers(), &rows(answer)))?;
+        }
+    }
+    for note in &answer.notes {
+        printer.note(&format!("note: {note}"));
+    }
+    if let Some(result) = &answer.result
+        && result.truncated
+    {
+        printer.note(&format!(
+            "only the first {} rows; there are more",
+            result.rows.len()
+        ));
+    }
+    Ok(())
+}
+
+fn require_rows(answer: &QueryAnswer) -> Outcome<()> {
+    if answer.result.is_some() {
+        return Ok(());
+    }
+    let reason = answer.execution["reason"]
+        .as_str()
+        .unwrap_or("the query was not run");
+    Err(Failure::new(
+        Exit::Usage,
+        "not_executed",
+        format!("there are no rows: {reason}"),
+    )
+    .hint("add `--execute`, or print `--format sql`"))
+}
+
+fn rows(answer: &QueryAnswer) -> Vec<Vec<Option<String>>> {
+    let rows = answer.result.iter().flat_map(|result| &result.rows);
+    rows.map(|row| row.iter().map(Cell::to_text).collect())
+        .collect()
+}
+
+fn table(answer: &QueryAnswer, printer: &Printer) -> Outcome<()> {
+    printer.out(&aligned(&answer.headers(), &rows(answer)))
+}
+
+/// The shape of KTX 0.12, with notes and the truncation flag beside it.
+fn to_json(answer: &QueryAnswer) -> Value {
+    let rows: Vec<Vec<Value>> = answer
+        .result
+        .iter()
+        .flat_map(|result| &result.rows)
+        .map(|row| row.iter().map(Cell::to_json).collect())
+        .collect();
+    json!({
+        "connectionId": answer.connection.id.as_str(),
+        "dialect": answer.dialect.name(),
+        "sql": answer.compiled.sql,
+        "headers": answer.headers(),
+        "totalRows": rows.len(),
+        "rows": rows,
+        "truncated": answer.result.as_ref().is_some_and(|result| result.truncated),
+        "notes": answer.notes,
+        "plan": answer.plan(),
+    })
+}

@@ -1,0 +1,186 @@
+//! `ktx sql`: one read-only statement, or the verdict about one.
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::time::Duration;
+
+use ktx_warehouse::{Caps, Dialect, QueryResult, collect, gate};
+use serde_json::{Value, json};
+
+use crate::cli::{OutputArgs, OutputFormat, SqlArgs, SqlFormat};
+use crate::compose;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::session::Session;
+use crate::tables::{aligned, csv, tsv};
+
+/// Runs or judges a statement.
+pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
+    let printer = session.printer(&output(args))?;
+    let sql = args.sql.join(" ");
+    if args.check {
+        return check(args, &sql, session, &printer);
+    }
+    if sql.trim().is_empty() {
+        return Err(Failure::new(Exit::Usage, "usage", "no statement")
+            .hint("give one statement, such as `ktx sql \"select 1\"`"));
+    }
+    let opened = session.open(&printer)?;
+    let connection = compose::warehouse(&opened.config, args.connection.as_deref())?;
+    let connector = compose::connector(session, &opened.dir, connection)?;
+    let statement = gate::check(&sql, connector.dialect())?;
+    let caps = Caps {
+        rows: usize::try_from(args.max_rows).unwrap_or(usize::MAX),
+        timeout: Duration::from_secs(args.timeout),
+        ..Caps::default()
+    };
+    let result = compose::block_on(|cancel| async move {
+        collect(connector.as_ref(), &statement, &caps, &cancel)
+            .await
+            .map_err(Failure::from)
+    })?;
+    print(&result, connection.id.as_str(), args.output, &printer)?;
+    if result.truncated && printer.mode != Mode::Json {
+        printer.note(&format!(
+            "only the first {} rows; there are more (raise --max-rows)",
+            result.rows.len()
+        ));
+    }
+    Ok(Exit::Success)
+}
+
+fn output(args: &SqlArgs) -> OutputArgs {
+    let output = args.output.map(|format| match format {
+        SqlFormat::Json => OutputFormat::Json,
+        SqlFormat::Pretty | SqlFormat::Table => OutputFormat::Pretty,
+        SqlFormat::Plain | SqlFormat::Tsv | SqlFormat::Csv => OutputFormat::Plain,
+    });
+    OutputArgs {
+        output,
+        json: args.json,
+    }
+}
+
+fn print(
+    result: &QueryResult,
+    connection: &str,
+    format: Option<SqlFormat>,
+    printer: &Printer,
+) -> Outcome<()> {
+    if printer.mode == Mode::Json {
+        return printer.json(&to_json(result, connection));
+    }
+    let headers: Vec<String> = result
+        .columns
+        .iter()
+        .map(|column| column.name.clone())
+        .collect();
+    let rows: Vec<Vec<Option<String>>> = result
+        .rows
+        .iter()
+        .map(|row| row.iter().map(ktx_warehouse::Cell::to_text).collect())
+        .collect();
+    if format == Some(SqlFormat::Csv) {
+        return printer.out(&csv(&headers, &rows));
+    }
+    if printer.mode == Mode::Plain {
+        return printer.out(&tsv(&headers, &rows));
+    }
+    printer.out(&aligned(&headers, &rows))?;
+    let count = rows.len();
+    printer.line(&format!("{count} row{}", if count == 1 { "" } else { "s" }))
+}
+
+fn to_json(result: &QueryResult, connection: &str) -> Value {
+    let headers: Vec<&str> = result
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    let types: Option<Vec<&str>> = result
+        .columns
+        .iter()
+        .map(|column| column.native_type.as_deref())
+        .collect();
+    let rows: Vec<Vec<Value>> = result
+        .rows
+        .iter()
+        .map(|row| row.iter().map(ktx_warehouse::Cell::to_json).collect())
+        .collect();
+    let mut answer = json!({ "connectionId": connection, "headers": headers });
+    if let Value::Object(map) = &mut answer {
+        if let Some(types) = types.filter(|types| !types.is_empty()) {
+            map.insert("headerTypes".to_owned(), json!(types));
+        }
+        map.insert("rowCount".to_owned(), json!(rows.len()));
+        map.insert("rows".to_owned(), json!(rows));
+        map.insert("truncated".to_owned(), json!(result.truncated));
+    }
+    answer
+}
+
+/// Prints the gate's verdict. Without a statement and with piped input, judges JSON lines.
+fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Outcome {
+    if sql.trim().is_empty() {
+        if std::io::stdin().is_terminal() {
+            return Err(Failure::new(Exit::Usage, "usage", "no statement to check")
+                .hint("give one, or pipe JSON lines `{\"id\",\"dialect\",\"sql\"}` to stdin"));
+        }
+        return check_lines();
+    }
+    let dialect = match &args.dialect {
+        Some(name) => parse_dialect(name)?,
+        None => {
+            let opened = session.open(printer)?;
+            let connection = compose::warehouse(&opened.config, args.connection.as_deref())?;
+            compose::connector(session, &opened.dir, connection)?.dialect()
+        }
+    };
+    let verdict = gate::check(sql, dialect);
+    if printer.mode == Mode::Json {
+        printer.json(&match &verdict {
+            Ok(statement) => json!({
+                "allowed": true, "code": null, "reason": null, "statement": statement.as_str(),
+            }),
+            Err(refusal) => json!({
+                "allowed": false, "code": refusal.code, "reason": refusal.reason, "statement": null,
+            }),
+        })?;
+    } else {
+        match &verdict {
+            Ok(statement) => printer.line(&format!("allowed: {}", statement.as_str()))?,
+            Err(refusal) => {
+                printer.line(&format!("refused ({}): {}", refusal.code, refusal.reason))?
+            }
+        }
+    }
+    Ok(if verdict.is_ok() {
+        Exit::Success
+    } else {
+        Exit::Refused
+    })
+}
+
+fn parse_dialect(name: &str) -> Outcome<Dialect> {
+    Dialect::parse(name).ok_or_else(|| {
+        let names = Dialect::ALL.map(Dialect::name);
+        Failure::new(
+            Exit::Usage,
+            "unknown_dialect",
+            format!("unknown dialect `{name}`"),
+        )
+        .hint(format!("use one of {}", names.join(", ")))
+    })
+}
+
+fn check_lines() -> Outcome {
+    for line in std::io::stdin().lock().lines() {
+        let line = line.map_err(|error| {
+            Failure::from_error(Exit::Failure, "input", &error).context("stdin cannot be read")
+        })?;
+        if !line.trim().is_empty() {
+            crate::printer::stdout(&format!("{}\n", gate::wire::verdict_line(&line)))?;
+        }
+    }
+    Ok(Exit::Success)
+}

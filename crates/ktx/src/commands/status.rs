@@ -1,0 +1,106 @@
+//! `ktx status`: what works in this project and what is missing.
+
+mod checks;
+mod text;
+
+use std::sync::Arc;
+
+use ktx_config::Backend;
+use ktx_llm_runtime::{LlmError, NoEvents, ProbeReport};
+use serde_json::{Value, json};
+
+use crate::cli::StatusArgs;
+use crate::compose;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session};
+
+/// What the model backend said.
+pub(crate) enum Probe {
+    /// No backend is configured.
+    None,
+    /// It was not asked.
+    Skipped,
+    /// It can be used.
+    Usable(ProbeReport),
+    /// It cannot.
+    Unusable(Failure),
+}
+
+/// Shows the state of the project.
+pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
+    let printer = session.printer(&args.output)?;
+    if args.validate {
+        return validate(session, &printer);
+    }
+    let dir = session.project_dir()?;
+    let opened = match crate::session::load(&dir, &session.environment) {
+        Ok(opened) => opened,
+        Err(failure) if failure.code == "missing_project" && printer.mode != Mode::Json => {
+            printer.line("No project here yet.")?;
+            for hint in &failure.hints {
+                printer.note(&format!("hint: {hint}"));
+            }
+            return Ok(Exit::Success);
+        }
+        Err(failure) => return Err(failure),
+    };
+    let probe = probe(args, session, &opened)?;
+    let status = checks::status(session, &opened, &probe);
+    if printer.mode == Mode::Json {
+        printer.json(&status)?;
+    } else {
+        printer.out(&text::render(&status, args.verbose))?;
+    }
+    Ok(match probe {
+        Probe::Unusable(_) => Exit::Model,
+        Probe::None | Probe::Skipped | Probe::Usable(_) => Exit::Success,
+    })
+}
+
+/// Checks only `ktx.yaml`.
+fn validate(session: &Session, printer: &Printer) -> Outcome {
+    let dir = session.project_dir()?;
+    let opened = crate::session::load(&dir, &session.environment)?;
+    let warnings: Vec<Value> = opened.warnings.iter().map(checks::issue).collect();
+    if printer.mode == Mode::Json {
+        let mut answer = json!({ "ok": true, "projectDir": dir.display().to_string() });
+        if let Value::Object(map) = &mut answer
+            && !warnings.is_empty()
+        {
+            map.insert("warnings".to_owned(), json!(warnings));
+        }
+        printer.json(&answer)?;
+    } else {
+        for warning in &opened.warnings {
+            printer.note(&format!("warning: {warning}"));
+        }
+        printer.line("ktx.yaml is valid")?;
+    }
+    Ok(Exit::Success)
+}
+
+fn probe(args: &StatusArgs, session: &Session, opened: &Opened) -> Outcome<Probe> {
+    if opened.config.llm.backend == Backend::None {
+        return Ok(Probe::None);
+    }
+    if args.fast {
+        return Ok(Probe::Skipped);
+    }
+    let runtime = match compose::llm(session, opened, Arc::new(NoEvents)) {
+        Ok(Some(runtime)) => runtime,
+        Ok(None) => return Ok(Probe::None),
+        Err(failure) => return Ok(Probe::Unusable(failure)),
+    };
+    compose::block_on(|cancel| async move {
+        let answer: Result<ProbeReport, LlmError> = tokio::select! {
+            answer = runtime.probe() => answer,
+            () = cancel.cancelled() => Err(LlmError::cancelled()),
+        };
+        Ok(match answer {
+            Ok(report) => Probe::Usable(report),
+            Err(error) => Probe::Unusable(Failure::from(error)),
+        })
+    })
+}

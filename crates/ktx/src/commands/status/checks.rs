@@ -1,0 +1,317 @@
+//! The facts of `ktx status` as one JSON value; the text form is rendered from it.
+
+use std::path::Path;
+
+use ktx_config::{Backend, Connection, Driver, DriverKind, EnrichmentMode, FailureMode};
+use ktx_diagnostics::Diagnostic;
+use ktx_secrets::SecretRef;
+use ktx_vocabulary::ModelRole;
+use serde_json::{Value, json};
+
+use super::Probe;
+use crate::compose;
+use crate::session::{Opened, Session};
+
+/// Everything that status says.
+pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe) -> Value {
+    let config = &opened.config;
+    let connections = connections(session, opened);
+    let broken: Vec<String> = connections
+        .iter()
+        .filter(|connection| connection["status"] != "ok")
+        .filter_map(|connection| connection["name"].as_str().map(str::to_owned))
+        .collect();
+    let llm = llm(opened, probe);
+    let capabilities = capabilities(opened, probe, &broken);
+    let verdict = verdict(&capabilities, opened);
+    let issues: Vec<Value> = opened.warnings.iter().map(issue).collect();
+    let mut status = json!({
+        "projectName": opened.dir.file_name().map(|name| name.to_string_lossy().into_owned()),
+        "projectDir": opened.dir.display().to_string(),
+        "config": {
+            "status": if issues.is_empty() { "ok" } else { "warn" },
+            "detail": if issues.is_empty() { "valid".to_owned() } else { format!("{} warnings", issues.len()) },
+            "issues": issues,
+        },
+        "llm": llm,
+        "embeddings": embeddings(opened),
+        "storage": { "state": "sqlite", "search": "sqlite-fts5", "gitAuthor": "git config" },
+        "connections": connections,
+        "queryHistory": [],
+        "capabilities": capabilities,
+        "pipeline": {
+            "adapters": config.ingest.adapters,
+            "enrichmentMode": match config.scan.mode {
+                EnrichmentMode::None => "none",
+                EnrichmentMode::Deterministic => "deterministic",
+                EnrichmentMode::Llm => "llm",
+            },
+            "relationshipsEnabled": config.scan.relationships.enabled,
+            "relationshipsLlmProposals": config.scan.relationships.llm_proposals,
+            "relationshipsValidationRequired": config.scan.relationships.validation_required,
+            "agentEnabled": config.research.enabled,
+            "agentTools": config.research.toolset,
+            "agentMaxIterations": config.research.max_iterations,
+        },
+        "warnings": caching_warning(opened),
+        "localStats": local_stats(opened),
+        "workUnits": {
+            "stepBudget": config.ingest.step_budget,
+            "maxConcurrency": config.ingest.max_concurrency,
+            "failureMode": match config.ingest.failure_mode {
+                FailureMode::Abort => "abort",
+                FailureMode::Continue => "continue",
+            },
+        },
+        "relationshipsDetail": {
+            "acceptThreshold": config.scan.relationships.accept_threshold,
+            "reviewThreshold": config.scan.relationships.review_threshold,
+            "maxLlmTablesPerBatch": config.scan.relationships.max_llm_tables_per_batch,
+            "validationConcurrency": config.scan.relationships.validation_concurrency,
+        },
+    });
+    if let (Value::Object(map), Value::Object(verdict)) = (&mut status, verdict) {
+        map.extend(verdict);
+    }
+    status
+}
+
+/// A finding about `ktx.yaml` in the form of `config.issues`.
+pub(crate) fn issue(diagnostic: &Diagnostic) -> Value {
+    json!({
+        "path": diagnostic.location.as_ref().map(ToString::to_string),
+        "message": diagnostic.message,
+        "severity": diagnostic.severity.to_string(),
+        "fix": diagnostic.hints.first().map(ToString::to_string),
+    })
+}
+
+fn llm(opened: &Opened, probe: &Probe) -> Value {
+    let backend = opened.config.llm.backend;
+    let model = opened.config.model(ModelRole::Default);
+    let mut llm = json!({ "backend": backend.as_str(), "model": model });
+    let add = match probe {
+        Probe::None => json!({
+            "status": "off",
+            "detail": "no model is configured; scanning, searching, querying and serving need none",
+        }),
+        Probe::Skipped => json!({ "status": "skipped", "detail": "not asked (--fast)" }),
+        Probe::Usable(report) => {
+            let facts: serde_json::Map<String, Value> = report
+                .facts
+                .iter()
+                .map(|(label, value)| (label.clone(), Value::String(value.clone())))
+                .collect();
+            json!({ "status": "ok", "detail": "usable", "facts": facts, "warnings": report.warnings })
+        }
+        Probe::Unusable(failure) => json!({
+            "status": "fail",
+            "detail": failure.message,
+            "code": failure.code,
+            "fix": failure.hints.first(),
+        }),
+    };
+    if let (Value::Object(llm), Value::Object(add)) = (&mut llm, add) {
+        llm.extend(add);
+    }
+    llm
+}
+
+fn embeddings(opened: &Opened) -> Value {
+    let embeddings = &opened.config.ingest.embeddings;
+    json!({
+        "backend": match embeddings.backend {
+            ktx_config::EmbeddingsBackend::None => "none",
+            ktx_config::EmbeddingsBackend::OpenAi => "openai",
+            ktx_config::EmbeddingsBackend::SentenceTransformers => "sentence-transformers",
+        },
+        "model": embeddings.model,
+        "dimensions": embeddings.dimensions,
+        "status": "off",
+        "detail": "search is full-text; embeddings are not used by this version",
+    })
+}
+
+fn connections(session: &Session, opened: &Opened) -> Vec<Value> {
+    let mut connections: Vec<&Connection> = opened.config.connections.values().collect();
+    connections.sort_by(|left, right| left.id.cmp(&right.id));
+    connections
+        .into_iter()
+        .map(|connection| connection_status(session, opened, connection))
+        .collect()
+}
+
+/// Judges a connection by its settings alone; nothing is reached.
+fn connection_status(session: &Session, opened: &Opened, connection: &Connection) -> Value {
+    let secrets = session.secrets(&opened.dir);
+    let unresolved = connection.fields.iter().find_map(|(field, value)| {
+        let reference = value.as_str().map(SecretRef::parse)?;
+        match reference {
+            SecretRef::Literal(_) => None,
+            // `file:` is also the beginning of SQLite URLs.
+            SecretRef::File(_) if connection.driver == Driver::Sqlite => None,
+            SecretRef::Env(_) | SecretRef::File(_) => reference
+                .resolve(&secrets)
+                .err()
+                .map(|error| format!("{field}: {error}")),
+        }
+    });
+    let required: &[&str] = match connection.driver {
+        Driver::Postgres
+        | Driver::Redshift
+        | Driver::MySql
+        | Driver::ClickHouse
+        | Driver::SqlServer => &["url", "host"],
+        Driver::Sqlite | Driver::DuckDb => &["path", "url"],
+        Driver::Snowflake => &["account"],
+        Driver::BigQuery => &["credentials_json"],
+        Driver::Dbt => &["repo_url", "repoUrl", "source_dir"],
+        Driver::MetricFlow => &["metricflow", "repoUrl"],
+        Driver::LookMl => &["repoUrl"],
+        Driver::Looker => &["base_url"],
+        Driver::Metabase => &["api_url"],
+        Driver::Notion => &["auth_token", "auth_token_ref"],
+    };
+    let missing = !required
+        .iter()
+        .any(|field| connection.fields.contains_key(*field));
+    let (status, detail, fix) = if let Some(problem) = unresolved {
+        (
+            "warn",
+            problem,
+            Some("set it in the shell that runs ktx, or use a `file:` reference".to_owned()),
+        )
+    } else if missing {
+        let fields = required.join("` or `");
+        (
+            "warn",
+            format!("`{fields}` is missing"),
+            Some(format!("add it under connections.{}", connection.id)),
+        )
+    } else {
+        ("ok", "configured".to_owned(), None)
+    };
+    json!({
+        "name": connection.id.as_str(),
+        "driver": connection.driver.as_str(),
+        "status": status,
+        "detail": detail,
+        "fix": fix,
+    })
+}
+
+/// What the project can do now.
+fn capabilities(opened: &Opened, probe: &Probe, broken: &[String]) -> Value {
+    let warehouses: Vec<&Connection> = opened
+        .config
+        .connections
+        .values()
+        .filter(|connection| connection.driver.kind() == DriverKind::Warehouse)
+        .collect();
+    let usable = warehouses
+        .iter()
+        .any(|warehouse| !broken.iter().any(|id| id == warehouse.id.as_str()));
+    let query = if warehouses.is_empty() {
+        ("no", "no warehouse connection")
+    } else if usable {
+        ("yes", "a warehouse is configured")
+    } else {
+        ("no", "no warehouse connection is complete")
+    };
+    let ingest = match probe {
+        _ if query.0 == "no" => query,
+        Probe::None => ("no", "no model is configured"),
+        Probe::Skipped => ("unknown", "the model was not asked"),
+        Probe::Usable(_) => ("yes", "the model can be used"),
+        Probe::Unusable(_) => ("no", "the model cannot be used"),
+    };
+    let say = |(able, reason): (&str, &str)| json!({ "able": able, "reason": reason });
+    json!({
+        "query": say(query),
+        "scan": say(query),
+        "search": say(("yes", "needs nothing")),
+        "serve": say(("yes", "needs nothing")),
+        "ingest": say(ingest),
+    })
+}
+
+fn verdict(capabilities: &Value, opened: &Opened) -> Value {
+    let able = |name: &str| capabilities[name]["able"].as_str() == Some("yes");
+    let backend = opened.config.llm.backend;
+    let mut next = Vec::new();
+    let (verdict, reason) = if !able("query") {
+        next.push(
+            "add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`",
+        );
+        (
+            "blocked",
+            capabilities["query"]["reason"].as_str().unwrap_or_default(),
+        )
+    } else if able("ingest") {
+        next.push("run `ktx ingest`, or attach an agent with `ktx mcp stdio`");
+        ("ready", "everything works")
+    } else if capabilities["ingest"]["able"] == "unknown" {
+        next.push("run `ktx status` without `--fast` to ask the model");
+        ("ready", "the configuration is complete")
+    } else if backend == Backend::None {
+        next.push("run `ktx scan`, or set `llm.provider.backend` for descriptions");
+        ("ready", "everything works that needs no model")
+    } else {
+        next.push("see the llm line for what to do");
+        (
+            "partial",
+            "the configured model cannot be used; everything else works",
+        )
+    };
+    json!({ "verdict": verdict, "verdictReason": reason, "nextActions": next })
+}
+
+/// KTX-81: the caching fields that the backend ignores, by name.
+fn caching_warning(opened: &Opened) -> Vec<Value> {
+    if opened.config.llm.backend != compose::CLAUDE_CODE {
+        return Vec::new();
+    }
+    let ignored = compose::ignored_caching(&opened.config.llm.prompt_caching);
+    if ignored.is_empty() {
+        return Vec::new();
+    }
+    vec![json!({
+        "message": format!("the local Claude Code session decides on caching itself; ignored: {}", ignored.join(", ")),
+        "fix": "remove the fields, or use an HTTP backend",
+    })]
+}
+
+fn local_stats(opened: &Opened) -> Value {
+    let layout = opened.store.layout();
+    let sources: Vec<Value> = opened
+        .config
+        .warehouses()
+        .map(|connection| {
+            json!({
+                "connectionId": connection.id.as_str(),
+                "sourceCount": count(&layout.sources(&connection.id), &["yaml", "yml"]),
+                "shardCount": count(&layout.schema_shards(&connection.id), &["yaml", "yml"]),
+            })
+        })
+        .collect();
+    json!({
+        "wikiPages": [{ "scope": "GLOBAL", "count": count(&layout.wiki_global(), &["md"]) }],
+        "semanticLayer": sources,
+    })
+}
+
+/// Files with one of these extensions, directly in a folder.
+fn count(folder: &Path, extensions: &[&str]) -> usize {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
+    entries
+        .flatten()
+        .filter(|entry| {
+            let path = entry.path();
+            path.extension()
+                .and_then(|text| text.to_str())
+                .is_some_and(|text| extensions.contains(&text))
+        })
+        .count()
+}

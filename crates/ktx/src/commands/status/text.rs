@@ -1,0 +1,113 @@
+//! The text form of `ktx status`.
+
+use serde_json::Value;
+
+/// One screen for people.
+pub(crate) fn render(status: &Value, verbose: bool) -> String {
+    let mut page = String::new();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut line = |label: &str, value: &str| {
+        page.push_str(&format!("{label:<13}{value}\n"));
+    };
+    line("Project", &text(&status["projectDir"]));
+    line(
+        "Verdict",
+        &format!(
+            "{} ({})",
+            text(&status["verdict"]),
+            text(&status["verdictReason"])
+        ),
+    );
+    line(
+        "Config",
+        &format!(
+            "{} {}",
+            mark(&status["config"]),
+            text(&status["config"]["detail"])
+        ),
+    );
+    for issue in items(&status["config"]["issues"]) {
+        line(
+            "",
+            &format!("{}: {}", text(&issue["path"]), text(&issue["message"])),
+        );
+    }
+    let llm = &status["llm"];
+    line(
+        "Model",
+        &format!(
+            "{} {} · {}",
+            mark(llm),
+            text(&llm["backend"]),
+            text(&llm["detail"])
+        ),
+    );
+    if let Value::Object(facts) = &llm["facts"] {
+        for (label, value) in facts {
+            line("", &format!("{label}: {}", text(value)));
+        }
+    }
+    for warning in items(&llm["warnings"]) {
+        line("", &format!("warning: {}", text(warning)));
+    }
+    if let Some(fix) = llm["fix"].as_str() {
+        line("", &format!("hint: {fix}"));
+    }
+    for (index, connection) in items(&status["connections"]).iter().enumerate() {
+        let label = if index == 0 { "Connections" } else { "" };
+        let (name, driver) = (text(&connection["name"]), text(&connection["driver"]));
+        line(
+            label,
+            &format!(
+                "{} {name} ({driver}) · {}",
+                mark(connection),
+                text(&connection["detail"])
+            ),
+        );
+    }
+    if let Value::Object(capabilities) = &status["capabilities"] {
+        let said: Vec<String> = capabilities
+            .iter()
+            .map(|(name, capability)| format!("{name} {}", text(&capability["able"])))
+            .collect();
+        line("Can", &said.join(" · "));
+    }
+    for source in items(&status["localStats"]["semanticLayer"]) {
+        let sources = &source["sourceCount"];
+        let shards = &source["shardCount"];
+        line(
+            "Local data",
+            &format!(
+                "{}: {sources} source files, {shards} manifest shards",
+                text(&source["connectionId"])
+            ),
+        );
+    }
+    for warning in items(&status["warnings"]) {
+        line("Warning", &text(&warning["message"]));
+        line("", &format!("hint: {}", text(&warning["fix"])));
+    }
+    if verbose {
+        line("Embeddings", &text(&status["embeddings"]["detail"]));
+        line("Work units", &status["workUnits"].to_string());
+        line("Joins", &status["relationshipsDetail"].to_string());
+        line("Pipeline", &status["pipeline"].to_string());
+    }
+    for action in items(&status["nextActions"]) {
+        line("Next", &text(action));
+    }
+    page
+}
+
+fn items(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn mark(value: &Value) -> &'static str {
+    match value["status"].as_str() {
+        Some("ok") => "✓",
+        Some("fail") => "✗",
+        Some("warn") => "!",
+        _ => "·",
+    }
+}

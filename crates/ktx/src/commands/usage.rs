@@ -1,0 +1,161 @@
+//! `ktx usage`: what models were used for, and what it cost.
+
+use ktx_usage_ledger::{Group, Ledger, Report, ReportRow, Window};
+use serde_json::{Value, json};
+
+use crate::cli::{UsageArgs, UsageGroup};
+use crate::compose;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session};
+use crate::tables::{aligned, tsv};
+
+/// Prints sums over the ledger.
+pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
+    let printer = session.printer(&args.output)?;
+    let opened = session.open(&printer)?;
+    let group = match args.by {
+        None => Group::All,
+        Some(UsageGroup::Run) => Group::Run,
+        Some(UsageGroup::Role) => Group::Role,
+        Some(UsageGroup::Stage) => Group::Stage,
+        Some(UsageGroup::Model) => Group::Model,
+        Some(UsageGroup::Connection) => Group::Connection,
+    };
+    let window = Window {
+        run_id: args.run.clone(),
+        since: since(args, session)?,
+    };
+    let report = read(&opened, group, &window)?;
+    if printer.mode == Mode::Json {
+        let rows: Vec<Value> = report.rows.iter().map(row_json).collect();
+        printer.json(&json!({
+            "kind": "list",
+            "data": { "items": rows, "total": row_json(&report.total) },
+            "meta": { "command": "usage" },
+        }))?;
+        return Ok(Exit::Success);
+    }
+    let headers = [
+        "",
+        "messages",
+        "input",
+        "cache written",
+        "cache read",
+        "output",
+        "cost",
+    ]
+    .map(str::to_owned);
+    let mut rows: Vec<Vec<Option<String>>> = Vec::new();
+    if args.by.is_some() {
+        rows.extend(report.rows.iter().map(|row| cells(&row.key, row)));
+    }
+    rows.push(cells("total", &report.total));
+    let text = if printer.mode == Mode::Plain {
+        tsv(&headers, &rows)
+    } else {
+        aligned(&headers, &rows)
+    };
+    printer.out(&text)?;
+    if report.total.unpriced > 0 {
+        printer.note(&format!(
+            "{} messages have no known price; the cost is of the others",
+            report.total.unpriced
+        ));
+    }
+    Ok(Exit::Success)
+}
+
+/// One line with the totals of this run, on stderr.
+pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) -> Outcome<()> {
+    let window = Window {
+        run_id: Some(session.run_id.to_string()),
+        since: None,
+    };
+    let total = read(opened, Group::All, &window)?.total;
+    if total.messages > 0 {
+        printer.note(&format!(
+            "{} model messages, {} tokens in, {} out, list price {}",
+            total.messages,
+            total.usage.input_total(),
+            total.usage.output,
+            cost(&total)
+        ));
+    }
+    Ok(())
+}
+
+fn read(opened: &Opened, group: Group, window: &Window) -> Outcome<Report> {
+    let path = compose::ledger_path(opened);
+    // Nothing was ever used when there is no ledger; looking must not make one.
+    let ledger = if path.is_file() {
+        Ledger::open(&path)
+    } else {
+        Ledger::in_memory()
+    };
+    ledger
+        .and_then(|ledger| ledger.report(group, window))
+        .map_err(|error| Failure::from_error(Exit::Failure, "usage_ledger", &error))
+}
+
+/// `--since`: a date, a moment, or a number of days such as `7d`.
+fn since(args: &UsageArgs, session: &Session) -> Outcome<Option<String>> {
+    let Some(text) = &args.since else {
+        return Ok(None);
+    };
+    let wrong = || {
+        Failure::new(Exit::Usage, "usage", format!("`{text}` is no date"))
+            .hint("use `2026-01-31`, or a number of days such as `7d`")
+    };
+    if let Some(days) = text.strip_suffix('d') {
+        let days: i64 = days.parse().map_err(|_| wrong())?;
+        let hours = days.checked_mul(24).ok_or_else(wrong)?;
+        let moment = session
+            .now
+            .checked_sub(jiff::Span::new().try_hours(hours).map_err(|_| wrong())?);
+        return Ok(Some(moment.map_err(|_| wrong())?.to_string()));
+    }
+    if text.parse::<jiff::civil::Date>().is_err() && text.parse::<jiff::Timestamp>().is_err() {
+        return Err(wrong());
+    }
+    Ok(Some(text.clone()))
+}
+
+fn cost(row: &ReportRow) -> String {
+    if row.messages > 0 && row.unpriced == row.messages {
+        return "unknown".to_owned();
+    }
+    let mark = if row.estimated > 0 { "~" } else { "" };
+    format!("{mark}{}", row.cost)
+}
+
+fn cells(key: &str, row: &ReportRow) -> Vec<Option<String>> {
+    let usage = &row.usage;
+    [
+        key.to_owned(),
+        row.messages.to_string(),
+        usage.input.to_string(),
+        (usage.cache_write_5m + usage.cache_write_1h).to_string(),
+        usage.cache_read.to_string(),
+        usage.output.to_string(),
+        cost(row),
+    ]
+    .map(Some)
+    .to_vec()
+}
+
+fn row_json(row: &ReportRow) -> Value {
+    json!({
+        "key": row.key,
+        "messages": row.messages,
+        "inputTokens": row.usage.input,
+        "cacheWrite5mTokens": row.usage.cache_write_5m,
+        "cacheWrite1hTokens": row.usage.cache_write_1h,
+        "cacheReadTokens": row.usage.cache_read,
+        "outputTokens": row.usage.output,
+        "costUsd": (row.unpriced < row.messages || row.messages == 0).then(|| row.cost.dollars()),
+        "unpricedMessages": row.unpriced,
+        "estimatedMessages": row.estimated,
+    })
+}

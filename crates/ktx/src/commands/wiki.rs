@@ -1,0 +1,111 @@
+//! `ktx wiki`: list, search and read pages.
+
+use ktx_context_tools::wire::{WikiHit, WikiItem, WikiSearchInput};
+use ktx_context_tools::{Lanes, list_wiki, search_wiki, wiki_page};
+
+use super::sl::envelope;
+use crate::cli::{WikiArgs, WikiCommand};
+use crate::compose;
+use crate::context;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::session::Session;
+
+/// Works on wiki pages.
+pub(crate) fn run(args: &WikiArgs, session: &Session) -> Outcome {
+    let printer = session.printer(&args.output)?;
+    let opened = session.open(&printer)?;
+    let context = context::open_for(session, &opened, &args.user_id)?;
+    let limit = args
+        .limit
+        .map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    match &args.command {
+        Some(WikiCommand::Read { key }) => {
+            let page = compose::block_on(|_| async {
+                wiki_page(context.as_ref(), key)
+                    .await
+                    .map_err(Failure::from)
+            })?;
+            printer.out(page.text())?;
+            Ok(Exit::Success)
+        }
+        None if args.query.is_empty() => {
+            let mut pages = compose::block_on(|_| async {
+                list_wiki(context.as_ref()).await.map_err(Failure::from)
+            })?;
+            pages.truncate(limit.unwrap_or(usize::MAX));
+            print_list(&pages, &printer)
+        }
+        None => {
+            let input = WikiSearchInput {
+                query: args.query.join(" "),
+                limit,
+            };
+            let lanes = if printer.mode == Mode::Json {
+                Lanes::Shown
+            } else {
+                Lanes::Hidden
+            };
+            let found = compose::block_on(|_| async {
+                search_wiki(context.as_ref(), &input, lanes)
+                    .await
+                    .map_err(Failure::from)
+            })?;
+            print_hits(&found.results, &input.query, &printer)
+        }
+    }
+}
+
+fn print_list(pages: &[WikiItem], printer: &Printer) -> Outcome {
+    match printer.mode {
+        Mode::Json => printer.json(&envelope(&pages, "wiki list"))?,
+        Mode::Plain => {
+            for page in pages {
+                printer.line(&format!("{}\t{}\t{}", page.scope, page.key, page.summary))?;
+            }
+        }
+        Mode::Pretty => {
+            let width = pages
+                .iter()
+                .map(|page| page.key.chars().count())
+                .max()
+                .unwrap_or(0);
+            for page in pages {
+                printer.line(&format!("{:width$}  {}", page.key, page.summary))?;
+            }
+        }
+    }
+    if pages.is_empty() {
+        printer.note("no wiki pages; write one to wiki/global/<key>.md");
+    }
+    Ok(Exit::Success)
+}
+
+fn print_hits(hits: &[WikiHit], words: &str, printer: &Printer) -> Outcome {
+    match printer.mode {
+        Mode::Json => printer.json(&envelope(&hits, "wiki search"))?,
+        Mode::Plain => {
+            for hit in hits {
+                let (scope, key, summary) = (&hit.item.scope, &hit.item.key, &hit.item.summary);
+                printer.line(&format!("score={}\t{scope}\t{key}\t{summary}", hit.score))?;
+            }
+        }
+        Mode::Pretty => {
+            for hit in hits {
+                printer.line(&format!(
+                    "{}  ({})",
+                    hit.item.key,
+                    hit.match_reasons.join(", ")
+                ))?;
+                printer.line(&format!("    {}", hit.item.summary))?;
+            }
+        }
+    }
+    if hits.is_empty() {
+        printer.note(&format!(
+            "nothing found for `{words}`; run `ktx wiki` for all pages"
+        ));
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,304 @@
+//! The only place that builds connectors and LLM backends and wires them to their ports.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, Launcher};
+use ktx_config::{Backend, Connection, Project, PromptCaching};
+use ktx_llm_runtime::{EventSink, LlmRuntime, RuntimeEvent};
+use ktx_usage_ledger::{Ledger, PriceTable};
+use ktx_vocabulary::ModelRole;
+use ktx_warehouse::Connector;
+use tokio_util::sync::CancellationToken;
+
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session};
+
+/// The backend that drives the local Claude Code session.
+pub(crate) const CLAUDE_CODE: Backend = Backend::ClaudeCode;
+
+/// Runs asynchronous work on a runtime of its own. Ctrl-C fires the token.
+pub(crate) fn block_on<T, F>(work: impl FnOnce(CancellationToken) -> F) -> Outcome<T>
+where
+    F: Future<Output = Outcome<T>>,
+{
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            Failure::from_error(Exit::Failure, "internal", &error)
+                .context("the asynchronous runtime does not start")
+        })?;
+    let cancel = CancellationToken::new();
+    let on_signal = cancel.clone();
+    runtime.spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            on_signal.cancel();
+        }
+    });
+    let outcome = runtime.block_on(work(cancel));
+    // A blocking call that ignores its deadline must not hold the program.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+    outcome
+}
+
+/// Opens the connector of a connection. Reaches nothing yet.
+pub(crate) fn connector(
+    session: &Session,
+    dir: &Path,
+    connection: &Connection,
+) -> Outcome<Arc<dyn Connector>> {
+    ktx_connectors::open(connection, &session.secrets(dir)).map_err(|error| {
+        Failure::from(error).context(format!("connection `{}` cannot be used", connection.id))
+    })
+}
+
+/// The warehouse that a command works on: the one that is named, or the only one.
+pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&'a Connection> {
+    let warehouses: Vec<&Connection> = project.warehouses().collect();
+    let names = || {
+        warehouses
+            .iter()
+            .map(|found| found.id.as_str())
+            .collect::<Vec<_>>()
+    };
+    if let Some(id) = id {
+        ktx_vocabulary::ConnectionId::parse(id)?;
+        let Some(found) = project.connection(id) else {
+            let mut failure = Failure::new(
+                Exit::Config,
+                "unknown_connection",
+                format!("no connection `{id}`"),
+            );
+            let near = ktx_diagnostics::nearest(id, project.connections.keys().map(AsRef::as_ref));
+            if let Some(near) = near.first() {
+                failure = failure.hint(format!("did you mean `{near}`?"));
+            }
+            return Err(failure.hint("run `ktx connection list` to see the connections"));
+        };
+        if !warehouses.iter().any(|warehouse| warehouse.id == found.id) {
+            return Err(Failure::new(
+                Exit::Config,
+                "not_a_warehouse",
+                format!(
+                    "connection `{id}` is a {} connection, not a warehouse",
+                    found.driver
+                ),
+            ));
+        }
+        return Ok(found);
+    }
+    match warehouses.as_slice() {
+        [only] => Ok(only),
+        [] => Err(Failure::new(
+            Exit::Config,
+            "no_warehouse",
+            "the project has no warehouse connection",
+        )
+        .hint("add one under `connections:` in ktx.yaml")),
+        _ => Err(Failure::new(
+            Exit::Usage,
+            "connection_required",
+            format!("the project has several warehouses: {}", names().join(", ")),
+        )
+        .hint("name one")),
+    }
+}
+
+/// Builds the configured LLM backend; `None` for `none`. No other backend is ever substituted.
+pub(crate) fn llm(
+    session: &Session,
+    opened: &Opened,
+    events: Arc<dyn EventSink>,
+) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
+    match opened.config.llm.backend {
+        Backend::None => Ok(None),
+        Backend::ClaudeCode => {
+            let mut settings = claude_code(session, &opened.dir, &opened.config)?;
+            settings.state_dir = Some(opened.store.layout().state().join("claude-code"));
+            Ok(Some(Arc::new(ClaudeCodeRuntime::new(settings, events)?)))
+        }
+        other => Err(not_built(other)),
+    }
+}
+
+/// Builds a backend that no project configures yet, with its default model, to ask whether it can be
+/// used.
+pub(crate) fn llm_for(
+    session: &Session,
+    dir: &Path,
+    backend: Backend,
+    events: Arc<dyn EventSink>,
+) -> Outcome<Arc<dyn LlmRuntime>> {
+    match backend {
+        Backend::ClaudeCode => {
+            let settings = claude_code(session, dir, &Project::defaults())?;
+            Ok(Arc::new(ClaudeCodeRuntime::new(settings, events)?))
+        }
+        other => Err(not_built(other)),
+    }
+}
+
+fn not_built(backend: Backend) -> Failure {
+    Failure::new(
+        Exit::Model,
+        "backend_not_built",
+        format!("backend `{}` is not part of this version", backend.as_str()),
+    )
+    .hint("use `claude-code`, or `none` to work without a model")
+}
+
+fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<ClaudeCodeSettings> {
+    let default = config.model(ModelRole::Default).unwrap_or("sonnet");
+    let environment: BTreeMap<String, String> = session
+        .environment
+        .all()
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
+        .collect();
+    let dir = dir.canonicalize().map_err(|error| {
+        Failure::from_error(Exit::Config, "project_folder", &error)
+            .context(format!("`{}` cannot be resolved", dir.display()))
+    })?;
+    let mut settings = ClaudeCodeSettings::new(dir, environment, default);
+    for role in ModelRole::ALL {
+        if let Some(model) = config.llm.models.get(&role) {
+            settings.models.insert(role, model.clone());
+        }
+    }
+    settings.program = session.environment.text("KTX_CLAUDE_PATH").map(Into::into);
+    settings.ignored_caching_fields = ignored_caching(&config.llm.prompt_caching);
+    if let Some(program) = session.program.clone() {
+        settings.launcher = Launcher::Through(program);
+    }
+    Ok(settings)
+}
+
+/// The caching fields that `claude-code` ignores, by full key (KTX-81).
+pub(crate) fn ignored_caching(caching: &PromptCaching) -> Vec<String> {
+    let fields = [
+        ("systemTtl", caching.system_ttl.is_some()),
+        ("toolsTtl", caching.tools_ttl.is_some()),
+        ("historyTtl", caching.history_ttl.is_some()),
+        (
+            "vertexFallbackTo5m",
+            caching.vertex_fallback_to_5m.is_some(),
+        ),
+    ];
+    fields
+        .into_iter()
+        .filter(|(_, set)| *set)
+        .map(|(field, _)| format!("llm.promptCaching.{field}"))
+        .collect()
+}
+
+/// Writes usage facts to the ledger while a run goes on, and tells people about waits.
+pub(crate) struct LedgerSink {
+    printer: Printer,
+    path: std::path::PathBuf,
+    now: jiff::Timestamp,
+    open: Mutex<Option<(Ledger, PriceTable)>>,
+}
+
+impl std::fmt::Debug for LedgerSink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LedgerSink")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl LedgerSink {
+    /// A sink that opens the ledger at its first fact.
+    pub(crate) fn new(session: &Session, opened: &Opened, printer: Printer) -> Self {
+        Self {
+            printer,
+            path: ledger_path(opened),
+            now: session.now,
+            open: Mutex::new(None),
+        }
+    }
+
+    fn record(&self, fact: &ktx_llm_runtime::UsageFact) -> Result<(), String> {
+        let mut open = self
+            .open
+            .lock()
+            .map_err(|_| "the ledger is poisoned".to_owned())?;
+        if open.is_none() {
+            let ledger = Ledger::open(&self.path).map_err(|error| error.to_string())?;
+            let prices = PriceTable::built_in().map_err(|error| error.to_string())?;
+            *open = Some((ledger, prices));
+        }
+        let Some((ledger, prices)) = open.as_ref() else {
+            return Err("the ledger is not open".to_owned());
+        };
+        let at = self.now.to_string();
+        ledger
+            .record(fact, &at, prices)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Where a project's ledger stands.
+pub(crate) fn ledger_path(opened: &Opened) -> std::path::PathBuf {
+    opened.store.layout().state().join("usage.sqlite")
+}
+
+impl EventSink for LedgerSink {
+    fn event(&self, event: RuntimeEvent) {
+        match event {
+            RuntimeEvent::Usage(fact) => {
+                if let Err(reason) = self.record(&fact) {
+                    self.printer
+                        .note(&format!("warning: usage was not recorded: {reason}"));
+                }
+            }
+            RuntimeEvent::WaitStarted { reason, duration } => {
+                self.printer
+                    .note(&format!("waiting {} s: {reason}", duration.as_secs()));
+            }
+            RuntimeEvent::Warning(text) => self.printer.note(&format!("warning: {text}")),
+            RuntimeEvent::Retry { attempt, code } => {
+                self.printer
+                    .note(&format!("trying again ({attempt}) after {code}"));
+            }
+            RuntimeEvent::RateLimitObserved { .. }
+            | RuntimeEvent::WaitFinished
+            | RuntimeEvent::IsolationVerified { .. } => {}
+        }
+    }
+}
+
+/// Becomes the program that `ktx internal-exec` was asked to start; returns only when that fails.
+pub(crate) fn internal_exec(words: Vec<std::ffi::OsString>) -> Failure {
+    let error = ktx_claude_code_adapter::internal_exec(words);
+    Failure::from_error(Exit::Failure, "internal_exec", &error)
+}
+
+/// The dialect of a driver; `None` for context sources.
+pub(crate) fn dialect(driver: ktx_config::Driver) -> Option<ktx_warehouse::Dialect> {
+    ktx_connectors::dialect(driver)
+}
+
+/// Whether there is a connector for a driver.
+pub(crate) fn supports(driver: ktx_config::Driver) -> bool {
+    ktx_connectors::supported().contains(&driver)
+}
+
+/// Makes a connector. Reaches nothing.
+pub(crate) fn open_connector(
+    connection: &Connection,
+    secrets: &dyn ktx_secrets::SecretSource,
+) -> Result<Arc<dyn Connector>, ktx_warehouse::WarehouseError> {
+    ktx_connectors::open(connection, secrets)
+}
+
+/// The part of a warehouse that a connection's settings name.
+pub(crate) fn scope(connection: &Connection) -> ktx_warehouse::Scope {
+    ktx_connectors::scope(connection)
+}

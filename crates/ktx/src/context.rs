@@ -1,0 +1,78 @@
+//! The project as tools and commands see it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ktx_config::{Connection, Driver, Environment};
+use ktx_context_tools::{
+    FileContext, FileContextParts, IndexPlace, NoAudit, ProjectContext, Warehouses,
+};
+use ktx_warehouse::{Connector, Dialect, WarehouseError};
+use ktx_wiki::UserId;
+
+use crate::compose;
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, ProjectSecrets, Session};
+
+/// The connectors that this program has.
+struct Connectors {
+    dir: PathBuf,
+    environment: Environment,
+}
+
+impl Warehouses for Connectors {
+    fn dialect(&self, driver: Driver) -> Option<Dialect> {
+        compose::dialect(driver)
+    }
+
+    fn supports(&self, driver: Driver) -> bool {
+        compose::supports(driver)
+    }
+
+    fn open(&self, connection: &Connection) -> Result<Arc<dyn Connector>, WarehouseError> {
+        compose::open_connector(
+            connection,
+            &ProjectSecrets::new(&self.environment, &self.dir),
+        )
+    }
+}
+
+/// The project for the local user. Reads nothing yet.
+pub(crate) fn open(session: &Session, opened: &Opened) -> Outcome<Arc<dyn ProjectContext>> {
+    open_for(session, opened, "local")
+}
+
+/// The project for a user whose private pages are seen.
+pub(crate) fn open_for(
+    session: &Session,
+    opened: &Opened,
+    user: &str,
+) -> Outcome<Arc<dyn ProjectContext>> {
+    let user = UserId::parse(user)
+        .map_err(|error| Failure::from_error(Exit::Usage, "invalid_name", &error))?;
+    Ok(context(session, opened, user))
+}
+
+fn context(session: &Session, opened: &Opened, user: UserId) -> Arc<dyn ProjectContext> {
+    Arc::new(FileContext::new(FileContextParts {
+        root: opened.dir.clone(),
+        user,
+        index: index(&opened.dir),
+        warehouses: Arc::new(Connectors {
+            dir: opened.dir.clone(),
+            environment: session.environment.clone(),
+        }),
+        audit: Arc::new(NoAudit),
+    }))
+}
+
+/// The search index lies beside the other local state, when the project has any.
+fn index(dir: &Path) -> IndexPlace {
+    let state = ktx_project_store::Layout::new(dir).state();
+    if state.is_dir() {
+        IndexPlace::File(state.join("search.sqlite"))
+    } else {
+        IndexPlace::Memory
+    }
+}

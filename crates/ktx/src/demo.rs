@@ -1,0 +1,8 @@
+//! The sample project of `ktx demo`: a company, its warehouse, and what its team knows.
+
+pub(crate) mod files;
+pub(crate) mod random;
+pub(crate) mod warehouse;
+
+#[cfg(test)]
+mod tests;

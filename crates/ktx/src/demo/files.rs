@@ -1,0 +1,67 @@
+//! The hand-written files of the sample project.
+
+/// Path inside the project and text of each file.
+pub(crate) const FILES: [(&str, &str); 9] = [
+    ("ktx.yaml", include_str!("files/ktx.yaml")),
+    (
+        "semantic-layer/warehouse/customers.yaml",
+        include_str!("files/sources/customers.yaml"),
+    ),
+    (
+        "semantic-layer/warehouse/order_items.yaml",
+        include_str!("files/sources/order_items.yaml"),
+    ),
+    (
+        "semantic-layer/warehouse/orders.yaml",
+        include_str!("files/sources/orders.yaml"),
+    ),
+    (
+        "semantic-layer/warehouse/payments.yaml",
+        include_str!("files/sources/payments.yaml"),
+    ),
+    (
+        "semantic-layer/warehouse/refunds.yaml",
+        include_str!("files/sources/refunds.yaml"),
+    ),
+    (
+        "wiki/global/net-revenue.md",
+        include_str!("files/wiki/net-revenue.md"),
+    ),
+    (
+        "wiki/global/test-accounts.md",
+        include_str!("files/wiki/test-accounts.md"),
+    ),
+    (
+        "wiki/global/time-zones.md",
+        include_str!("files/wiki/time-zones.md"),
+    ),
+];
+
+/// The question that the demo answers twice.
+pub(crate) const QUESTION: &str = "What was net revenue by region?";
+
+/// What an agent writes when it joins everything that looks related.
+pub(crate) const NAIVE_SQL: &str = "\
+SELECT r.name AS region, SUM(o.net_amount - f.amount_cents) / 100.0 AS net_revenue
+FROM orders o
+JOIN customers c ON c.id = o.customer_id
+JOIN regions r ON r.id = c.region_id
+JOIN order_items i ON i.order_id = o.id
+LEFT JOIN refunds f ON f.order_id = o.id
+GROUP BY r.name
+ORDER BY r.name";
+
+/// The direct count: each fact alone, by hand, over the rows that the definition names.
+pub(crate) const CHECK_SQL: &str = "\
+SELECT r.name AS region,
+  (SELECT SUM(i.quantity * i.unit_price_cents) FROM order_items i
+     JOIN orders o ON o.id = i.order_id JOIN customers c ON c.id = o.customer_id
+     WHERE c.region_id = r.id AND o.status = 'completed' AND NOT c.is_test) / 100.0 AS sold,
+  (SELECT SUM(f.amount_cents) FROM refunds f
+     JOIN orders o ON o.id = f.order_id JOIN customers c ON c.id = o.customer_id
+     WHERE c.region_id = r.id AND o.status = 'completed' AND NOT c.is_test) / 100.0 AS refunded
+FROM regions r
+ORDER BY r.name";
+
+/// The semantic query, as it would be typed.
+pub(crate) const MEASURE: &str = "order_items.goods_sold - refunds.refunded";

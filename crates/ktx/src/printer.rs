@@ -1,0 +1,131 @@
+//! The only place that writes to stdout and stderr.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use serde::Serialize;
+
+use crate::cli::{OutputArgs, OutputFormat};
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+
+/// How results are printed, decided once per command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// For people at a terminal.
+    Pretty,
+    /// Tab-separated lines.
+    Plain,
+    /// JSON.
+    Json,
+}
+
+/// Writes data to stdout and everything else to stderr.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Printer {
+    /// How results are printed.
+    pub mode: Mode,
+    /// Whether stderr is a terminal that progress may be drawn on.
+    pub interactive: bool,
+}
+
+impl Printer {
+    /// Decides the mode: `--json`, then `--output`, then `KTX_OUTPUT`, then `CI`, then the terminal.
+    pub(crate) fn new(args: &OutputArgs, ktx_output: Option<&str>, ci: bool) -> Outcome<Self> {
+        let interactive = std::io::stderr().is_terminal() && !ci;
+        let requested = if args.json {
+            Some(OutputFormat::Json)
+        } else {
+            args.output
+        };
+        let mode = match requested {
+            Some(OutputFormat::Json) => Mode::Json,
+            Some(OutputFormat::Plain) => Mode::Plain,
+            Some(OutputFormat::Pretty) => Mode::Pretty,
+            None => match ktx_output {
+                Some("json") => Mode::Json,
+                Some("plain") => Mode::Plain,
+                Some("pretty") => Mode::Pretty,
+                Some(other) => {
+                    return Err(Failure::new(
+                        Exit::Usage,
+                        "invalid_environment",
+                        format!("KTX_OUTPUT is `{other}`"),
+                    )
+                    .hint("set KTX_OUTPUT to `pretty`, `plain` or `json`"));
+                }
+                None if !ci && std::io::stdout().is_terminal() => Mode::Pretty,
+                None => Mode::Plain,
+            },
+        };
+        Ok(Self { mode, interactive })
+    }
+
+    /// Writes text to stdout as it is.
+    pub(crate) fn out(&self, text: &str) -> Outcome<()> {
+        write_stdout(text.as_bytes())
+    }
+
+    /// Writes a line to stdout.
+    pub(crate) fn line(&self, text: &str) -> Outcome<()> {
+        write_stdout(text.as_bytes())?;
+        write_stdout(b"\n")
+    }
+
+    /// Writes a value to stdout as indented JSON.
+    pub(crate) fn json(&self, value: &impl Serialize) -> Outcome<()> {
+        let text = serde_json::to_string_pretty(value).map_err(|error| {
+            Failure::new(
+                Exit::Failure,
+                "internal",
+                "the answer cannot be written as JSON",
+            )
+            .because(error.to_string())
+        })?;
+        self.line(&text)
+    }
+
+    /// Writes a line to stderr. A closed stderr is no reason to fail.
+    pub(crate) fn note(&self, text: &str) {
+        let mut stderr = anstream::stderr();
+        // Nobody is left to tell when stderr is closed.
+        if writeln!(stderr, "{text}").is_err() {}
+    }
+}
+
+/// Prints a failure where its reader looks: JSON on stdout in JSON mode, text on stderr otherwise.
+pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
+    if failure.code == BROKEN_PIPE {
+        return;
+    }
+    if mode == Mode::Json {
+        let text = format!("{:#}\n", failure.to_json());
+        // Nobody is left to tell when stdout is closed.
+        if write_stdout(text.as_bytes()).is_err() {}
+        return;
+    }
+    let mut stderr = anstream::stderr();
+    // Nobody is left to tell when stderr is closed.
+    if stderr.write_all(failure.to_text().as_bytes()).is_err() {}
+}
+
+/// The code of a failure that only says that the reader has gone; it is not printed.
+pub(crate) const BROKEN_PIPE: &str = "broken_pipe";
+
+/// Writes text to stdout for commands that have only one form of output.
+pub(crate) fn stdout(text: &str) -> Outcome<()> {
+    write_stdout(text.as_bytes())
+}
+
+fn write_stdout(bytes: &[u8]) -> Outcome<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(bytes)
+        .and_then(|()| stdout.flush())
+        .map_err(|error| {
+            if error.kind() == std::io::ErrorKind::BrokenPipe {
+                // The reader has seen enough: not an error.
+                return Failure::new(Exit::Success, BROKEN_PIPE, "the reader has gone");
+            }
+            Failure::from_error(Exit::Failure, "output", &error).context("stdout cannot be written")
+        })
+}

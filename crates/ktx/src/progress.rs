@@ -1,0 +1,98 @@
+//! Scan progress: a bar on a terminal, plain lines otherwise, nothing in JSON mode.
+
+use std::sync::Mutex;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ktx_scan::{ScanEvent, ScanEvents, ScanStage};
+
+use crate::printer::{Mode, Printer};
+
+/// Renders the progress of scans.
+#[derive(Debug)]
+pub(crate) struct ScanProgress {
+    printer: Printer,
+    connection: String,
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl ScanProgress {
+    /// Progress of one connection.
+    pub(crate) fn new(printer: Printer, connection: &str) -> Self {
+        Self {
+            printer,
+            connection: connection.to_owned(),
+            bar: Mutex::new(None),
+        }
+    }
+
+    fn line(&self, text: &str) {
+        if self.printer.mode != Mode::Json && !self.printer.interactive {
+            self.printer.note(&format!("{} · {text}", self.connection));
+        }
+    }
+
+    fn stage(&self, stage: ScanStage, total: Option<usize>) {
+        if !self.printer.interactive || self.printer.mode == Mode::Json {
+            return;
+        }
+        let length = total.map(|total| u64::try_from(total).unwrap_or(u64::MAX));
+        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
+        let template = if total.is_some() {
+            "{prefix} {bar:24} {pos}/{len} {msg} {eta}"
+        } else {
+            "{prefix} {spinner} {msg}"
+        };
+        // The template is a constant; a wrong one would only change the look.
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_prefix(format!("{} · {:14}", self.connection, stage.name()));
+        if let Ok(mut held) = self.bar.lock()
+            && let Some(before) = held.replace(bar)
+        {
+            before.finish_and_clear();
+        }
+    }
+}
+
+impl ScanEvents for ScanProgress {
+    fn event(&self, event: ScanEvent) {
+        match event {
+            ScanEvent::StageStarted { stage, total } => {
+                self.stage(stage, total);
+                let count = total.map(|total| format!(" ({total})")).unwrap_or_default();
+                self.line(&format!("{}{count}", stage.name()));
+            }
+            ScanEvent::UnitDone { unit, done, .. } => {
+                if let Ok(held) = self.bar.lock()
+                    && let Some(bar) = held.as_ref()
+                {
+                    bar.set_message(unit);
+                    bar.set_position(u64::try_from(done).unwrap_or(u64::MAX));
+                }
+            }
+            ScanEvent::SchemaRead { tables, columns } => {
+                self.line(&format!("{tables} tables, {columns} columns"));
+            }
+            ScanEvent::RelationshipsFound {
+                accepted, review, ..
+            } => {
+                self.line(&format!("{accepted} joins, {review} to review"));
+            }
+            ScanEvent::Warning(warning) => {
+                self.printer.note(&format!(
+                    "warning: {}: {}",
+                    self.connection, warning.message
+                ));
+            }
+            ScanEvent::Compared(_) => {}
+            ScanEvent::Finished { .. } => {
+                if let Ok(mut held) = self.bar.lock()
+                    && let Some(bar) = held.take()
+                {
+                    bar.finish_and_clear();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Failures as the user sees them: one error, its causes, the next steps, an exit code.
+
+use ktx_diagnostics::{Diagnostics, Severity};
+use ktx_llm_runtime::LlmError;
+use ktx_vocabulary::InvalidName;
+use ktx_warehouse::{ErrorKind, Refusal, WarehouseError};
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// A stable code, such as `missing_project`.
+    pub code: String,
+    /// What failed and where: lower case, no full stop.
+    pub message: String,
+    /// Why, outermost first.
+    pub causes: Vec<String>,
+    /// The next steps.
+    pub hints: Vec<String>,
+    /// The exit code.
+    pub exit: Exit,
+}
+
+/// The result of every command.
+pub(crate) type Outcome<T = Exit> = Result<T, Failure>;
+
+impl Failure {
+    /// Makes a failure without causes and hints.
+    pub(crate) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
+        Self {
+            code: code.to_owned(),
+            message: message.into(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+            exit,
+        }
+    }
+
+    /// Adds a next step.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds a cause.
+    #[must_use]
+    pub(crate) fn because(mut self, cause: impl Into<String>) -> Self {
+        self.causes.push(cause.into());
+        self
+    }
+
+    /// Puts a sentence of context in front: the message becomes the first cause.
+    #[must_use]
+    pub(crate) fn context(mut self, message: impl Into<String>) -> Self {
+        let inner = std::mem::replace(&mut self.message, message.into());
+        self.causes.insert(0, inner);
+        self
+    }
+
+    /// The failure of an error type that has nothing more to say than its chain.
+    pub(crate) fn from_error(
+        exit: Exit,
+        code: &str,
+        error: &(dyn std::error::Error + 'static),
+    ) -> Self {
+        let mut chain = ktx_diagnostics::chain(error).into_iter();
+        let message = chain.next().unwrap_or_default();
+        Self {
+            causes: chain.collect(),
+            ..Self::new(exit, code, message)
+        }
+    }
+
+    /// The text for stderr.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = format!("error: {}\n", self.message);
+        for cause in &self.causes {
+            text.push_str("  caused by: ");
+            text.push_str(cause);
+            text.push('\n');
+        }
+        for (index, hint) in self.hints.iter().enumerate() {
+            text.push_str(if index == 0 { "\nhint: " } else { "hint: " });
+            text.push_str(hint);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The envelope for `--json`: `{error:{code,message,hint}}`; causes and further hints are added
+    /// when there are any.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut error = json!({
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hints.first(),
+        });
+        if let Value::Object(map) = &mut error {
+            if !self.causes.is_empty() {
+                map.insert("causes".to_owned(), json!(self.causes));
+            }
+            if self.hints.len() > 1 {
+                map.insert("hints".to_owned(), json!(self.hints));
+            }
+        }
+        json!({ "error": error })
+    }
+}
+
+impl From<WarehouseError> for Failure {
+    fn from(error: WarehouseError) -> Self {
+        let exit = match error.kind {
+            ErrorKind::Cancelled => Exit::Interrupted,
+            ErrorKind::Sql | ErrorKind::Timeout | ErrorKind::Limit => Exit::Failure,
+            ErrorKind::Config => Exit::Config,
+            ErrorKind::Unreachable
+            | ErrorKind::Authentication
+            | ErrorKind::NotFound
+            | ErrorKind::Tls
+            | ErrorKind::Permission
+            | ErrorKind::Dropped
+            | ErrorKind::Other => Exit::Connection,
+        };
+        let failure = Self::new(exit, error.kind.code(), error.message);
+        match error.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(Exit::Refused, refusal.code, refusal.reason)
+            .hint("ktx runs single read-only queries; write to the warehouse with your own tools")
+    }
+}
+
+impl From<LlmError> for Failure {
+    fn from(error: LlmError) -> Self {
+        let exit = match error.kind {
+            ktx_llm_runtime::LlmErrorKind::Cancelled => Exit::Interrupted,
+            _ => Exit::Model,
+        };
+        let failure = Self::new(exit, error.kind.code(), error.message);
+        match error.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<ktx_context_tools::Failure> for Failure {
+    fn from(failure: ktx_context_tools::Failure) -> Self {
+        let exit = match failure.code {
+            "cancelled" => Exit::Interrupted,
+            code if code.starts_with("connection_") && code != "connection_required" => {
+                Exit::Connection
+            }
+            "connection_required" => Exit::Usage,
+            "unknown_connection" | "not_a_warehouse" | "no_warehouse" | "invalid_config"
+            | "invalid_source" | "missing_project" => Exit::Config,
+            "internal" | "search_failed" | "query_failed" | "query_timeout" | "query_limit" => {
+                Exit::Failure
+            }
+            // Refused statements, semantic queries, and names that do not exist.
+            _ => Exit::Refused,
+        };
+        let mut mapped = Self::new(exit, failure.code, failure.message);
+        mapped.hints = failure.hints.iter().map(ToString::to_string).collect();
+        mapped
+    }
+}
+
+impl From<InvalidName> for Failure {
+    fn from(error: InvalidName) -> Self {
+        Self::new(Exit::Usage, "invalid_name", error.to_string())
+    }
+}
+
+impl From<Diagnostics> for Failure {
+    /// The first error is the message; the others follow as causes.
+    fn from(diagnostics: Diagnostics) -> Self {
+        let mut errors = diagnostics
+            .0
+            .into_iter()
+            .filter(|diagnostic| diagnostic.severity == Severity::Error);
+        let Some(first) = errors.next() else {
+            return Self::new(
+                Exit::Config,
+                "invalid_config",
+                "the project files are not valid",
+            );
+        };
+        let mut failure = Self::new(Exit::Config, first.code, first.to_string());
+        failure.hints = first.hints.iter().map(ToString::to_string).collect();
+        failure.causes = errors.map(|error| error.to_string()).collect();
+        failure
+    }
+}

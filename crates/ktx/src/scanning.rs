@@ -1,0 +1,368 @@
+//! One scan of one connection, from its settings to its commit.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use jiff::Timestamp;
+use ktx_config::{Connection, ValidationBudget as ConfigBudget};
+use ktx_llm_runtime::{LlmRuntime, ProbeReport};
+use ktx_project_store::{
+    Change, ProjectPath, PublishRequest, Published, RunStatus, StageRow, StateDatabase, Wait,
+};
+use ktx_scan::{
+    FileChange, PortError, ProjectFiles, RelationshipSettings, Reuse, ScanError, ScanMode,
+    ScanOutcome, ScanRequest, ScanSettings, ScanTrigger, StageStore, Switch, ValidationBudget,
+    Writing,
+};
+use ktx_vocabulary::{ConnectionId, ModelRole};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::compose;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::progress::ScanProgress;
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session};
+
+/// What one scan did.
+#[derive(Debug)]
+pub(crate) struct Scanned {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// Its driver.
+    pub driver: &'static str,
+    /// What the scan found.
+    pub outcome: ScanOutcome,
+    /// What was committed; `None` on a dry run.
+    pub published: Option<Published>,
+}
+
+/// What to scan and how.
+pub(crate) struct Job<'a> {
+    /// The connection.
+    pub connection: &'a Connection,
+    /// How much to do.
+    pub mode: ScanMode,
+    /// Whether to write.
+    pub writing: Writing,
+    /// The model, when descriptions are wanted.
+    pub runtime: Option<Arc<dyn LlmRuntime>>,
+}
+
+/// Scans connections one after another under the project's lock. A failed connection does not stop
+/// the others; a model that cannot be used stops all.
+pub(crate) fn scan_all(
+    command: &str,
+    jobs: Vec<Job<'_>>,
+    session: &Session,
+    opened: &Opened,
+    printer: &Printer,
+) -> Outcome<Vec<(ConnectionId, Outcome<Scanned>)>> {
+    let lock = opened.store.lock(command, Wait::No).map_err(|error| {
+        with_hints(
+            Failure::from_error(Exit::Failure, "project_locked", &error),
+            &error,
+        )
+    })?;
+    let state = opened
+        .store
+        .state()
+        .map_err(|error| state_failure(&error))?;
+    state
+        .interrupt_runs(command, session.now)
+        .map_err(|error| state_failure(&error))?;
+    state
+        .begin_run(&session.run_id, command, session.now, &Value::Null)
+        .map_err(|error| state_failure(&error))?;
+    opened.store.failpoint("scan:begin");
+    let state = Arc::new(Mutex::new(state));
+    let state_ref = &state;
+    let results = compose::block_on(|cancel| async move {
+        let mut results = Vec::new();
+        for job in jobs {
+            let id = job.connection.id.clone();
+            let result = scan_one(job, session, opened, printer, state_ref, &cancel).await;
+            let stop = result
+                .as_ref()
+                .err()
+                .is_some_and(|failure| matches!(failure.exit, Exit::Model | Exit::Interrupted));
+            results.push((id, result));
+            if stop {
+                break;
+            }
+        }
+        Ok(results)
+    })?;
+    let failed = results.iter().any(|(_, result)| result.is_err());
+    let status = if failed {
+        RunStatus::Failed
+    } else {
+        RunStatus::Done
+    };
+    let state = state.lock().map_err(|_| poisoned())?;
+    state
+        .finish_run(&session.run_id, status, Timestamp::now(), &Value::Null)
+        .map_err(|error| state_failure(&error))?;
+    drop(state);
+    drop(lock);
+    Ok(results)
+}
+
+async fn scan_one(
+    job: Job<'_>,
+    session: &Session,
+    opened: &Opened,
+    printer: &Printer,
+    state: &Arc<Mutex<StateDatabase>>,
+    cancel: &CancellationToken,
+) -> Outcome<Scanned> {
+    let connection = job.connection;
+    let connector = compose::connector(session, &opened.dir, connection)?;
+    let publisher = opened
+        .store
+        .publisher()
+        .map_err(|error| publish_failure(&error))?;
+    let base = publisher.begin().map_err(|error| publish_failure(&error))?;
+    let request = ScanRequest {
+        connection: connection.id.clone(),
+        driver: connection.driver.as_str().to_owned(),
+        connector,
+        scope: compose::scope(connection),
+        mode: job.mode,
+        trigger: ScanTrigger::Cli,
+        run_id: session.run_id.clone(),
+        now: session.now,
+        writing: job.writing,
+        reuse: Reuse::Unchanged,
+        settings: settings(opened),
+        runtime: job.runtime,
+        model: format!(
+            "{}/{}",
+            opened.config.llm.backend.as_str(),
+            opened
+                .config
+                .model(ModelRole::CandidateExtraction)
+                .unwrap_or("default")
+        ),
+        files: Arc::new(Files {
+            root: opened.dir.clone(),
+        }),
+        stages: Arc::new(Stages {
+            connection: connection.id.clone(),
+            now: session.now,
+            state: Arc::clone(state),
+        }),
+        events: Arc::new(ScanProgress::new(*printer, connection.id.as_str())),
+        cancel: cancel.clone(),
+    };
+    let outcome = ktx_scan::scan(request)
+        .await
+        .map_err(|error| scan_failure(&error))?;
+    opened.store.failpoint("scan:computed");
+    let published = match job.writing {
+        Writing::DryRun => None,
+        Writing::Publish => {
+            let changes = changes(&outcome.changes)?;
+            let message = message(&connection.id, job.mode, &outcome);
+            let request = PublishRequest {
+                changes: &changes,
+                message: &message,
+                at: session.now,
+            };
+            let published = publisher
+                .publish(&base, &request)
+                .map_err(|error| publish_failure(&error))?;
+            Some(published)
+        }
+    };
+    opened.store.failpoint("scan:published");
+    Ok(Scanned {
+        connection: connection.id.clone(),
+        driver: connection.driver.as_str(),
+        outcome,
+        published,
+    })
+}
+
+fn message(connection: &ConnectionId, mode: ScanMode, outcome: &ScanOutcome) -> String {
+    let verb = match mode {
+        ScanMode::Structural | ScanMode::Relationships => "scan",
+        ScanMode::Enriched => "ingest",
+    };
+    let diff = &outcome.report.diff_summary;
+    format!(
+        "ktx {verb}: {connection}\n\n{} tables added, {} modified, {} deleted, {} unchanged\n",
+        diff.tables_added, diff.tables_modified, diff.tables_deleted, diff.tables_unchanged
+    )
+}
+
+fn changes(changes: &[FileChange]) -> Outcome<Vec<Change>> {
+    let path = |text: &str| {
+        ProjectPath::parse(text)
+            .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
+    };
+    changes
+        .iter()
+        .map(|change| {
+            Ok(match change {
+                FileChange::Write { path: at, bytes } => Change::write(path(at)?, bytes.clone()),
+                FileChange::Delete { path: at } => Change::delete(path(at)?),
+            })
+        })
+        .collect()
+}
+
+fn settings(opened: &Opened) -> ScanSettings {
+    let configured = &opened.config.scan.relationships;
+    let switch = |on: bool| if on { Switch::On } else { Switch::Off };
+    let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+    ScanSettings {
+        relationships: RelationshipSettings {
+            discovery: switch(configured.enabled),
+            model: switch(configured.llm_proposals),
+            accept_threshold: configured.accept_threshold,
+            review_threshold: configured.review_threshold,
+            validation_required: switch(configured.validation_required),
+            max_model_tables: count(configured.max_llm_tables_per_batch),
+            max_candidates_per_column: count(configured.max_candidates_per_column),
+            profile_sample_rows: count(configured.profile_sample_rows),
+            profile_concurrency: count(configured.profile_concurrency),
+            validation_concurrency: count(configured.validation_concurrency),
+            validation_budget: match configured.validation_budget {
+                ConfigBudget::Unset => ValidationBudget::Automatic,
+                ConfigBudget::All => ValidationBudget::All,
+                ConfigBudget::Queries(queries) => ValidationBudget::Statements(count(queries)),
+            },
+        },
+        ..ScanSettings::default()
+    }
+}
+
+/// The project's files, read as they are.
+struct Files {
+    root: std::path::PathBuf,
+}
+
+impl ProjectFiles for Files {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, PortError> {
+        ktx_project_store::read_optional(&self.root.join(path))
+            .map_err(|error| PortError::new(ktx_diagnostics::chain(&error).join(": ")))
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<String>, PortError> {
+        let mut found = Vec::new();
+        walk(&self.root, &self.root.join(prefix), &mut found)
+            .map_err(|error| PortError::new(format!("`{prefix}` cannot be listed: {error}")))?;
+        found.sort();
+        Ok(found)
+    }
+}
+
+fn walk(root: &Path, folder: &Path, found: &mut Vec<String>) -> std::io::Result<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            walk(root, &entry.path(), found)?;
+        } else if let Ok(path) = entry.path().strip_prefix(root)
+            && let Some(path) = path.to_str()
+        {
+            found.push(path.replace(std::path::MAIN_SEPARATOR, "/"));
+        }
+    }
+    Ok(())
+}
+
+/// Finished work in the local database.
+struct Stages {
+    connection: ConnectionId,
+    now: Timestamp,
+    state: Arc<Mutex<StateDatabase>>,
+}
+
+const STAGE: &str = "scan";
+
+impl StageStore for Stages {
+    fn get(&self, key: &str) -> Result<Option<String>, PortError> {
+        let state = self
+            .state
+            .lock()
+            .map_err(|_| PortError::new("the local database is poisoned"))?;
+        let row = state
+            .stage(&self.connection, key, STAGE)
+            .map_err(|error| PortError::new(ktx_diagnostics::chain(&error).join(": ")))?;
+        Ok(row.and_then(|row| row.output.as_str().map(str::to_owned)))
+    }
+
+    fn put(&self, key: &str, value: &str) -> Result<(), PortError> {
+        let state = self
+            .state
+            .lock()
+            .map_err(|_| PortError::new("the local database is poisoned"))?;
+        let row = StageRow {
+            table_key: key.to_owned(),
+            stage: STAGE.to_owned(),
+            structure_hash: String::new(),
+            input_hash: String::new(),
+            output: Value::String(value.to_owned()),
+            updated: self.now,
+        };
+        state
+            .put_stage(&self.connection, &row)
+            .map_err(|error| PortError::new(ktx_diagnostics::chain(&error).join(": ")))
+    }
+}
+
+/// Asks the backend whether it can be used, before anything changes.
+pub(crate) fn require_usable(runtime: &Arc<dyn LlmRuntime>) -> Outcome<ProbeReport> {
+    compose::block_on(|cancel| async move {
+        tokio::select! {
+            answer = runtime.probe() => answer.map_err(Failure::from),
+            () = cancel.cancelled() => Err(ktx_llm_runtime::LlmError::cancelled().into()),
+        }
+    })
+}
+
+fn scan_failure(error: &ScanError) -> Failure {
+    match error {
+        ScanError::Introspect { source, .. } => {
+            Failure::from(source.clone()).context(error.to_string())
+        }
+        ScanError::Model { source, .. } => Failure::from(source.clone()),
+        ScanError::Cancelled => Failure::new(Exit::Interrupted, "cancelled", "cancelled"),
+        ScanError::Decisions { .. } => {
+            Failure::from_error(Exit::Config, "invalid_decisions", error)
+        }
+        ScanError::Port { .. } | ScanError::Internal { .. } => {
+            Failure::from_error(Exit::Failure, "scan_failed", error)
+        }
+    }
+}
+
+fn publish_failure(error: &ktx_project_store::PublishError) -> Failure {
+    with_hints(
+        Failure::from_error(Exit::Failure, "publish_failed", error),
+        error,
+    )
+}
+
+fn state_failure(error: &ktx_project_store::StateError) -> Failure {
+    Failure::from_error(Exit::Failure, "local_state", error)
+}
+
+fn poisoned() -> Failure {
+    Failure::new(Exit::Failure, "internal", "the local database is poisoned")
+}
+
+/// Takes the next steps of an error type over.
+pub(crate) fn with_hints(mut failure: Failure, hints: &dyn ktx_diagnostics::Hints) -> Failure {
+    failure
+        .hints
+        .extend(hints.hints().iter().map(ToString::to_string));
+    failure
+}

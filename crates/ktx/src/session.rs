@@ -1,0 +1,194 @@
+//! What every command is given: the environment, the clock and the project, each taken once.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use ktx_config::{Environment, FILE_NAME, Project};
+use ktx_diagnostics::{Diagnostic, Hints as _};
+use ktx_project_store::{ConfigError, Failpoints, OpenError, Store};
+use ktx_secrets::SecretSource;
+use ktx_vocabulary::RunId;
+
+use crate::cli::{Global, OutputArgs};
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+
+/// What surrounds one command.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// The environment.
+    pub environment: Environment,
+    /// The current folder.
+    pub current: PathBuf,
+    /// When the command began.
+    pub now: Timestamp,
+    /// The id of this run.
+    pub run_id: RunId,
+    /// This program, when its place is known: children are started through it.
+    pub program: Option<PathBuf>,
+    project_dir: Option<PathBuf>,
+    debug: bool,
+}
+
+/// An opened project: its folder and its configuration.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// The project's files, git and local state.
+    pub store: Store,
+    /// The folder that holds `ktx.yaml`.
+    pub dir: PathBuf,
+    /// The configuration.
+    pub config: Project,
+    /// Warnings about the configuration.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Session {
+    /// Takes the clock and the current folder.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the current folder is taken once, here"
+    )]
+    pub(crate) fn start(global: &Global, environment: Environment) -> Outcome<Self> {
+        let current = std::env::current_dir().map_err(|error| {
+            Failure::from_error(Exit::Failure, "current_folder", &error)
+                .context("the current folder cannot be read")
+        })?;
+        let run_id = RunId::parse(&uuid::Uuid::now_v7().to_string())?;
+        Ok(Self {
+            environment,
+            current,
+            now: Timestamp::now(),
+            run_id,
+            program: std::env::current_exe().ok(),
+            project_dir: global.project_dir.clone(),
+            debug: global.debug,
+        })
+    }
+
+    /// Decides how results are printed.
+    pub(crate) fn printer(&self, args: &OutputArgs) -> Outcome<Printer> {
+        Printer::new(
+            args,
+            self.environment.text("KTX_OUTPUT"),
+            self.environment.ci(),
+        )
+    }
+
+    /// Prints a line on stderr with `--debug`.
+    pub(crate) fn debug(&self, printer: &Printer, text: &str) {
+        if self.debug {
+            printer.note(&format!("[debug] {text}"));
+        }
+    }
+
+    /// The project folder: flag, `KTX_PROJECT_DIR`, the nearest parent with `ktx.yaml`, the current
+    /// folder. It need not hold a project.
+    pub(crate) fn project_dir(&self) -> Outcome<PathBuf> {
+        let flag = self
+            .project_dir
+            .as_ref()
+            .map(|path| path.to_string_lossy().into_owned());
+        let resolved = ktx_config::project_dir(
+            flag.as_deref(),
+            self.environment.project_dir(),
+            &self.current,
+            |path| path.is_file(),
+        )
+        .map_err(|error| {
+            let mut failure = Failure::new(Exit::Usage, "invalid_project_dir", error.to_string());
+            failure.hints = error.hints().iter().map(ToString::to_string).collect();
+            failure
+        })?;
+        Ok(resolved.dir)
+    }
+
+    /// Where `admin init` makes a project: the folder named by flag or environment, else the current
+    /// folder. Parents do not count.
+    pub(crate) fn init_dir(&self) -> Outcome<PathBuf> {
+        let named = self.project_dir.is_some() || self.environment.project_dir().is_some();
+        if named {
+            self.project_dir()
+        } else {
+            Ok(self.current.clone())
+        }
+    }
+
+    /// Reads the project's configuration and says which project it is.
+    pub(crate) fn open(&self, printer: &Printer) -> Outcome<Opened> {
+        let dir = self.project_dir()?;
+        let opened = load(&dir, &self.environment)?;
+        if printer.mode != Mode::Json {
+            printer.note(&format!("Project: {}", dir.display()));
+        }
+        for warning in &opened.warnings {
+            printer.note(&format!("warning: {warning}"));
+        }
+        self.debug(printer, &format!("projectDir={}", dir.display()));
+        Ok(opened)
+    }
+
+    /// Where references to secrets of a project are looked up.
+    pub(crate) fn secrets<'a>(&'a self, dir: &'a Path) -> ProjectSecrets<'a> {
+        ProjectSecrets {
+            environment: &self.environment,
+            dir,
+        }
+    }
+}
+
+/// Reads `ktx.yaml` of a folder.
+pub(crate) fn load(dir: &Path, environment: &Environment) -> Outcome<Opened> {
+    let failpoints = Failpoints::kill_at(environment.test_kill_at());
+    let store = Store::open(dir, environment.clone(), failpoints).map_err(|error| match error {
+        OpenError::Missing { .. } => {
+            Failure::new(Exit::Config, "missing_project", error.to_string())
+                .hint("run `ktx admin init` to make one here, or `ktx demo` for a sample")
+                .hint("name another folder with `--project-dir`")
+        }
+    })?;
+    let config = store.config().map_err(|error| match error {
+        ConfigError::Invalid { problems } => problems.into(),
+        ConfigError::File(error) => Failure::from_error(Exit::Config, "unreadable_config", &error)
+            .context(format!("`{FILE_NAME}` cannot be read")),
+    })?;
+    Ok(Opened {
+        store,
+        dir: dir.to_owned(),
+        config: config.project,
+        warnings: config.warnings,
+    })
+}
+
+/// Looks secrets up in the environment and below the project.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProjectSecrets<'a> {
+    environment: &'a Environment,
+    dir: &'a Path,
+}
+
+impl<'a> ProjectSecrets<'a> {
+    /// Secrets of the project in `dir`.
+    pub(crate) const fn new(environment: &'a Environment, dir: &'a Path) -> Self {
+        Self { environment, dir }
+    }
+}
+
+impl SecretSource for ProjectSecrets<'_> {
+    fn env(&self, name: &str) -> Option<String> {
+        self.environment.get(name).map(str::to_owned)
+    }
+
+    fn read(&self, path: &Path) -> std::io::Result<String> {
+        std::fs::read_to_string(path)
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        self.environment.home().map(Path::to_owned)
+    }
+
+    fn base(&self) -> PathBuf {
+        self.dir.to_owned()
+    }
+}

@@ -1,0 +1,159 @@
+//! How a field is written so that every YAML reader takes it for what it is.
+
+use crate::edit::FieldValue;
+
+/// The lines of one entry. `old` is the text behind the colon that is replaced: a list in brackets
+/// stays in brackets, and a comment on the entry's only line stays.
+pub(super) fn entry_text(
+    key: &str,
+    value: &FieldValue,
+    old: Option<&str>,
+    newline: &str,
+) -> String {
+    let old = old.unwrap_or_default();
+    let comment = comment(old);
+    match value {
+        FieldValue::Text(text) => match literal_block(text, newline) {
+            Some(block) => format!("{key}: {block}{newline}"),
+            None => format!("{key}: {}{comment}{newline}", scalar(text)),
+        },
+        FieldValue::Integer(number) => format!("{key}: {number}{comment}{newline}"),
+        FieldValue::List(items) if items.is_empty() => format!("{key}: []{comment}{newline}"),
+        FieldValue::List(items) if old.trim_start().starts_with('[') => {
+            let items: Vec<String> = items.iter().map(|item| flow_scalar(item)).collect();
+            format!("{key}: [{}]{comment}{newline}", items.join(", "))
+        }
+        FieldValue::List(items) => {
+            let indent = if old.lines().nth(1).is_some_and(|line| line.starts_with('-')) {
+                ""
+            } else {
+                "  "
+            };
+            let items: Vec<String> = items
+                .iter()
+                .map(|item| format!("{indent}- {}{newline}", scalar(item)))
+                .collect();
+            format!("{key}:{newline}{}", items.concat())
+        }
+    }
+}
+
+/// The trailing comment of a value on one line, with the blanks before it.
+fn comment(old: &str) -> &str {
+    let line = old.trim_end_matches(['\n', '\r']);
+    if line.contains('\n') {
+        return "";
+    }
+    let mut quote: Option<char> = None;
+    let mut before = ' ';
+    for (at, letter) in line.char_indices() {
+        match quote {
+            Some(open) if letter == open => quote = None,
+            Some(_) => {}
+            None if matches!(letter, '"' | '\'') && matches!(before, ' ' | '[' | ',') => {
+                quote = Some(letter);
+            }
+            None if letter == '#' && matches!(before, ' ' | '\t') => {
+                let head = line.get(..at).unwrap_or_default().trim_end();
+                return line.get(head.len()..).unwrap_or_default();
+            }
+            None => {}
+        }
+        before = letter;
+    }
+    ""
+}
+
+/// A literal block (`|`) for texts of several plain lines.
+fn literal_block(text: &str, newline: &str) -> Option<String> {
+    let (content, chomp) = match text.strip_suffix('\n') {
+        Some(content) => (content, ""),
+        None => (text, "-"),
+    };
+    let plain = |line: &str| line.trim_end() == line && !line.chars().any(char::is_control);
+    let first_is_plain = content
+        .lines()
+        .next()
+        .is_some_and(|line| !line.is_empty() && !line.starts_with([' ', '\t']));
+    if !content.contains('\n')
+        || content.ends_with('\n')
+        || !first_is_plain
+        || !content.split('\n').all(plain)
+    {
+        return None;
+    }
+    let lines: Vec<String> = content
+        .split('\n')
+        .map(|line| {
+            if line.is_empty() {
+                String::new()
+            } else {
+                format!("  {line}")
+            }
+        })
+        .collect();
+    Some(format!("|{chomp}{newline}{}", lines.join(newline)))
+}
+
+/// One scalar: plain where no reader of YAML 1.1 or 1.2 could misread it, else quoted.
+fn scalar(text: &str) -> String {
+    if is_plain(text) {
+        text.to_owned()
+    } else {
+        quoted(text)
+    }
+}
+
+fn flow_scalar(text: &str) -> String {
+    if is_plain(text) && !text.contains(['[', ']', '{', '}', ',']) {
+        text.to_owned()
+    } else {
+        quoted(text)
+    }
+}
+
+fn is_plain(text: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf",
+    ];
+    let starts_well = text
+        .chars()
+        .next()
+        .is_some_and(|first| first.is_alphabetic() || first == '_');
+    let lowered = text.to_lowercase();
+    starts_well
+        && !WORDS.contains(&lowered.as_str())
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.ends_with(':')
+        && text.trim_end() == text
+        && !text.chars().any(char::is_control)
+        && !text.contains(['\u{feff}', '\u{85}', '\u{2028}', '\u{2029}'])
+}
+
+fn quoted(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            letter
+                if letter.is_control()
+                    || matches!(letter, '\u{feff}' | '\u{2028}' | '\u{2029}') =>
+            {
+                // Writing into a String cannot fail.
+                if write!(out, "\\u{:04x}", u32::from(letter)).is_err() {
+                    break;
+                }
+            }
+            letter => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
+}

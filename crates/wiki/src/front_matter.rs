@@ -1,0 +1,292 @@
+//! The YAML block at the head of a page: a typed view beside everything that it does not know.
+
+pub(crate) mod entries;
+mod yaml;
+
+use std::ops::Range;
+
+use ktx_diagnostics::{Diagnostic, LineIndex, Location};
+use serde_json::{Map, Value};
+
+use self::entries::entries;
+
+/// The largest front matter that is read, in bytes.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// When a page is handed to an agent without being asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageMode {
+    /// In every conversation.
+    Always,
+    /// When it fits the question.
+    Auto,
+    /// Only when asked for by key.
+    Never,
+}
+
+/// The typed view of a page's front matter. Values of the wrong type are reported and left out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FrontMatter {
+    /// One line shown in lists.
+    pub summary: Option<String>,
+    /// Free tags.
+    pub tags: Vec<String>,
+    /// Keys of related pages.
+    pub refs: Vec<String>,
+    /// Semantic sources, measures, columns and segments that the page is about.
+    pub sl_refs: Vec<String>,
+    /// When the page is handed out.
+    pub usage_mode: Option<UsageMode>,
+    /// The place among pages that are listed together.
+    pub sort_order: Option<i64>,
+    /// Where the knowledge came from, such as `historic-sql`.
+    pub source: Option<String>,
+    /// What the page answers.
+    pub intent: Option<String>,
+    /// Physical tables that the page is about, dotted.
+    pub tables: Vec<String>,
+    /// A query that shows the page's subject.
+    pub representative_sql: Option<String>,
+    /// Ids of query templates that led to the page.
+    pub fingerprints: Vec<String>,
+    /// Since when its evidence is gone.
+    pub stale_since: Option<String>,
+    /// Since when it is archived.
+    pub archived_since: Option<String>,
+    /// Every other key in the order of the file, such as `usage`.
+    pub other: Map<String, Value>,
+}
+
+/// Where the front matter and the body of a text lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// The text does not begin with `---`.
+    Without {
+        /// Where the body begins: behind a byte order mark.
+        body: usize,
+    },
+    /// `---` is never closed.
+    Unterminated,
+    /// The usual page.
+    With {
+        /// The YAML between the two fences, whole lines.
+        yaml: Range<usize>,
+        /// The first byte behind the closing fence's line.
+        body: usize,
+    },
+}
+
+/// Finds the fences. `\r\n` and a byte order mark are fine.
+pub(crate) fn layout(text: &str) -> Layout {
+    let start = if text.starts_with('\u{feff}') {
+        '\u{feff}'.len_utf8()
+    } else {
+        0
+    };
+    let mut lines = text.get(start..).unwrap_or_default().split_inclusive('\n');
+    let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else {
+        return Layout::Without { body: start };
+    };
+    let yaml = start + first.len();
+    let mut at = yaml;
+    for line in lines {
+        let end = at + line.len();
+        if matches!(line.trim_end(), "---" | "...") {
+            return Layout::With {
+                yaml: yaml..at,
+                body: end,
+            };
+        }
+        at = end;
+    }
+    Layout::Unterminated
+}
+
+/// Reads the front matter of a page. What cannot be read is reported with its place in `file`.
+pub(crate) fn read(text: &str, file: &str) -> (FrontMatter, Vec<Diagnostic>) {
+    let at = |offset: usize| Location {
+        file: file.to_owned(),
+        position: Some(LineIndex::new(text).position(offset)),
+    };
+    let range = match layout(text) {
+        Layout::With { yaml, .. } => yaml,
+        Layout::Without { body } => {
+            let found = Diagnostic::warning("front_matter_missing", "the page has no front matter")
+                .at(at(body))
+                .hint("begin the page with `---`, `summary: …`, `---`");
+            return (FrontMatter::default(), vec![found]);
+        }
+        Layout::Unterminated => {
+            let found = Diagnostic::error("front_matter_open", "the front matter has no end")
+                .at(at(0))
+                .hint("close the front matter with a line `---`");
+            return (FrontMatter::default(), vec![found]);
+        }
+    };
+    let yaml = text.get(range.clone()).unwrap_or_default();
+    if yaml.len() > MAX_BYTES {
+        let message = format!(
+            "the front matter is too large: {} bytes, at most {MAX_BYTES}",
+            yaml.len()
+        );
+        let found = Diagnostic::error("front_matter_too_large", message).at(at(range.start));
+        return (FrontMatter::default(), vec![found]);
+    }
+    let mut reader = Reader {
+        yaml,
+        offset: range.start,
+        at: &at,
+        found: Vec::new(),
+    };
+    if reader.has_duplicates() {
+        return (FrontMatter::default(), reader.found);
+    }
+    match yaml::read(yaml) {
+        Ok(map) => {
+            let front = reader.typed(map);
+            (front, reader.found)
+        }
+        Err(error) => {
+            let place = error
+                .offset
+                .map_or(range.start, |offset| range.start + offset);
+            let message = format!("the front matter cannot be read as YAML: {}", error.message);
+            let found = Diagnostic::error("front_matter_syntax", message).at(at(place));
+            (FrontMatter::default(), vec![found])
+        }
+    }
+}
+
+struct Reader<'a> {
+    yaml: &'a str,
+    offset: usize,
+    at: &'a dyn Fn(usize) -> Location,
+    found: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn place(&self, name: &str) -> Location {
+        let entry = entries(self.yaml)
+            .into_iter()
+            .find(|entry| entry.name == name);
+        (self.at)(self.offset + entry.map_or(0, |entry| entry.range.start))
+    }
+
+    fn has_duplicates(&mut self) -> bool {
+        let mut seen = std::collections::BTreeSet::new();
+        for entry in entries(self.yaml) {
+            if !seen.insert(entry.name.clone()) {
+                let message = format!("`{}` is there twice", entry.name);
+                let found = Diagnostic::error("duplicate_key", message)
+                    .at((self.at)(self.offset + entry.range.start))
+                    .hint("remove one of the two entries");
+                self.found.push(found);
+            }
+        }
+        !self.found.is_empty()
+    }
+
+    fn typed(&mut self, mut map: Map<String, Value>) -> FrontMatter {
+        let front = FrontMatter {
+            summary: self.text(&mut map, "summary"),
+            tags: self.list(&mut map, "tags"),
+            refs: self.list(&mut map, "refs"),
+            sl_refs: self.list(&mut map, "sl_refs"),
+            usage_mode: self.usage_mode(&mut map),
+            sort_order: self.integer(&mut map, "sort_order"),
+            source: self.text(&mut map, "source"),
+            intent: self.text(&mut map, "intent"),
+            tables: self.list(&mut map, "tables"),
+            representative_sql: self.text(&mut map, "representative_sql"),
+            fingerprints: self.list(&mut map, "fingerprints"),
+            stale_since: self.text(&mut map, "stale_since"),
+            archived_since: self.text(&mut map, "archived_since"),
+            other: map,
+        };
+        if front
+            .summary
+            .as_deref()
+            .is_none_or(|summary| summary.trim().is_empty())
+        {
+            let found = Diagnostic::warning("summary_missing", "the page has no `summary`")
+                .at(self.place("summary"))
+                .hint("add `summary:` with one line for lists");
+            self.found.push(found);
+        }
+        front
+    }
+
+    fn wrong(&mut self, name: &str, wanted: &str) {
+        let found = Diagnostic::warning("front_matter_type", format!("`{name}` must be {wanted}"))
+            .at(self.place(name));
+        self.found.push(found);
+    }
+
+    fn text(&mut self, map: &mut Map<String, Value>, name: &str) -> Option<String> {
+        match map.shift_remove(name)? {
+            Value::Null => None,
+            Value::String(text) => Some(text),
+            value @ (Value::Number(_) | Value::Bool(_)) => Some(value.to_string()),
+            Value::Array(_) | Value::Object(_) => {
+                self.wrong(name, "text");
+                None
+            }
+        }
+    }
+
+    fn list(&mut self, map: &mut Map<String, Value>, name: &str) -> Vec<String> {
+        let items = match map.shift_remove(name) {
+            None | Some(Value::Null) => return Vec::new(),
+            Some(Value::Array(items)) => items,
+            Some(scalar @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => vec![scalar],
+            Some(Value::Object(_)) => {
+                self.wrong(name, "a list of texts");
+                return Vec::new();
+            }
+        };
+        let mut texts = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                Value::String(text) => texts.push(text),
+                Value::Number(_) | Value::Bool(_) => texts.push(item.to_string()),
+                Value::Null | Value::Array(_) | Value::Object(_) => {
+                    self.wrong(name, "a list of texts");
+                }
+            }
+        }
+        texts
+    }
+
+    fn integer(&mut self, map: &mut Map<String, Value>, name: &str) -> Option<i64> {
+        let value = map.shift_remove(name).filter(|value| !value.is_null())?;
+        let integer = value.as_i64();
+        if integer.is_none() {
+            self.wrong(name, "a whole number");
+        }
+        integer
+    }
+
+    fn usage_mode(&mut self, map: &mut Map<String, Value>) -> Option<UsageMode> {
+        let value = map
+            .shift_remove("usage_mode")
+            .filter(|value| !value.is_null())?;
+        let mode = match value.as_str() {
+            Some("always") => Some(UsageMode::Always),
+            Some("auto") => Some(UsageMode::Auto),
+            Some("never") => Some(UsageMode::Never),
+            _ => None,
+        };
+        if mode.is_none() {
+            self.wrong("usage_mode", "`always`, `auto` or `never`");
+        }
+        mode
+    }
+}
+
+/// Every top-level key of a YAML block with its value, for comparing before and after an edit.
+pub(crate) fn values(yaml: &str) -> Result<Map<String, Value>, String> {
+    yaml::read(yaml).map_err(|error| error.message)
+}
+
+#[cfg(test)]
+mod tests;

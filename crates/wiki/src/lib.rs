@@ -1,0 +1,20 @@
+//! Wiki pages: keys, front matter, links, byte-preserving edits.
+//!
+//! A page is one Markdown file with YAML front matter. Text goes in, values and diagnostics come
+//! out; an edit of one field leaves every other byte of the file as it was. This crate must never
+//! know search, LLMs or the file system.
+
+mod edit;
+mod front_matter;
+mod key;
+mod links;
+mod markdown;
+mod page;
+mod path;
+
+pub use edit::{EditError, FieldValue, remove_field, render_page, replace_body, set_field};
+pub use front_matter::{FrontMatter, UsageMode};
+pub use key::{KeyError, parse_key};
+pub use links::{CodeReference, Link, ReferenceTarget, SlReference, code_references, links};
+pub use page::{Page, ParsedPage, parse, visible_to};
+pub use path::{PagePath, PathError, Scope, UserId};

@@ -1,0 +1,165 @@
+//! Links between pages and references to semantic sources and tables.
+
+use std::ops::Range;
+
+use crate::markdown::{Segment, segments};
+
+/// A `[[key]]` or `[[key|label]]` in the body of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The key that is pointed to, as written.
+    pub target: String,
+    /// The text shown instead of the key.
+    pub label: Option<String>,
+    /// The bytes of the whole link in the text that was searched.
+    pub span: Range<usize>,
+}
+
+/// What an inline code reference names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReferenceTarget {
+    /// `source:name`: a semantic source.
+    Source(String),
+    /// `table:ref`: a physical table, dotted.
+    Table(String),
+    /// `name.entity`: probably a measure, column or segment of a semantic source; only a reader who
+    /// knows the sources can tell it from other dotted words.
+    Dotted {
+        /// The part before the first dot.
+        source: String,
+        /// The part behind it.
+        entity: String,
+    },
+}
+
+/// Inline code that has the shape of a reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeReference {
+    /// The connection in front of `/`, when it is given.
+    pub connection: Option<String>,
+    /// What is named.
+    pub target: ReferenceTarget,
+    /// The bytes of the code between its backticks.
+    pub span: Range<usize>,
+}
+
+/// One entry of `sl_refs`: `source`, `source.entity`, `connection/source` or
+/// `connection/source.entity`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlReference {
+    /// The part before `/`.
+    pub connection: Option<String>,
+    /// The source, or the connection in the older spelling `connection.source`.
+    pub source: String,
+    /// The part behind the first dot.
+    pub entity: Option<String>,
+}
+
+impl SlReference {
+    /// Splits an entry; never fails, because whether the parts exist is for others to say.
+    pub fn parse(text: &str) -> Self {
+        let (connection, rest) = match text.split_once('/') {
+            Some((connection, rest)) => (Some(connection.to_owned()), rest),
+            None => (None, text),
+        };
+        let (source, entity) = match rest.split_once('.') {
+            Some((source, entity)) => (source.to_owned(), Some(entity.to_owned())),
+            None => (rest.to_owned(), None),
+        };
+        Self {
+            connection,
+            source,
+            entity,
+        }
+    }
+}
+
+/// The links of a Markdown text in their order; code is left alone.
+pub fn links(text: &str) -> Vec<Link> {
+    let mut found = Vec::new();
+    for segment in segments(text) {
+        let Segment::Prose(range) = segment else {
+            continue;
+        };
+        let part = text.get(range.clone()).unwrap_or_default();
+        let mut at = 0;
+        while let Some(open) = part.get(at..).and_then(|rest| rest.find("[[")) {
+            let open = at + open;
+            let inside = part.get(open + 2..).unwrap_or_default();
+            let Some(length) = inside.find("]]") else {
+                break;
+            };
+            let content = inside.get(..length).unwrap_or_default();
+            at = open + 2 + length + 2;
+            if content.contains('\n') || content.contains("[[") {
+                at = open + 2;
+                continue;
+            }
+            let (target, label) = match content.split_once('|') {
+                Some((target, label)) => (target.trim(), Some(label.trim().to_owned())),
+                None => (content.trim(), None),
+            };
+            if !target.is_empty() {
+                found.push(Link {
+                    target: target.to_owned(),
+                    label,
+                    span: range.start + open..range.start + at,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// The inline code spans that look like references, in their order.
+pub fn code_references(text: &str) -> Vec<CodeReference> {
+    let mut found = Vec::new();
+    for segment in segments(text) {
+        let Segment::Code(span) = segment else {
+            continue;
+        };
+        let code = text.get(span.clone()).unwrap_or_default().trim();
+        let (connection, rest) = match code.split_once('/') {
+            Some((connection, rest)) if is_plain(connection) => (Some(connection.to_owned()), rest),
+            Some(_) => continue,
+            None => (None, code),
+        };
+        if let Some(target) = target(rest) {
+            found.push(CodeReference {
+                connection,
+                target,
+                span,
+            });
+        }
+    }
+    found
+}
+
+fn target(text: &str) -> Option<ReferenceTarget> {
+    if let Some(name) = text.strip_prefix("source:") {
+        return is_name(name).then(|| ReferenceTarget::Source(name.to_owned()));
+    }
+    if let Some(name) = text.strip_prefix("table:") {
+        return is_name(name).then(|| ReferenceTarget::Table(name.to_owned()));
+    }
+    let (source, entity) = text.split_once('.')?;
+    (is_plain(source) && is_plain(entity)).then(|| ReferenceTarget::Dotted {
+        source: source.to_owned(),
+        entity: entity.to_owned(),
+    })
+}
+
+fn is_plain(text: &str) -> bool {
+    let letter = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
+    text.chars()
+        .next()
+        .is_some_and(|first| first.is_alphabetic() || first == '_')
+        && text.chars().all(letter)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.chars().any(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests;

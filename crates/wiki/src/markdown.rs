@@ -1,0 +1,129 @@
+//! Which parts of a Markdown text are prose and which are code.
+
+use std::ops::Range;
+
+/// A part of a text outside fenced code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// Prose, by its byte range.
+    Prose(Range<usize>),
+    /// The inside of an inline code span, by its byte range.
+    Code(Range<usize>),
+}
+
+/// Splits a text into prose and inline code; fenced code is left out.
+pub(crate) fn segments(text: &str) -> Vec<Segment> {
+    let mut found = Vec::new();
+    for range in unfenced(text) {
+        split_inline(text, range, &mut found);
+    }
+    found
+}
+
+/// The ranges of whole lines that lie outside fences.
+fn unfenced(text: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut open: Option<(char, usize)> = None;
+    let mut start = 0;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let end = at + line.len();
+        match (open, fence(line)) {
+            (None, Some((mark, length, _))) => {
+                if start < at {
+                    ranges.push(start..at);
+                }
+                open = Some((mark, length));
+            }
+            (Some((mark, length)), Some((other, other_length, Tail::Blank)))
+                if mark == other && other_length >= length =>
+            {
+                open = None;
+                start = end;
+            }
+            _ => {}
+        }
+        at = end;
+    }
+    if open.is_none() && start < at {
+        ranges.push(start..at);
+    }
+    ranges
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tail {
+    Blank,
+    Text,
+}
+
+/// The mark, its length and what follows, when the line is a fence.
+fn fence(line: &str) -> Option<(char, usize, Tail)> {
+    let inner = line.trim_start_matches(' ');
+    if line.len() - inner.len() > 3 {
+        return None;
+    }
+    let mark = inner
+        .chars()
+        .next()
+        .filter(|mark| matches!(mark, '`' | '~'))?;
+    let rest = inner.trim_start_matches(mark);
+    let length = inner.len() - rest.len();
+    if length < 3 || (mark == '`' && rest.contains('`')) {
+        return None;
+    }
+    let tail = if rest.trim().is_empty() {
+        Tail::Blank
+    } else {
+        Tail::Text
+    };
+    Some((mark, length, tail))
+}
+
+fn split_inline(text: &str, range: Range<usize>, found: &mut Vec<Segment>) {
+    let mut prose = range.start;
+    let mut at = range.start;
+    while let Some(open) = run_of_backticks(text, at..range.end) {
+        match closing(text, open.end..range.end, open.len()) {
+            Some(close) => {
+                if prose < open.start {
+                    found.push(Segment::Prose(prose..open.start));
+                }
+                found.push(Segment::Code(open.end..close.start));
+                at = close.end;
+                prose = at;
+            }
+            None => at = open.end,
+        }
+    }
+    if prose < range.end {
+        found.push(Segment::Prose(prose..range.end));
+    }
+}
+
+/// The next run of backticks.
+fn run_of_backticks(text: &str, range: Range<usize>) -> Option<Range<usize>> {
+    let part = text.get(range.clone())?;
+    let start = part.find('`')?;
+    let rest = part.get(start..)?;
+    let length = rest.len() - rest.trim_start_matches('`').len();
+    Some(range.start + start..range.start + start + length)
+}
+
+/// The run that closes a span of `length` backticks, inside the same paragraph.
+fn closing(text: &str, range: Range<usize>, length: usize) -> Option<Range<usize>> {
+    let part = text.get(range.clone())?;
+    let paragraph = ["\n\n", "\r\n\r\n"]
+        .iter()
+        .filter_map(|gap| part.find(gap))
+        .min();
+    let end = range.start + paragraph.unwrap_or(part.len());
+    let mut at = range.start;
+    while let Some(run) = run_of_backticks(text, at..end) {
+        if run.len() == length {
+            return Some(run);
+        }
+        at = run.end;
+    }
+    None
+}

@@ -1,0 +1,121 @@
+//! One page: its place, its front matter, its body.
+
+use std::collections::BTreeMap;
+
+use ktx_diagnostics::Diagnostic;
+use ktx_vocabulary::WikiKey;
+
+use crate::front_matter::{self, FrontMatter, Layout, layout};
+use crate::links::{CodeReference, Link, code_references, links};
+use crate::path::{PagePath, Scope, UserId};
+
+/// A page as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// Where it lies.
+    pub path: PagePath,
+    /// The typed view of its front matter.
+    pub front_matter: FrontMatter,
+    text: String,
+    body: usize,
+}
+
+/// What reading a page gives: always a page, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParsedPage {
+    /// The page. Front matter that could not be read is empty in it.
+    pub page: Page,
+    /// What is wrong, with places.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a page. A page with broken front matter is still a page: it can be listed and searched.
+pub fn parse(path: PagePath, text: &str) -> ParsedPage {
+    let (front_matter, diagnostics) = front_matter::read(text, &path.to_string());
+    let body = match layout(text) {
+        Layout::With { body, .. } => body + blank_lines(text.get(body..).unwrap_or_default()),
+        Layout::Without { body } => body,
+        Layout::Unterminated => 0,
+    };
+    let page = Page {
+        path,
+        front_matter,
+        text: text.to_owned(),
+        body,
+    };
+    ParsedPage { page, diagnostics }
+}
+
+impl Page {
+    /// The key.
+    pub fn key(&self) -> &WikiKey {
+        &self.path.key
+    }
+
+    /// Who sees it.
+    pub fn scope(&self) -> &Scope {
+        &self.path.scope
+    }
+
+    /// One line for lists; empty when the page has none.
+    pub fn summary(&self) -> &str {
+        self.front_matter.summary.as_deref().unwrap_or_default()
+    }
+
+    /// The Markdown behind the front matter, without the blank lines between them.
+    pub fn body(&self) -> &str {
+        self.text.get(self.body..).unwrap_or_default()
+    }
+
+    /// The whole file, byte for byte.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The first heading of the body.
+    pub fn title(&self) -> Option<&str> {
+        self.body().lines().find_map(|line| {
+            let title = line.trim_start_matches('#');
+            (title.len() < line.len() && title.starts_with(' ')).then(|| title.trim())
+        })
+    }
+
+    /// The links in the body; spans count from the body's first byte.
+    pub fn links(&self) -> Vec<Link> {
+        links(self.body())
+    }
+
+    /// The inline code references in the body; spans count from the body's first byte.
+    pub fn code_references(&self) -> Vec<CodeReference> {
+        code_references(self.body())
+    }
+}
+
+/// The pages that `user` sees, one for each key and ordered by it: the user's own pages shadow
+/// global ones, pages of other users are left out.
+pub fn visible_to(pages: impl IntoIterator<Item = Page>, user: &UserId) -> Vec<Page> {
+    let mut seen: BTreeMap<WikiKey, Page> = BTreeMap::new();
+    for page in pages {
+        match page.scope() {
+            Scope::User(owner) if owner == user => {
+                seen.insert(page.key().clone(), page);
+            }
+            Scope::User(_) => {}
+            Scope::Global => {
+                seen.entry(page.key().clone()).or_insert(page);
+            }
+        }
+    }
+    seen.into_values().collect()
+}
+
+fn blank_lines(text: &str) -> usize {
+    let blank = |line: &&str| line.trim().is_empty();
+    text.split_inclusive('\n')
+        .take_while(blank)
+        .map(str::len)
+        .sum()
+}
+
+#[cfg(test)]
+mod tests;
