@@ -40,9 +40,8 @@ impl Cell {
             Self::Bool(value) => Value::Bool(*value),
             Self::Int(value) => Value::from(*value),
             Self::UInt(value) => Value::from(*value),
-            Self::Float(value) => {
-                Number::from_f64(*value).map_or_else(|| Value::String(value.to_string()), Value::Number)
-            }
+            Self::Float(value) => Number::from_f64(*value)
+                .map_or_else(|| Value::String(value.to_string()), Value::Number),
             Self::Decimal(text)
             | Self::Text(text)
             | Self::Date(text)

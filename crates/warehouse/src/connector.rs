@@ -24,7 +24,9 @@ impl Scope {
             return true;
         }
         let full = table.to_string();
-        self.tables.iter().any(|entry| full == *entry || full.ends_with(&format!(".{entry}")))
+        self.tables
+            .iter()
+            .any(|entry| full == *entry || full.ends_with(&format!(".{entry}")))
     }
 }
 
@@ -48,7 +50,7 @@ impl Default for Caps {
             rows: 1000,
             bytes: 64 << 20,
             cell_bytes: 1 << 20,
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
         }
     }
 }

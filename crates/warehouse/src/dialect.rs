@@ -105,7 +105,9 @@ impl Dialect {
     /// The opening quote of identifiers; the closing one is the same but for `[`, which ends in `]`.
     pub const fn quote_open(self) -> char {
         match self {
-            Self::MySql | Self::MariaDb | Self::BigQuery | Self::Databricks | Self::ClickHouse => '`',
+            Self::MySql | Self::MariaDb | Self::BigQuery | Self::Databricks | Self::ClickHouse => {
+                '`'
+            }
             Self::SqlServer => '[',
             Self::Postgres
             | Self::Redshift
@@ -144,13 +146,20 @@ impl Dialect {
     pub fn literal(self, text: &str) -> String {
         let escapes = matches!(
             self,
-            Self::MySql | Self::MariaDb | Self::BigQuery | Self::ClickHouse | Self::Databricks | Self::Snowflake
+            Self::MySql
+                | Self::MariaDb
+                | Self::BigQuery
+                | Self::ClickHouse
+                | Self::Databricks
+                | Self::Snowflake
         );
         let mut quoted = String::with_capacity(text.len() + 2);
         quoted.push('\'');
         for letter in text.chars() {
             match letter {
                 '\'' if self == Self::BigQuery => quoted.push_str("\\'"),
+                '\n' if self == Self::BigQuery => quoted.push_str("\\n"),
+                '\r' if self == Self::BigQuery => quoted.push_str("\\r"),
                 '\'' => quoted.push_str("''"),
                 '\\' if escapes => quoted.push_str("\\\\"),
                 letter => quoted.push(letter),

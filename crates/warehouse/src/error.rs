@@ -64,7 +64,11 @@ pub struct WarehouseError {
 impl WarehouseError {
     /// Makes an error without a hint.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None }
+        Self {
+            kind,
+            message: message.into(),
+            hint: None,
+        }
     }
 
     /// Adds the next step.

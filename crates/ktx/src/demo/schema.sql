@@ -88,3 +88,7 @@ CREATE TABLE crm_orders (
   amount INTEGER NOT NULL,
   closed_on DATE
 );
+CREATE INDEX orders_by_customer ON orders(customer_id);
+CREATE INDEX order_items_by_order ON order_items(order_id);
+CREATE INDEX payments_by_order ON payments(order_id);
+CREATE INDEX refunds_by_order ON refunds(order_id);

@@ -1,0 +1,136 @@
+//! The static read-only gate: which SQL may reach a warehouse at all.
+//!
+//! A text passes when it is one query of its dialect whose every part is known to only read: no
+//! writing node at any depth, no lock, no variable, no file, stage or remote table, and no function
+//! outside the dialect's list. What passes is printed again from the parsed tree; the printed text
+//! is read back, and has to give the same tree.
+
+mod functions;
+mod grammar;
+mod lexis;
+mod limit;
+mod literals;
+mod names;
+mod patches;
+mod rules;
+mod tidy;
+pub mod wire;
+
+use sqlparser::ast::Statement;
+
+use self::patches::Patched;
+use crate::Dialect;
+
+/// One statement that the gate has allowed: the canonical text of its parsed tree, never the text
+/// that came in. Only [`check`] makes one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadOnlySql {
+    text: String,
+    dialect: Dialect,
+}
+
+impl ReadOnlySql {
+    /// The SQL to send.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The dialect that it was parsed and printed in.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The same query, returning at most `rows` rows: a limit is added to the tree. A query that has
+    /// a limit of its own, or a form that takes none, stays as it is, so a caller has to stop
+    /// reading by itself as well.
+    #[must_use]
+    pub fn with_row_limit(&self, rows: u64) -> Self {
+        // A query that cannot take the limit is still a good query.
+        run(&self.text, self.dialect, Some(rows)).unwrap_or_else(|_| self.clone())
+    }
+}
+
+/// Why a text was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Refusal {
+    /// A stable code, such as `not_a_query` or `function_not_allowed`.
+    pub code: &'static str,
+    /// What was refused and why.
+    pub reason: String,
+}
+
+/// The longest text that is looked at, in bytes.
+const MAX_BYTES: usize = 1 << 20;
+
+/// Stack of the thread that parses: enough for the deepest tree that [`grammar`] lets through.
+const STACK_BYTES: usize = 256 << 20;
+
+/// Parses `sql` in `dialect`, refuses everything that could write, and re-prints what is left.
+pub fn check(sql: &str, dialect: Dialect) -> Result<ReadOnlySql, Refusal> {
+    run(sql, dialect, None)
+}
+
+/// Runs the whole check on a thread whose stack fits the deepest tree.
+fn run(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<ReadOnlySql, Refusal> {
+    if sql.len() > MAX_BYTES {
+        return refuse(
+            "too_large",
+            format!("the text is longer than {MAX_BYTES} bytes"),
+        );
+    }
+    let checked = std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, || checked_text(sql, dialect, limit))
+            .map(std::thread::ScopedJoinHandle::join)
+    });
+    match checked {
+        Ok(Ok(text)) => text.map(|text| ReadOnlySql { text, dialect }),
+        Ok(Err(_)) => refuse("internal", "the check of the query failed"),
+        Err(error) => refuse("internal", format!("the check could not start: {error}")),
+    }
+}
+
+fn checked_text(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<String, Refusal> {
+    let (first, text) = parse_and_print(sql, dialect, limit)?;
+    let (second, again) = parse_and_print(&text, dialect, None)?;
+    if first != second || text != again {
+        return refuse(
+            "unprintable",
+            "the query does not read back as it was printed",
+        );
+    }
+    Ok(text)
+}
+
+/// One pass: the checked tree, and the text that stands for it.
+fn parse_and_print(
+    sql: &str,
+    dialect: Dialect,
+    limit: Option<u64>,
+) -> Result<(Statement, String), Refusal> {
+    let normal = literals::normalise(sql, dialect)?;
+    let patched = Patched::new(grammar::tokens(&normal.text, dialect)?, dialect);
+    let mut statement = grammar::parse(patched.tokens().to_vec(), dialect)?;
+    rules::check(&statement, dialect)?;
+    tidy::tidy(&mut statement, dialect)?;
+    if let Some(rows) = limit
+        && patched.takes_limit()
+    {
+        limit::add(&mut statement, rows, dialect);
+    }
+    let printed = patched.undo(&statement.to_string(), dialect)?;
+    let text = normal.restore(&printed, dialect)?;
+    Ok((statement, text))
+}
+
+fn refuse<T>(code: &'static str, reason: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal {
+        code,
+        reason: reason.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! The functions that a query may call, per dialect. What is not listed is refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use crate::Dialect;
+
+/// Where a function stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In an expression.
+    Expression,
+    /// In a `FROM` clause, as a table.
+    Table,
+}
+
+/// The names of one dialect. A listed name that ends in `*` stands for all names that start so, but
+/// for those that are listed behind a `!`.
+#[derive(Default)]
+struct Allowed {
+    names: BTreeSet<&'static str>,
+    prefixes: Vec<&'static str>,
+    tables: BTreeSet<&'static str>,
+    exceptions: BTreeSet<&'static str>,
+}
+
+static LISTS: LazyLock<BTreeMap<Dialect, Allowed>> = LazyLock::new(|| {
+    Dialect::ALL
+        .into_iter()
+        .map(|dialect| (dialect, load(dialect)))
+        .collect()
+});
+
+/// Whether `name` (lower case, dotted when the dialect has dotted built-in names) may be called.
+pub(super) fn is_allowed(name: &str, dialect: Dialect, place: Place) -> bool {
+    let Some(allowed) = LISTS.get(&dialect) else {
+        return false;
+    };
+    let as_table = allowed.tables.contains(name);
+    let as_value = || {
+        allowed.names.contains(name)
+            || allowed
+                .prefixes
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
+                && !allowed.exceptions.contains(name)
+    };
+    match place {
+        Place::Expression => as_table || as_value(),
+        Place::Table => as_table || (any_function_is_a_table(dialect) && as_value()),
+    }
+}
+
+/// Whether the dialect reads every function in `FROM` as a table of its results, so that a table
+/// function is nothing else than a function.
+const fn any_function_is_a_table(dialect: Dialect) -> bool {
+    matches!(
+        dialect,
+        Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb | Dialect::Databricks
+    )
+}
+
+fn load(dialect: Dialect) -> Allowed {
+    let mut allowed = Allowed::default();
+    read(include_str!("functions/common.txt"), &mut allowed);
+    read(own_list(dialect), &mut allowed);
+    allowed
+}
+
+const fn own_list(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => include_str!("functions/postgres.txt"),
+        Dialect::Redshift => include_str!("functions/redshift.txt"),
+        Dialect::MySql | Dialect::MariaDb => include_str!("functions/mysql.txt"),
+        Dialect::Sqlite => include_str!("functions/sqlite.txt"),
+        Dialect::SqlServer => include_str!("functions/tsql.txt"),
+        Dialect::ClickHouse => include_str!("functions/clickhouse.txt"),
+        Dialect::Snowflake => include_str!("functions/snowflake.txt"),
+        Dialect::BigQuery => include_str!("functions/bigquery.txt"),
+        Dialect::DuckDb => include_str!("functions/duckdb.txt"),
+        Dialect::Databricks => include_str!("functions/databricks.txt"),
+        Dialect::Trino => include_str!("functions/trino.txt"),
+    }
+}
+
+fn read(list: &'static str, allowed: &mut Allowed) {
+    let mut place = Place::Expression;
+    for line in list.lines().filter(|line| !line.starts_with('#')) {
+        if line == "table:" {
+            place = Place::Table;
+            continue;
+        }
+        for word in line.split_whitespace() {
+            if let Some(exception) = word.strip_prefix('!') {
+                allowed.exceptions.insert(exception);
+                continue;
+            }
+            match (word.strip_suffix('*'), place) {
+                (Some(prefix), _) => allowed.prefixes.push(prefix),
+                (None, Place::Expression) => {
+                    allowed.names.insert(word);
+                }
+                (None, Place::Table) => {
+                    allowed.tables.insert(word);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

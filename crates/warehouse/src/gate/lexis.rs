@@ -1,0 +1,455 @@
+//! How each server cuts a text into quoted pieces, comments and code.
+//!
+//! The parser's own tokenizer differs from the servers in details that decide where a string ends.
+//! So this module alone finds the quotes, and the parser sees placeholders in their stead.
+
+use super::{Refusal, refuse};
+use crate::Dialect;
+
+/// A part of an SQL text; together the parts are the whole text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    /// Words, numbers, operators and white space.
+    Code(&'a str),
+    /// A text literal with its prefix and quotes.
+    Text(&'a str),
+    /// A quoted name with its quotes.
+    Name(&'a str),
+    /// A comment that the server skips.
+    Comment(&'a str),
+    /// The end of a statement.
+    Semicolon,
+}
+
+/// What a backslash means inside a literal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Backslash {
+    /// It takes the next character with it, a quote too.
+    Escapes,
+    /// It is a character like any other.
+    Plain,
+}
+
+/// What two closing quotes in a row mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubled {
+    /// One quote inside the literal.
+    Quote,
+    /// The end of one literal, and the start of the next.
+    End,
+}
+
+/// Cuts `sql` as a server of `dialect` would.
+pub(super) fn pieces(sql: &str, dialect: Dialect) -> Result<Vec<Piece<'_>>, Refusal> {
+    let mut scanner = Scanner {
+        text: sql,
+        at: 0,
+        dialect,
+    };
+    let mut found = Vec::new();
+    let mut code_start = 0;
+    loop {
+        let start = scanner.at;
+        let piece = scanner.special()?;
+        let at_end = piece.is_none() && scanner.rest().is_empty();
+        if piece.is_some() || at_end {
+            let code = sql.get(code_start..start).unwrap_or_default();
+            if !code.is_empty() {
+                found.push(Piece::Code(code));
+            }
+            found.extend(piece);
+            code_start = scanner.at;
+        }
+        if at_end {
+            return Ok(found);
+        }
+        if piece.is_none() {
+            scanner.code_letter()?;
+        }
+    }
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+    dialect: Dialect,
+}
+
+impl<'a> Scanner<'a> {
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn take(&mut self, length: usize) -> &'a str {
+        let taken = self.rest().get(..length).unwrap_or_default();
+        self.at += taken.len();
+        taken
+    }
+
+    fn after_word(&self) -> bool {
+        let before = self
+            .text
+            .get(..self.at)
+            .unwrap_or_default()
+            .chars()
+            .next_back();
+        before.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '$' | '@'))
+    }
+
+    /// Anything but code at the current place.
+    fn special(&mut self) -> Result<Option<Piece<'a>>, Refusal> {
+        if self.rest().starts_with(';') {
+            self.take(1);
+            return Ok(Some(Piece::Semicolon));
+        }
+        if let Some(length) = self.comment()? {
+            return Ok(Some(Piece::Comment(self.take(length))));
+        }
+        if let Some(length) = self.literal()? {
+            return Ok(Some(Piece::Text(self.take(length))));
+        }
+        if let Some(length) = self.name()? {
+            return Ok(Some(Piece::Name(self.take(length))));
+        }
+        Ok(None)
+    }
+
+    fn code_letter(&mut self) -> Result<(), Refusal> {
+        let Some(letter) = self.rest().chars().next() else {
+            return Ok(());
+        };
+        let plain = letter.is_ascii_graphic() && letter != '\\' && letter != '`';
+        let white = matches!(letter, ' ' | '\t' | '\n' | '\r' | '\u{c}');
+        let foreign = letter.is_alphanumeric() && !letter.is_ascii();
+        if !(plain || white || foreign) {
+            return refuse(
+                "unusual_character",
+                format!(
+                    "the character U+{:04X} may only stand inside quotes",
+                    u32::from(letter)
+                ),
+            );
+        }
+        self.take(letter.len_utf8());
+        Ok(())
+    }
+
+    fn comment(&self) -> Result<Option<usize>, Refusal> {
+        let rest = self.rest();
+        if rest.starts_with("/*") {
+            return self.block_comment(rest).map(Some);
+        }
+        let line = rest.starts_with("--") && dashes_start_comment(rest, self.dialect)
+            || rest.starts_with('#') && hash_starts_comment(rest, self.dialect)
+            || rest.starts_with("//") && self.dialect == Dialect::Snowflake;
+        if !line {
+            return Ok(None);
+        }
+        let length = rest.find('\n').unwrap_or(rest.len());
+        let body = rest.get(..length).unwrap_or_default();
+        if body.strip_suffix('\r').unwrap_or(body).contains('\r') {
+            return refuse(
+                "unusual_character",
+                "a carriage return stands inside a line comment",
+            );
+        }
+        Ok(Some(length))
+    }
+
+    fn block_comment(&self, rest: &str) -> Result<usize, Refusal> {
+        let executed = matches!(self.dialect, Dialect::MySql | Dialect::MariaDb)
+            && (rest.starts_with("/*!") || rest.starts_with("/*M!"));
+        if executed {
+            return refuse(
+                "executable_comment",
+                "the server runs the text of `/*! … */` comments",
+            );
+        }
+        let nests = nests_comments(self.dialect);
+        let mut depth = 1_usize;
+        let mut at = 2;
+        while let Some(tail) = rest.get(at..).filter(|tail| !tail.is_empty()) {
+            if tail.starts_with("*/") {
+                depth -= 1;
+                at += 2;
+                if depth == 0 {
+                    return Ok(at);
+                }
+            } else if nests && tail.starts_with("/*") {
+                depth += 1;
+                at += 2;
+            } else {
+                at += tail.chars().next().map_or(1, char::len_utf8);
+            }
+        }
+        refuse("unterminated", "a comment has no end")
+    }
+
+    fn literal(&self) -> Result<Option<usize>, Refusal> {
+        let rest = self.rest();
+        if let Some(length) = self.dollar_literal(rest)? {
+            return Ok(Some(length));
+        }
+        if !self.after_word() {
+            if let Some(length) = hexadecimal(rest) {
+                return Ok(Some(length));
+            }
+            for &(prefix, backslash) in prefixes(self.dialect) {
+                let Some((head, tail)) = rest.split_at_checked(prefix.len()) else {
+                    continue;
+                };
+                if head.eq_ignore_ascii_case(prefix)
+                    && let Some(quote) = self.text_quote(tail)
+                {
+                    return self
+                        .quoted_text(tail, quote, backslash)
+                        .map(|length| Some(prefix.len() + length));
+                }
+            }
+        }
+        let backslash = if backslash_escapes(self.dialect) {
+            Backslash::Escapes
+        } else {
+            Backslash::Plain
+        };
+        match self.text_quote(rest) {
+            Some(quote) => self.quoted_text(rest, quote, backslash).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The quote at the start of `rest`, when it opens a text.
+    fn text_quote(&self, rest: &str) -> Option<char> {
+        let first = rest.chars().next()?;
+        (first == '\'' || first == '"' && double_quotes_are_text(self.dialect)).then_some(first)
+    }
+
+    fn quoted_text(&self, rest: &str, quote: char, backslash: Backslash) -> Result<usize, Refusal> {
+        if self.dialect == Dialect::BigQuery {
+            return bigquery_text(rest, quote, backslash);
+        }
+        quoted(rest, quote, backslash, Doubled::Quote)
+    }
+
+    fn dollar_literal(&self, rest: &str) -> Result<Option<usize>, Refusal> {
+        let tagged = matches!(
+            self.dialect,
+            Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb | Dialect::ClickHouse
+        );
+        if !tagged && self.dialect != Dialect::Snowflake || self.after_word() {
+            return Ok(None);
+        }
+        let Some(tail) = rest.strip_prefix('$') else {
+            return Ok(None);
+        };
+        let Some(tag_length) = tail.find('$') else {
+            return Ok(None);
+        };
+        let tag = tail.get(..tag_length).unwrap_or_default();
+        let is_tag = tag
+            .chars()
+            .all(|letter| letter.is_alphanumeric() || letter == '_')
+            && !tag.starts_with(|first: char| first.is_ascii_digit());
+        if !is_tag || (!tagged && !tag.is_empty()) {
+            return Ok(None);
+        }
+        let fence = rest.get(..tag_length + 2).unwrap_or_default();
+        match rest.get(fence.len()..).and_then(|body| body.find(fence)) {
+            Some(body) => Ok(Some(body + 2 * fence.len())),
+            None => refuse("unterminated", "a dollar-quoted text has no end"),
+        }
+    }
+
+    fn name(&self) -> Result<Option<usize>, Refusal> {
+        let rest = self.rest();
+        let Some(open) = rest.chars().next() else {
+            return Ok(None);
+        };
+        let (close, doubled) = match open {
+            '"' => ('"', Doubled::Quote),
+            '`' if backticks_quote(self.dialect) => ('`', Doubled::Quote),
+            '[' if self.dialect == Dialect::SqlServer => (']', Doubled::Quote),
+            '[' if self.dialect == Dialect::Sqlite => (']', Doubled::End),
+            _ => return Ok(None),
+        };
+        let length = quoted(rest, close, Backslash::Plain, doubled)?;
+        let name = rest.get(..length).unwrap_or_default();
+        let escapes = matches!(self.dialect, Dialect::BigQuery | Dialect::ClickHouse);
+        if name.contains(char::is_control) || escapes && name.contains('\\') {
+            return refuse(
+                "unusual_character",
+                format!("the quoted name {name:?} is not allowed"),
+            );
+        }
+        Ok(Some(length))
+    }
+}
+
+/// The length of the quoted text at the start of `rest`, both quotes counted.
+fn quoted(
+    rest: &str,
+    close: char,
+    backslash: Backslash,
+    doubled: Doubled,
+) -> Result<usize, Refusal> {
+    let mut letters = rest.char_indices().skip(1).peekable();
+    while let Some((at, letter)) = letters.next() {
+        if letter == '\\' && backslash == Backslash::Escapes {
+            letters.next();
+        } else if letter == close {
+            let again = letters.peek().is_some_and(|(_, next)| *next == close);
+            if !again || doubled == Doubled::End {
+                return Ok(at + close.len_utf8());
+            }
+            letters.next();
+        }
+    }
+    refuse("unterminated", "a quote has no end")
+}
+
+/// BigQuery: texts of one line, triple-quoted ones of several, and raw ones, which keep backslashes.
+/// Where a raw text has a backslash before a quote, parsers disagree about its end; it is refused.
+fn bigquery_text(rest: &str, quote: char, backslash: Backslash) -> Result<usize, Refusal> {
+    let triple: String = [quote; 3].iter().collect();
+    let (length, body) = if rest.starts_with(&triple) {
+        let length = triple_quoted(rest, &triple)?;
+        (
+            length,
+            rest.get(3..length.saturating_sub(3)).unwrap_or_default(),
+        )
+    } else {
+        let length = quoted(rest, quote, Backslash::Escapes, Doubled::End)?;
+        let body = rest.get(1..length.saturating_sub(1)).unwrap_or_default();
+        if body.contains(['\n', '\r']) {
+            return refuse(
+                "unterminated",
+                "a text literal runs over the end of its line",
+            );
+        }
+        (length, body)
+    };
+    if backslash == Backslash::Plain && body.contains(&format!("\\{quote}")) {
+        return refuse(
+            "unusual_character",
+            "a raw text has a backslash before a quote",
+        );
+    }
+    Ok(length)
+}
+
+/// The length of a number such as `0x1F`. It is kept as it is: the parser would spell it anew.
+fn hexadecimal(rest: &str) -> Option<usize> {
+    let digits = rest
+        .strip_prefix("0x")
+        .or_else(|| rest.strip_prefix("0X"))?;
+    let count = digits
+        .find(|letter: char| !letter.is_ascii_hexdigit())
+        .unwrap_or(digits.len());
+    let ends = !digits
+        .get(count..)?
+        .starts_with(|next: char| next.is_alphanumeric() || next == '_');
+    (count > 0 && ends).then_some(count + 2)
+}
+
+fn triple_quoted(rest: &str, fence: &str) -> Result<usize, Refusal> {
+    let mut at = fence.len();
+    while let Some(tail) = rest.get(at..).filter(|tail| !tail.is_empty()) {
+        if tail.starts_with(fence) {
+            return Ok(at + fence.len());
+        }
+        let mut letters = tail.chars();
+        let first = letters.next();
+        at += first.map_or(1, char::len_utf8);
+        if first == Some('\\') {
+            at += letters.next().map_or(0, char::len_utf8);
+        }
+    }
+    refuse("unterminated", "a triple-quoted text has no end")
+}
+
+fn dashes_start_comment(rest: &str, dialect: Dialect) -> bool {
+    if !matches!(dialect, Dialect::MySql | Dialect::MariaDb) {
+        return true;
+    }
+    rest.chars()
+        .nth(2)
+        .is_none_or(|next| next.is_ascii_whitespace() || next.is_ascii_control())
+}
+
+fn hash_starts_comment(rest: &str, dialect: Dialect) -> bool {
+    match dialect {
+        Dialect::MySql | Dialect::MariaDb | Dialect::BigQuery => true,
+        Dialect::ClickHouse => rest.starts_with("# ") || rest.starts_with("#!"),
+        _ => false,
+    }
+}
+
+const fn nests_comments(dialect: Dialect) -> bool {
+    matches!(
+        dialect,
+        Dialect::Postgres
+            | Dialect::Redshift
+            | Dialect::DuckDb
+            | Dialect::SqlServer
+            | Dialect::ClickHouse
+            | Dialect::Databricks
+    )
+}
+
+const fn backslash_escapes(dialect: Dialect) -> bool {
+    matches!(
+        dialect,
+        Dialect::MySql
+            | Dialect::MariaDb
+            | Dialect::BigQuery
+            | Dialect::ClickHouse
+            | Dialect::Snowflake
+            | Dialect::Databricks
+            | Dialect::Redshift
+    )
+}
+
+const fn double_quotes_are_text(dialect: Dialect) -> bool {
+    matches!(
+        dialect,
+        Dialect::MySql | Dialect::MariaDb | Dialect::BigQuery | Dialect::Databricks
+    )
+}
+
+const fn backticks_quote(dialect: Dialect) -> bool {
+    matches!(
+        dialect,
+        Dialect::MySql
+            | Dialect::MariaDb
+            | Dialect::BigQuery
+            | Dialect::ClickHouse
+            | Dialect::Databricks
+            | Dialect::Sqlite
+    )
+}
+
+/// Letters before a quote that belong to the literal. Longer ones stand first.
+const fn prefixes(dialect: Dialect) -> &'static [(&'static str, Backslash)] {
+    use Backslash::{Escapes, Plain};
+    match dialect {
+        Dialect::Postgres | Dialect::DuckDb => &[
+            ("U&", Plain),
+            ("E", Escapes),
+            ("B", Plain),
+            ("X", Plain),
+            ("N", Plain),
+        ],
+        Dialect::Redshift => &[("X", Escapes), ("N", Escapes), ("B", Escapes)],
+        Dialect::MySql | Dialect::MariaDb => &[("N", Escapes), ("X", Escapes), ("B", Escapes)],
+        Dialect::Sqlite => &[("X", Plain)],
+        Dialect::SqlServer => &[("N", Plain)],
+        Dialect::ClickHouse => &[("X", Escapes), ("B", Escapes)],
+        Dialect::Snowflake => &[("X", Escapes)],
+        Dialect::BigQuery => &[("RB", Plain), ("BR", Plain), ("R", Plain), ("B", Escapes)],
+        Dialect::Databricks => &[("R", Plain), ("X", Escapes)],
+        Dialect::Trino => &[("U&", Plain), ("X", Plain)],
+    }
+}
+
+#[cfg(test)]
+mod tests;

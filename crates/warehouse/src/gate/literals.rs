@@ -1,0 +1,159 @@
+//! Text literals are kept away from the parser: it sees `'ktx_0'`, the server gets the original.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::lexis::{Piece, pieces};
+use super::{Refusal, refuse};
+use crate::Dialect;
+
+/// Names that start so are the gate's own, in any case of letters.
+pub(super) const RESERVED: &str = "ktx__";
+
+/// A text without comments and without its final semicolon, its literals replaced by placeholders.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Normal {
+    /// What the parser reads.
+    pub(super) text: String,
+    /// The literals as they were written, sorted; a placeholder is the index into this list, so
+    /// that the same literals always get the same placeholders.
+    literals: Vec<String>,
+}
+
+/// A run of literals that the server reads as one, or a part that is no literal.
+enum Part<'a> {
+    Verbatim(&'a str),
+    Gap(&'static str),
+    Literal(String),
+}
+
+/// Reads `sql` as the server would and replaces its literals.
+pub(super) fn normalise(sql: &str, dialect: Dialect) -> Result<Normal, Refusal> {
+    let parts = join(&pieces(sql, dialect)?, dialect)?;
+    let literals: Vec<String> = parts
+        .iter()
+        .filter_map(|part| {
+            if let Part::Literal(raw) = part {
+                Some(raw.clone())
+            } else {
+                None
+            }
+        })
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let mut text = String::with_capacity(sql.len());
+    for part in parts {
+        match part {
+            Part::Verbatim(code) => text.push_str(code),
+            Part::Gap(white) => text.push_str(white),
+            Part::Literal(raw) => {
+                let index = literals.binary_search(&raw).unwrap_or_default();
+                if write!(text, " 'ktx_{index}' ").is_err() {
+                    return refuse("internal", "the text could not be written");
+                }
+            }
+        }
+    }
+    Ok(Normal { text, literals })
+}
+
+/// Drops comments and the final semicolon, and joins literals that the server joins.
+fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Refusal> {
+    let mut parts: Vec<Part<'a>> = Vec::with_capacity(pieces.len());
+    let mut ended = false;
+    for piece in pieces {
+        let part = match *piece {
+            Piece::Semicolon => {
+                ended |= !parts.iter().all(is_white);
+                continue;
+            }
+            Piece::Comment(comment) if comment.starts_with("/*") && !comment.contains('\n') => {
+                Part::Gap(" ")
+            }
+            Piece::Comment(_) => Part::Gap("\n"),
+            Piece::Code(part) | Piece::Name(part) => {
+                if part.to_ascii_lowercase().contains(RESERVED) {
+                    return refuse(
+                        "reserved_name",
+                        format!("names with `{RESERVED}` are reserved"),
+                    );
+                }
+                Part::Verbatim(part)
+            }
+            Piece::Text(raw) => Part::Literal(joined(&mut parts, raw, dialect)),
+        };
+        if ended && !is_white(&part) {
+            return refuse("statement_count", "exactly one statement is allowed");
+        }
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+/// The literal together with the one before it, when the server makes one of the two.
+fn joined(parts: &mut Vec<Part<'_>>, raw: &str, dialect: Dialect) -> String {
+    let before = parts.iter().rposition(|part| !is_white(part));
+    let Some((index, Part::Literal(first))) =
+        before.and_then(|index| parts.get(index).map(|part| (index, part)))
+    else {
+        return raw.to_owned();
+    };
+    let over_lines = parts.iter().skip(index + 1).any(|gap| match gap {
+        Part::Verbatim(white) => white.contains('\n'),
+        Part::Gap(white) => white.contains('\n'),
+        Part::Literal(_) => false,
+    });
+    let glue = match dialect {
+        Dialect::MySql | Dialect::MariaDb | Dialect::Databricks => " ",
+        Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb if over_lines => "\n",
+        _ => return raw.to_owned(),
+    };
+    let whole = format!("{first}{glue}{raw}");
+    parts.truncate(index);
+    whole
+}
+
+fn is_white(part: &Part<'_>) -> bool {
+    match part {
+        Part::Verbatim(code) => code.chars().all(char::is_whitespace),
+        Part::Gap(_) => true,
+        Part::Literal(_) => false,
+    }
+}
+
+impl Normal {
+    /// Puts the literals back into a text that was printed from the parsed tree. The printed text
+    /// must hold nothing else in quotes, no comment and no second statement.
+    pub(super) fn restore(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
+        let mut text = String::with_capacity(printed.len());
+        for piece in pieces(printed, dialect)? {
+            match piece {
+                Piece::Code(part) | Piece::Name(part) => text.push_str(part),
+                Piece::Text(placeholder) => {
+                    let literal = placeholder
+                        .strip_prefix("'ktx_")
+                        .and_then(|rest| rest.strip_suffix('\''))
+                        .and_then(|index| index.parse::<usize>().ok())
+                        .and_then(|index| self.literals.get(index));
+                    match literal {
+                        Some(literal) => text.push_str(literal),
+                        None => return unprintable(),
+                    }
+                }
+                Piece::Comment(_) | Piece::Semicolon => return unprintable(),
+            }
+        }
+        Ok(text)
+    }
+}
+
+fn unprintable<T>() -> Result<T, Refusal> {
+    refuse(
+        "unprintable",
+        "the query cannot be printed so that the server reads the same",
+    )
+}
+
+#[cfg(test)]
+mod tests;

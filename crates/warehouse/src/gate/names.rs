@@ -1,0 +1,235 @@
+//! Which names may be read as tables.
+
+use sqlparser::ast::{Ident, ObjectName, TableAlias};
+
+use super::{Refusal, refuse};
+use crate::Dialect;
+
+/// Refuses names that stand for files, stages, variables, other servers or stored credentials.
+pub(super) fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), Refusal> {
+    let mut parts = Vec::with_capacity(name.0.len());
+    for part in &name.0 {
+        let Some(ident) = part.as_ident() else {
+            return refuse(
+                "dynamic_name",
+                format!("the table name `{name}` is computed"),
+            );
+        };
+        check_part(ident, dialect)?;
+        parts.extend(ident.value.to_lowercase().split('.').map(ToOwned::to_owned));
+    }
+    if dialect == Dialect::SqlServer && name.0.len() > 3 {
+        return refuse(
+            "linked_server",
+            format!("`{name}` is a table of another server"),
+        );
+    }
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    check_file(name, &parts, dialect)?;
+    if holds_credentials(&parts, dialect) {
+        return refuse(
+            "credential_catalog",
+            format!("`{name}` holds credentials or secrets"),
+        );
+    }
+    if has_effects(&parts, dialect) {
+        return refuse(
+            "table_not_allowed",
+            format!("`{name}` is not an ordinary table"),
+        );
+    }
+    Ok(())
+}
+
+/// The words `ONLY` and `STREAM` before a table look to the parser like a table with an alias: then
+/// the alias is the table.
+pub(super) fn check_modifier(
+    name: &ObjectName,
+    alias: Option<&TableAlias>,
+    dialect: Dialect,
+) -> Result<(), Refusal> {
+    let Some(alias) = alias else {
+        return Ok(());
+    };
+    if alias
+        .columns
+        .iter()
+        .any(|column| column.name.quote_style == Some('\''))
+    {
+        return refuse(
+            "table_function_not_allowed",
+            format!("`{alias}` is no alias of a table"),
+        );
+    }
+    let [part] = name.0.as_slice() else {
+        return Ok(());
+    };
+    let word = part
+        .as_ident()
+        .filter(|ident| ident.quote_style.is_none())
+        .map(|ident| ident.value.to_ascii_lowercase());
+    match (dialect, word.as_deref()) {
+        (Dialect::Postgres | Dialect::Redshift, Some("only")) => {
+            check_table(&ObjectName::from(vec![alias.name.clone()]), dialect)
+        }
+        (Dialect::Databricks, Some("stream")) => {
+            refuse("table_not_allowed", "`STREAM` reads a stream, not a table")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_part(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
+    if ident.quote_style == Some('\'') {
+        return refuse(
+            "file_as_table",
+            "a quoted text is read as a file, not as a table",
+        );
+    }
+    let name = ident.value.as_str();
+    if name.starts_with(['@', '$', '?', '%', '~']) {
+        return refuse(
+            "stage_or_variable",
+            format!("`{name}` is a stage or a variable"),
+        );
+    }
+    let files = matches!(
+        dialect,
+        Dialect::DuckDb
+            | Dialect::Databricks
+            | Dialect::Snowflake
+            | Dialect::ClickHouse
+            | Dialect::BigQuery
+            | Dialect::Sqlite
+    );
+    if files && (name.contains(['/', '\\']) || name.contains("://")) {
+        return refuse("file_as_table", format!("`{name}` looks like a path"));
+    }
+    if dialect == Dialect::DuckDb && name.contains(['*', '?', ':', '[', ']']) {
+        return refuse("file_as_table", format!("`{name}` looks like a path"));
+    }
+    Ok(())
+}
+
+fn check_file(name: &ObjectName, parts: &[&str], dialect: Dialect) -> Result<(), Refusal> {
+    let is_file = match dialect {
+        // A name such as `data.csv` that is no table is opened as a file.
+        Dialect::DuckDb => {
+            parts.len() > 1 && parts.last().is_some_and(|last| FILE_ENDINGS.contains(last))
+        }
+        // `format.`path`` reads files. Paths without a slash are still paths.
+        Dialect::Databricks => {
+            name.0.len() == 2
+                && parts
+                    .first()
+                    .is_some_and(|first| FILE_FORMATS.contains(first))
+        }
+        _ => false,
+    };
+    if is_file {
+        return refuse("file_as_table", format!("`{name}` is read as a file"));
+    }
+    Ok(())
+}
+
+const FILE_ENDINGS: &[&str] = &[
+    "csv", "tsv", "txt", "parquet", "json", "jsonl", "ndjson", "geojson", "gz", "zst", "bz2", "xz",
+    "xlsx", "xls", "avro", "orc", "arrow", "arrows", "feather", "ipc", "db", "duckdb", "sqlite",
+    "shp", "gpkg", "fgb", "pq", "parq", "log", "dat", "vortex", "lance",
+];
+
+const FILE_FORMATS: &[&str] = &[
+    "parquet",
+    "csv",
+    "json",
+    "text",
+    "binaryfile",
+    "orc",
+    "avro",
+    "xml",
+    "delta",
+    "iceberg",
+    "hudi",
+    "jdbc",
+    "kafka",
+    "cloudfiles",
+    "image",
+    "libsvm",
+    "excel",
+];
+
+fn holds_credentials(parts: &[&str], dialect: Dialect) -> bool {
+    let last = parts.last().copied().unwrap_or_default();
+    let schema = parts.iter().rev().nth(1).copied().unwrap_or_default();
+    match dialect {
+        Dialect::Postgres | Dialect::Redshift => matches!(
+            last,
+            "pg_authid"
+                | "pg_shadow"
+                | "pg_user_mapping"
+                | "pg_user_mappings"
+                | "pg_hba_file_rules"
+                | "pg_ident_file_mappings"
+                | "pg_file_settings"
+                | "pg_largeobject"
+                | "pg_subscription"
+                | "pg_user_info"
+        ),
+        Dialect::MySql | Dialect::MariaDb => {
+            schema == "mysql" || matches!(last, "user_attributes" | "session_account_connect_attrs")
+        }
+        Dialect::SqlServer => matches!(
+            last,
+            "sql_logins"
+                | "syslogins"
+                | "sysxlogins"
+                | "syslnklgns"
+                | "sysusers_passwords"
+                | "credentials"
+                | "database_scoped_credentials"
+                | "linked_logins"
+                | "sysremotelogins"
+                | "remote_logins"
+                | "symmetric_keys"
+                | "asymmetric_keys"
+                | "key_encryptions"
+        ),
+        Dialect::ClickHouse => {
+            schema == "system"
+                && matches!(
+                    last,
+                    "users" | "named_collections" | "user_directories" | "certificates"
+                )
+        }
+        Dialect::Sqlite
+        | Dialect::Snowflake
+        | Dialect::BigQuery
+        | Dialect::DuckDb
+        | Dialect::Databricks
+        | Dialect::Trino => false,
+    }
+}
+
+/// Tables whose reading does more than reading rows of the database.
+fn has_effects(parts: &[&str], dialect: Dialect) -> bool {
+    let last = parts.last().copied().unwrap_or_default();
+    let schema = parts.iter().rev().nth(1).copied().unwrap_or_default();
+    match dialect {
+        Dialect::ClickHouse => {
+            schema == "system"
+                && (last.starts_with("zookeeper") || matches!(last, "stack_trace" | "coredump"))
+        }
+        Dialect::Sqlite => {
+            matches!(
+                last,
+                "fsdir" | "zipfile" | "sqlite_dbpage" | "lsmode" | "bytecode" | "tables_used"
+            ) || last.starts_with("pragma_")
+                && !super::functions::is_allowed(last, dialect, super::functions::Place::Table)
+        }
+        Dialect::SqlServer => last.starts_with("fn_") || last.starts_with("dm_os_file_exists"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

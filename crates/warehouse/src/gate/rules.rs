@@ -1,0 +1,251 @@
+//! The rules that a parsed tree has to keep, checked at every depth.
+
+mod calls;
+mod words;
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    BinaryOperator, Expr, ForClause, Ident, ObjectName, PipeOperator, Query, Select, SelectItem,
+    SetExpr, Statement, TableFactor, Value, ValueWithSpan, Visit as _, Visitor,
+};
+
+use super::functions::Place;
+use super::{Refusal, names, refuse};
+use crate::Dialect;
+
+/// Refuses every statement but a query that only reads.
+pub(super) fn check(statement: &Statement, dialect: Dialect) -> Result<(), Refusal> {
+    if !matches!(statement, Statement::Query(_)) {
+        return refuse("not_a_query", "only queries are allowed");
+    }
+    match statement.visit(&mut Rules { dialect }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(refusal) => Err(refusal),
+    }
+}
+
+struct Rules {
+    dialect: Dialect,
+}
+
+fn flow(result: Result<(), Refusal>) -> ControlFlow<Refusal> {
+    match result {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(refusal) => ControlFlow::Break(refusal),
+    }
+}
+
+impl Visitor for Rules {
+    type Break = Refusal;
+
+    fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<Refusal> {
+        flow(match statement {
+            Statement::Query(_) => Ok(()),
+            _ => refuse(
+                "writing_node",
+                "the query holds a statement that is not a query",
+            ),
+        })
+    }
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Refusal> {
+        flow(check_query(query).and_then(|()| check_body(&query.body, self.dialect)))
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Refusal> {
+        flow(check_select(select, self.dialect))
+    }
+
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<Refusal> {
+        flow(names::check_table(relation, self.dialect))
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<Refusal> {
+        flow(check_table_factor(factor, self.dialect))
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Refusal> {
+        flow(check_expr(expr, self.dialect))
+    }
+
+    fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<Refusal> {
+        flow(match &value.value {
+            Value::Placeholder(name) if !is_column_number(name, self.dialect) => {
+                refuse("parameter", format!("the parameter `{name}` has no value"))
+            }
+            _ => Ok(()),
+        })
+    }
+
+    fn pre_visit_ident(&mut self, ident: &Ident) -> ControlFlow<Refusal> {
+        flow(words::check(ident, self.dialect))
+    }
+}
+
+/// Snowflake's `$1` is the first column of a `VALUES` list, SQL Server's `$12.5` is an amount.
+fn is_column_number(name: &str, dialect: Dialect) -> bool {
+    let digits = |rest: &str| {
+        rest.chars()
+            .all(|letter| letter.is_ascii_digit() || letter == '.')
+    };
+    matches!(dialect, Dialect::Snowflake | Dialect::SqlServer)
+        && name.strip_prefix('$').is_some_and(digits)
+}
+
+fn check_query(query: &Query) -> Result<(), Refusal> {
+    if !query.locks.is_empty() {
+        return refuse("locking", "`FOR UPDATE` and its kind lock rows");
+    }
+    if query.settings.is_some() {
+        return refuse("settings", "`SETTINGS` changes how the server works");
+    }
+    if query.format_clause.is_some() {
+        return refuse("format", "`FORMAT` is chosen by the connection");
+    }
+    if matches!(query.for_clause, Some(ForClause::Browse)) {
+        return refuse("locking", "`FOR BROWSE` is not allowed");
+    }
+    let calls = |operator: &PipeOperator| matches!(operator, PipeOperator::Call { .. });
+    if query.pipe_operators.iter().any(calls) {
+        return refuse(
+            "table_function_not_allowed",
+            "`|> CALL` runs a table function",
+        );
+    }
+    Ok(())
+}
+
+/// Refuses writing bodies, and checks the names of `TABLE name` bodies, which no visitor sees.
+fn check_body(body: &SetExpr, dialect: Dialect) -> Result<(), Refusal> {
+    match body {
+        SetExpr::Select(_) | SetExpr::Query(_) | SetExpr::Values(_) => Ok(()),
+        SetExpr::SetOperation { left, right, .. } => {
+            check_body(left, dialect)?;
+            check_body(right, dialect)
+        }
+        SetExpr::Table(table) => {
+            let parts = [table.schema_name.as_deref(), table.table_name.as_deref()];
+            let idents: Vec<Ident> = parts.into_iter().flatten().map(Ident::new).collect();
+            names::check_table(&ObjectName::from(idents), dialect)
+        }
+        SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => refuse(
+            "writing_node",
+            "the query holds a statement that is not a query",
+        ),
+    }
+}
+
+fn check_select(select: &Select, dialect: Dialect) -> Result<(), Refusal> {
+    if select.into.is_some() {
+        return refuse("into", "`INTO` writes the result somewhere");
+    }
+    if !select.optimizer_hints.is_empty() {
+        return refuse("hint", "optimizer hints in comments are not allowed");
+    }
+    if dialect == Dialect::SqlServer {
+        for item in &select.projection {
+            check_assignment(item)?;
+        }
+    }
+    Ok(())
+}
+
+/// SQL Server: `SELECT @v = x` sets a variable; the parser reads an alias or a comparison.
+fn check_assignment(item: &SelectItem) -> Result<(), Refusal> {
+    let sets = match item {
+        SelectItem::UnnamedExpr(Expr::BinaryOp { left, .. }) => is_variable(left),
+        SelectItem::ExprWithAlias { alias, .. } => alias.value.starts_with('@'),
+        _ => false,
+    };
+    if sets {
+        return refuse("assignment", "the query sets a variable");
+    }
+    Ok(())
+}
+
+fn is_variable(expr: &Expr) -> bool {
+    match expr {
+        Expr::Identifier(name) => name.value.starts_with('@'),
+        Expr::BinaryOp { left, .. } => is_variable(left),
+        _ => false,
+    }
+}
+
+fn check_table_factor(factor: &TableFactor, dialect: Dialect) -> Result<(), Refusal> {
+    match factor {
+        TableFactor::Table {
+            name,
+            args,
+            with_hints,
+            alias,
+            ..
+        } => {
+            calls::check_hints(with_hints, dialect)?;
+            names::check_modifier(name, alias.as_ref(), dialect)?;
+            match args {
+                Some(args) if calls::are_hints(args, dialect) => Ok(()),
+                Some(args) if args.settings.is_some() => {
+                    refuse("settings", "`SETTINGS` changes how the server works")
+                }
+                Some(_) => calls::check_name(name, dialect, Place::Table),
+                None => Ok(()),
+            }
+        }
+        TableFactor::Function { name, .. } => calls::check_name(name, dialect, Place::Table),
+        TableFactor::TableFunction { expr, .. } => match expr {
+            Expr::Function(function) => calls::check_name(&function.name, dialect, Place::Table),
+            _ => refuse("dynamic_name", "`TABLE(…)` takes a table function"),
+        },
+        TableFactor::Derived { .. }
+        | TableFactor::UNNEST { .. }
+        | TableFactor::JsonTable { .. }
+        | TableFactor::OpenJsonTable { .. }
+        | TableFactor::NestedJoin { .. }
+        | TableFactor::Pivot { .. }
+        | TableFactor::Unpivot { .. }
+        | TableFactor::UnpivotExpr { .. }
+        | TableFactor::MatchRecognize { .. }
+        | TableFactor::XmlTable { .. }
+        | TableFactor::SemanticView { .. } => Ok(()),
+    }
+}
+
+fn check_expr(expr: &Expr, dialect: Dialect) -> Result<(), Refusal> {
+    match expr {
+        Expr::Function(function) => calls::check(function, dialect),
+        Expr::BinaryOp { op, .. } => check_operator(op, dialect),
+        Expr::CompoundIdentifier(parts) => match parts.last() {
+            Some(last) if is_sequence_step(&last.value) => {
+                refuse("sequence", format!("`{last}` moves a sequence"))
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn is_sequence_step(name: &str) -> bool {
+    name.eq_ignore_ascii_case("nextval")
+}
+
+fn check_operator(operator: &BinaryOperator, dialect: Dialect) -> Result<(), Refusal> {
+    match operator {
+        BinaryOperator::Assignment => refuse("assignment", "the query sets a variable"),
+        BinaryOperator::LongArrow if dialect == Dialect::Snowflake => {
+            refuse("statement_count", "`->>` chains statements")
+        }
+        BinaryOperator::PGCustomBinaryOperator(parts)
+            if parts.len() > 1 && parts.first().is_none_or(|schema| schema != "pg_catalog") =>
+        {
+            refuse(
+                "function_not_allowed",
+                "an operator of another schema is not known",
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! Calls: functions, table functions, table hints.
+
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, TableFunctionArgs,
+};
+
+use super::super::functions::{Place, is_allowed};
+use super::super::patches::{APPROXIMATE_NAME, PIVOT, SAFE_NAME};
+use super::super::{Refusal, refuse};
+use crate::Dialect;
+
+/// Refuses functions that are not known to only compute.
+pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal> {
+    check_name(&function.name, dialect, Place::Expression)?;
+    let name = function.name.to_string().to_lowercase();
+    let takes_none =
+        matches!(dialect, Dialect::MySql | Dialect::MariaDb) && name == "last_insert_id";
+    if takes_none && has_arguments(&function.args) {
+        return refuse(
+            "function_not_allowed",
+            "`last_insert_id` with an argument sets a value",
+        );
+    }
+    Ok(())
+}
+
+fn has_arguments(arguments: &FunctionArguments) -> bool {
+    match arguments {
+        FunctionArguments::None => false,
+        FunctionArguments::Subquery(_) => true,
+        FunctionArguments::List(list) => !list.args.is_empty(),
+    }
+}
+
+/// Refuses the name unless the dialect's list has it.
+pub(super) fn check_name(name: &ObjectName, dialect: Dialect, place: Place) -> Result<(), Refusal> {
+    let mut parts = Vec::with_capacity(name.0.len());
+    for part in &name.0 {
+        match part.as_ident() {
+            Some(ident) => parts.push(ident.value.to_lowercase()),
+            None => return refuse("dynamic_name", format!("the function `{name}` is computed")),
+        }
+    }
+    let allowed = match parts.as_slice() {
+        [own] => {
+            own == PIVOT && dialect == Dialect::DuckDb
+                || is_allowed(without_mark(own), dialect, place)
+        }
+        [qualifier, own] => {
+            is_allowed(&format!("{qualifier}.{own}"), dialect, place)
+                || is_built_in_schema(qualifier, dialect) && is_allowed(own, dialect, place)
+                || is_method(own, dialect, place)
+        }
+        [.., own] => is_method(own, dialect, place),
+        [] => false,
+    };
+    if allowed {
+        return Ok(());
+    }
+    match place {
+        Place::Expression => refuse(
+            "function_not_allowed",
+            format!("the function `{name}` is not known to only read"),
+        ),
+        Place::Table => refuse(
+            "table_function_not_allowed",
+            format!("the table function `{name}` is not known to only read"),
+        ),
+    }
+}
+
+/// The name behind the mark that a patch has put before it.
+fn without_mark(name: &str) -> &str {
+    [APPROXIMATE_NAME, SAFE_NAME]
+        .into_iter()
+        .find_map(|mark| name.strip_prefix(mark))
+        .unwrap_or(name)
+}
+
+/// Schemas that hold nothing but the server's own functions.
+fn is_built_in_schema(schema: &str, dialect: Dialect) -> bool {
+    match dialect {
+        Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb => {
+            matches!(schema, "pg_catalog" | "information_schema")
+        }
+        Dialect::BigQuery => schema == "safe",
+        Dialect::Databricks => schema == "builtin",
+        _ => false,
+    }
+}
+
+/// Methods of values, which look like functions of a schema.
+fn is_method(own: &str, dialect: Dialect, place: Place) -> bool {
+    match dialect {
+        // XML and spatial methods.
+        Dialect::SqlServer => match place {
+            Place::Expression => {
+                matches!(
+                    own,
+                    "value" | "query" | "exist" | "tostring" | "lat" | "long" | "stx" | "sty"
+                ) || own.starts_with("st")
+            }
+            Place::Table => own == "nodes",
+        },
+        // `name.upper()` is `upper(name)`.
+        Dialect::DuckDb => place == Place::Expression && is_allowed(own, dialect, place),
+        _ => false,
+    }
+}
+
+/// SQL Server: hints in old style, `t (NOLOCK)`, look like the arguments of a table function.
+pub(super) fn are_hints(args: &TableFunctionArgs, dialect: Dialect) -> bool {
+    dialect == Dialect::SqlServer
+        && args.settings.is_none()
+        && !args.args.is_empty()
+        && args.args.iter().all(|arg| match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => is_harmless_hint(expr),
+            _ => false,
+        })
+}
+
+/// Refuses table hints that lock.
+pub(super) fn check_hints(hints: &[Expr], dialect: Dialect) -> Result<(), Refusal> {
+    if hints.is_empty() {
+        return Ok(());
+    }
+    if dialect != Dialect::SqlServer || !hints.iter().all(is_harmless_hint) {
+        return refuse("locking", "only table hints that take no locks are allowed");
+    }
+    Ok(())
+}
+
+fn is_harmless_hint(hint: &Expr) -> bool {
+    let name = match hint {
+        Expr::Identifier(name) => name.value.to_ascii_lowercase(),
+        // Index hints name an index in brackets or behind an equals sign.
+        Expr::Function(function) => function.name.to_string().to_ascii_lowercase(),
+        Expr::BinaryOp { left, .. } => left.to_string().to_ascii_lowercase(),
+        _ => return false,
+    };
+    matches!(
+        name.as_str(),
+        "nolock"
+            | "readuncommitted"
+            | "readcommitted"
+            | "readpast"
+            | "noexpand"
+            | "forceseek"
+            | "forcescan"
+            | "nowait"
+            | "index"
+    )
+}

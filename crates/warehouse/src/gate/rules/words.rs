@@ -1,0 +1,83 @@
+//! Words that start another statement where statements need no separator.
+
+use sqlparser::ast::Ident;
+
+use super::super::{Refusal, refuse};
+use crate::Dialect;
+
+/// Refuses unquoted names that SQL Server reads as the start of a statement. A batch needs no
+/// semicolons, so what the parser takes for an alias may be a command.
+pub(super) fn check(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
+    if dialect != Dialect::SqlServer || ident.quote_style.is_some() {
+        return Ok(());
+    }
+    let word = ident.value.to_ascii_lowercase();
+    if STATEMENTS.contains(&word.as_str()) {
+        return refuse(
+            "statement_count",
+            format!("`{word}` starts another statement"),
+        );
+    }
+    Ok(())
+}
+
+const STATEMENTS: &[&str] = &[
+    "alter",
+    "backup",
+    "begin",
+    "break",
+    "bulk",
+    "checkpoint",
+    "close",
+    "commit",
+    "continue",
+    "create",
+    "dbcc",
+    "deallocate",
+    "declare",
+    "delete",
+    "deny",
+    "disable",
+    "drop",
+    "dump",
+    "enable",
+    "exec",
+    "execute",
+    "fetch",
+    "get",
+    "go",
+    "goto",
+    "grant",
+    "if",
+    "insert",
+    "kill",
+    "load",
+    "merge",
+    "move",
+    "open",
+    "print",
+    "raiserror",
+    "readtext",
+    "receive",
+    "reconfigure",
+    "restore",
+    "return",
+    "revert",
+    "revoke",
+    "rollback",
+    "save",
+    "send",
+    "set",
+    "setuser",
+    "shutdown",
+    "throw",
+    "tran",
+    "transaction",
+    "truncate",
+    "update",
+    "updatetext",
+    "use",
+    "waitfor",
+    "while",
+    "writetext",
+];

@@ -1,0 +1,81 @@
+//! Small changes of the tree, so that its printed text is read back as the same tree.
+
+use std::convert::Infallible;
+use std::mem::replace;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Expr, Query, SetExpr, Statement, TableFactor, UnaryOperator, Value, VisitMut as _, VisitorMut,
+};
+
+use super::{Refusal, grammar, refuse};
+use crate::Dialect;
+
+/// Puts brackets where the printed text would be read differently.
+pub(super) fn tidy(statement: &mut Statement, dialect: Dialect) -> Result<(), Refusal> {
+    let template = grammar::parse(grammar::tokens("SELECT * FROM ktx__t", dialect)?, dialect)?;
+    let Statement::Query(template) = template else {
+        return refuse("internal", "a query did not parse as one");
+    };
+    let ControlFlow::Continue(()) = statement.visit(&mut Tidy { template });
+    Ok(())
+}
+
+struct Tidy {
+    template: Box<Query>,
+}
+
+impl VisitorMut for Tidy {
+    type Break = Infallible;
+
+    /// Two signs in a row would be printed as the start of a comment.
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr: inner,
+        } = expr
+            && matches!(
+                **inner,
+                Expr::UnaryOp {
+                    op: UnaryOperator::Minus,
+                    ..
+                }
+            )
+        {
+            let signed = replace(&mut **inner, Expr::Value(Value::Null.with_empty_span()));
+            **inner = Expr::Nested(Box::new(signed));
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The alias of a table would be printed before its `AS OF`, where no server expects it, so the
+    /// alias goes to a select around the table.
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Infallible> {
+        let TableFactor::Table {
+            version: Some(_),
+            alias,
+            ..
+        } = factor
+        else {
+            return ControlFlow::Continue(());
+        };
+        let Some(alias) = alias.take() else {
+            return ControlFlow::Continue(());
+        };
+        let mut subquery = self.template.clone();
+        let relation = match subquery.body.as_mut() {
+            SetExpr::Select(select) => select.from.first_mut().map(|table| &mut table.relation),
+            _ => None,
+        };
+        if let Some(relation) = relation {
+            std::mem::swap(relation, factor);
+        }
+        *factor = TableFactor::Derived {
+            lateral: false,
+            subquery,
+            alias: Some(alias),
+            sample: None,
+        };
+        ControlFlow::Continue(())
+    }
+}

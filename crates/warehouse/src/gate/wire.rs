@@ -1,0 +1,75 @@
+//! Verdicts as lines of JSON, for tools that check many texts.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Refusal, check};
+use crate::Dialect;
+
+#[derive(Deserialize)]
+struct Request {
+    #[serde(default)]
+    id: Value,
+    dialect: String,
+    sql: String,
+}
+
+#[derive(Serialize)]
+struct Verdict<'a> {
+    id: Value,
+    allowed: bool,
+    code: Option<&'a str>,
+    reason: Option<&'a str>,
+    statement: Option<&'a str>,
+}
+
+/// Judges one JSON object `{"id", "dialect", "sql"}` and answers with one line
+/// `{"id", "allowed", "code", "reason", "statement"}`; `statement` is the text that would be sent.
+/// A line that is no such object is answered with the code `invalid_request`.
+pub fn verdict_line(json_line: &str) -> String {
+    let request: Request = match serde_json::from_str(json_line) {
+        Ok(request) => request,
+        Err(error) => return line(Value::Null, Err(&invalid(error.to_string()))),
+    };
+    let Some(dialect) = Dialect::parse(&request.dialect) else {
+        let refusal = invalid(format!("the dialect `{}` is not known", request.dialect));
+        return line(request.id, Err(&refusal));
+    };
+    match check(&request.sql, dialect) {
+        Ok(sql) => line(request.id, Ok(sql.as_str())),
+        Err(refusal) => line(request.id, Err(&refusal)),
+    }
+}
+
+fn invalid(reason: String) -> Refusal {
+    Refusal {
+        code: "invalid_request",
+        reason,
+    }
+}
+
+fn line(id: Value, outcome: Result<&str, &Refusal>) -> String {
+    let verdict = match outcome {
+        Ok(statement) => Verdict {
+            id,
+            allowed: true,
+            code: None,
+            reason: None,
+            statement: Some(statement),
+        },
+        Err(refusal) => Verdict {
+            id,
+            allowed: false,
+            code: Some(refusal.code),
+            reason: Some(&refusal.reason),
+            statement: None,
+        },
+    };
+    // Plain strings and a parsed value always serialise; a failure is still a refusal.
+    serde_json::to_string(&verdict).unwrap_or_else(|_| {
+        r#"{"id":null,"allowed":false,"code":"internal","reason":null,"statement":null}"#.to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! Every case of the case files gets the verdict that the file expects.
+
+use ktx_warehouse::Dialect;
+use ktx_warehouse::gate;
+use serde_json::Value;
+
+/// One line of a case file.
+pub(crate) struct Case {
+    pub(crate) id: String,
+    pub(crate) dialect: Dialect,
+    pub(crate) allow: bool,
+    pub(crate) sql: String,
+}
+
+pub(crate) const SHARED: &str = include_str!("../../../../fixtures/readonly-sql/cases.jsonl");
+pub(crate) const OWN: &str = include_str!("../../../../fixtures/readonly-sql/own.jsonl");
+
+/// Reads a case file.
+pub(crate) fn cases(file: &str) -> Vec<Case> {
+    file.lines()
+        .map(|line| {
+            let value: Value = serde_json::from_str(line).expect("a case is JSON");
+            let text = |key: &str| {
+                value[key]
+                    .as_str()
+                    .expect("a case has all texts")
+                    .to_owned()
+            };
+            let name = text("dialect");
+            Case {
+                id: text("id"),
+                dialect: Dialect::parse(&name).expect("a case has a known dialect"),
+                allow: text("expect") == "allow",
+                sql: text("sql"),
+            }
+        })
+        .collect()
+}
+
+fn wrong_verdicts(file: &str) -> Vec<String> {
+    cases(file)
+        .into_iter()
+        .filter_map(|case| {
+            let verdict = gate::check(&case.sql, case.dialect);
+            (verdict.is_ok() != case.allow)
+                .then(|| format!("{} {:?}\n    {verdict:?}", case.id, case.sql))
+        })
+        .collect()
+}
+
+#[test]
+fn the_shared_sample_is_judged_as_expected() {
+    assert_eq!(wrong_verdicts(SHARED), Vec::<String>::new());
+}
+
+#[test]
+fn the_own_cases_are_judged_as_expected() {
+    let wrong = wrong_verdicts(OWN);
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}

@@ -1,0 +1,5 @@
+//! The gate against files of cases, and against generated texts.
+#![expect(clippy::expect_used, reason = "a broken case file fails the test")]
+
+mod corpus;
+mod properties;
