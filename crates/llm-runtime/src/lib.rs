@@ -5,8 +5,10 @@
 
 mod error;
 mod event;
+mod governor;
 mod message;
 mod metrics;
+mod normalize;
 mod object;
 mod outcome;
 mod port;
@@ -17,8 +19,12 @@ mod usage;
 
 pub use error::{LlmError, LlmErrorKind, RunErrorCode};
 pub use event::{EventSink, NoEvents, RuntimeEvent};
+pub use governor::{CallPermit, Governing, Governor, GovernorSettings, Jitter, LimitSignal};
 pub use message::{ContentBlock, MediaSource, Message, MessageRole, Transport};
 pub use metrics::{CallMetrics, TokenUsage};
+pub use normalize::{
+    Dialect, META_PROVIDER, Normalized, ReasoningRule, ReasoningWindow, normalize,
+};
 pub use object::{ObjectValueError, generate_typed, validated_object};
 pub use outcome::{LoopOutcome, ObjectOutcome, StopReason, TextOutcome, ToolTrace};
 pub use port::{BackendInfo, LlmRuntime, ProbeReport};

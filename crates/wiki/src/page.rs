@@ -32,11 +32,11 @@ pub struct ParsedPage {
 /// Reads a page. A page with broken front matter is still a page: it can be listed and searched.
 pub fn parse(path: PagePath, text: &str) -> ParsedPage {
     let (front_matter, diagnostics) = front_matter::read(text, &path.to_string());
-    let body = match layout(text) {
-        Layout::With { body, .. } => body + blank_lines(text.get(body..).unwrap_or_default()),
-        Layout::Without { body } => body,
+    let start = match layout(text) {
+        Layout::With { body, .. } | Layout::Without { body } => body,
         Layout::Unterminated => 0,
     };
+    let body = start + blank_lines(text.get(start..).unwrap_or_default());
     let page = Page {
         path,
         front_matter,
@@ -62,7 +62,7 @@ impl Page {
         self.front_matter.summary.as_deref().unwrap_or_default()
     }
 
-    /// The Markdown behind the front matter, without the blank lines between them.
+    /// The Markdown behind the front matter, without blank lines at its head.
     pub fn body(&self) -> &str {
         self.text.get(self.body..).unwrap_or_default()
     }

@@ -222,7 +222,7 @@ pub(crate) fn check_text(file: &TextFile) -> Vec<Finding> {
         );
     }
     for (name, value) in dependencies(&manifest) {
-        if !is_only_inherited(value) {
+        if !is_only_inherited(value) && !is_for_tests(&manifest, name, value) {
             let what = format!("`{name}` says more than `workspace = true`");
             let cure = "its version and features stand in `[workspace.dependencies]`";
             found("dependency", what, cure);
@@ -280,6 +280,19 @@ fn is_inherited(value: Option<&toml::Value>) -> bool {
         .and_then(|value| value.get("workspace"))
         .and_then(toml::Value::as_bool)
         == Some(true)
+}
+
+/// Tests may ask for more features of a dependency than the product has.
+fn is_for_tests(manifest: &Table, name: &str, value: &toml::Value) -> bool {
+    let tests = manifest
+        .get("dev-dependencies")
+        .and_then(|table| table.get(name));
+    let keys = value.as_table().is_some_and(|table| {
+        table
+            .keys()
+            .all(|key| key == "workspace" || key == "features")
+    });
+    tests == Some(value) && is_inherited(Some(value)) && keys
 }
 
 fn is_only_inherited(value: &toml::Value) -> bool {

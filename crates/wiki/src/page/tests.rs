@@ -1,6 +1,7 @@
 //! Pages as wholes.
 
 use super::{Page, parse, visible_to};
+use crate::edit::{FieldValue, set_field};
 use crate::path::{PagePath, UserId};
 
 fn page(path: &str, text: &str) -> Page {
@@ -49,4 +50,53 @@ fn user_pages_shadow_global_ones() {
         .map(|page| format!("{} {}", page.path, page.summary()))
         .collect();
     assert_eq!(shown, ["wiki/global/a.md all", "wiki/user/ann/b.md ann"]);
+}
+
+#[test]
+fn no_text_breaks_the_reader_or_is_changed_beyond_an_edit() {
+    let seeds = [
+        "---\r\nsummary: a # b\r\ntags: [x, 'y']\r\n---\r\n\r\n# T\r\n[[a|b]] `c/source:d` ```\r\n",
+        "\u{feff}---\nsummary: |\n  two\n  lines\n# c\nusage: {a: &x 1, b: *x}\n---\nünï [[é]] ``a`b``\n~~~\n[[x]]\n~~~\n",
+    ];
+    let spice = [
+        "---\n", "`", "[[", "]]", ": ", "\"", "\n", "\r", "- ", "&a ", "*a", "\u{0}", "|", "```\n",
+        "é",
+    ];
+    let mut state = 11_usize;
+    let mut next = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below.max(1)
+    };
+    for round in 0..400 {
+        let mut letters: Vec<char> = seeds[round % seeds.len()].chars().collect();
+        for _ in 0..=next(4) {
+            let at = next(letters.len());
+            if next(2) == 0 {
+                letters.drain(at..(at + next(5)).min(letters.len()));
+            } else {
+                letters.splice(at..at, spice[next(spice.len())].chars());
+            }
+        }
+        let text: String = letters.into_iter().collect();
+        let before = page("wiki/global/x.md", &text);
+        assert!(text.ends_with(before.body()));
+        for link in before.links() {
+            assert!(before.body()[link.span].starts_with("[["));
+        }
+        for reference in before.code_references() {
+            assert!(before.body().get(reference.span).is_some());
+        }
+        // Either the edit is refused, or it reads back and all other fields stay.
+        if let Ok(edited) = set_field(&text, "summary", &FieldValue::Text("new: text".to_owned())) {
+            let after = page("wiki/global/x.md", &edited);
+            assert_eq!(after.summary(), "new: text", "{text:?}");
+            assert_eq!(
+                after.front_matter.tags, before.front_matter.tags,
+                "{text:?}"
+            );
+            assert_eq!(after.body(), before.body(), "{text:?}");
+        }
+    }
 }

@@ -163,6 +163,9 @@ fn versions_and_features_stand_in_the_workspace() {
             )
         );
     }
+    let tests =
+        format!("{GOOD}[dev-dependencies]\nrmcp = {{ workspace = true, features = ['client'] }}\n");
+    assert_eq!(audit("crates/scan/Cargo.toml", &tests), "");
     let platform = format!("{GOOD}[target.'cfg(unix)'.dependencies]\nrustix = '1'\n");
     assert_eq!(
         audit("crates/scan/Cargo.toml", &platform),

@@ -1,0 +1,177 @@
+//! The port through which the tools see a project.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ktx_config::{Connection, DriverKind};
+use ktx_search::{Query, SearchOutcome};
+use ktx_semantic_layer::Catalog;
+use ktx_vocabulary::ConnectionId;
+use ktx_warehouse::Connector;
+use ktx_wiki::{Page, PagePath};
+
+use crate::failure::Failure;
+use crate::scans::ScanSnapshot;
+
+/// One statement that was sent, or refused, on behalf of an agent or a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// What asked: `sl_query` or `sql_execution`.
+    pub tool: &'static str,
+    /// The caller's id of the call.
+    pub call_id: String,
+    /// The connection.
+    pub connection: ConnectionId,
+    /// The SQL as it was sent; as it was given when it was refused.
+    pub sql: String,
+    /// How it ended.
+    pub outcome: AuditOutcome,
+}
+
+/// How a statement ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AuditOutcome {
+    /// Rows were read.
+    Executed {
+        /// How many were handed out.
+        rows: usize,
+    },
+    /// The read-only gate refused it; nothing was sent.
+    Refused {
+        /// The code of the refusal.
+        code: &'static str,
+    },
+    /// The warehouse or the connection failed.
+    Failed {
+        /// The code of the failure.
+        code: &'static str,
+    },
+}
+
+/// Whether statements can run on a connection.
+#[derive(Debug, Clone)]
+pub enum Runner {
+    /// They can.
+    Ready(Arc<dyn Connector>),
+    /// This build has no connector for the driver: queries are compiled and not run.
+    CompileOnly {
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+/// What the tools need of a project. Everything is read when it is asked for and read again when
+/// its files have changed; nothing is written but the search index and the audit log.
+#[async_trait]
+pub trait ProjectContext: Send + Sync {
+    /// The connections of `ktx.yaml`, in their order there.
+    async fn connections(&self) -> Result<Vec<Connection>, Failure>;
+
+    /// The connections that have a folder under `semantic-layer/`, in the order of their ids.
+    async fn source_folders(&self) -> Result<Vec<ConnectionId>, Failure>;
+
+    /// What runs statements on a warehouse. Reaches nothing.
+    async fn runner(&self, connection: &Connection) -> Result<Runner, Failure>;
+
+    /// The semantic sources of a connection; empty when it has none.
+    async fn catalog(&self, connection: &ConnectionId) -> Result<Arc<Catalog>, Failure>;
+
+    /// Where the pages lie that the user sees, one for each key, ordered by key.
+    async fn page_paths(&self) -> Result<Vec<PagePath>, Failure>;
+
+    /// The pages at these places, in their order; those that are no longer there are left out.
+    async fn pages(&self, paths: &[PagePath]) -> Result<Vec<Arc<Page>>, Failure>;
+
+    /// The last scan of a connection; `None` when it was never scanned.
+    async fn snapshot(
+        &self,
+        connection: &ConnectionId,
+    ) -> Result<Option<Arc<ScanSnapshot>>, Failure>;
+
+    /// Answers queries in their order, after bringing the index up to date once.
+    async fn search(&self, queries: Vec<Query>) -> Result<Vec<SearchOutcome>, Failure>;
+
+    /// Notes one statement.
+    fn audit(&self, entry: AuditEntry);
+}
+
+/// Answers one query.
+pub(crate) async fn search_one(
+    context: &dyn ProjectContext,
+    query: Query,
+) -> Result<SearchOutcome, Failure> {
+    let mut outcomes = context.search(vec![query]).await?;
+    Ok(outcomes.pop().unwrap_or_default())
+}
+
+/// The connection of this id.
+pub async fn connection_of(
+    context: &dyn ProjectContext,
+    text: &str,
+) -> Result<Connection, Failure> {
+    let connections = context.connections().await?;
+    let found = connections
+        .iter()
+        .find(|connection| connection.id.as_str() == text);
+    match found {
+        Some(connection) => Ok(connection.clone()),
+        None => Err(Failure::unknown_connection(
+            text,
+            connections.iter().map(|one| &one.id),
+        )),
+    }
+}
+
+/// The warehouse of this id; without an id the only warehouse that there is.
+pub async fn warehouse_of(
+    context: &dyn ProjectContext,
+    id: Option<&str>,
+) -> Result<Connection, Failure> {
+    let connections = context.connections().await?;
+    let warehouses: Vec<&Connection> = connections
+        .iter()
+        .filter(|connection| connection.driver.kind() == DriverKind::Warehouse)
+        .collect();
+    let ids = || warehouses.iter().map(|one| one.id.as_str());
+    let Some(id) = id else {
+        return match warehouses.as_slice() {
+            [only] => Ok((*only).clone()),
+            [] => Err(
+                Failure::new("no_warehouse", "the project has no warehouse connection")
+                    .hint("add a connection to `ktx.yaml`, for example with `ktx setup`"),
+            ),
+            _ => Err(Failure::new(
+                "connection_required",
+                format!(
+                    "the project has {} warehouses: say which with `connectionId`",
+                    warehouses.len()
+                ),
+            )
+            .try_one_of(ids())),
+        };
+    };
+    match connections
+        .iter()
+        .find(|connection| connection.id.as_str() == id)
+    {
+        Some(found) if found.driver.kind() == DriverKind::Warehouse => Ok(found.clone()),
+        Some(found) => Err(Failure::not_a_warehouse(&found.id, found.driver).try_one_of(ids())),
+        None => Err(Failure::unknown_connection(
+            id,
+            warehouses.iter().map(|one| &one.id),
+        )),
+    }
+}
+
+/// All warehouses, or the one of this id.
+pub async fn warehouses_of(
+    context: &dyn ProjectContext,
+    id: Option<&str>,
+) -> Result<Vec<Connection>, Failure> {
+    if id.is_some() {
+        return Ok(vec![warehouse_of(context, id).await?]);
+    }
+    let mut connections = context.connections().await?;
+    connections.retain(|connection| connection.driver.kind() == DriverKind::Warehouse);
+    Ok(connections)
+}

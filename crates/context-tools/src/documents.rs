@@ -1,0 +1,201 @@
+//! What the search index holds of pages, sources and scans.
+
+use std::collections::BTreeMap;
+
+use ktx_search::{Document, Field, Kind};
+use ktx_semantic_layer::{Catalog, Column, Relation, Source, SourceSummary, Visibility};
+use ktx_vocabulary::ConnectionId;
+use ktx_wiki::{Page, Scope};
+
+use crate::scans::ScanSnapshot;
+use crate::wire::{Payload, SourceItem};
+
+/// Most letters of a page that are searched.
+const PAGE_LETTERS: usize = 200_000;
+
+/// The document of one page.
+pub(crate) fn of_page(page: &Page) -> Document {
+    let front = &page.front_matter;
+    let body: String = page.body().chars().take(PAGE_LETTERS).collect();
+    let lists = [&front.tags, &front.sl_refs, &front.tables];
+    let words: Vec<&str> = lists.into_iter().flatten().map(String::as_str).collect();
+    let intent = front.intent.as_deref().unwrap_or_default();
+    let mut document = Document::new(Kind::Wiki, page.key().as_str())
+        .with(Field::Name, page.key().as_str())
+        .with(Field::Display, page.title().unwrap_or_default())
+        .with(Field::Description, page.summary())
+        .with(Field::Comment, [words.join(" ").as_str(), intent].join(" "))
+        .with(Field::Body, body)
+        .carrying(payload(&Payload {
+            path: Some(page.path.to_string()),
+            ..Payload::default()
+        }));
+    document.owner = match page.scope() {
+        Scope::Global => None,
+        Scope::User(user) => Some(user.as_str().to_owned()),
+    };
+    document
+}
+
+/// The documents of all sources of a connection.
+pub(crate) fn of_catalog(
+    connection: &ConnectionId,
+    catalog: &Catalog,
+    snapshot: Option<&ScanSnapshot>,
+) -> Vec<Document> {
+    let places = snapshot.map(ScanSnapshot::places).unwrap_or_default();
+    let items: BTreeMap<String, SourceItem> = catalog
+        .list()
+        .into_iter()
+        .map(|summary| (summary.name.clone(), source_item(connection, summary)))
+        .collect();
+    let mut documents = Vec::new();
+    for source in catalog.sources() {
+        let table = places.read_by(source).map(|table| &table.table);
+        let values = |column: &str| match (snapshot, table) {
+            (Some(snapshot), Some(table)) => snapshot.values(table, column).join("\n"),
+            _ => String::new(),
+        };
+        let item = items.get(&source.name).cloned();
+        documents.push(of_source(connection, source, &values, item));
+        documents.extend(source.measures.iter().map(|measure| {
+            let filter = measure.filter.as_deref().unwrap_or_default();
+            Document::new(Kind::Measure, format!("{}.{}", source.name, measure.name))
+                .of(connection)
+                .with(Field::Name, &measure.name)
+                .with(Field::Display, format!("{}.{}", source.name, measure.name))
+                .with(
+                    Field::Description,
+                    measure.description.clone().unwrap_or_default(),
+                )
+                .with(Field::Expr, [measure.expr.as_str(), filter].join(" "))
+        }));
+        documents.extend(shown(source).map(|column| {
+            Document::new(Kind::Dimension, format!("{}.{}", source.name, column.name))
+                .of(connection)
+                .with(Field::Name, &column.name)
+                .with(Field::Display, format!("{}.{}", source.name, column.name))
+                .with(
+                    Field::Description,
+                    column.description.clone().unwrap_or_default(),
+                )
+                .with(Field::Expr, column.expr.clone().unwrap_or_default())
+                .with(Field::SampleValue, values(&column.name))
+        }));
+    }
+    documents
+}
+
+/// The columns that are advertised.
+fn shown(source: &Source) -> impl Iterator<Item = &Column> {
+    source
+        .columns
+        .iter()
+        .filter(|column| column.visibility == Visibility::Public)
+}
+
+fn of_source(
+    connection: &ConnectionId,
+    source: &Source,
+    values: &dyn Fn(&str) -> String,
+    item: Option<SourceItem>,
+) -> Document {
+    let mut names: Vec<&str> = Vec::new();
+    let mut texts: Vec<&str> = Vec::new();
+    for column in shown(source) {
+        names.push(&column.name);
+        texts.extend(column.description.as_deref());
+    }
+    for measure in &source.measures {
+        names.push(&measure.name);
+        texts.extend(measure.description.as_deref());
+    }
+    for segment in &source.segments {
+        names.push(&segment.name);
+        texts.extend(segment.description.as_deref());
+    }
+    let table = match &source.relation {
+        Relation::Table(table) => table.as_str(),
+        Relation::Sql(_) => "",
+    };
+    let values: Vec<String> = shown(source).map(|column| values(&column.name)).collect();
+    Document::new(Kind::SemanticSource, &source.name)
+        .of(connection)
+        .with(Field::Name, &source.name)
+        .with(Field::Display, table)
+        .with(Field::Description, source.description().unwrap_or_default())
+        .with(Field::SampleValue, values.join("\n"))
+        .with(Field::Body, [names.join(" "), texts.join("\n")].join("\n"))
+        .carrying(payload(&Payload {
+            source: item,
+            ..Payload::default()
+        }))
+}
+
+/// A source as listings show it.
+pub(crate) fn source_item(connection: &ConnectionId, summary: SourceSummary) -> SourceItem {
+    SourceItem {
+        connection_id: connection.to_string(),
+        name: summary.name,
+        path: source_path(connection, &summary.path),
+        description: summary.description,
+        column_count: summary.column_count,
+        measure_count: summary.measure_count,
+        join_count: summary.join_count,
+    }
+}
+
+/// A path inside a connection's folder as a path inside the project.
+pub(crate) fn source_path(connection: &ConnectionId, path: &str) -> String {
+    format!("semantic-layer/{connection}/{path}")
+}
+
+/// The documents of a scan.
+pub(crate) fn of_snapshot(connection: &ConnectionId, snapshot: &ScanSnapshot) -> Vec<Document> {
+    let mut documents = Vec::new();
+    for table in &snapshot.tables {
+        let display = table.table.to_string();
+        let columns: Vec<&str> = table
+            .columns
+            .iter()
+            .map(|column| column.name.as_str())
+            .collect();
+        let place = Payload {
+            table: Some(table.table.clone()),
+            ..Payload::default()
+        };
+        documents.push(
+            Document::new(Kind::Table, &display)
+                .of(connection)
+                .with(Field::Name, &table.table.name)
+                .with(Field::Display, &display)
+                .with(Field::Comment, table.comment.clone().unwrap_or_default())
+                .with(Field::Body, columns.join(" "))
+                .carrying(payload(&place)),
+        );
+        documents.extend(table.columns.iter().map(|column| {
+            Document::new(Kind::Column, format!("{display}.{}", column.name))
+                .of(connection)
+                .with(Field::Name, &column.name)
+                .with(
+                    Field::Display,
+                    format!("{}.{}", table.table.name, column.name),
+                )
+                .with(Field::Comment, column.comment.clone().unwrap_or_default())
+                .with(
+                    Field::SampleValue,
+                    snapshot.values(&table.table, &column.name).join("\n"),
+                )
+                .carrying(payload(&Payload {
+                    column: Some(column.name.clone()),
+                    ..place.clone()
+                }))
+        }));
+    }
+    documents
+}
+
+fn payload(payload: &Payload) -> String {
+    // A payload is texts only, which always have a JSON form.
+    serde_json::to_string(payload).unwrap_or_default()
+}

@@ -1,0 +1,155 @@
+//! Why a use of the project's context did not work.
+
+use ktx_config::Driver;
+use ktx_diagnostics::{Diagnostic, Hint, Hints, nearest};
+use ktx_search::SearchError;
+use ktx_semantic_layer::QueryError;
+use ktx_vocabulary::{ConnectionId, InvalidName};
+use ktx_warehouse::{Refusal, WarehouseError};
+
+/// Most candidates that a failure or result lists.
+pub const MAX_CANDIDATES: usize = 10;
+
+/// One failure as a person or model sees it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// A stable code, such as `unknown_connection`.
+    pub code: &'static str,
+    /// What failed: lower case, no full stop, the object in backticks.
+    pub message: String,
+    /// What to do next, most useful first.
+    pub hints: Vec<Hint>,
+}
+
+impl Failure {
+    /// Makes a failure without hints.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// Adds a next step.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(Hint::new(hint));
+        self
+    }
+
+    /// Adds `use …` for each name, up to the bound.
+    #[must_use]
+    pub fn try_one_of<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: Vec<String> = names
+            .into_iter()
+            .take(MAX_CANDIDATES)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        if names.is_empty() {
+            self
+        } else {
+            self.hint(format!("use one of {}", names.join(", ")))
+        }
+    }
+
+    /// A connection that is not in `ktx.yaml`.
+    pub fn unknown_connection<'a>(
+        text: &str,
+        known: impl IntoIterator<Item = &'a ConnectionId>,
+    ) -> Self {
+        let known: Vec<&str> = known.into_iter().map(ConnectionId::as_str).collect();
+        let near = nearest(text, known.iter().copied());
+        let names = if near.is_empty() { known } else { near };
+        Self::new(
+            "unknown_connection",
+            format!("there is no connection `{text}`"),
+        )
+        .try_one_of(names)
+    }
+
+    /// A context source where a warehouse is needed.
+    pub fn not_a_warehouse(id: &ConnectionId, driver: Driver) -> Self {
+        Self::new(
+            "not_a_warehouse",
+            format!("`{id}` is a context source (`{driver}`), not a warehouse"),
+        )
+    }
+
+    /// A fault of the program, not of its user.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new("internal", message)
+    }
+
+    /// The failure on one line per fact: `code: message`, then `hint: …` lines.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{}: {}", self.code, self.message);
+        for hint in &self.hints {
+            text.push_str("\nhint: ");
+            text.push_str(hint.as_str());
+        }
+        text
+    }
+}
+
+impl Hints for Failure {
+    fn hints(&self) -> Vec<Hint> {
+        self.hints.clone()
+    }
+}
+
+impl From<WarehouseError> for Failure {
+    fn from(error: WarehouseError) -> Self {
+        let hints = error.hint.into_iter().map(Hint::new).collect();
+        Self {
+            code: error.kind.code(),
+            message: error.message,
+            hints,
+        }
+    }
+}
+
+impl From<QueryError> for Failure {
+    fn from(error: QueryError) -> Self {
+        let hints = error.hints().into_iter().take(MAX_CANDIDATES).collect();
+        Self {
+            code: error.kind.as_str(),
+            message: error.message,
+            hints,
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let failure = Self::new(refusal.code, refusal.reason);
+        match refusal.code {
+            "not_a_query" | "statement_count" => failure.hint("send one query that only reads"),
+            _ => failure,
+        }
+    }
+}
+
+impl From<SearchError> for Failure {
+    fn from(error: SearchError) -> Self {
+        let chain = ktx_diagnostics::chain(&error);
+        Self::new("search_failed", chain.join(": "))
+    }
+}
+
+impl From<InvalidName> for Failure {
+    fn from(error: InvalidName) -> Self {
+        Self::new("invalid_name", error.to_string())
+    }
+}
+
+impl From<&Diagnostic> for Failure {
+    fn from(diagnostic: &Diagnostic) -> Self {
+        Self {
+            code: diagnostic.code,
+            message: diagnostic.to_string(),
+            hints: diagnostic.hints.clone(),
+        }
+    }
+}

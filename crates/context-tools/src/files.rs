@@ -1,0 +1,205 @@
+//! A project folder seen through the port: read when asked, cached until its files change.
+
+mod config;
+mod index;
+mod pages;
+mod scans;
+mod sources;
+mod stamp;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use ktx_config::{Connection, Driver};
+use ktx_project_store::Layout;
+use ktx_search::{Index, Query, SearchOutcome};
+use ktx_semantic_layer::Catalog;
+use ktx_vocabulary::ConnectionId;
+use ktx_warehouse::{Connector, Dialect, WarehouseError};
+use ktx_wiki::{Page, PagePath, UserId};
+
+use crate::context::{AuditEntry, ProjectContext, Runner};
+use crate::failure::Failure;
+use crate::scans::ScanSnapshot;
+
+/// What the composition of the program knows of warehouse drivers.
+pub trait Warehouses: Send + Sync {
+    /// The dialect of a driver; `None` for context sources.
+    fn dialect(&self, driver: Driver) -> Option<Dialect>;
+
+    /// Whether there is a connector for a driver.
+    fn supports(&self, driver: Driver) -> bool;
+
+    /// Makes the connector of a connection. Reaches nothing.
+    fn open(&self, connection: &Connection) -> Result<Arc<dyn Connector>, WarehouseError>;
+}
+
+/// Where statements are noted.
+pub trait AuditSink: Send + Sync {
+    /// Notes one statement. Must return at once.
+    fn note(&self, entry: AuditEntry);
+}
+
+/// Notes nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct NoAudit;
+
+impl AuditSink for NoAudit {
+    fn note(&self, _: AuditEntry) {}
+}
+
+/// Where the search index lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IndexPlace {
+    /// In a file, made when it is first needed. Where that is not possible, in memory.
+    File(PathBuf),
+    /// In memory.
+    Memory,
+}
+
+/// What a [`FileContext`] is made of.
+#[derive(Clone)]
+pub struct FileContextParts {
+    /// The project folder.
+    pub root: PathBuf,
+    /// Whose private pages are seen.
+    pub user: UserId,
+    /// Where the search index lives.
+    pub index: IndexPlace,
+    /// The warehouse drivers.
+    pub warehouses: Arc<dyn Warehouses>,
+    /// Where statements are noted.
+    pub audit: Arc<dyn AuditSink>,
+}
+
+/// A project folder. Making one reads nothing.
+#[derive(Clone)]
+pub struct FileContext {
+    inner: Arc<Inner>,
+}
+
+/// Something read, and the stamp of the files that it was read from.
+struct Cached<T> {
+    stamp: String,
+    value: T,
+}
+
+/// The connections of `ktx.yaml`, or what is wrong with it.
+type Connections = Result<Vec<Connection>, Failure>;
+
+/// A connector and the settings that it was made from.
+struct OpenConnection {
+    settings: Connection,
+    connector: Arc<dyn Connector>,
+}
+
+struct Inner {
+    parts: FileContextParts,
+    layout: Layout,
+    config: Mutex<Option<Cached<Connections>>>,
+    catalogs: Mutex<BTreeMap<ConnectionId, Cached<Arc<Catalog>>>>,
+    pages: Mutex<BTreeMap<PagePath, Cached<Arc<Page>>>>,
+    scans: Mutex<BTreeMap<ConnectionId, Cached<Arc<ScanSnapshot>>>>,
+    runners: Mutex<BTreeMap<ConnectionId, OpenConnection>>,
+    index: Mutex<Option<Index>>,
+}
+
+impl std::fmt::Debug for FileContextParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileContextParts")
+            .field("root", &self.root)
+            .field("user", &self.user)
+            .field("index", &self.index)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FileContext {
+    /// A context over a project folder.
+    pub fn new(parts: FileContextParts) -> Self {
+        let layout = Layout::new(parts.root.clone());
+        Self {
+            inner: Arc::new(Inner {
+                parts,
+                layout,
+                config: Mutex::default(),
+                catalogs: Mutex::default(),
+                pages: Mutex::default(),
+                scans: Mutex::default(),
+                runners: Mutex::default(),
+                index: Mutex::default(),
+            }),
+        }
+    }
+
+    /// Reads files on the threads that may wait.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Inner) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let inner = Arc::clone(&self.inner);
+        let done = tokio::task::spawn_blocking(move || work(&inner)).await;
+        done.unwrap_or_else(|error| Err(Failure::internal(error.to_string())))
+    }
+}
+
+impl std::fmt::Debug for FileContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileContext")
+            .field("root", &self.inner.parts.root)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl ProjectContext for FileContext {
+    async fn connections(&self) -> Result<Vec<Connection>, Failure> {
+        self.blocking(Inner::connections).await
+    }
+
+    async fn source_folders(&self) -> Result<Vec<ConnectionId>, Failure> {
+        self.blocking(Inner::source_folders).await
+    }
+
+    async fn runner(&self, connection: &Connection) -> Result<Runner, Failure> {
+        self.inner.runner(connection)
+    }
+
+    async fn catalog(&self, connection: &ConnectionId) -> Result<Arc<Catalog>, Failure> {
+        let connection = connection.clone();
+        self.blocking(move |inner| inner.catalog(&connection)).await
+    }
+
+    async fn page_paths(&self) -> Result<Vec<PagePath>, Failure> {
+        self.blocking(Inner::page_paths).await
+    }
+
+    async fn pages(&self, paths: &[PagePath]) -> Result<Vec<Arc<Page>>, Failure> {
+        let paths = paths.to_vec();
+        self.blocking(move |inner| inner.pages_at(&paths)).await
+    }
+
+    async fn snapshot(
+        &self,
+        connection: &ConnectionId,
+    ) -> Result<Option<Arc<ScanSnapshot>>, Failure> {
+        let connection = connection.clone();
+        self.blocking(move |inner| inner.snapshot(&connection))
+            .await
+    }
+
+    async fn search(&self, queries: Vec<Query>) -> Result<Vec<SearchOutcome>, Failure> {
+        self.blocking(move |inner| inner.search(queries)).await
+    }
+
+    fn audit(&self, entry: AuditEntry) {
+        self.inner.parts.audit.note(entry);
+    }
+}
+
+/// A lock whose holder panicked guards a cache, which is whole at all times.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

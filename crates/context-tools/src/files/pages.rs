@@ -1,0 +1,113 @@
+//! `wiki/`: pages, one cache entry for each file.
+
+use std::fs;
+use std::sync::Arc;
+
+use ktx_wiki::{Page, PagePath, Scope, parse};
+
+use super::stamp::{self, files, is_absent, unreadable};
+use super::{Cached, Inner, lock};
+use crate::failure::Failure;
+
+/// One page file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PageFile {
+    pub(super) path: PagePath,
+    pub(super) stamp: String,
+}
+
+impl Inner {
+    /// The global pages and the user's own ones, ordered by key, global before private.
+    fn page_files(&self) -> Result<Vec<PageFile>, Failure> {
+        let mut files = self.all_page_files()?;
+        files.retain(|file| match &file.path.scope {
+            Scope::Global => true,
+            Scope::User(user) => *user == self.parts.user,
+        });
+        Ok(files)
+    }
+
+    /// The pages of everyone: the index serves all users, so none may lose the pages of another.
+    pub(super) fn all_page_files(&self) -> Result<Vec<PageFile>, Failure> {
+        let mut folders = vec![(self.layout.wiki_global(), "wiki/global/".to_owned())];
+        let users = self.layout.wiki_users();
+        for user in stamp::folders(&users)? {
+            folders.push((users.join(&user), format!("wiki/user/{user}/")));
+        }
+        let mut found = Vec::new();
+        for (folder, prefix) in folders {
+            for entry in files(&folder)? {
+                // What does not have the name of a page is no page, such as a picture.
+                if let Ok(path) = PagePath::parse(&format!("{prefix}{}", entry.path)) {
+                    found.push(PageFile {
+                        path,
+                        stamp: entry.stamp,
+                    });
+                }
+            }
+        }
+        found.sort_by(|left, right| left.path.cmp(&right.path));
+        Ok(found)
+    }
+
+    /// The page of a file; `None` when the file has just been removed.
+    pub(super) fn page(&self, file: &PageFile) -> Result<Option<Arc<Page>>, Failure> {
+        let known = lock(&self.pages)
+            .get(&file.path)
+            .filter(|known| known.stamp == file.stamp)
+            .map(|known| Arc::clone(&known.value));
+        if known.is_some() {
+            return Ok(known);
+        }
+        let path = self.parts.root.join(file.path.to_string());
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) => return Err(unreadable(&path, &error)),
+        };
+        let page = Arc::new(parse(file.path.clone(), &String::from_utf8_lossy(&bytes)).page);
+        let cached = Cached {
+            stamp: file.stamp.clone(),
+            value: Arc::clone(&page),
+        };
+        lock(&self.pages).insert(file.path.clone(), cached);
+        Ok(Some(page))
+    }
+
+    /// Where the pages lie that the user sees, one for each key.
+    pub(super) fn page_paths(&self) -> Result<Vec<PagePath>, Failure> {
+        Ok(visible(self.page_files()?)
+            .into_iter()
+            .map(|file| file.path)
+            .collect())
+    }
+
+    pub(super) fn pages_at(&self, paths: &[PagePath]) -> Result<Vec<Arc<Page>>, Failure> {
+        let mut pages = Vec::with_capacity(paths.len());
+        for path in paths {
+            if let Some(stamp) = stamp::stamp(&self.parts.root.join(path.to_string()))? {
+                pages.extend(self.page(&PageFile {
+                    path: path.clone(),
+                    stamp,
+                })?);
+            }
+        }
+        Ok(pages)
+    }
+}
+
+/// Leaves out global pages that a private one shadows.
+fn visible(files: Vec<PageFile>) -> Vec<PageFile> {
+    let mut seen: Vec<PageFile> = Vec::with_capacity(files.len());
+    for file in files {
+        match seen.last_mut() {
+            Some(last) if last.path.key == file.path.key => {
+                if matches!(file.path.scope, Scope::User(_)) {
+                    *last = file;
+                }
+            }
+            _ => seen.push(file),
+        }
+    }
+    seen
+}

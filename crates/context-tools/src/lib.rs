@@ -1,0 +1,31 @@
+//! The tools that agents call.
+//!
+//! Three layers: the port [`ProjectContext`] through which a project is seen, with [`FileContext`]
+//! that reads a project folder; the uses (`list_sources`, `discover`, `query` …), plain functions
+//! shared with the command line; and the tools, thin wrappers with names and schemas. This crate must
+//! never know who runs the loop.
+
+mod context;
+mod documents;
+mod failure;
+mod files;
+mod scans;
+mod tools;
+mod uses;
+pub mod wire;
+
+pub use context::{
+    AuditEntry, AuditOutcome, ProjectContext, Runner, connection_of, warehouse_of, warehouses_of,
+};
+pub use failure::{Failure, MAX_CANDIDATES};
+pub use files::{AuditSink, FileContext, FileContextParts, IndexPlace, NoAudit, Warehouses};
+pub use scans::{
+    Profile, ProfiledColumn, ScanFiles, ScanSnapshot, ScannedForeignKey, ScannedTable,
+    read_snapshot,
+};
+pub use tools::{context_tools, tool_catalogue, tool_catalogue_markdown};
+pub use uses::{
+    Execution, Lanes, QueryAnswer, QueryRequest, SqlAnswer, SqlRequest, dictionary_search,
+    discover, entity_details, execute_sql, list_connections, list_sources, list_wiki, query,
+    query_of, read_source, read_wiki, search_sources, search_wiki, wiki_page,
+};

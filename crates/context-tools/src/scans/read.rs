@@ -1,0 +1,220 @@
+//! From the texts of artifacts to a snapshot.
+
+use std::collections::BTreeMap;
+
+use ktx_vocabulary::TableRef;
+use ktx_warehouse::TableKind;
+use serde::de::DeserializeOwned;
+
+use super::{Profile, ProfiledColumn, ScanSnapshot, ScannedForeignKey, ScannedTable};
+
+/// The artifacts of one scan by their path inside its folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScanFiles {
+    /// The name of the folder.
+    pub sync_id: String,
+    /// Path (with `/`) and content of `connection.json`, `scan-report.json`, `tables/*.json` and
+    /// `enrichment/relationship-profile.json`, as far as they exist.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+/// Reads a snapshot. An artifact that cannot be read becomes a problem; the rest stands.
+pub fn read_snapshot(scan: &ScanFiles) -> ScanSnapshot {
+    let mut problems = Vec::new();
+    let connection: Option<wire::Connection> = one(scan, "connection.json", &mut problems);
+    let report: Option<wire::Report> = one(scan, "scan-report.json", &mut problems);
+    let mut tables: Vec<ScannedTable> = scan
+        .files
+        .keys()
+        .filter(|path| path.starts_with("tables/"))
+        .filter_map(|path| one::<wire::Table>(scan, path, &mut problems))
+        .map(table)
+        .collect();
+    tables.sort_by(|left, right| left.table.cmp(&right.table));
+    let profile = one(scan, "enrichment/relationship-profile.json", &mut problems)
+        .map(|artifact| profile(artifact, &tables));
+    ScanSnapshot {
+        sync_id: scan.sync_id.clone(),
+        extracted_at: connection.and_then(|connection| connection.extracted_at),
+        run_id: report.and_then(|report| report.run_id),
+        tables,
+        profile,
+        problems,
+    }
+}
+
+fn one<T: DeserializeOwned>(scan: &ScanFiles, path: &str, problems: &mut Vec<String>) -> Option<T> {
+    let bytes = scan.files.get(path)?;
+    match serde_json::from_slice(bytes) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            problems.push(format!("{}/{path}: {error}", scan.sync_id));
+            None
+        }
+    }
+}
+
+fn table(table: wire::Table) -> ScannedTable {
+    let foreign_keys = table.foreign_keys.into_iter().map(|key| ScannedForeignKey {
+        from_column: key.from_column,
+        to_table: TableRef {
+            catalog: key.to_catalog,
+            db: key.to_db,
+            name: key.to_table,
+        },
+        to_column: key.to_column,
+        constraint_name: key.constraint_name,
+    });
+    ScannedTable {
+        table: TableRef {
+            catalog: table.catalog,
+            db: table.db,
+            name: table.name,
+        },
+        kind: table.kind.unwrap_or(TableKind::Table),
+        comment: table.comment,
+        estimated_rows: table.estimated_rows,
+        columns: table.columns,
+        foreign_keys: foreign_keys.collect(),
+    }
+}
+
+/// Keys of KTX 0.12 name the table bare; where it is, is found among the scanned tables.
+fn profile(artifact: wire::Profile, tables: &[ScannedTable]) -> Profile {
+    let entries = artifact.columns_by_reference.unwrap_or(artifact.columns);
+    let mut sampled_rows = 0;
+    let mut columns: Vec<ProfiledColumn> = entries
+        .into_iter()
+        .map(|(key, entry)| {
+            sampled_rows = sampled_rows.max(entry.row_count.unwrap_or_default());
+            let table = place(entry.table, &key, tables);
+            let column = entry
+                .column
+                .unwrap_or_else(|| key.rsplit('.').next().unwrap_or_default().to_owned());
+            ProfiledColumn {
+                table,
+                column,
+                distinct: entry.distinct_count,
+                values: entry.sample_values.into_iter().filter_map(text).collect(),
+            }
+        })
+        .collect();
+    columns.sort_by(|left, right| (&left.table, &left.column).cmp(&(&right.table, &right.column)));
+    let read = artifact
+        .tables
+        .iter()
+        .filter_map(|table| table.rows_read)
+        .max();
+    Profile {
+        sampled_rows: read.unwrap_or(sampled_rows),
+        columns,
+    }
+}
+
+fn place(table: Option<wire::Place>, key: &str, tables: &[ScannedTable]) -> TableRef {
+    let name = match table {
+        Some(wire::Place::Full(place)) => return place,
+        Some(wire::Place::Name(name)) => name,
+        None => key
+            .rsplit_once('.')
+            .map_or(key, |(table, _)| table)
+            .to_owned(),
+    };
+    let known = tables.iter().map(|table| &table.table);
+    let mut found = known.filter(|place| place.to_string() == name || place.name == name);
+    found
+        .next()
+        .cloned()
+        .unwrap_or_else(|| TableRef::bare(&name))
+}
+
+fn text(value: serde_json::Value) -> Option<String> {
+    match value {
+        serde_json::Value::Null => None,
+        serde_json::Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    }
+}
+
+mod wire {
+    //! The shapes of the artifacts, tolerant: other versions write them too.
+
+    use std::collections::BTreeMap;
+
+    use ktx_vocabulary::TableRef;
+    use ktx_warehouse::{Column, TableKind};
+    use serde::Deserialize;
+    use serde_json::Value;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct Connection {
+        pub(super) extracted_at: Option<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct Report {
+        pub(super) run_id: Option<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct Table {
+        pub(super) catalog: Option<String>,
+        pub(super) db: Option<String>,
+        pub(super) name: String,
+        pub(super) kind: Option<TableKind>,
+        pub(super) comment: Option<String>,
+        pub(super) estimated_rows: Option<u64>,
+        #[serde(default)]
+        pub(super) columns: Vec<Column>,
+        #[serde(default)]
+        pub(super) foreign_keys: Vec<ForeignKey>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct ForeignKey {
+        pub(super) from_column: String,
+        pub(super) to_catalog: Option<String>,
+        pub(super) to_db: Option<String>,
+        pub(super) to_table: String,
+        pub(super) to_column: String,
+        pub(super) constraint_name: Option<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct Profile {
+        #[serde(default)]
+        pub(super) tables: Vec<ProfiledTable>,
+        #[serde(default)]
+        pub(super) columns: BTreeMap<String, ProfiledColumn>,
+        pub(super) columns_by_reference: Option<BTreeMap<String, ProfiledColumn>>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct ProfiledTable {
+        pub(super) rows_read: Option<u64>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    pub(super) enum Place {
+        Name(String),
+        Full(TableRef),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct ProfiledColumn {
+        pub(super) table: Option<Place>,
+        pub(super) column: Option<String>,
+        pub(super) row_count: Option<u64>,
+        pub(super) distinct_count: Option<u64>,
+        #[serde(default)]
+        pub(super) sample_values: Vec<Value>,
+    }
+}

@@ -1,0 +1,225 @@
+//! The table of tools.
+
+use std::sync::Arc;
+
+use ktx_tool_descriptors::{CallContext, SchemaError, WriteEffect, object_schema_for};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::context::ProjectContext;
+use crate::failure::Failure;
+use crate::uses::{self, Execution, Lanes, QueryRequest, Reader, SqlRequest};
+use crate::wire::{
+    ConnectionListOutput, DictionaryInput, DictionaryOutput, DiscoverInput, DiscoverOutput,
+    EntityDetailsInput, EntityDetailsOutput, ReadSourceInput, ReadSourceOutput, SlQueryInput,
+    SlQueryOutput, SqlInput, SqlOutput, WikiReadInput, WikiReadOutput, WikiSearchInput,
+    WikiSearchOutput,
+};
+
+use super::envelope::Contents;
+use super::{Answer, Spec};
+
+/// The tools, ordered as a reader meets them.
+pub(super) static SPECS: [Spec; 9] = [
+    Spec {
+        name: "connection_list",
+        title: "Connection List",
+        description: "List the connections of the project: warehouses and context sources. Use the ids as \
+                      `connectionId` of other tools.",
+        effect: WriteEffect::Idempotent,
+        contents: Contents::Own,
+        input: nothing,
+        output: schema::<ConnectionListOutput>,
+        run: connection_list,
+    },
+    Spec {
+        name: "discover_data",
+        title: "Discover Data",
+        description: "Find what the project knows about a term: wiki pages, semantic sources, measures, \
+                      dimensions, tables and columns, best first. Start here. Read on with `wiki_read` (wiki), \
+                      `sl_read_source` (sl_source, sl_measure, sl_dimension) or `entity_details` (table, column).",
+        effect: WriteEffect::ReadOnly,
+        contents: Contents::Data,
+        input: schema::<DiscoverInput>,
+        output: schema::<DiscoverOutput>,
+        run: discover_data,
+    },
+    Spec {
+        name: "wiki_search",
+        title: "Wiki Search",
+        description: "Find wiki pages: definitions, rules and caveats that people have written down. Read the \
+                      pages found with `wiki_read` before answering.",
+        effect: WriteEffect::ReadOnly,
+        contents: Contents::Data,
+        input: schema::<WikiSearchInput>,
+        output: schema::<WikiSearchOutput>,
+        run: wiki_search,
+    },
+    Spec {
+        name: "wiki_read",
+        title: "Wiki Read",
+        description: "Read one wiki page by its key, such as `revenue-policy`.",
+        effect: WriteEffect::Idempotent,
+        contents: Contents::Data,
+        input: schema::<WikiReadInput>,
+        output: schema::<WikiReadOutput>,
+        run: wiki_read,
+    },
+    Spec {
+        name: "sl_read_source",
+        title: "Semantic Layer Read Source",
+        description: "Read one semantic source as YAML: columns, joins, measures and segments that `sl_query` \
+                      understands.",
+        effect: WriteEffect::Idempotent,
+        contents: Contents::Data,
+        input: schema::<ReadSourceInput>,
+        output: schema::<ReadSourceOutput>,
+        run: sl_read_source,
+    },
+    Spec {
+        name: "sl_query",
+        title: "Semantic Layer Query",
+        description: "Answer a question with measures of the semantic layer. The query is compiled to SQL whose \
+                      joins cannot multiply rows, and run read-only. Prefer it to `sql_execution` whenever the \
+                      measures exist. When it is refused, the message names what to ask instead.",
+        effect: WriteEffect::ReadOnly,
+        contents: Contents::Data,
+        input: schema::<SlQueryInput>,
+        output: schema::<SlQueryOutput>,
+        run: sl_query,
+    },
+    Spec {
+        name: "entity_details",
+        title: "Entity Details",
+        description: "Describe tables as the last scan saw them: columns, types, keys, comments, descriptions, \
+                      joins and some values. Look here before writing SQL; never guess a column.",
+        effect: WriteEffect::Idempotent,
+        contents: Contents::Data,
+        input: schema::<EntityDetailsInput>,
+        output: schema::<EntityDetailsOutput>,
+        run: entity_details,
+    },
+    Spec {
+        name: "dictionary_search",
+        title: "Dictionary Search",
+        description: "Find the columns that hold a value, such as a status, country or product name, and its \
+                      exact spelling, before filtering by it. Only sampled values are known.",
+        effect: WriteEffect::ReadOnly,
+        contents: Contents::Data,
+        input: schema::<DictionaryInput>,
+        output: schema::<DictionaryOutput>,
+        run: dictionary_search,
+    },
+    Spec {
+        name: "sql_execution",
+        title: "SQL Execution",
+        description: "Run one read-only query in the warehouse's own SQL dialect. Statements that could write \
+                      are refused. `truncated` tells whether there were more rows than were given.",
+        effect: WriteEffect::ReadOnly,
+        contents: Contents::Data,
+        input: schema::<SqlInput>,
+        output: schema::<SqlOutput>,
+        run: sql_execution,
+    },
+];
+
+fn schema<T: JsonSchema>() -> Result<Value, SchemaError> {
+    object_schema_for::<T>().map(|schema| schema.as_value().clone())
+}
+
+/// The schema of tools without arguments.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "it stands where other schemas can fail"
+)]
+fn nothing() -> Result<Value, SchemaError> {
+    Ok(json!({"type": "object", "properties": {}, "additionalProperties": false}))
+}
+
+/// Arguments have been validated, so this fails only where a schema says less than its type.
+fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
+    serde_json::from_value(arguments)
+        .map_err(|error| Failure::new("invalid_arguments", error.to_string()))
+}
+
+fn encode<T: Serialize>(output: &T) -> Result<Value, Failure> {
+    serde_json::to_value(output).map_err(|error| Failure::internal(error.to_string()))
+}
+
+fn connection_list(context: Arc<dyn ProjectContext>, _: Value, _: CallContext) -> Answer {
+    Box::pin(async move { encode(&uses::list_connections(&*context).await?) })
+}
+
+fn discover_data(context: Arc<dyn ProjectContext>, arguments: Value, _: CallContext) -> Answer {
+    Box::pin(async move {
+        let input: DiscoverInput = read(arguments)?;
+        encode(&uses::discover(&*context, &input).await?)
+    })
+}
+
+fn wiki_search(context: Arc<dyn ProjectContext>, arguments: Value, _: CallContext) -> Answer {
+    Box::pin(async move {
+        let input: WikiSearchInput = read(arguments)?;
+        encode(&uses::search_wiki(&*context, &input, Lanes::Hidden).await?)
+    })
+}
+
+fn wiki_read(context: Arc<dyn ProjectContext>, arguments: Value, _: CallContext) -> Answer {
+    Box::pin(async move {
+        let input: WikiReadInput = read(arguments)?;
+        encode(&uses::read_wiki(&*context, &input).await?)
+    })
+}
+
+fn sl_read_source(context: Arc<dyn ProjectContext>, arguments: Value, _: CallContext) -> Answer {
+    Box::pin(async move {
+        let input: ReadSourceInput = read(arguments)?;
+        let connection = Some(input.connection_id.as_str());
+        encode(&uses::read_source(&*context, connection, &input.source_name).await?)
+    })
+}
+
+fn sl_query(context: Arc<dyn ProjectContext>, arguments: Value, call: CallContext) -> Answer {
+    Box::pin(async move {
+        let input: SlQueryInput = read(arguments)?;
+        let request = QueryRequest {
+            query: uses::query_of(&input),
+            connection: input.connection_id,
+            execution: Execution::Run { max_rows: None },
+        };
+        let answer = uses::query_for(Reader::Agent, &*context, &request, &call).await?;
+        encode(&answer.to_wire(input.include.as_deref().unwrap_or_default()))
+    })
+}
+
+fn entity_details(context: Arc<dyn ProjectContext>, arguments: Value, _: CallContext) -> Answer {
+    Box::pin(async move {
+        let input: EntityDetailsInput = read(arguments)?;
+        encode(&uses::entity_details(&*context, &input).await?)
+    })
+}
+
+fn dictionary_search(context: Arc<dyn ProjectContext>, arguments: Value, _: CallContext) -> Answer {
+    Box::pin(async move {
+        let input: DictionaryInput = read(arguments)?;
+        encode(&uses::dictionary_search(&*context, &input).await?)
+    })
+}
+
+fn sql_execution(context: Arc<dyn ProjectContext>, arguments: Value, call: CallContext) -> Answer {
+    Box::pin(async move {
+        let input: SqlInput = read(arguments)?;
+        let request = SqlRequest {
+            connection: Some(input.connection_id),
+            sql: input.sql,
+            max_rows: input.max_rows,
+        };
+        encode(
+            &uses::execute_sql_for(Reader::Agent, &*context, &request, &call)
+                .await?
+                .to_wire(),
+        )
+    })
+}

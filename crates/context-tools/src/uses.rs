@@ -1,0 +1,32 @@
+//! What can be asked of a project: plain functions over the port, shared by the tools and the
+//! command line.
+
+mod connections;
+mod dictionary;
+mod discover;
+mod entities;
+mod query;
+mod sources;
+mod sql;
+mod wiki;
+
+pub use connections::list_connections;
+pub use dictionary::dictionary_search;
+pub use discover::discover;
+pub use entities::entity_details;
+pub(crate) use query::query_for;
+pub use query::{Execution, QueryAnswer, QueryRequest, query, query_of};
+pub use sources::{list_sources, read_source, search_sources};
+pub(crate) use sql::{Reader, execute_sql_for};
+pub use sql::{SqlAnswer, SqlRequest, execute_sql};
+pub use wiki::{Lanes, list_wiki, read_wiki, search_wiki, wiki_page};
+
+/// Most hits that one search gives.
+pub(crate) const MAX_HITS: usize = 50;
+
+/// Hits that a search gives when it does not say.
+pub(crate) const DEFAULT_HITS: usize = 10;
+
+fn hits(limit: Option<usize>) -> usize {
+    limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS)
+}

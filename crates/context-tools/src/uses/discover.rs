@@ -1,0 +1,97 @@
+//! Finding things of all kinds.
+
+use ktx_search::{Hit, Kind, Query, Ranking, fuse, normalized};
+
+use crate::context::{ProjectContext, connection_of};
+use crate::failure::Failure;
+use crate::wire::{DiscoverInput, DiscoverKind, DiscoverOutput, DiscoverRef, Payload, TablePlace};
+
+use super::hits;
+
+/// Letters of a snippet.
+const SNIPPET_LETTERS: usize = 200;
+
+/// Kinds that compete with each other; the best of each group stands side by side.
+const GROUPS: [&[Kind]; 3] = [
+    &[Kind::Wiki],
+    &[Kind::SemanticSource, Kind::Measure, Kind::Dimension],
+    &[Kind::Table, Kind::Column],
+];
+
+/// Finds pages, sources, measures, dimensions, tables and columns.
+pub async fn discover(
+    context: &dyn ProjectContext,
+    input: &DiscoverInput,
+) -> Result<DiscoverOutput, Failure> {
+    let connection = match &input.connection_id {
+        Some(text) => Some(connection_of(context, text).await?.id),
+        None => None,
+    };
+    let wanted: Vec<Kind> = match input.kinds.as_deref() {
+        None | Some([]) => Kind::ALL.to_vec(),
+        Some(kinds) => kinds.iter().map(|kind| kind.indexed()).collect(),
+    };
+    let limit = hits(input.limit);
+    let queries: Vec<Query> = GROUPS
+        .iter()
+        .map(|group| {
+            group
+                .iter()
+                .copied()
+                .filter(|kind| wanted.contains(kind))
+                .collect()
+        })
+        .filter(|kinds: &Vec<Kind>| !kinds.is_empty())
+        .map(|kinds| {
+            Query::new(&input.query, limit)
+                .of_kinds(&kinds)
+                .in_connection(connection.as_ref())
+        })
+        .collect();
+    let mut found: Vec<Hit> = Vec::new();
+    let mut rankings = Vec::new();
+    for outcome in context.search(queries).await? {
+        let start = found.len();
+        found.extend(outcome.hits);
+        rankings.push(Ranking {
+            weight: 1.0,
+            items: (start..found.len()).collect(),
+        });
+    }
+    let fused = fuse(&rankings);
+    let best = fused.first().map_or(0.0, |(_, score)| *score);
+    let refs = fused.into_iter().take(limit).filter_map(|(at, score)| {
+        found
+            .get(at)
+            .map(|hit| reference(hit, normalized(score, best)))
+    });
+    Ok(DiscoverOutput {
+        refs: refs.collect(),
+    })
+}
+
+fn reference(hit: &Hit, score: f64) -> DiscoverRef {
+    // A payload of another version of the index tells nothing; the reference stands without it.
+    let payload: Payload = serde_json::from_str(&hit.payload).unwrap_or_default();
+    DiscoverRef {
+        kind: DiscoverKind::of(hit.kind),
+        id: hit.id.clone(),
+        score,
+        summary: hit.summary.clone(),
+        snippet: hit.snippet.as_deref().map(plain_snippet),
+        matched_on: hit.matched_on.as_str().to_owned(),
+        connection_id: hit.connection.clone(),
+        table_ref: payload.table.as_ref().map(TablePlace::from),
+        column_name: payload.column,
+    }
+}
+
+/// A snippet without marks, cut to its bound.
+fn plain_snippet(snippet: &str) -> String {
+    let plain = snippet.replace("<mark>", "").replace("</mark>", "");
+    if plain.chars().count() <= SNIPPET_LETTERS {
+        return plain;
+    }
+    let cut: String = plain.chars().take(SNIPPET_LETTERS - 1).collect();
+    format!("{cut}…")
+}

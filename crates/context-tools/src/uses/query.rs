@@ -1,0 +1,217 @@
+//! Compiling and running semantic queries.
+
+use ktx_config::Connection;
+use ktx_semantic_layer::{
+    Compiled, DimensionRequest, Direction, EmptyMembers, MeasureRequest, OrderRequest, Query,
+    compile,
+};
+use ktx_tool_descriptors::CallContext;
+use ktx_warehouse::{Dialect, QueryResult};
+use serde_json::{Value, json};
+
+use crate::context::{ProjectContext, Runner, warehouse_of};
+use crate::failure::Failure;
+use crate::wire::{DirectionInput, IncludePart, MeasureInput, SlQueryInput, SlQueryOutput};
+
+use super::sql::{MAX_ROWS, Reader, Statement, fetched, headers, rows};
+
+/// Whether a query is run after it was compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Execution {
+    /// It is run.
+    Run {
+        /// At most so many rows, besides the query's own limit.
+        max_rows: Option<usize>,
+    },
+    /// It is not.
+    CompileOnly,
+}
+
+/// One semantic query to answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryRequest {
+    /// The warehouse; the only one when absent.
+    pub connection: Option<String>,
+    /// What is asked.
+    pub query: Query,
+    /// Whether it is run.
+    pub execution: Execution,
+}
+
+/// The answer, with everything that can be shown of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryAnswer {
+    /// The warehouse.
+    pub connection: Connection,
+    /// Its dialect.
+    pub dialect: Dialect,
+    /// The SQL and how it came about.
+    pub compiled: Compiled,
+    /// The rows; `None` when the query was only compiled.
+    pub result: Option<QueryResult>,
+    /// What to know about the numbers.
+    pub notes: Vec<String>,
+    /// What `plan.execution` says.
+    pub execution: Value,
+}
+
+/// Compiles a query and runs it. The compiled text passes the same gate as SQL of users.
+pub async fn query(
+    context: &dyn ProjectContext,
+    request: &QueryRequest,
+    call: &CallContext,
+) -> Result<QueryAnswer, Failure> {
+    query_for(Reader::Person, context, request, call).await
+}
+
+/// As [`query`], with the caps of a reader.
+pub(crate) async fn query_for(
+    reader: Reader,
+    context: &dyn ProjectContext,
+    request: &QueryRequest,
+    call: &CallContext,
+) -> Result<QueryAnswer, Failure> {
+    call.progress.report(0.0, "Compiling query");
+    let connection = warehouse_of(context, request.connection.as_deref()).await?;
+    let catalog = context.catalog(&connection.id).await?;
+    if catalog.list().is_empty() {
+        let message = format!("`{}` has no semantic sources", connection.id);
+        return Err(Failure::new("no_source", message)
+            .hint(format!("run `ktx ingest {}` to scan it", connection.id)));
+    }
+    call.progress.report(0.3, "Generating SQL");
+    let dialect = catalog.dialect();
+    let compiled = compile(&catalog, &request.query, dialect)?;
+    let mut notes = compiled.notes.clone();
+    let (result, execution) = match request.execution {
+        Execution::CompileOnly => (None, compile_only("execution was not asked for")),
+        Execution::Run { max_rows } => match context.runner(&connection).await? {
+            Runner::CompileOnly { reason } => {
+                notes.insert(0, format!("the query was compiled and not run: {reason}"));
+                (None, compile_only(&reason))
+            }
+            Runner::Ready(connector) => {
+                let asked = request
+                    .query
+                    .limit
+                    .unwrap_or(ktx_semantic_layer::DEFAULT_LIMIT);
+                let asked = usize::try_from(asked).unwrap_or(usize::MAX);
+                let most = asked.min(max_rows.unwrap_or(MAX_ROWS)).min(MAX_ROWS);
+                let statement = Statement {
+                    tool: "sl_query",
+                    connection: &connection,
+                    caps: reader.caps(most),
+                };
+                let checked = statement.check(context, call, &compiled.sql, connector.as_ref())?;
+                call.progress.report(0.6, "Executing");
+                let result = statement
+                    .run(context, call, &checked, connector.as_ref())
+                    .await?;
+                call.progress.report(1.0, &fetched(&result));
+                let execution = json!({
+                    "mode": "executed",
+                    "driver": connection.driver.as_str(),
+                    "maxRows": most,
+                    "rowCount": result.rows.len(),
+                });
+                (Some(result), execution)
+            }
+        },
+    };
+    Ok(QueryAnswer {
+        connection,
+        dialect,
+        compiled,
+        result,
+        notes,
+        execution,
+    })
+}
+
+impl QueryAnswer {
+    /// The plan with its `execution`.
+    pub fn plan(&self) -> Value {
+        // The plan is plain data, which always has a JSON form.
+        let mut plan = serde_json::to_value(&self.compiled.plan).unwrap_or_default();
+        if let Value::Object(map) = &mut plan {
+            map.insert("execution".to_owned(), self.execution.clone());
+        }
+        plan
+    }
+
+    /// The names of the result's columns, run or not.
+    pub fn headers(&self) -> Vec<String> {
+        match &self.result {
+            Some(result) if !result.columns.is_empty() => headers(result),
+            _ => self
+                .compiled
+                .columns
+                .iter()
+                .map(|column| column.name.clone())
+                .collect(),
+        }
+    }
+
+    /// The JSON shape of the tool.
+    pub fn to_wire(&self, include: &[IncludePart]) -> SlQueryOutput {
+        let rows = self.result.as_ref().map(rows).unwrap_or_default();
+        SlQueryOutput {
+            connection_id: Some(self.connection.id.to_string()),
+            dialect: Some(self.dialect.name().to_owned()),
+            headers: self.headers(),
+            total_rows: rows.len(),
+            rows,
+            truncated: self.result.as_ref().is_some_and(|result| result.truncated),
+            notes: self.notes.clone(),
+            sql: include
+                .contains(&IncludePart::Sql)
+                .then(|| self.compiled.sql.clone()),
+            plan: include.contains(&IncludePart::Plan).then(|| self.plan()),
+        }
+    }
+}
+
+fn compile_only(reason: &str) -> Value {
+    json!({"mode": "compile_only", "reason": reason})
+}
+
+/// The query of a tool call.
+pub fn query_of(input: &SlQueryInput) -> Query {
+    let measures = input.measures.iter().map(|measure| match measure {
+        MeasureInput::Text(expr) => MeasureRequest {
+            expr: expr.clone(),
+            name: None,
+        },
+        MeasureInput::Named { expr, name } => MeasureRequest {
+            expr: expr.clone(),
+            name: Some(name.clone()),
+        },
+    });
+    let dimensions = input
+        .dimensions
+        .iter()
+        .flatten()
+        .map(|dimension| DimensionRequest {
+            field: dimension.field.clone(),
+            granularity: dimension.granularity.clone(),
+        });
+    let order_by = input.order_by.iter().flatten().map(|order| OrderRequest {
+        field: order.field.clone(),
+        direction: match order.direction.unwrap_or_default() {
+            DirectionInput::Asc => Direction::Ascending,
+            DirectionInput::Desc => Direction::Descending,
+        },
+    });
+    Query {
+        measures: measures.collect(),
+        dimensions: dimensions.collect(),
+        filters: input.filters.clone().unwrap_or_default(),
+        segments: input.segments.clone().unwrap_or_default(),
+        order_by: order_by.collect(),
+        limit: input.limit,
+        empty_members: match input.include_empty {
+            Some(false) => EmptyMembers::Exclude,
+            Some(true) | None => EmptyMembers::Include,
+        },
+    }
+}

@@ -1,0 +1,197 @@
+//! Listing, finding and reading semantic sources.
+
+use std::sync::Arc;
+
+use ktx_search::{Kind, Lane, Query};
+use ktx_semantic_layer::Catalog;
+use ktx_vocabulary::ConnectionId;
+
+use crate::context::{ProjectContext, connection_of, search_one};
+use crate::documents::{source_item, source_path};
+use crate::failure::Failure;
+use crate::wire::{
+    DictionaryHit, LaneItem, Payload, ReadSourceOutput, SourceHit, SourceItem, SourceList,
+};
+
+/// Values that are shown of one column that matched.
+const VALUES_SHOWN: usize = 5;
+
+/// Sources that a search without a limit gives at most.
+const MOST: usize = 1000;
+
+/// All sources, or those of one connection.
+pub async fn list_sources(
+    context: &dyn ProjectContext,
+    connection: Option<&str>,
+) -> Result<SourceList, Failure> {
+    let mut list = SourceList {
+        items: Vec::new(),
+        diagnostics: Vec::new(),
+    };
+    for (id, catalog) in catalogs(context, connection).await? {
+        list.items.extend(
+            catalog
+                .list()
+                .into_iter()
+                .map(|summary| source_item(&id, summary)),
+        );
+        list.diagnostics
+            .extend(catalog.diagnostics().iter().cloned().map(|mut found| {
+                if let Some(location) = &mut found.location {
+                    location.file = source_path(&id, &location.file);
+                }
+                found
+            }));
+    }
+    Ok(list)
+}
+
+/// Finds sources; `limit` 0 means all. Only the index is asked, and for values the last scan.
+pub async fn search_sources(
+    context: &dyn ProjectContext,
+    query: &str,
+    connection: Option<&str>,
+    limit: usize,
+) -> Result<Vec<SourceHit>, Failure> {
+    let only = match connection {
+        Some(text) => Some(folder_of(context, text).await?),
+        None => None,
+    };
+    let limit = if limit == 0 { MOST } else { limit };
+    let request = Query::new(query, limit)
+        .of_kinds(&[Kind::SemanticSource])
+        .in_connection(only.as_ref());
+    let outcome = search_one(context, request).await?;
+    let lanes: Vec<LaneItem> = outcome.lanes.iter().map(LaneItem::from).collect();
+    let mut found = Vec::new();
+    for hit in outcome.hits {
+        let payload: Payload = serde_json::from_str(&hit.payload)
+            .map_err(|error| Failure::internal(format!("`{}`: {error}", hit.id)))?;
+        let Some(item) = payload.source else { continue };
+        let dictionary_matches = if hit.lanes.contains(&Lane::Dictionary) {
+            matching_values(context, &item, query).await?
+        } else {
+            Vec::new()
+        };
+        found.push(SourceHit {
+            item,
+            score: hit.score,
+            snippet: hit.snippet,
+            match_reasons: hit
+                .lanes
+                .iter()
+                .map(|lane| lane.as_str().to_owned())
+                .collect(),
+            dictionary_matches,
+            lanes: lanes.clone(),
+        });
+    }
+    Ok(found)
+}
+
+/// The YAML of one source. Without a connection the name must be in one connection only.
+pub async fn read_source(
+    context: &dyn ProjectContext,
+    connection: Option<&str>,
+    name: &str,
+) -> Result<ReadSourceOutput, Failure> {
+    let catalogs = catalogs(context, connection).await?;
+    let holds = |catalog: &Catalog| catalog.list().iter().any(|summary| summary.name == name);
+    let holders: Vec<&(ConnectionId, Arc<Catalog>)> = catalogs
+        .iter()
+        .filter(|(_, catalog)| holds(catalog))
+        .collect();
+    let catalog = match (holders.as_slice(), catalogs.as_slice()) {
+        ([(_, catalog)], _) | ([], [(_, catalog)]) => catalog,
+        ([], _) => {
+            let names: Vec<String> = catalogs
+                .iter()
+                .flat_map(|(_, catalog)| catalog.list())
+                .map(|summary| summary.name)
+                .collect();
+            let near = ktx_diagnostics::nearest(name, names.iter().map(String::as_str));
+            return Err(
+                Failure::new("unknown_source", format!("unknown source `{name}`")).try_one_of(near),
+            );
+        }
+        (several, _) => {
+            let message = format!(
+                "`{name}` is in {} connections: say which one",
+                several.len()
+            );
+            return Err(Failure::new("connection_required", message)
+                .try_one_of(several.iter().map(|(id, _)| id.as_str())));
+        }
+    };
+    Ok(ReadSourceOutput {
+        source_name: name.to_owned(),
+        yaml: catalog.read(name)?,
+    })
+}
+
+/// The catalogs of the connections that have sources, or of one connection.
+async fn catalogs(
+    context: &dyn ProjectContext,
+    connection: Option<&str>,
+) -> Result<Vec<(ConnectionId, Arc<Catalog>)>, Failure> {
+    let ids = match connection {
+        None => context.source_folders().await?,
+        Some(text) => vec![folder_of(context, text).await?],
+    };
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        let catalog = context.catalog(&id).await?;
+        found.push((id, catalog));
+    }
+    Ok(found)
+}
+
+/// The connection of this id: one with sources, or one of `ktx.yaml`.
+async fn folder_of(context: &dyn ProjectContext, text: &str) -> Result<ConnectionId, Failure> {
+    let folders = context.source_folders().await?;
+    match folders.into_iter().find(|id| id.as_str() == text) {
+        Some(id) => Ok(id),
+        None => Ok(connection_of(context, text).await?.id),
+    }
+}
+
+/// The columns of a found source whose known values hold a word of the query.
+async fn matching_values(
+    context: &dyn ProjectContext,
+    item: &SourceItem,
+    query: &str,
+) -> Result<Vec<DictionaryHit>, Failure> {
+    let connection = ConnectionId::parse(&item.connection_id)?;
+    let catalog = context.catalog(&connection).await?;
+    let (Some(source), Some(snapshot)) = (
+        catalog.source(&item.name),
+        context.snapshot(&connection).await?,
+    ) else {
+        return Ok(Vec::new());
+    };
+    let Some(table) = snapshot.places().read_by(source) else {
+        return Ok(Vec::new());
+    };
+    let words: Vec<String> = query
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| word.chars().count() > 1)
+        .map(str::to_lowercase)
+        .collect();
+    let matching = source.columns.iter().filter_map(|column| {
+        let values: Vec<String> = snapshot
+            .values(&table.table, &column.name)
+            .iter()
+            .filter(|value| {
+                let value = value.to_lowercase();
+                words.iter().any(|word| value.contains(word))
+            })
+            .take(VALUES_SHOWN)
+            .cloned()
+            .collect();
+        (!values.is_empty()).then(|| DictionaryHit {
+            column: column.name.clone(),
+            values,
+        })
+    });
+    Ok(matching.collect())
+}

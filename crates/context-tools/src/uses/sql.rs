@@ -1,0 +1,235 @@
+//! Running one read-only statement.
+
+use ktx_config::Connection;
+use ktx_tool_descriptors::CallContext;
+use ktx_warehouse::{Caps, Connector, QueryResult, ReadOnlySql, collect, gate};
+use serde_json::Value;
+
+use crate::context::{AuditEntry, AuditOutcome, ProjectContext, Runner, warehouse_of};
+use crate::failure::Failure;
+use crate::wire::SqlOutput;
+
+/// Rows that a statement gives when it does not say.
+pub(crate) const DEFAULT_ROWS: usize = 1000;
+
+/// Most rows that one statement gives.
+pub(crate) const MAX_ROWS: usize = 10_000;
+
+/// One statement to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlRequest {
+    /// The warehouse; the only one when absent.
+    pub connection: Option<String>,
+    /// The statement in the warehouse's dialect.
+    pub sql: String,
+    /// At most so many rows; 1 to 10 000, 1 000 when absent.
+    pub max_rows: Option<usize>,
+}
+
+/// The rows and where they came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SqlAnswer {
+    /// The warehouse.
+    pub connection: Connection,
+    /// The statement as it was sent.
+    pub sql: String,
+    /// Typed cells, for tables and CSV.
+    pub result: QueryResult,
+}
+
+impl SqlAnswer {
+    /// The JSON shape.
+    pub fn to_wire(&self) -> SqlOutput {
+        SqlOutput {
+            headers: headers(&self.result),
+            header_types: header_types(&self.result),
+            rows: rows(&self.result),
+            row_count: self.result.rows.len(),
+            truncated: self.result.truncated,
+        }
+    }
+}
+
+/// Who reads a result, which decides how large it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// A person or a program: the connector's own caps.
+    Person,
+    /// A model: what fits into one message of an agent's protocol, twice.
+    Agent,
+}
+
+impl Reader {
+    /// The caps of one statement with at most so many rows.
+    pub(crate) fn caps(self, rows: usize) -> Caps {
+        match self {
+            Self::Person => Caps {
+                rows,
+                ..Caps::default()
+            },
+            Self::Agent => Caps {
+                rows,
+                bytes: 4 << 20,
+                cell_bytes: 64 << 10,
+                ..Caps::default()
+            },
+        }
+    }
+}
+
+/// Checks and runs one statement. What could write is refused before anything is sent.
+pub async fn execute_sql(
+    context: &dyn ProjectContext,
+    request: &SqlRequest,
+    call: &CallContext,
+) -> Result<SqlAnswer, Failure> {
+    execute_sql_for(Reader::Person, context, request, call).await
+}
+
+/// As [`execute_sql`], with the caps of a reader.
+pub(crate) async fn execute_sql_for(
+    reader: Reader,
+    context: &dyn ProjectContext,
+    request: &SqlRequest,
+    call: &CallContext,
+) -> Result<SqlAnswer, Failure> {
+    call.progress.report(0.0, "Validating SQL");
+    let connection = warehouse_of(context, request.connection.as_deref()).await?;
+    let connector = match context.runner(&connection).await? {
+        Runner::Ready(connector) => connector,
+        Runner::CompileOnly { reason } => {
+            return Err(Failure::new("not_executable", reason));
+        }
+    };
+    let rows = request.max_rows.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);
+    let statement = Statement {
+        tool: "sql_execution",
+        connection: &connection,
+        caps: reader.caps(rows),
+    };
+    let checked = statement.check(context, call, &request.sql, connector.as_ref())?;
+    call.progress.report(0.3, "Executing");
+    let result = statement
+        .run(context, call, &checked, connector.as_ref())
+        .await?;
+    call.progress.report(1.0, &fetched(&result));
+    Ok(SqlAnswer {
+        connection,
+        sql: checked.as_str().to_owned(),
+        result,
+    })
+}
+
+/// The last step of every query: gate, audit, caps.
+pub(crate) struct Statement<'a> {
+    pub(crate) tool: &'static str,
+    pub(crate) connection: &'a Connection,
+    pub(crate) caps: Caps,
+}
+
+impl Statement<'_> {
+    /// Lets the gate look at a text; a refusal is noted.
+    pub(crate) fn check(
+        &self,
+        context: &dyn ProjectContext,
+        call: &CallContext,
+        sql: &str,
+        connector: &dyn Connector,
+    ) -> Result<ReadOnlySql, Failure> {
+        gate::check(sql, connector.dialect()).map_err(|refusal| {
+            self.note(
+                context,
+                call,
+                sql,
+                AuditOutcome::Refused { code: refusal.code },
+            );
+            Failure::from(refusal)
+        })
+    }
+
+    /// Runs a checked statement; every outcome is noted.
+    pub(crate) async fn run(
+        &self,
+        context: &dyn ProjectContext,
+        call: &CallContext,
+        sql: &ReadOnlySql,
+        connector: &dyn Connector,
+    ) -> Result<QueryResult, Failure> {
+        // One row more than is handed out tells whether there were more.
+        let one_more = u64::try_from(self.caps.rows)
+            .unwrap_or(u64::MAX)
+            .saturating_add(1);
+        let limited = sql.with_row_limit(one_more);
+        let outcome = collect(connector, &limited, &self.caps, &call.cancel).await;
+        match outcome {
+            Ok(result) => {
+                let rows = result.rows.len();
+                self.note(
+                    context,
+                    call,
+                    limited.as_str(),
+                    AuditOutcome::Executed { rows },
+                );
+                Ok(result)
+            }
+            Err(error) => {
+                let code = error.kind.code();
+                self.note(
+                    context,
+                    call,
+                    limited.as_str(),
+                    AuditOutcome::Failed { code },
+                );
+                Err(Failure::from(error))
+            }
+        }
+    }
+
+    fn note(
+        &self,
+        context: &dyn ProjectContext,
+        call: &CallContext,
+        sql: &str,
+        outcome: AuditOutcome,
+    ) {
+        context.audit(AuditEntry {
+            tool: self.tool,
+            call_id: call.call_id.clone(),
+            connection: self.connection.id.clone(),
+            sql: sql.to_owned(),
+            outcome,
+        });
+    }
+}
+
+pub(crate) fn fetched(result: &QueryResult) -> String {
+    match result.rows.len() {
+        1 => "Fetched 1 row".to_owned(),
+        rows => format!("Fetched {rows} rows"),
+    }
+}
+
+pub(crate) fn headers(result: &QueryResult) -> Vec<String> {
+    result
+        .columns
+        .iter()
+        .map(|column| column.name.clone())
+        .collect()
+}
+
+fn header_types(result: &QueryResult) -> Option<Vec<String>> {
+    result
+        .columns
+        .iter()
+        .map(|column| column.native_type.clone())
+        .collect::<Option<Vec<_>>>()
+        .filter(|types| !types.is_empty())
+}
+
+pub(crate) fn rows(result: &QueryResult) -> Vec<Vec<Value>> {
+    result
+        .rows
+        .iter()
+        .map(|row| row.iter().map(ktx_warehouse::Cell::to_json).collect())
+        .collect()
+}

@@ -1,0 +1,126 @@
+//! Listing, finding and reading wiki pages.
+
+use std::sync::Arc;
+
+use ktx_diagnostics::{Hints as _, nearest};
+use ktx_search::{Kind, Query};
+use ktx_wiki::{Page, parse_key};
+
+use crate::context::{ProjectContext, search_one};
+use crate::failure::Failure;
+use crate::wire::{
+    LaneItem, Payload, WikiHit, WikiItem, WikiReadInput, WikiReadOutput, WikiSearchInput,
+    WikiSearchOutput,
+};
+
+use super::hits;
+
+/// Whether a search tells what each of its lanes did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lanes {
+    /// It does.
+    Shown,
+    /// It does not: a model has no use for it.
+    Hidden,
+}
+
+/// All pages that the user sees, ordered by key.
+pub async fn list_wiki(context: &dyn ProjectContext) -> Result<Vec<WikiItem>, Failure> {
+    let paths = context.page_paths().await?;
+    let pages = context.pages(&paths).await?;
+    let items = pages.iter().map(|page| WikiItem {
+        key: page.key().to_string(),
+        path: page.path.to_string(),
+        scope: page.scope().as_str().to_owned(),
+        summary: page.summary().to_owned(),
+    });
+    Ok(items.collect())
+}
+
+/// Finds pages. Only the index is asked.
+pub async fn search_wiki(
+    context: &dyn ProjectContext,
+    input: &WikiSearchInput,
+    lanes: Lanes,
+) -> Result<WikiSearchOutput, Failure> {
+    let query = Query::new(&input.query, hits(input.limit)).of_kinds(&[Kind::Wiki]);
+    let outcome = search_one(context, query).await?;
+    let reports: Vec<LaneItem> = outcome.lanes.iter().map(LaneItem::from).collect();
+    let results: Vec<WikiHit> = outcome
+        .hits
+        .into_iter()
+        .map(|hit| {
+            // A payload of another version of the index tells nothing; the key is enough to read.
+            let payload: Payload = serde_json::from_str(&hit.payload).unwrap_or_default();
+            WikiHit {
+                item: WikiItem {
+                    key: hit.id,
+                    path: payload.path.unwrap_or_default(),
+                    scope: if hit.owner.is_some() {
+                        "USER"
+                    } else {
+                        "GLOBAL"
+                    }
+                    .to_owned(),
+                    summary: hit.summary.unwrap_or_default(),
+                },
+                score: hit.score,
+                match_reasons: hit
+                    .lanes
+                    .iter()
+                    .map(|lane| lane.as_str().to_owned())
+                    .collect(),
+                lanes: (lanes == Lanes::Shown).then(|| reports.clone()),
+            }
+        })
+        .collect();
+    Ok(WikiSearchOutput {
+        total_found: results.len(),
+        results,
+    })
+}
+
+/// The page of this key: the user's own one, else the global one.
+pub async fn wiki_page(context: &dyn ProjectContext, key: &str) -> Result<Arc<Page>, Failure> {
+    let parsed = parse_key(key);
+    let paths = context.page_paths().await?;
+    let wanted = parsed.as_ref().map_or(key, |key| key.as_str());
+    let path = paths.iter().find(|path| path.key.as_str() == wanted);
+    if let Some(path) = path
+        && let Some(page) = context.pages(std::slice::from_ref(path)).await?.pop()
+    {
+        return Ok(page);
+    }
+    if let Err(error) = parsed {
+        let failure = Failure::new("invalid_wiki_key", error.to_string());
+        return Err(error
+            .hints()
+            .into_iter()
+            .fold(failure, |failure, hint| failure.hint(hint.as_str())));
+    }
+    let near = nearest(key, paths.iter().map(|path| path.key.as_str()));
+    let failure = Failure::new("page_not_found", format!("there is no wiki page `{key}`"));
+    Err(if near.is_empty() {
+        failure.hint("find pages with `wiki_search`")
+    } else {
+        failure.try_one_of(near)
+    })
+}
+
+/// One page in the shape of `wiki_read`.
+pub async fn read_wiki(
+    context: &dyn ProjectContext,
+    input: &WikiReadInput,
+) -> Result<WikiReadOutput, Failure> {
+    let page = wiki_page(context, &input.key).await?;
+    let front = &page.front_matter;
+    Ok(WikiReadOutput {
+        key: page.key().to_string(),
+        scope: page.scope().as_str().to_owned(),
+        summary: page.summary().to_owned(),
+        content: page.body().to_owned(),
+        tags: front.tags.clone(),
+        refs: front.refs.clone(),
+        sl_refs: front.sl_refs.clone(),
+    })
+}

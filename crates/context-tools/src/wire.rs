@@ -1,0 +1,35 @@
+//! What tools take and give, and what `--json` prints: the JSON shapes, apart from the types that the
+//! program thinks with.
+
+mod connections;
+mod dictionary;
+mod discover;
+mod entities;
+mod query;
+mod sources;
+mod sql;
+mod wiki;
+
+pub use connections::{ConnectionItem, ConnectionListOutput};
+pub use dictionary::{
+    Coverage, CoverageStatus, DictionaryInput, DictionaryMatch, DictionaryMiss, DictionaryOutput,
+    DictionaryResult, SearchedConnection,
+};
+pub(crate) use discover::Payload;
+pub use discover::{DiscoverInput, DiscoverKind, DiscoverOutput, DiscoverRef};
+pub use entities::{
+    ColumnItem, EntityDetails, EntityDetailsInput, EntityDetailsOutput, EntityError,
+    EntityErrorCode, EntityFound, EntityMissing, EntityRequest, ForeignKeyItem, JoinItem,
+    SnapshotItem, TableName, TablePlace,
+};
+pub use query::{
+    DimensionInput, DirectionInput, IncludePart, MeasureInput, OrderInput, SlQueryInput,
+    SlQueryOutput,
+};
+pub use sources::{
+    DictionaryHit, LaneItem, ReadSourceInput, ReadSourceOutput, SourceHit, SourceItem, SourceList,
+};
+pub use sql::{SqlInput, SqlOutput};
+pub use wiki::{
+    WikiHit, WikiItem, WikiReadInput, WikiReadOutput, WikiSearchInput, WikiSearchOutput,
+};

@@ -1,0 +1,118 @@
+//! `sl_query` and `ktx sl query`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A measure as asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum MeasureInput {
+    /// A measure of a source (`orders.revenue`) or an aggregate over columns (`sum(orders.amount)`).
+    Text(String),
+    /// An expression with the name of its result column.
+    Named {
+        /// A measure, an aggregate, or arithmetic over both.
+        expr: String,
+        /// The name of the result column.
+        name: String,
+    },
+}
+
+/// A dimension as asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DimensionInput {
+    /// `source.column`, or a column that one source has.
+    pub field: String,
+    /// The unit to which a time is cut: `year`, `quarter`, `month`, `week`, `day`, `hour`.
+    pub granularity: Option<String>,
+}
+
+/// Which way to sort.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DirectionInput {
+    /// Smallest first.
+    #[default]
+    Asc,
+    /// Largest first.
+    Desc,
+}
+
+/// One sort key.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OrderInput {
+    /// A measure, dimension or result column of the query.
+    pub field: String,
+    /// `asc` when left out.
+    pub direction: Option<DirectionInput>,
+}
+
+/// What the answer may hold besides rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IncludePart {
+    /// How the query was planned.
+    Plan,
+    /// The SQL that was run.
+    Sql,
+}
+
+/// A semantic query.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlQueryInput {
+    /// The warehouse; may be left out when the project has only one.
+    #[serde(rename = "connectionId")]
+    pub connection_id: Option<String>,
+    /// What to compute.
+    #[schemars(length(min = 1))]
+    pub measures: Vec<MeasureInput>,
+    /// What to group by.
+    pub dimensions: Option<Vec<DimensionInput>>,
+    /// Conditions such as `orders.status = 'shipped'`, all of which hold; conditions on measures apply
+    /// after aggregation.
+    pub filters: Option<Vec<String>>,
+    /// Predefined conditions, `source.segment`.
+    pub segments: Option<Vec<String>>,
+    /// Sort keys; by the dimensions when left out.
+    pub order_by: Option<Vec<OrderInput>>,
+    /// At most so many rows (1000 when left out).
+    #[schemars(range(min = 0))]
+    pub limit: Option<u64>,
+    /// Whether members of a dimension without facts get a row (true when left out).
+    pub include_empty: Option<bool>,
+    /// What the answer holds besides rows.
+    pub include: Option<Vec<IncludePart>>,
+}
+
+/// The answer to a semantic query.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SlQueryOutput {
+    /// The warehouse.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection_id: Option<String>,
+    /// The SQL dialect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<String>,
+    /// The names of the columns.
+    pub headers: Vec<String>,
+    /// The rows; decimals, dates and times are text.
+    pub rows: Vec<Vec<Value>>,
+    /// How many rows are given.
+    pub total_rows: usize,
+    /// Whether the warehouse had more rows than are given.
+    pub truncated: bool,
+    /// What to know about the numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The SQL, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sql: Option<String>,
+    /// The plan, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Value>,
+}

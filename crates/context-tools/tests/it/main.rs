@@ -1,0 +1,16 @@
+//! The tools over a project folder with a SQLite warehouse.
+#![expect(clippy::expect_used, reason = "test helpers fail the test")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests write and change a project folder"
+)]
+
+mod changes;
+mod compatibility;
+mod discovery;
+mod entities;
+mod project;
+mod queries;
+mod sources;
+mod warehouse;
+mod wiki;

@@ -1,0 +1,221 @@
+//! `sl_query` and `sql_execution`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ktx_context_tools::{SqlRequest, context_tools, execute_sql};
+use ktx_tool_descriptors::{CallContext, ProgressSink};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::project::TestProject;
+
+#[tokio::test]
+async fn answers_a_semantic_query_on_the_only_warehouse() {
+    let project = TestProject::new();
+    let answer = project
+        .data(
+            "sl_query",
+            json!({
+                "measures": ["orders.revenue", {"expr": "orders.order_count", "name": "n"}],
+                "dimensions": [{"field": "customers.country"}],
+                "order_by": [{"field": "customers.country", "direction": "desc"}],
+                "include": ["sql", "plan"],
+            }),
+        )
+        .await;
+    assert_eq!(answer.get("connectionId"), Some(&json!("warehouse")));
+    assert_eq!(answer.get("dialect"), Some(&json!("sqlite")));
+    assert_eq!(
+        answer.get("headers"),
+        Some(&json!(["country", "revenue", "n"]))
+    );
+    assert_eq!(
+        answer.get("rows"),
+        Some(&json!([["SE", 7.0, 1], ["NO", 15.0, 2]]))
+    );
+    assert_eq!(answer.get("totalRows"), Some(&json!(2)));
+    assert_eq!(answer.get("truncated"), Some(&json!(false)));
+    assert_eq!(
+        answer.pointer("/plan/execution"),
+        Some(&json!({"mode": "executed", "driver": "sqlite", "maxRows": 1000, "rowCount": 2}))
+    );
+    let sql = answer.get("sql").and_then(Value::as_str).unwrap();
+    assert!(
+        sql.starts_with("SELECT") || sql.starts_with("WITH"),
+        "{sql}"
+    );
+    assert_eq!(project.notes.lines().len(), 1);
+}
+
+#[tokio::test]
+async fn a_refused_query_says_what_to_ask_instead() {
+    let project = TestProject::new();
+    let text = project
+        .failure("sl_query", json!({"measures": ["orders.revenu"]}))
+        .await;
+    assert!(text.starts_with("unknown_measure: "), "{text}");
+    assert!(text.contains("hint: try `orders.revenue`"), "{text}");
+    assert_eq!(project.notes.lines(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn several_warehouses_must_be_told_apart_and_a_missing_connector_only_compiles() {
+    let project = TestProject::new();
+    project.write(
+        "ktx.yaml",
+        "connections:\n  warehouse:\n    driver: sqlite\n    path: warehouse.db\n  lake:\n    driver: snowflake\n    account: a\n    warehouse: w\n    database: d\n    username: u\n    password: env:P\n",
+    );
+    project.write(
+        "semantic-layer/lake/events.yaml",
+        "name: events\ntable: events\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\nmeasures:\n  - {name: n, expr: count(id)}\n",
+    );
+    assert_eq!(
+        project
+            .failure("sl_query", json!({"measures": ["events.n"]}))
+            .await,
+        "connection_required: the project has 2 warehouses: say which with `connectionId`\nhint: use one of `warehouse`, `lake`"
+    );
+    let answer = project
+        .data(
+            "sl_query",
+            json!({"connectionId": "lake", "measures": ["events.n"], "include": ["plan"]}),
+        )
+        .await;
+    assert_eq!(answer.get("rows"), Some(&json!([])));
+    assert_eq!(answer.get("headers"), Some(&json!(["n"])));
+    assert_eq!(
+        answer.pointer("/notes/0"),
+        Some(&json!(
+            "the query was compiled and not run: this ktx cannot connect to `snowflake` yet"
+        ))
+    );
+    assert_eq!(
+        answer.pointer("/plan/execution/mode"),
+        Some(&json!("compile_only"))
+    );
+}
+
+#[tokio::test]
+async fn runs_one_statement_and_tells_when_rows_are_missing() {
+    let project = TestProject::new();
+    let sql = "select id, name from customers order by id";
+    assert_eq!(
+        project
+            .data(
+                "sql_execution",
+                json!({"connectionId": "warehouse", "sql": sql, "maxRows": 2})
+            )
+            .await,
+        json!({"headers": ["id", "name"], "headerTypes": ["INTEGER", "TEXT"],
+            "rows": [[1, "Ann"], [2, "Bo"]], "rowCount": 2, "truncated": true})
+    );
+    assert_eq!(
+        project
+            .data(
+                "sql_execution",
+                json!({"connectionId": "warehouse", "sql": sql, "maxRows": 3})
+            )
+            .await,
+        json!({"headers": ["id", "name"], "headerTypes": ["INTEGER", "TEXT"],
+            "rows": [[1, "Ann"], [2, "Bo"], [3, "Cy"]], "rowCount": 3, "truncated": false})
+    );
+}
+
+#[tokio::test]
+async fn refuses_writes_before_they_are_sent_and_notes_them() {
+    let project = TestProject::new();
+    for sql in [
+        "delete from orders",
+        "select 1; select 2",
+        "drop table orders",
+    ] {
+        project
+            .failure(
+                "sql_execution",
+                json!({"connectionId": "warehouse", "sql": sql}),
+            )
+            .await;
+    }
+    let lines = project.notes.lines();
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.starts_with("sql_execution warehouse Refused")),
+        "{lines:?}"
+    );
+    let text = project
+        .failure(
+            "sql_execution",
+            json!({"connectionId": "warehouse", "sql": "select nope from orders"}),
+        )
+        .await;
+    assert!(text.starts_with("query_failed: "), "{text}");
+    assert_eq!(
+        project
+            .failure(
+                "sql_execution",
+                json!({"connectionId": "handbook", "sql": "select 1"})
+            )
+            .await,
+        "not_a_warehouse: `handbook` is a context source (`notion`), not a warehouse\nhint: use one of `warehouse`"
+    );
+}
+
+#[derive(Default)]
+struct Steps(Mutex<Vec<String>>);
+
+impl ProgressSink for Steps {
+    fn report(&self, fraction: f64, message: &str) {
+        let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.push(format!("{fraction} {message}"));
+    }
+}
+
+#[tokio::test]
+async fn reports_progress_and_obeys_cancellation() {
+    let project = TestProject::new();
+    let steps = Arc::new(Steps::default());
+    let call = CallContext {
+        call_id: "c".to_owned(),
+        cancel: CancellationToken::new(),
+        progress: steps.clone(),
+    };
+    let tools = context_tools(&project.context).unwrap();
+    tools
+        .call(
+            "sl_query",
+            json!({"measures": ["orders.order_count"]}),
+            call.clone(),
+        )
+        .await
+        .unwrap();
+    let sql = json!({"connectionId": "warehouse", "sql": "select id from orders"});
+    tools
+        .call("sql_execution", sql, call.clone())
+        .await
+        .unwrap();
+    let seen = std::mem::take(&mut *steps.0.lock().unwrap());
+    assert_eq!(
+        seen,
+        [
+            "0 Compiling query",
+            "0.3 Generating SQL",
+            "0.6 Executing",
+            "1 Fetched 1 row",
+            "0 Validating SQL",
+            "0.3 Executing",
+            "1 Fetched 3 rows",
+        ]
+    );
+    call.cancel.cancel();
+    let request = SqlRequest {
+        connection: None,
+        sql: "select 1".to_owned(),
+        max_rows: None,
+    };
+    let failure = execute_sql(&*project.context, &request, &call)
+        .await
+        .unwrap_err();
+    assert_eq!(failure.code, "cancelled");
+}

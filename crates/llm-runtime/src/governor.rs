@@ -1,0 +1,295 @@
+//! The rate-limit governor: who may call now, and how long everybody waits (`ingest.rateLimit`).
+//!
+//! One governor stands for one account. The rules are a pure state machine over instants
+//! ([`state`]); this shell waits and tells the event sink.
+
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::{EventSink, LlmError, LlmErrorKind, RuntimeEvent};
+use state::{Admission, Notice, State};
+
+/// Whether calls are held back at all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Governing {
+    /// Calls run as they come and are never repeated.
+    Off,
+    /// Calls wait for limits and are repeated.
+    #[default]
+    On,
+}
+
+/// Whether pauses vary at random.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Jitter {
+    /// Every pause is exactly as computed.
+    Off,
+    /// A computed pause is multiplied by a factor between 0.75 and 1.25.
+    #[default]
+    On,
+}
+
+/// The values of `ingest.rateLimit`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GovernorSettings {
+    /// Whether calls are held back at all.
+    pub governing: Governing,
+    /// The share of a limit, 0..=1, from which on fewer calls run at the same time.
+    pub throttle_threshold: f64,
+    /// How many calls run at the same time even then.
+    pub min_concurrency_under_pressure: usize,
+    /// How many calls run at the same time without pressure.
+    pub max_concurrency: usize,
+    /// After how long a waiting call gives up; without it a call waits as long as it takes.
+    pub max_wait: Option<Duration>,
+    /// Tries in all.
+    pub max_attempts: u32,
+    /// The pause before the second try; doubled each time.
+    pub base_delay: Duration,
+    /// The longest pause that is computed, and the longest hint that is taken as a mere delay.
+    pub max_delay: Duration,
+    /// Whether computed pauses vary.
+    pub jitter: Jitter,
+}
+
+impl Default for GovernorSettings {
+    fn default() -> Self {
+        Self {
+            governing: Governing::On,
+            throttle_threshold: 0.8,
+            min_concurrency_under_pressure: 1,
+            max_concurrency: 8,
+            max_wait: None,
+            max_attempts: 6,
+            base_delay: Duration::from_secs(1),
+            max_delay: Duration::from_mins(1),
+            jitter: Jitter::On,
+        }
+    }
+}
+
+impl GovernorSettings {
+    /// The pause after failure number `failures` (from 1): base × 2ⁿ, capped. `chance` is a
+    /// random number in 0..=1 and decides the jitter.
+    pub fn backoff(&self, failures: u32, chance: f64) -> Duration {
+        let doublings = failures.saturating_sub(1).min(30);
+        let plain = self
+            .base_delay
+            .saturating_mul(1_u32 << doublings)
+            .min(self.max_delay);
+        match self.jitter {
+            Jitter::Off => plain,
+            Jitter::On => plain.mul_f64(0.75 + chance.clamp(0.0, 1.0) / 2.0),
+        }
+    }
+}
+
+/// What a provider said about a limit.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LimitSignal {
+    /// A call was let through.
+    Allowed {
+        /// The window that was told, such as `requests`.
+        window: String,
+        /// The share of it that is used, 0..=1, when told.
+        utilization: Option<f64>,
+    },
+    /// A call was let through with a warning.
+    Warning {
+        /// The window.
+        window: String,
+        /// The share of it that is used, 0..=1, when told.
+        utilization: Option<f64>,
+    },
+    /// A call was refused.
+    Rejected {
+        /// The window.
+        window: String,
+        /// How long to wait, when told.
+        retry_after: Option<Duration>,
+    },
+}
+
+/// Holds calls of one account back. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Governor {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    settings: GovernorSettings,
+    events: Arc<dyn EventSink>,
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+impl std::fmt::Debug for Governor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Governor")
+            .field("settings", &self.shared.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One running call. Dropping it lets the next one in.
+#[derive(Debug)]
+pub struct CallPermit {
+    governor: Governor,
+}
+
+impl Drop for CallPermit {
+    fn drop(&mut self) {
+        self.governor.state().release();
+        self.governor.shared.changed.notify_waiters();
+    }
+}
+
+impl Governor {
+    /// A governor that has seen nothing yet.
+    pub fn new(settings: GovernorSettings, events: Arc<dyn EventSink>) -> Self {
+        let state = State::new(&settings);
+        Self {
+            shared: Arc::new(Shared {
+                settings,
+                events,
+                state: Mutex::new(state),
+                changed: Notify::new(),
+            }),
+        }
+    }
+
+    /// The settings it was made with.
+    pub fn settings(&self) -> &GovernorSettings {
+        &self.shared.settings
+    }
+
+    /// Tries in all: one when nothing is governed.
+    pub fn max_attempts(&self) -> u32 {
+        match self.shared.settings.governing {
+            Governing::Off => 1,
+            Governing::On => self.shared.settings.max_attempts.max(1),
+        }
+    }
+
+    /// Waits until a call may run.
+    ///
+    /// Fails with `Cancelled`, or with `RateLimit` when the wait is longer than allowed.
+    pub async fn acquire(&self, cancel: &CancellationToken) -> Result<CallPermit, LlmError> {
+        loop {
+            let changed = self.shared.changed.notified();
+            tokio::pin!(changed);
+            // Registered before the state is read, so that no release is missed.
+            changed.as_mut().enable();
+            let (admission, notices) = self.state().admit(Instant::now());
+            self.tell(notices);
+            let until = match admission {
+                Admission::Now => {
+                    return Ok(CallPermit {
+                        governor: self.clone(),
+                    });
+                }
+                Admission::Full => None,
+                Admission::Paused { until, remaining } => {
+                    self.check_wait(remaining)?;
+                    Some(until)
+                }
+            };
+            let pause = async {
+                match until {
+                    Some(until) => tokio::time::sleep_until(until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = cancel.cancelled() => return Err(LlmError::cancelled()),
+                () = changed => {}
+                () = pause => {}
+            }
+        }
+    }
+
+    /// Takes note of what a provider said. A rejection pauses every call of the account.
+    pub fn report(&self, signal: LimitSignal) {
+        if self.shared.settings.governing == Governing::Off {
+            return;
+        }
+        let now = Instant::now();
+        let notices = self
+            .state()
+            .observe(&self.shared.settings, signal, now, chance());
+        self.tell(notices);
+        self.shared.changed.notify_waiters();
+    }
+
+    /// The pause before the next try of one call, after `failures` failed tries.
+    pub fn backoff(&self, failures: u32) -> Duration {
+        self.shared.settings.backoff(failures, chance())
+    }
+
+    fn check_wait(&self, remaining: Duration) -> Result<(), LlmError> {
+        match self.shared.settings.max_wait {
+            Some(limit) if remaining > limit => {
+                let mut error = LlmError::new(
+                    LlmErrorKind::RateLimit,
+                    format!(
+                        "the provider's limit holds for {} s, longer than the {} s that a call may wait",
+                        remaining.as_secs(),
+                        limit.as_secs()
+                    ),
+                )
+                .hint("run again later, or raise `ingest.rateLimit.maxWaitMs`");
+                error.retry_after = Some(remaining);
+                Err(error)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn tell(&self, notices: Vec<Notice>) {
+        for notice in notices {
+            self.shared.events.event(match notice {
+                Notice::Observed {
+                    window,
+                    utilization,
+                } => RuntimeEvent::RateLimitObserved {
+                    window,
+                    utilization,
+                    resets_at: None,
+                },
+                Notice::ConcurrencyAdjusted { from, to, reason } => RuntimeEvent::Warning(format!(
+                    "calls at the same time: {from} → {to} ({reason})"
+                )),
+                Notice::WaitStarted { reason, duration } => {
+                    RuntimeEvent::WaitStarted { reason, duration }
+                }
+                Notice::WaitFinished => RuntimeEvent::WaitFinished,
+            });
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A poisoned lock holds plain counters, which stay usable.
+        self.shared
+            .state
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// A random number in 0..=1 from the process's hash keys; good enough to spread pauses.
+fn chance() -> f64 {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    let bits = std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish();
+    let low = u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(u32::MAX);
+    f64::from(low) / f64::from(u32::MAX)
+}

@@ -1,0 +1,177 @@
+//! Value tests of the governor's rules, and of its waiting with a paused clock.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Governing, Governor, GovernorSettings, Jitter, LimitSignal};
+use crate::{EventSink, LlmErrorKind, NoEvents, RuntimeEvent};
+
+#[derive(Default)]
+struct Recorder(Mutex<Vec<String>>);
+
+impl EventSink for Recorder {
+    fn event(&self, event: RuntimeEvent) {
+        let line = match event {
+            RuntimeEvent::RateLimitObserved {
+                window,
+                utilization,
+                ..
+            } => format!("observed {window} {utilization:?}"),
+            RuntimeEvent::WaitStarted { reason, duration } => {
+                format!("wait {reason} {} ms", duration.as_millis())
+            }
+            RuntimeEvent::WaitFinished => "wait finished".to_owned(),
+            RuntimeEvent::Warning(text) => text,
+            other => format!("{other:?}"),
+        };
+        self.0.lock().unwrap().push(line);
+    }
+}
+
+fn settings() -> GovernorSettings {
+    GovernorSettings {
+        max_concurrency: 2,
+        jitter: Jitter::Off,
+        ..GovernorSettings::default()
+    }
+}
+
+fn rejected(retry_after: Option<Duration>) -> LimitSignal {
+    LimitSignal::Rejected {
+        window: "requests".to_owned(),
+        retry_after,
+    }
+}
+
+fn allowed(utilization: f64) -> LimitSignal {
+    LimitSignal::Allowed {
+        window: "tokens".to_owned(),
+        utilization: Some(utilization),
+    }
+}
+
+#[test]
+fn pauses_double_up_to_the_cap_and_jitter_stays_within_a_quarter() {
+    let plain = settings();
+    let seconds: Vec<u64> = (1..=8).map(|n| plain.backoff(n, 0.5).as_secs()).collect();
+    assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60]);
+    let wobbly = GovernorSettings::default();
+    assert_eq!(wobbly.backoff(1, 0.0), Duration::from_millis(750));
+    assert_eq!(wobbly.backoff(1, 1.0), Duration::from_millis(1250));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejection_pauses_everybody_and_an_allowed_call_restores_the_concurrency() {
+    let events = Arc::new(Recorder::default());
+    let governor = Governor::new(settings(), events.clone());
+    let cancel = CancellationToken::new();
+    let started = tokio::time::Instant::now();
+    governor.report(rejected(Some(Duration::from_secs(7))));
+    let permit = governor.acquire(&cancel).await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 7);
+    governor.report(allowed(0.1));
+    let second = governor.acquire(&cancel).await.unwrap();
+    drop((permit, second));
+    assert_eq!(
+        *events.0.lock().unwrap(),
+        [
+            "observed requests None",
+            "wait rate limit: requests 7000 ms",
+            "calls at the same time: 2 → 1 (requests: refused)",
+            "wait finished",
+            "calls at the same time: 1 → 2 (tokens: enough room again)",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn rejections_without_a_time_wait_longer_each_time_until_a_call_is_allowed() {
+    let governor = Governor::new(settings(), Arc::new(NoEvents));
+    let cancel = CancellationToken::new();
+    let mut waits = Vec::new();
+    for _ in 0..3 {
+        let started = tokio::time::Instant::now();
+        governor.report(rejected(None));
+        drop(governor.acquire(&cancel).await.unwrap());
+        waits.push(started.elapsed().as_secs());
+    }
+    governor.report(allowed(0.0));
+    let started = tokio::time::Instant::now();
+    governor.report(rejected(None));
+    drop(governor.acquire(&cancel).await.unwrap());
+    waits.push(started.elapsed().as_secs());
+    assert_eq!(waits, [1, 2, 4, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn near_the_limit_one_call_runs_at_a_time() {
+    let events = Arc::new(Recorder::default());
+    let governor = Governor::new(settings(), events.clone());
+    let cancel = CancellationToken::new();
+    governor.report(allowed(0.8));
+    governor.report(allowed(0.9));
+    let first = governor.acquire(&cancel).await.unwrap();
+    let waiting = {
+        let governor = governor.clone();
+        tokio::spawn(async move { governor.acquire(&CancellationToken::new()).await.is_ok() })
+    };
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!waiting.is_finished());
+    drop(first);
+    assert!(waiting.await.unwrap());
+    assert_eq!(
+        *events.0.lock().unwrap(),
+        [
+            "observed tokens Some(0.8)",
+            "calls at the same time: 2 → 1 (tokens: near the limit)",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_longer_than_allowed_ends_the_call_and_says_how_long_it_would_be() {
+    let governor = Governor::new(
+        GovernorSettings {
+            max_wait: Some(Duration::from_secs(5)),
+            ..settings()
+        },
+        Arc::new(NoEvents),
+    );
+    governor.report(rejected(Some(Duration::from_secs(30))));
+    let error = governor
+        .acquire(&CancellationToken::new())
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, LlmErrorKind::RateLimit);
+    assert_eq!(error.retry_after, Some(Duration::from_secs(30)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_wait_ends_at_once() {
+    let governor = Governor::new(settings(), Arc::new(NoEvents));
+    governor.report(rejected(Some(Duration::from_hours(1))));
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let error = governor.acquire(&cancel).await.unwrap_err();
+    assert_eq!(error.kind, LlmErrorKind::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn switched_off_it_neither_waits_nor_repeats() {
+    let governor = Governor::new(
+        GovernorSettings {
+            governing: Governing::Off,
+            ..settings()
+        },
+        Arc::new(NoEvents),
+    );
+    governor.report(rejected(Some(Duration::from_hours(1))));
+    let cancel = CancellationToken::new();
+    let mut permits = Vec::new();
+    for _ in 0..20 {
+        permits.push(governor.acquire(&cancel).await.unwrap());
+    }
+    assert_eq!((permits.len(), governor.max_attempts()), (20, 1));
+}

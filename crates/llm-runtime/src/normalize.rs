@@ -1,0 +1,248 @@
+//! Turns any history into one that every provider accepts (KODE-03, KODE-56, KODE-57).
+//!
+//! Leading system messages become the system text; the rest becomes turns that alternate between
+//! user and assistant, begin and end with the user, and answer every tool call right after it.
+//! Blocks keep their order within a turn; only answers to tool calls move to the front of theirs.
+
+mod calls;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value};
+
+use crate::{ContentBlock, Message, MessageRole, Transport};
+
+/// The key in a block's `meta` that names the provider which wrote it.
+pub const META_PROVIDER: &str = "provider";
+
+/// What the model is told where a history would end without a question.
+const CONTINUE: &str = "Continue.";
+
+/// Which reasoning a provider takes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReasoningRule {
+    /// Only blocks that it wrote and signed itself.
+    OwnOnly,
+    /// Any readable reasoning.
+    Any,
+}
+
+/// From which turns reasoning goes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReasoningWindow {
+    /// From all turns.
+    All,
+    /// From the turns after the last question: the running tool loop.
+    CurrentTurn,
+    /// From none.
+    Strip,
+}
+
+/// For whom a history is made ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dialect {
+    /// The provider's name in `meta.provider` and in opaque blocks.
+    pub provider: String,
+    /// Which reasoning it takes back.
+    pub reasoning: ReasoningRule,
+    /// From which turns.
+    pub window: ReasoningWindow,
+}
+
+/// A history that is ready to be written in a provider's form.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Normalized {
+    /// The leading system messages, joined by an empty line; empty when there are none.
+    pub system: String,
+    /// User and assistant in turn; the first and the last are the user's.
+    pub turns: Vec<Message>,
+}
+
+/// Makes a history ready for one provider.
+pub fn normalize(history: &[Message], dialect: &Dialect) -> Normalized {
+    let lead = history
+        .iter()
+        .take_while(|message| message.role == MessageRole::System)
+        .count();
+    let (system, rest) = history.split_at_checked(lead).unwrap_or((history, &[]));
+    let window_start = window_start(rest, dialect.window);
+    let mut turns: Vec<Message> = Vec::new();
+    for (index, message) in rest.iter().enumerate() {
+        let in_window = index >= window_start;
+        push_message(&mut turns, fitted(message, dialect, in_window));
+    }
+    let turns = calls::answered(turns);
+    Normalized {
+        system: plain_text(system),
+        turns: closed(turns),
+    }
+}
+
+/// The index of the first message whose reasoning goes back.
+fn window_start(messages: &[Message], window: ReasoningWindow) -> usize {
+    match window {
+        ReasoningWindow::All => 0,
+        ReasoningWindow::Strip => usize::MAX,
+        ReasoningWindow::CurrentTurn => messages
+            .iter()
+            .rposition(|message| {
+                message.role == MessageRole::User
+                    && !message
+                        .content
+                        .iter()
+                        .any(|block| matches!(block, ContentBlock::ToolResult { .. }))
+            })
+            .unwrap_or(0),
+    }
+}
+
+/// One message with blocks that the provider can read, in the role that it may have.
+fn fitted(message: &Message, dialect: &Dialect, in_window: bool) -> Message {
+    let role = match message.role {
+        MessageRole::Assistant => MessageRole::Assistant,
+        MessageRole::User | MessageRole::System => MessageRole::User,
+    };
+    let content = message
+        .content
+        .iter()
+        .filter_map(|block| match (role, block) {
+            (_, ContentBlock::Text { text }) => text_block(text),
+            (MessageRole::Assistant, ContentBlock::Reasoning { reasoning, meta }) => in_window
+                .then(|| reasoning_block(reasoning, meta, message.transport, dialect))
+                .flatten(),
+            (_, ContentBlock::Reasoning { reasoning, .. }) => text_block(reasoning),
+            (
+                MessageRole::Assistant,
+                ContentBlock::ToolUse {
+                    id,
+                    name,
+                    input,
+                    meta,
+                },
+            ) => Some(ContentBlock::ToolUse {
+                id: id.clone(),
+                name: name.clone(),
+                input: arguments(input),
+                meta: own_meta(meta, dialect),
+            }),
+            (_, ContentBlock::ToolUse { name, input, .. }) => {
+                text_block(&format!("[tool call] {name} {input}"))
+            }
+            (MessageRole::Assistant, ContentBlock::ToolResult { content, .. }) => {
+                text_block(&format!("[tool result] {content}"))
+            }
+            (_, ContentBlock::Opaque { provider, .. }) => {
+                (*provider == dialect.provider).then(|| block.clone())
+            }
+            (
+                MessageRole::Assistant,
+                ContentBlock::Image { .. } | ContentBlock::Audio { .. } | ContentBlock::File { .. },
+            ) => text_block("[media that an assistant sent was left out]"),
+            _ => Some(block.clone()),
+        })
+        .collect();
+    Message {
+        role,
+        content,
+        transport: message.transport,
+    }
+}
+
+/// Providers refuse empty text.
+fn text_block(text: &str) -> Option<ContentBlock> {
+    (!text.trim().is_empty()).then(|| ContentBlock::Text {
+        text: text.to_owned(),
+    })
+}
+
+/// Arguments are an object everywhere; anything else is kept under one key.
+fn arguments(input: &Value) -> Value {
+    match input {
+        Value::Object(_) => input.clone(),
+        Value::Null => Value::Object(Map::default()),
+        other => Value::Object(Map::from_iter([("value".to_owned(), other.clone())])),
+    }
+}
+
+fn reasoning_block(
+    reasoning: &str,
+    meta: &Map<String, Value>,
+    transport: Transport,
+    dialect: &Dialect,
+) -> Option<ContentBlock> {
+    let own = author(meta) == Some(dialect.provider.as_str());
+    match transport {
+        Transport::Omit => None,
+        Transport::Text => text_block(&thought(reasoning)?),
+        Transport::Provider if own => Some(ContentBlock::Reasoning {
+            reasoning: reasoning.to_owned(),
+            meta: meta.clone(),
+        }),
+        Transport::Provider => match dialect.reasoning {
+            ReasoningRule::OwnOnly => None,
+            ReasoningRule::Any => (!reasoning.trim().is_empty()).then(|| ContentBlock::Reasoning {
+                reasoning: reasoning.to_owned(),
+                meta: Map::default(),
+            }),
+        },
+    }
+}
+
+fn thought(reasoning: &str) -> Option<String> {
+    (!reasoning.trim().is_empty()).then(|| format!("<think>{reasoning}</think>\n"))
+}
+
+/// Who wrote a block. A signature without a name is Anthropic's: that form is older than the name.
+fn author(meta: &Map<String, Value>) -> Option<&str> {
+    meta.get(META_PROVIDER)
+        .and_then(Value::as_str)
+        .or_else(|| meta.contains_key("signature").then_some("anthropic"))
+}
+
+fn own_meta(meta: &Map<String, Value>, dialect: &Dialect) -> Map<String, Value> {
+    if author(meta) == Some(dialect.provider.as_str()) {
+        meta.clone()
+    } else {
+        Map::default()
+    }
+}
+
+/// Appends a message; two messages of one role in a row become one, empty ones vanish.
+fn push_message(turns: &mut Vec<Message>, message: Message) {
+    if message.content.is_empty() {
+        return;
+    }
+    match turns.last_mut() {
+        Some(last) if last.role == message.role => last.content.extend(message.content),
+        _ => turns.push(message),
+    }
+}
+
+/// Begins and ends with the user.
+fn closed(mut turns: Vec<Message>) -> Vec<Message> {
+    let opens_with_user = turns
+        .first()
+        .is_some_and(|turn| turn.role == MessageRole::User);
+    if !opens_with_user {
+        turns.insert(0, Message::text(MessageRole::User, CONTINUE));
+    }
+    if turns
+        .last()
+        .is_some_and(|turn| turn.role == MessageRole::Assistant)
+    {
+        turns.push(Message::text(MessageRole::User, CONTINUE));
+    }
+    turns
+}
+
+fn plain_text(messages: &[Message]) -> String {
+    let texts: Vec<&str> = messages
+        .iter()
+        .flat_map(|message| &message.content)
+        .filter_map(|block| match block {
+            ContentBlock::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    texts.join("\n\n")
+}

@@ -1,0 +1,183 @@
+//! The MCP face of a tool set.
+
+use std::sync::Arc;
+
+use ktx_tool_descriptors::{
+    CallContext, NoProgress, ProgressSink, ToolDescriptor, ToolError, ToolOutput, ToolSet,
+    WriteEffect,
+};
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+    CustomResult, ErrorCode, ErrorData, Implementation, JsonObject, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::progress::{Reports, channel};
+use crate::serve::ServerIdentity;
+
+/// Calls that run at the same time; further ones wait for their turn.
+const RUNNING: usize = 16;
+
+/// Answers one client.
+#[derive(Debug, Clone)]
+pub(crate) struct Bridge {
+    tools: ToolSet,
+    identity: Arc<ServerIdentity>,
+    running: Arc<Semaphore>,
+}
+
+impl Bridge {
+    pub(crate) fn new(tools: ToolSet, identity: ServerIdentity) -> Self {
+        Self {
+            tools,
+            identity: Arc::new(identity),
+            running: Arc::new(Semaphore::new(RUNNING)),
+        }
+    }
+
+    async fn run(
+        &self,
+        call: CallToolRequestParams,
+        request: RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        let token = request.meta.get_progress_token();
+        let (progress, mut reports): (Arc<dyn ProgressSink>, Reports) = match &token {
+            Some(_) => {
+                let (sink, reports) = channel();
+                (Arc::new(sink), reports)
+            }
+            None => (Arc::new(NoProgress), Reports::none()),
+        };
+        let context = CallContext {
+            call_id: request.id.to_string(),
+            cancel: request.ct.clone(),
+            progress,
+        };
+        let tools = self.tools.clone();
+        let arguments = call.arguments.map_or(Value::Null, Value::Object);
+        let name = call.name;
+        // On a task of its own a panic of the tool is an answer and not the end of the server.
+        let running = Arc::clone(&self.running);
+        let mut work = AbortOnDropHandle::new(tokio::spawn(async move {
+            // The semaphore is never closed; without a permit the call would run all the same.
+            let _turn = running.acquire_owned().await;
+            tools.call(&name, arguments, context).await
+        }));
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                Some(report) = reports.next() => report.send(&request.peer, token.as_ref()).await,
+                outcome = &mut work => break outcome,
+            }
+        };
+        while let Some(report) = reports.try_next() {
+            report.send(&request.peer, token.as_ref()).await;
+        }
+        match outcome {
+            Ok(Ok(output)) => success(output),
+            Ok(Err(error)) => failure(&error),
+            Err(_) => failure(&ToolError::new(
+                "the tool stopped unexpectedly; this is a fault of ktx",
+            )),
+        }
+    }
+}
+
+impl ServerHandler for Bridge {
+    fn get_info(&self) -> ServerConfig {
+        let identity = &self.identity;
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(
+                Implementation::new(&identity.name, &identity.version).with_title(&identity.title),
+            )
+            .with_instructions(&identity.instructions)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools.get(name).map(tool)
+    }
+
+    async fn list_tools(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(
+            self.tools.iter().map(tool).collect(),
+        ))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        Ok(self.run(request, context).await.into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // A call whose parameters do not have the shape of a call arrives here.
+        if request.method == "tools/call" {
+            let text = "MCP error -32602: `params` must be {\"name\": text, \"arguments\": object}";
+            return Ok(CustomResult::new(json!({
+                "content": [{"type": "text", "text": text}],
+                "isError": true,
+            })));
+        }
+        Err(ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            request.method,
+            None,
+        ))
+    }
+}
+
+fn tool(descriptor: &ToolDescriptor) -> Tool {
+    let effect = descriptor.effect;
+    let annotations = ToolAnnotations::from_raw(
+        Some(descriptor.title.clone()),
+        Some(effect != WriteEffect::Writes),
+        Some(effect == WriteEffect::Writes),
+        Some(effect == WriteEffect::Idempotent),
+        Some(false),
+    );
+    let tool = Tool::new(
+        descriptor.name.clone(),
+        descriptor.description.clone(),
+        object(&descriptor.input_schema),
+    )
+    .with_title(&descriptor.title)
+    .with_annotations(annotations);
+    match &descriptor.output_schema {
+        Some(schema) => tool.with_raw_output_schema(object(schema)),
+        None => tool,
+    }
+}
+
+/// Schemas of a checked tool set are objects.
+fn object(schema: &Value) -> Arc<JsonObject> {
+    Arc::new(schema.as_object().cloned().unwrap_or_default())
+}
+
+fn success(output: ToolOutput) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![ContentBlock::text(output.markdown)]);
+    result.structured_content = output.structured;
+    result
+}
+
+fn failure(error: &ToolError) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(error.message.clone())])
+}

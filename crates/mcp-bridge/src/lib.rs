@@ -1,0 +1,12 @@
+//! Serves a given tool set over MCP, on any transport.
+//!
+//! What a tool answers reaches the client as `content[0].text` (the output's markdown) and
+//! `structuredContent` (its data). A tool that fails, is unknown or got wrong arguments answers
+//! with `isError` and a readable text, because clients hide protocol errors from the model. This
+//! crate must never know which tools there are.
+
+mod bridge;
+mod progress;
+mod serve;
+
+pub use serve::{Ended, ServeError, ServerIdentity, serve_stdio, serve_stream};

@@ -1,0 +1,77 @@
+//! Progress of a call, from the tool to the client.
+
+use ktx_tool_descriptors::ProgressSink;
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::{Peer, RoleServer};
+use tokio::sync::mpsc;
+
+/// Reports that wait for a slow client; further ones are left out.
+const WAITING: usize = 64;
+
+/// One step of a call.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Report {
+    fraction: f64,
+    message: String,
+}
+
+impl Report {
+    /// Sends the report. A client that is gone needs none.
+    pub(crate) async fn send(self, peer: &Peer<RoleServer>, token: Option<&ProgressToken>) {
+        if let Some(token) = token {
+            let parameters = ProgressNotificationParam::new(token.clone(), self.fraction)
+                .with_total(1.0)
+                .with_message(self.message);
+            // The answer itself meets the same closed transport and ends the session.
+            drop(peer.notify_progress(parameters).await);
+        }
+    }
+}
+
+/// The tool's end.
+#[derive(Debug)]
+pub(crate) struct ChannelSink(mpsc::Sender<Report>);
+
+impl ProgressSink for ChannelSink {
+    fn report(&self, fraction: f64, message: &str) {
+        let report = Report {
+            fraction,
+            message: message.to_owned(),
+        };
+        // Full means that the client is slow: the newest step is not worth waiting for.
+        drop(self.0.try_send(report));
+    }
+}
+
+/// The bridge's end.
+#[derive(Debug)]
+pub(crate) struct Reports(Option<mpsc::Receiver<Report>>);
+
+impl Reports {
+    /// For calls whose client wants no progress.
+    pub(crate) const fn none() -> Self {
+        Self(None)
+    }
+
+    /// The next report; `None` when there will be no more.
+    pub(crate) async fn next(&mut self) -> Option<Report> {
+        match &mut self.0 {
+            Some(receiver) => receiver.recv().await,
+            None => None,
+        }
+    }
+
+    /// A report that is already there.
+    pub(crate) fn try_next(&mut self) -> Option<Report> {
+        // Empty and closed both mean that nothing is there.
+        self.0
+            .as_mut()
+            .and_then(|receiver| receiver.try_recv().ok())
+    }
+}
+
+/// Both ends.
+pub(crate) fn channel() -> (ChannelSink, Reports) {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    (ChannelSink(sender), Reports(Some(receiver)))
+}

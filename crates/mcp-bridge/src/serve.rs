@@ -1,0 +1,95 @@
+//! The life of one MCP session.
+
+use ktx_tool_descriptors::ToolSet;
+use rmcp::service::{QuitReason, ServerInitializeError, ServiceExt as _};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use crate::bridge::Bridge;
+
+/// Who the server says it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerIdentity {
+    /// The name that clients key their settings by.
+    pub name: String,
+    /// The name shown to people.
+    pub title: String,
+    /// The version of the program.
+    pub version: String,
+    /// What a model is told about the tools as a whole.
+    pub instructions: String,
+}
+
+/// Why a session ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The client closed its side.
+    InputClosed,
+    /// `shutdown` fired.
+    Shutdown,
+}
+
+/// Why a session could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The first messages were no MCP handshake.
+    #[error("the MCP client did not begin a session")]
+    Handshake {
+        /// What the protocol layer said.
+        #[source]
+        source: Box<ServerInitializeError>,
+    },
+    /// The session's task broke.
+    #[error("the MCP session broke")]
+    Session {
+        /// How the task ended.
+        #[source]
+        source: tokio::task::JoinError,
+    },
+}
+
+/// Serves the tools on standard input and output until the client leaves or `shutdown` fires.
+/// Nothing else may write to standard output meanwhile.
+pub async fn serve_stdio(
+    tools: ToolSet,
+    identity: ServerIdentity,
+    shutdown: CancellationToken,
+) -> Result<Ended, ServeError> {
+    let (reader, writer) = rmcp::transport::io::stdio_pipes();
+    serve_stream(
+        tools,
+        identity,
+        Box::new(reader),
+        Box::new(writer),
+        shutdown,
+    )
+    .await
+}
+
+/// Serves the tools on any pair of byte streams, one JSON-RPC message a line.
+pub async fn serve_stream(
+    tools: ToolSet,
+    identity: ServerIdentity,
+    reader: Box<dyn AsyncRead + Send + Unpin>,
+    writer: Box<dyn AsyncWrite + Send + Unpin>,
+    shutdown: CancellationToken,
+) -> Result<Ended, ServeError> {
+    let bridge = Bridge::new(tools, identity);
+    let session = match bridge.serve_with_ct((reader, writer), shutdown).await {
+        Ok(session) => session,
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(Ended::InputClosed),
+        Err(ServerInitializeError::Cancelled) => return Ok(Ended::Shutdown),
+        Err(source) => {
+            return Err(ServeError::Handshake {
+                source: Box::new(source),
+            });
+        }
+    };
+    match session.waiting().await {
+        Ok(QuitReason::Closed) => Ok(Ended::InputClosed),
+        Ok(QuitReason::Cancelled) => Ok(Ended::Shutdown),
+        Ok(QuitReason::JoinError(source)) | Err(source) => Err(ServeError::Session { source }),
+        // The reasons are an open list; every other one is an orderly end too.
+        Ok(_) => Ok(Ended::InputClosed),
+    }
+}

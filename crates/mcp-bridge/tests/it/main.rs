@@ -1,0 +1,5 @@
+//! A tool set served to the official client and to raw JSON-RPC lines.
+#![expect(clippy::expect_used, reason = "test helpers fail the test")]
+
+mod session;
+mod tools;

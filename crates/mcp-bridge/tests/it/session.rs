@@ -1,0 +1,249 @@
+//! Sessions over in-process pipes.
+
+use ktx_mcp_bridge::{Ended, ServeError, ServerIdentity, serve_stream};
+use rmcp::ServiceExt as _;
+use rmcp::model::CallToolRequestParams;
+use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf,
+};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::tools::tools;
+
+type Server = JoinHandle<Result<Ended, ServeError>>;
+
+fn start(shutdown: &CancellationToken) -> (DuplexStream, Server) {
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(theirs);
+    let identity = ServerIdentity {
+        name: "ktx".to_owned(),
+        title: "ktx".to_owned(),
+        version: "1.2.3".to_owned(),
+        instructions: "Look first.".to_owned(),
+    };
+    let server = tokio::spawn(serve_stream(
+        tools(),
+        identity,
+        Box::new(reader),
+        Box::new(writer),
+        shutdown.clone(),
+    ));
+    (ours, server)
+}
+
+/// A client that speaks lines.
+struct Lines {
+    reader: BufReader<ReadHalf<DuplexStream>>,
+    writer: WriteHalf<DuplexStream>,
+}
+
+impl Lines {
+    async fn open(stream: DuplexStream) -> Self {
+        let (reader, writer) = tokio::io::split(stream);
+        let mut lines = Self {
+            reader: BufReader::new(reader),
+            writer,
+        };
+        lines
+            .send(
+                &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+                    "protocolVersion": "2025-06-18", "capabilities": {},
+                    "clientInfo": {"name": "test", "version": "0"},
+                }}),
+            )
+            .await;
+        let answer = lines.receive().await;
+        assert_eq!(
+            answer.pointer("/result").expect("initialize is answered"),
+            &json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {"listChanged": true}},
+                "serverInfo": {"name": "ktx", "title": "ktx", "version": "1.2.3"},
+                "instructions": "Look first.",
+            })
+        );
+        lines
+            .send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            .await;
+        lines
+    }
+
+    async fn send(&mut self, message: &Value) {
+        self.writer
+            .write_all(format!("{message}\n").as_bytes())
+            .await
+            .expect("the pipe is open");
+    }
+
+    async fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        self.reader
+            .read_line(&mut line)
+            .await
+            .expect("the pipe is open");
+        serde_json::from_str(&line).expect("every line is JSON")
+    }
+
+    async fn ask(&mut self, id: u32, method: &str, params: Value) -> Value {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .await;
+        self.receive().await
+    }
+}
+
+#[tokio::test]
+async fn lists_tools_in_the_order_of_their_names_with_annotations() {
+    let (stream, _server) = start(&CancellationToken::new());
+    let mut client = Lines::open(stream).await;
+    let answer = client.ask(1, "tools/list", json!({})).await;
+    let tools = answer
+        .pointer("/result/tools")
+        .and_then(Value::as_array)
+        .unwrap();
+    let names: Vec<&str> = tools
+        .iter()
+        .filter_map(|tool| tool.get("name").and_then(Value::as_str))
+        .collect();
+    assert_eq!(names, ["crash", "echo", "fail", "wait"]);
+    let echo = &tools[1];
+    assert_eq!(
+        echo,
+        &json!({
+            "name": "echo",
+            "title": "The echo",
+            "description": "Does echo.",
+            "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": false},
+            "outputSchema": {"type": "object", "properties": {"text": {"type": "string"}}},
+            "annotations": {"title": "The echo", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false},
+        })
+    );
+    let fail = tools
+        .get(2)
+        .and_then(|tool| tool.get("annotations"))
+        .unwrap();
+    assert_eq!(
+        fail,
+        &json!({"title": "The fail", "readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": false})
+    );
+}
+
+#[tokio::test]
+async fn answers_calls_with_text_and_structured_content() {
+    let (stream, _server) = start(&CancellationToken::new());
+    let mut client = Lines::open(stream).await;
+    let answer = client
+        .ask(
+            1,
+            "tools/call",
+            json!({"name": "echo", "arguments": {"text": "hi"}}),
+        )
+        .await;
+    assert_eq!(
+        answer,
+        json!({"jsonrpc": "2.0", "id": 1, "result": {
+            "content": [{"type": "text", "text": "what the model sees"}],
+            "structuredContent": {"text": "hi"},
+            "isError": false,
+        }})
+    );
+}
+
+#[tokio::test]
+async fn every_failure_is_a_readable_result() {
+    let (stream, _server) = start(&CancellationToken::new());
+    let mut client = Lines::open(stream).await;
+    let cases = [
+        (
+            json!({"name": "fail", "arguments": {}}),
+            "no such page; try `wiki_search`",
+        ),
+        (
+            json!({"name": "nope", "arguments": {}}),
+            "MCP error -32602: Tool nope not found; available: crash, echo, fail, wait",
+        ),
+        (
+            json!({"name": "echo", "arguments": {"text": 1}}),
+            "MCP error -32602: Input validation error: Invalid arguments for tool echo: /text: 1 is not of type \"string\"",
+        ),
+        (
+            json!({"name": "echo", "arguments": "text"}),
+            "MCP error -32602: `params` must be {\"name\": text, \"arguments\": object}",
+        ),
+        (
+            json!({"name": "crash", "arguments": {}}),
+            "the tool stopped unexpectedly; this is a fault of ktx",
+        ),
+    ];
+    for (params, text) in cases {
+        let answer = client.ask(7, "tools/call", params).await;
+        assert_eq!(
+            answer,
+            json!({"jsonrpc": "2.0", "id": 7, "result": {
+                "content": [{"type": "text", "text": text}], "isError": true,
+            }})
+        );
+    }
+    let answer = client.ask(8, "resources/nothing", json!({})).await;
+    assert_eq!(answer.pointer("/error/code"), Some(&json!(-32601)));
+}
+
+#[tokio::test]
+async fn sends_progress_only_when_asked() {
+    let (stream, _server) = start(&CancellationToken::new());
+    let mut client = Lines::open(stream).await;
+    let params = json!({"name": "echo", "arguments": {}, "_meta": {"progressToken": "t"}});
+    let first = client.ask(1, "tools/call", params).await;
+    let progress = |fraction: f64, message: &str| {
+        json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {
+            "progressToken": "t", "progress": fraction, "total": 1.0, "message": message,
+        }})
+    };
+    assert_eq!(first, progress(0.0, "Starting"));
+    assert_eq!(client.receive().await, progress(1.0, "Done"));
+    assert_eq!(client.receive().await.get("id"), Some(&json!(1)));
+}
+
+#[tokio::test]
+async fn a_cancelled_call_gets_no_answer_and_others_go_on() {
+    let (stream, _server) = start(&CancellationToken::new());
+    let mut client = Lines::open(stream).await;
+    client
+        .send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait", "arguments": {}}}))
+        .await;
+    client
+        .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
+        .await;
+    let answer = client.ask(2, "ping", json!({})).await;
+    assert_eq!(answer.get("id"), Some(&json!(2)));
+}
+
+#[tokio::test]
+async fn ends_when_the_client_leaves_or_shutdown_fires() {
+    let (stream, server) = start(&CancellationToken::new());
+    drop(stream);
+    assert_eq!(server.await.unwrap().unwrap(), Ended::InputClosed);
+
+    let (stream, server) = start(&CancellationToken::new());
+    drop(Lines::open(stream).await);
+    assert_eq!(server.await.unwrap().unwrap(), Ended::InputClosed);
+
+    let shutdown = CancellationToken::new();
+    let (stream, server) = start(&shutdown);
+    let _client = Lines::open(stream).await;
+    shutdown.cancel();
+    assert_eq!(server.await.unwrap().unwrap(), Ended::Shutdown);
+}
+
+#[tokio::test]
+async fn the_official_client_understands_it() {
+    let (stream, _server) = start(&CancellationToken::new());
+    let client = ().serve(stream).await.unwrap();
+    assert_eq!(client.list_all_tools().await.unwrap().len(), 4);
+    let call = CallToolRequestParams::new("echo")
+        .with_arguments(json!({"text": "hi"}).as_object().cloned().unwrap());
+    let result = client.call_tool(call).await.unwrap();
+    assert_eq!(result.structured_content, Some(json!({"text": "hi"})));
+    client.cancel().await.unwrap();
+}

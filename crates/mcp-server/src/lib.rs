@@ -1,0 +1,11 @@
+//! Which ktx tools are served over MCP, and the life of the server.
+//!
+//! The handshake and the list of tools are answered from what is in the program: nothing of the
+//! project is opened before a tool is called. This crate must never know the terminal.
+
+mod instructions;
+mod serve;
+
+pub use instructions::INSTRUCTIONS;
+pub use ktx_mcp_bridge::Ended;
+pub use serve::{ServeError, serve_stdio, serve_stream};

@@ -1,0 +1,65 @@
+//! The life of the server.
+
+use std::sync::Arc;
+
+use ktx_context_tools::{ProjectContext, context_tools};
+use ktx_mcp_bridge::{Ended, ServerIdentity};
+use ktx_tool_descriptors::ToolSetError;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use crate::INSTRUCTIONS;
+
+/// Why the server could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The tools cannot be offered: a fault of the program.
+    #[error("the tools cannot be offered")]
+    Tools {
+        /// What is wrong with them.
+        #[source]
+        source: ToolSetError,
+    },
+    /// The session did not begin or broke.
+    #[error("the MCP session ended early")]
+    Session {
+        /// How.
+        #[source]
+        source: ktx_mcp_bridge::ServeError,
+    },
+}
+
+/// Serves the project's tools on standard input and output until the client leaves or `shutdown`
+/// fires. Nothing else may write to standard output meanwhile.
+pub async fn serve_stdio(
+    context: Arc<dyn ProjectContext>,
+    version: &str,
+    shutdown: CancellationToken,
+) -> Result<Ended, ServeError> {
+    let tools = context_tools(&context).map_err(|source| ServeError::Tools { source })?;
+    let served = ktx_mcp_bridge::serve_stdio(tools, identity(version), shutdown).await;
+    served.map_err(|source| ServeError::Session { source })
+}
+
+/// As [`serve_stdio`], on any pair of byte streams.
+pub async fn serve_stream(
+    context: Arc<dyn ProjectContext>,
+    version: &str,
+    reader: Box<dyn AsyncRead + Send + Unpin>,
+    writer: Box<dyn AsyncWrite + Send + Unpin>,
+    shutdown: CancellationToken,
+) -> Result<Ended, ServeError> {
+    let tools = context_tools(&context).map_err(|source| ServeError::Tools { source })?;
+    let identity = identity(version);
+    let served = ktx_mcp_bridge::serve_stream(tools, identity, reader, writer, shutdown).await;
+    served.map_err(|source| ServeError::Session { source })
+}
+
+fn identity(version: &str) -> ServerIdentity {
+    ServerIdentity {
+        name: "ktx".to_owned(),
+        title: "ktx".to_owned(),
+        version: version.to_owned(),
+        instructions: INSTRUCTIONS.to_owned(),
+    }
+}

@@ -1,0 +1,54 @@
+//! Reciprocal rank fusion.
+
+use std::collections::BTreeMap;
+
+/// The constant that flattens the head of each list.
+const K: f64 = 60.0;
+
+/// One ranked list and how much it counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranking<T> {
+    /// The weight of the list.
+    pub weight: f64,
+    /// The items, best first, none twice.
+    pub items: Vec<T>,
+}
+
+/// Fuses ranked lists: `Σ weight / (60 + rank)`. Best first; ties by the number of lists that hold
+/// the item, then by the item itself.
+pub fn fuse<T: Ord + Clone>(rankings: &[Ranking<T>]) -> Vec<(T, f64)> {
+    let mut scores: BTreeMap<T, (f64, usize)> = BTreeMap::new();
+    for ranking in rankings {
+        let mut rank = 0.0;
+        for item in &ranking.items {
+            rank += 1.0;
+            let entry = scores.entry(item.clone()).or_insert((0.0, 0));
+            entry.0 += ranking.weight / (K + rank);
+            entry.1 += 1;
+        }
+    }
+    let mut fused: Vec<(T, (f64, usize))> = scores.into_iter().collect();
+    // The sort is stable and the map was ordered by item.
+    fused.sort_by(|(_, left), (_, right)| {
+        right
+            .0
+            .total_cmp(&left.0)
+            .then_with(|| right.1.cmp(&left.1))
+    });
+    fused
+        .into_iter()
+        .map(|(item, (score, _))| (item, score))
+        .collect()
+}
+
+/// A score as a share of the best one, with three decimals; the best is 1.
+pub fn normalized(score: f64, best: f64) -> f64 {
+    if best > 0.0 {
+        (score / best * 1000.0).round() / 1000.0
+    } else {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! The index file: opening it and bringing it up to date.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+
+use crate::document::{Document, Field};
+use crate::query::{Query, SearchOutcome};
+use crate::{lanes, schema, terms};
+
+/// Why the index could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// The file cannot be opened or is no SQLite database.
+    #[error("could not open the search index `{path}`")]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// A statement failed.
+    #[error("could not use the search index")]
+    Database {
+        /// What SQLite said.
+        #[from]
+        source: rusqlite::Error,
+    },
+}
+
+/// One unit of content as its owner sees it now.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnitState {
+    /// What names the unit, such as a path.
+    pub unit: String,
+    /// Changes whenever the content may have changed, such as size and time of modification.
+    pub stamp: String,
+}
+
+/// What a synchronisation did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SyncReport {
+    /// Units that were looked at.
+    pub scanned: usize,
+    /// Units that were read because their stamp had changed.
+    pub read: usize,
+    /// Documents that were written.
+    pub updated: usize,
+    /// Documents that were removed.
+    pub deleted: usize,
+}
+
+/// A search index. Not shared between threads: put it behind a lock.
+#[derive(Debug)]
+pub struct Index {
+    db: Connection,
+}
+
+impl Index {
+    /// Opens the index file, making it when it is not there. A file of another version of the index
+    /// is emptied.
+    pub fn open(path: &Path) -> Result<Self, SearchError> {
+        let open = || {
+            let mut db = Connection::open(path)?;
+            schema::prepare(&mut db)?;
+            Ok(Self { db })
+        };
+        open().map_err(|source| SearchError::Open {
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    /// An index that lives as long as the value.
+    pub fn in_memory() -> Result<Self, SearchError> {
+        let mut db = Connection::open_in_memory()?;
+        schema::prepare(&mut db)?;
+        Ok(Self { db })
+    }
+
+    /// Brings the index up to date. `units` are all units that there are: others are removed.
+    /// `read` gives the documents of a unit and is called only for units whose stamp is new; `None`
+    /// means that the unit cannot be read now: what is known of it stays, and it is asked for again.
+    ///
+    /// Writes nothing at all when no stamp has changed.
+    pub fn sync(
+        &mut self,
+        units: &[UnitState],
+        read: &mut dyn FnMut(&str) -> Option<Vec<Document>>,
+    ) -> Result<SyncReport, SearchError> {
+        let mut report = SyncReport {
+            scanned: units.len(),
+            ..SyncReport::default()
+        };
+        let wanted: BTreeMap<&str, &str> = units
+            .iter()
+            .map(|unit| (unit.unit.as_str(), unit.stamp.as_str()))
+            .collect();
+        if stamps(&self.db)?
+            .iter()
+            .map(|(unit, stamp)| (unit.as_str(), stamp.as_str()))
+            .eq(wanted.iter().map(|(unit, stamp)| (*unit, *stamp)))
+        {
+            return Ok(report);
+        }
+        let tx = self
+            .db
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let known = stamps(&tx)?;
+        for unit in known
+            .keys()
+            .filter(|unit| !wanted.contains_key(unit.as_str()))
+        {
+            report.deleted += write_unit(&tx, unit, Vec::new())?.1;
+            tx.execute("DELETE FROM units WHERE unit = ?1", [unit])?;
+        }
+        for (unit, stamp) in wanted {
+            if known.get(unit).is_some_and(|known| known == stamp) {
+                continue;
+            }
+            let Some(documents) = read(unit) else {
+                continue;
+            };
+            report.read += 1;
+            let (updated, deleted) = write_unit(&tx, unit, documents)?;
+            report.updated += updated;
+            report.deleted += deleted;
+            tx.execute(
+                "INSERT INTO units(unit, stamp) VALUES (?1, ?2)
+                 ON CONFLICT(unit) DO UPDATE SET stamp = excluded.stamp",
+                [unit, stamp],
+            )?;
+        }
+        tx.commit()?;
+        Ok(report)
+    }
+
+    /// Finds documents.
+    pub fn search(&self, query: &Query) -> Result<SearchOutcome, SearchError> {
+        lanes::search(&self.db, query)
+    }
+}
+
+fn stamps(db: &Connection) -> Result<BTreeMap<String, String>, rusqlite::Error> {
+    let mut statement = db.prepare_cached("SELECT unit, stamp FROM units")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
+}
+
+/// Makes the documents of one unit exactly these. Gives how many were written and removed.
+fn write_unit(
+    tx: &Transaction<'_>,
+    unit: &str,
+    documents: Vec<Document>,
+) -> Result<(usize, usize), rusqlite::Error> {
+    let mut old = old_documents(tx, unit)?;
+    let mut updated = 0;
+    for document in documents {
+        let hash = document.hash();
+        let key = (
+            document.kind.as_str().to_owned(),
+            document.id.clone(),
+            document.owner.clone().unwrap_or_default(),
+        );
+        match old.remove(&key) {
+            Some((_, known)) if known == hash => continue,
+            Some((rowid, _)) => remove(tx, rowid)?,
+            None => {}
+        }
+        insert(tx, unit, &document, &hash)?;
+        updated += 1;
+    }
+    let deleted = old.len();
+    for (rowid, _) in old.into_values() {
+        remove(tx, rowid)?;
+    }
+    Ok((updated, deleted))
+}
+
+type DocumentKey = (String, String, String);
+
+fn old_documents(
+    tx: &Transaction<'_>,
+    unit: &str,
+) -> Result<BTreeMap<DocumentKey, (i64, String)>, rusqlite::Error> {
+    let mut statement =
+        tx.prepare_cached("SELECT kind, id, owner, rowid, hash FROM documents WHERE unit = ?1")?;
+    let rows = statement.query_map([unit], |row| {
+        Ok((
+            (row.get(0)?, row.get(1)?, row.get(2)?),
+            (row.get(3)?, row.get(4)?),
+        ))
+    })?;
+    rows.collect()
+}
+
+fn remove(tx: &Transaction<'_>, rowid: i64) -> Result<(), rusqlite::Error> {
+    schema::unindex(tx, rowid)?;
+    tx.prepare_cached("DELETE FROM documents WHERE rowid = ?1")?
+        .execute([rowid])?;
+    Ok(())
+}
+
+fn insert(
+    tx: &Transaction<'_>,
+    unit: &str,
+    document: &Document,
+    hash: &str,
+) -> Result<(), rusqlite::Error> {
+    let all: Vec<&str> = document.fields.values().map(String::as_str).collect();
+    let names = [document.text(Field::Name), document.text(Field::Display)];
+    let rowid: Option<i64> = tx
+        .prepare_cached(
+            "INSERT INTO documents(unit, kind, id, owner, connection, hash, payload,
+                 name, display, description, comment, expr, sample_value, body, extra)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+             ON CONFLICT DO NOTHING RETURNING rowid",
+        )?
+        .query_row(
+            params![
+                unit,
+                document.kind.as_str(),
+                document.id,
+                document.owner.as_deref().unwrap_or_default(),
+                document
+                    .connection
+                    .as_ref()
+                    .map(ktx_vocabulary::ConnectionId::as_str),
+                hash,
+                document.payload,
+                document.text(Field::Name),
+                document.text(Field::Display),
+                document.text(Field::Description),
+                document.text(Field::Comment),
+                document.text(Field::Expr),
+                document.text(Field::SampleValue),
+                document.text(Field::Body),
+                terms::extra(&names, &all.join("\n")),
+            ],
+            |row| row.get(0),
+        )
+        .optional()?;
+    // A second document of one name in a unit is the owner's mistake; the first one stands.
+    if let Some(rowid) = rowid {
+        schema::index(tx, rowid)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! The tables of the index file.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+/// The version of the tables below; another one in the file means that the cache is made anew.
+const VERSION: i64 = 1;
+
+const CREATE: &str = "
+CREATE TABLE units (unit TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+    rowid INTEGER PRIMARY KEY,
+    unit TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    connection TEXT,
+    hash TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    name TEXT NOT NULL,
+    display TEXT NOT NULL,
+    description TEXT NOT NULL,
+    comment TEXT NOT NULL,
+    expr TEXT NOT NULL,
+    sample_value TEXT NOT NULL,
+    body TEXT NOT NULL,
+    extra TEXT NOT NULL,
+    UNIQUE (unit, kind, id, owner)
+);
+CREATE VIRTUAL TABLE words USING fts5(
+    name, display, description, comment, expr, sample_value, body, extra,
+    content = 'documents', content_rowid = 'rowid',
+    tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE pieces USING fts5(
+    name, display,
+    content = 'documents', content_rowid = 'rowid',
+    tokenize = 'trigram remove_diacritics 1'
+);
+";
+
+const DROP: &str = "
+DROP TABLE IF EXISTS pieces;
+DROP TABLE IF EXISTS words;
+DROP TABLE IF EXISTS documents;
+DROP TABLE IF EXISTS units;
+";
+
+/// Sets the connection up and makes the tables when they are missing or of another version.
+pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
+    db.busy_timeout(std::time::Duration::from_secs(10))?;
+    db.pragma_update(None, "journal_mode", "wal")?;
+    db.pragma_update(None, "synchronous", "normal")?;
+    if version(db)? == VERSION {
+        return Ok(());
+    }
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if version(&tx)? != VERSION {
+        tx.execute_batch(DROP)?;
+        tx.execute_batch(CREATE)?;
+        tx.pragma_update(None, "user_version", VERSION)?;
+    }
+    tx.commit()
+}
+
+fn version(db: &Connection) -> Result<i64, rusqlite::Error> {
+    db.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Takes one document out of both full-text tables; they must hold exactly what is in `documents`.
+pub(crate) fn unindex(tx: &Transaction<'_>, rowid: i64) -> Result<(), rusqlite::Error> {
+    tx.prepare_cached(
+        "INSERT INTO words(words, rowid, name, display, description, comment, expr, sample_value, body, extra)
+         SELECT 'delete', rowid, name, display, description, comment, expr, sample_value, body, extra
+         FROM documents WHERE rowid = ?1",
+    )?
+    .execute([rowid])?;
+    tx.prepare_cached(
+        "INSERT INTO pieces(pieces, rowid, name, display)
+         SELECT 'delete', rowid, name, display FROM documents WHERE rowid = ?1",
+    )?
+    .execute([rowid])?;
+    Ok(())
+}
+
+/// Puts one document into both full-text tables.
+pub(crate) fn index(tx: &Transaction<'_>, rowid: i64) -> Result<(), rusqlite::Error> {
+    tx.prepare_cached(
+        "INSERT INTO words(rowid, name, display, description, comment, expr, sample_value, body, extra)
+         SELECT rowid, name, display, description, comment, expr, sample_value, body, extra
+         FROM documents WHERE rowid = ?1",
+    )?
+    .execute([rowid])?;
+    tx.prepare_cached(
+        "INSERT INTO pieces(rowid, name, display)
+         SELECT rowid, name, display FROM documents WHERE rowid = ?1",
+    )?
+    .execute([rowid])?;
+    Ok(())
+}
