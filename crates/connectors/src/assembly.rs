@@ -1,0 +1,104 @@
+//! Puts the rows of catalog queries together to a snapshot.
+
+use std::collections::BTreeMap;
+
+use ktx_vocabulary::TableRef;
+use ktx_warehouse::{Column, ForeignKey, ScanWarning, SchemaSnapshot, Table, TableKind};
+
+/// A snapshot in the making. Rows about tables that were not added are passed over, so that catalog
+/// queries need not repeat the scope's conditions.
+#[derive(Debug, Default)]
+pub(crate) struct Assembly {
+    tables: BTreeMap<TableRef, Table>,
+    warnings: Vec<ScanWarning>,
+}
+
+/// One column of a foreign key.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) constraint: String,
+    pub(crate) from: String,
+    pub(crate) to_table: TableRef,
+    pub(crate) to: String,
+}
+
+impl Assembly {
+    pub(crate) fn table(
+        &mut self,
+        place: TableRef,
+        kind: TableKind,
+        comment: Option<String>,
+        estimated_rows: Option<u64>,
+    ) {
+        let table = Table {
+            table: place.clone(),
+            kind,
+            comment: comment.filter(|text| !text.trim().is_empty()),
+            estimated_rows,
+            columns: Vec::new(),
+            primary_key: Vec::new(),
+            foreign_keys: Vec::new(),
+        };
+        self.tables.insert(place, table);
+    }
+
+    /// Adds the next column.
+    pub(crate) fn column(&mut self, place: &TableRef, column: Column) {
+        if let Some(table) = self.tables.get_mut(place) {
+            table.columns.push(column);
+        }
+    }
+
+    /// Adds the next column of the primary key.
+    pub(crate) fn key(&mut self, place: &TableRef, column: &str) {
+        if let Some(table) = self.tables.get_mut(place) {
+            table.primary_key.push(column.to_owned());
+        }
+    }
+
+    /// Adds the next column of a foreign key; columns of one constraint come one after the other.
+    pub(crate) fn link(&mut self, place: &TableRef, link: Link) {
+        let Some(table) = self.tables.get_mut(place) else {
+            return;
+        };
+        match table.foreign_keys.last_mut() {
+            Some(key) if key.constraint_name.as_deref() == Some(link.constraint.as_str()) => {
+                key.from_columns.push(link.from);
+                key.to_columns.push(link.to);
+            }
+            _ => table.foreign_keys.push(ForeignKey {
+                constraint_name: Some(link.constraint),
+                from_columns: vec![link.from],
+                to_table: link.to_table,
+                to_columns: vec![link.to],
+            }),
+        }
+    }
+
+    /// Adds what could not be read.
+    pub(crate) fn warn(&mut self, code: &str, table: Option<&TableRef>, message: String) {
+        self.warnings.push(ScanWarning {
+            code: code.to_owned(),
+            message,
+            table: table.map(ToString::to_string),
+            column: None,
+            recoverable: true,
+        });
+    }
+
+    /// The snapshot, its tables in the order of their places.
+    pub(crate) fn finish(self, mut schemas: Vec<String>) -> SchemaSnapshot {
+        schemas.sort();
+        let mut tables: Vec<Table> = self.tables.into_values().collect();
+        for table in &mut tables {
+            for column in &mut table.columns {
+                column.primary_key = table.primary_key.contains(&column.name);
+            }
+        }
+        SchemaSnapshot {
+            schemas,
+            tables,
+            warnings: self.warnings,
+        }
+    }
+}

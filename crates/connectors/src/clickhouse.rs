@@ -1,0 +1,151 @@
+//! ClickHouse over its HTTP interface.
+//!
+//! Every request carries `readonly=1`, so that the server itself refuses writes, definitions and
+//! functions that reach elsewhere, and asks for its end when the connection closes: cancelling is
+//! dropping the response. Rows are read as lines of `JSONCompactEachRowWithNamesAndTypes`.
+
+mod catalog;
+mod cell;
+mod error;
+mod http;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ktx_warehouse::{
+    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, QueryResult, ReadOnlySql,
+    RoleCheck, RowSink, SchemaSnapshot, Scope, WarehouseError,
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::limits::{self, Meter, bounded};
+use crate::settings::{ServerKind, Settings, Target};
+use http::Server;
+
+const CLICKHOUSE: ServerKind = ServerKind {
+    name: "ClickHouse",
+    schemes: &["http", "https", "clickhouse"],
+    port: 8123,
+    tls_port: 8443,
+    user: Some("default"),
+};
+
+/// Time for the check of a connection.
+const CHECK_TIME: Duration = Duration::from_secs(30);
+
+/// How long the client waits for the server's own timeout to arrive before it gives up itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Caps of the connector's own queries: whole catalogs.
+const CATALOG: Caps = Caps {
+    rows: 20_000_000,
+    bytes: 1 << 30,
+    cell_bytes: 64 << 20,
+    timeout: Duration::from_mins(5),
+};
+
+/// Makes the connector of a `clickhouse` connection.
+pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+    let target = Target::read(settings, CLICKHOUSE)?;
+    if target.is_socket() {
+        return Err(settings.wrong("names a socket; ClickHouse is reached over HTTP"));
+    }
+    Ok(Arc::new(ClickHouse {
+        server: Server::new(target),
+    }))
+}
+
+/// One server, database and login.
+#[derive(Debug)]
+pub(crate) struct ClickHouse {
+    server: Server,
+}
+
+impl ClickHouse {
+    /// Runs a statement that need not have passed the static gate.
+    async fn run(
+        &self,
+        sql: &str,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        let deadline = Instant::now() + caps.timeout;
+        let mut meter = Meter::new(caps, sink);
+        let work = self.server.stream(sql, caps, &mut meter);
+        match bounded(work, deadline + GRACE, cancel).await {
+            Ok(()) => Ok(meter.end()),
+            Err(error) if error.kind == ErrorKind::Timeout && Instant::now() >= deadline => {
+                Err(limits::timed_out(caps.timeout))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Runs one of the connector's own queries and keeps all its rows.
+    async fn rows(
+        &self,
+        sql: &str,
+        cancel: &CancellationToken,
+    ) -> Result<QueryResult, WarehouseError> {
+        let mut result = QueryResult::default();
+        self.run(sql, &CATALOG, &mut result, cancel).await?;
+        Ok(result)
+    }
+}
+
+#[async_trait]
+impl Connector for ClickHouse {
+    fn dialect(&self) -> Dialect {
+        Dialect::ClickHouse
+    }
+
+    async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
+        let caps = Caps {
+            timeout: CHECK_TIME,
+            ..CATALOG
+        };
+        let mut version = QueryResult::default();
+        let begin = Instant::now();
+        self.run("SELECT version()", &caps, &mut version, cancel)
+            .await?;
+        let latency = begin.elapsed();
+        let mut grants = QueryResult::default();
+        let role = match self.run("SHOW GRANTS", &caps, &mut grants, cancel).await {
+            Ok(_) => catalog::judge(&catalog::texts(&grants)),
+            Err(error) => RoleCheck::Unknown {
+                reason: error.message,
+            },
+        };
+        let version = catalog::texts(&version).pop().unwrap_or_default();
+        Ok(ConnectionCheck {
+            server: format!("ClickHouse {version}"),
+            latency,
+            role,
+        })
+    }
+
+    async fn introspect(
+        &self,
+        scope: &Scope,
+        cancel: &CancellationToken,
+    ) -> Result<SchemaSnapshot, WarehouseError> {
+        catalog::read(self, scope, cancel).await
+    }
+
+    async fn query(
+        &self,
+        sql: &ReadOnlySql,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        crate::registry::require(sql, &[Dialect::ClickHouse])?;
+        self.run(sql.as_str(), caps, sink, cancel).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! Connectors: one module per warehouse driver, behind the contract of `ktx-warehouse`.
+//!
+//! [`open`] turns one entry of `connections:` into a connector. Opening is cheap: references to
+//! secrets are resolved and the settings checked; the warehouse itself is reached by the first
+//! operation. Every session is read-only by the means of its server, whatever the login may do.
+//! This crate must never know what is asked for: no scan, no semantic layer, no tool lives here.
+
+mod assembly;
+mod clickhouse;
+mod clock;
+mod limits;
+mod mysql;
+mod postgres;
+mod registry;
+mod settings;
+mod sqlite;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod url;
+
+pub use registry::{dialect, open, scope, supported};

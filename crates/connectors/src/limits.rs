@@ -1,0 +1,164 @@
+//! The caps of one statement, applied while its rows are read.
+
+use std::time::Duration;
+
+use ktx_warehouse::{Caps, Cell, ColumnHeader, ErrorKind, Flow, QueryEnd, RowSink, WarehouseError};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Whether the driver has to bring another row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Bring the next row, if there is one.
+    More,
+    /// Close the cursor.
+    Enough,
+}
+
+/// Hands rows to a sink and counts them.
+///
+/// A row past a cap is not handed out but proves that there was one, so `truncated` is exact. The
+/// same holds after the sink said stop: the driver brings one row more, or the end.
+pub(crate) struct Meter<'a> {
+    caps: &'a Caps,
+    sink: &'a mut dyn RowSink,
+    rows: usize,
+    bytes: usize,
+    sated: bool,
+    truncated: bool,
+}
+
+impl<'a> Meter<'a> {
+    pub(crate) fn new(caps: &'a Caps, sink: &'a mut dyn RowSink) -> Self {
+        Self {
+            caps,
+            sink,
+            rows: 0,
+            bytes: 0,
+            sated: false,
+            truncated: false,
+        }
+    }
+
+    /// Hands the columns over.
+    pub(crate) fn header(&mut self, columns: &[ColumnHeader]) {
+        self.sink.header(columns);
+    }
+
+    /// Takes one row.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`] when the first row alone is larger than the byte cap: there would be
+    /// nothing to hand out. Later rows past the byte cap end the result as truncated.
+    pub(crate) fn row(&mut self, cells: Vec<Cell>) -> Result<Step, WarehouseError> {
+        if self.sated || self.rows >= self.caps.rows {
+            self.truncated = true;
+            return Ok(Step::Enough);
+        }
+        let cells: Vec<Cell> = cells
+            .into_iter()
+            .map(|cell| clip(cell, self.caps.cell_bytes))
+            .collect();
+        let size = cells.iter().map(Cell::size).sum::<usize>();
+        let total = self.bytes.saturating_add(size);
+        if total > self.caps.bytes {
+            if self.rows == 0 {
+                return Err(too_large(size, self.caps.bytes));
+            }
+            self.truncated = true;
+            return Ok(Step::Enough);
+        }
+        self.bytes = total;
+        self.rows += 1;
+        if self.sink.row(cells) == Flow::Stop {
+            self.sated = true;
+        }
+        Ok(Step::More)
+    }
+
+    /// How the statement ended.
+    pub(crate) fn end(&self) -> QueryEnd {
+        QueryEnd {
+            rows: self.rows,
+            truncated: self.truncated,
+        }
+    }
+}
+
+fn too_large(size: usize, cap: usize) -> WarehouseError {
+    WarehouseError::new(
+        ErrorKind::Limit,
+        format!("one row has {size} bytes, more than the limit of {cap} bytes for a whole result"),
+    )
+    .hint("select fewer columns, or only a part of the long ones")
+}
+
+/// Cuts a text, binary or JSON cell to `cap` bytes and marks the cut with `…`. Cut binary and JSON
+/// cells become text: what is left of them is no longer a value of their type.
+pub(crate) fn clip(cell: Cell, cap: usize) -> Cell {
+    match cell {
+        Cell::Text(text) if text.len() > cap => Cell::Text(cut(&text, cap)),
+        Cell::Bytes(mut bytes) if bytes.len() > cap => {
+            bytes.truncate(cap);
+            let hexadecimal = Cell::Bytes(bytes).to_text().unwrap_or_default();
+            Cell::Text(format!("{hexadecimal}…"))
+        }
+        Cell::Json(value) => {
+            let text = value.to_string();
+            if text.len() > cap {
+                Cell::Text(cut(&text, cap))
+            } else {
+                Cell::Json(value)
+            }
+        }
+        other => other,
+    }
+}
+
+fn cut(text: &str, cap: usize) -> String {
+    let end = text.floor_char_boundary(cap);
+    format!("{}…", text.get(..end).unwrap_or_default())
+}
+
+/// Runs `work` until it ends, the deadline passes or `cancel` fires, whichever is first.
+pub(crate) async fn bounded<T>(
+    work: impl Future<Output = Result<T, WarehouseError>>,
+    deadline: Instant,
+    cancel: &CancellationToken,
+) -> Result<T, WarehouseError> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(WarehouseError::cancelled()),
+        result = work => result,
+        () = tokio::time::sleep_until(deadline) => {
+            Err(WarehouseError::new(ErrorKind::Timeout, "no answer within the time limit"))
+        }
+    }
+}
+
+/// The error of a statement that ran into its own time cap.
+pub(crate) fn timed_out(limit: Duration) -> WarehouseError {
+    WarehouseError::new(
+        ErrorKind::Timeout,
+        format!(
+            "the statement ran longer than its limit of {} s",
+            limit.as_secs_f64()
+        ),
+    )
+    .hint("narrow the statement with filters, or raise the time limit")
+}
+
+/// Refuses a statement with placeholders: nobody gives values for them.
+pub(crate) fn without_parameters(count: usize) -> Result<(), WarehouseError> {
+    if count == 0 {
+        return Ok(());
+    }
+    Err(WarehouseError::new(
+        ErrorKind::Sql,
+        format!("the statement has placeholders ({count}) and no values for them"),
+    )
+    .hint("write the values into the statement"))
+}
+
+#[cfg(test)]
+mod tests;

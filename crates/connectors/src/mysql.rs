@@ -1,0 +1,138 @@
+//! MySQL and MariaDB.
+//!
+//! User statements are prepared, so that the server itself takes only one, and run inside
+//! `START TRANSACTION READ ONLY`, which is always rolled back. A session that was interrupted is
+//! stopped on the server with `KILL QUERY` from a second one and thrown away.
+
+mod cell;
+mod error;
+mod introspect;
+mod pool;
+mod role;
+mod session;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ktx_warehouse::{
+    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, ReadOnlySql, RowSink,
+    SchemaSnapshot, Scope, WarehouseError,
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::limits::{self, Meter, bounded};
+use crate::settings::{ServerKind, Settings, Target};
+use pool::Sessions;
+
+const MYSQL: ServerKind = ServerKind {
+    name: "MySQL",
+    schemes: &["mysql", "mariadb"],
+    port: 3306,
+    tls_port: 3306,
+    user: None,
+};
+
+/// Time for the check of a connection.
+const CHECK_TIME: Duration = Duration::from_secs(30);
+
+/// Time for reading a whole catalog.
+const CATALOG_TIME: Duration = Duration::from_mins(5);
+
+/// How long the client waits for the server's own timeout to arrive before it gives up itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Makes the connector of a `mysql` connection.
+pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+    Ok(Arc::new(MySql::new(settings)?))
+}
+
+/// One server and login.
+#[derive(Debug)]
+pub(crate) struct MySql {
+    sessions: Sessions,
+}
+
+impl MySql {
+    pub(crate) fn new(settings: &Settings<'_>) -> Result<Self, WarehouseError> {
+        Ok(Self {
+            sessions: Sessions::new(Target::read(settings, MYSQL)?),
+        })
+    }
+
+    /// Runs a statement that need not have passed the static gate: the session alone has to keep it
+    /// from writing.
+    async fn run(
+        &self,
+        sql: &str,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        let deadline = Instant::now() + caps.timeout;
+        let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
+        let mut meter = Meter::new(caps, sink);
+        let work = async {
+            session.begin(caps.timeout).await?;
+            session.stream(sql, &mut meter).await
+        };
+        let result = bounded(work, deadline + GRACE, cancel).await;
+        match session.finish(result).await {
+            Ok(()) => Ok(meter.end()),
+            // Before its time is up, only somebody at the server can have stopped it.
+            Err(error) if error.kind == ErrorKind::Timeout && Instant::now() >= deadline => {
+                Err(limits::timed_out(caps.timeout))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[async_trait]
+impl Connector for MySql {
+    /// MySQL until a session has told that the server is MariaDB.
+    fn dialect(&self) -> Dialect {
+        self.sessions.dialect()
+    }
+
+    async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
+        let deadline = Instant::now() + CHECK_TIME;
+        let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
+        let work = async {
+            session.begin(CHECK_TIME).await?;
+            role::check(&mut session).await
+        };
+        let result = bounded(work, deadline, cancel).await;
+        session.finish(result).await
+    }
+
+    async fn introspect(
+        &self,
+        scope: &Scope,
+        cancel: &CancellationToken,
+    ) -> Result<SchemaSnapshot, WarehouseError> {
+        let deadline = Instant::now() + CATALOG_TIME;
+        let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
+        let work = async {
+            session.begin(CATALOG_TIME).await?;
+            introspect::read(&mut session, scope).await
+        };
+        let result = bounded(work, deadline, cancel).await;
+        session.finish(result).await
+    }
+
+    async fn query(
+        &self,
+        sql: &ReadOnlySql,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        crate::registry::require(sql, &[Dialect::MySql, Dialect::MariaDb])?;
+        self.run(sql.as_str(), caps, sink, cancel).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

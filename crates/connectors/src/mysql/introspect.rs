@@ -1,0 +1,271 @@
+//! The structure of MySQL and MariaDB schemas: four queries, however many schemas and tables.
+
+use ktx_vocabulary::TableRef;
+use ktx_warehouse::{
+    Column, Dialect, DimensionType, ErrorKind, SchemaSnapshot, Scope, TableKind, WarehouseError,
+};
+use mysql_async::{FromValueError, Row, Value, from_value_opt};
+
+use super::session::Session;
+use crate::assembly::{Assembly, Link};
+
+/// Reads everything in scope. Without schemas in the scope it is the connection's database, and
+/// without that all that are not the server's own.
+pub(super) async fn read(
+    session: &mut Session,
+    scope: &Scope,
+) -> Result<SchemaSnapshot, WarehouseError> {
+    let mut assembly = Assembly::default();
+    let schemas = schemas(session, scope, &mut assembly).await?;
+    if schemas.is_empty() {
+        return Ok(assembly.finish(schemas));
+    }
+    let list: Vec<String> = schemas
+        .iter()
+        .map(|name| Dialect::MySql.literal(name))
+        .collect();
+    let list = list.join(", ");
+    tables(session, scope, &list, &mut assembly).await?;
+    columns(session, &list, &mut assembly).await?;
+    keys(session, &list, &schemas, &mut assembly).await?;
+    Ok(assembly.finish(schemas))
+}
+
+/// A schema that the login has no right in is not listed, so "missing" and "not granted" look alike.
+async fn schemas(
+    session: &mut Session,
+    scope: &Scope,
+    assembly: &mut Assembly,
+) -> Result<Vec<String>, WarehouseError> {
+    let rows = session
+        .rows(
+            "SELECT SCHEMA_NAME FROM INFORMATION_SCHEMA.SCHEMATA
+             WHERE LOWER(SCHEMA_NAME) NOT IN
+               ('information_schema', 'performance_schema', 'mysql', 'sys')
+             ORDER BY SCHEMA_NAME"
+                .to_owned(),
+        )
+        .await?;
+    let found = rows
+        .into_iter()
+        .map(|row| Fields::new(row).text())
+        .collect::<Result<Vec<_>, _>>()?;
+    let wanted = match (&scope.schemas, &session.place().target.database) {
+        (schemas, _) if !schemas.is_empty() => schemas.clone(),
+        (_, Some(database)) => vec![database.clone()],
+        (_, None) => return Ok(found),
+    };
+    let mut usable = Vec::new();
+    for name in wanted {
+        // Servers on some systems do not tell upper and lower case apart.
+        let known = found
+            .iter()
+            .find(|known| **known == name)
+            .or_else(|| found.iter().find(|known| known.eq_ignore_ascii_case(&name)));
+        if let Some(known) = known {
+            usable.push(known.clone());
+            continue;
+        }
+        let grant = format!(
+            "GRANT SELECT, SHOW VIEW ON {}.* TO {}",
+            Dialect::MySql.quote(&name),
+            Dialect::MySql.literal(&session.place().target.user),
+        );
+        let message = format!(
+            "the schema `{name}` does not exist or the login has no right in it; for the right run \
+             `{grant}`"
+        );
+        assembly.warn("schema_not_found", None, message);
+    }
+    Ok(usable)
+}
+
+async fn tables(
+    session: &mut Session,
+    scope: &Scope,
+    list: &str,
+    assembly: &mut Assembly,
+) -> Result<(), WarehouseError> {
+    let rows = session
+        .rows(format!(
+            "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, TABLE_COMMENT, TABLE_ROWS
+             FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA IN ({list})
+             ORDER BY TABLE_SCHEMA, TABLE_NAME"
+        ))
+        .await?;
+    for row in rows {
+        let mut fields = Fields::new(row);
+        let place = TableRef::new(None, Some(&fields.text()?), &fields.text()?);
+        let kind = fields.text()?;
+        let comment = fields.maybe_text()?.unwrap_or_default();
+        let rows = fields.maybe_number()?;
+        if !scope.admits(&place) {
+            continue;
+        }
+        match kind.as_str() {
+            "VIEW" | "SYSTEM VIEW" => {
+                // A view's comment is always VIEW, unless the view is broken.
+                if comment.contains("references invalid") {
+                    assembly.warn("table_unreadable", Some(&place), comment);
+                } else {
+                    assembly.table(place, TableKind::View, None, None);
+                }
+            }
+            "SEQUENCE" | "TEMPORARY" => {}
+            _ => assembly.table(place, TableKind::Table, own_comment(&comment), rows),
+        }
+    }
+    Ok(())
+}
+
+/// Old servers add their own remark to the comment.
+fn own_comment(comment: &str) -> Option<String> {
+    let own = comment.split("InnoDB free:").next().unwrap_or_default();
+    let own = own.trim().trim_end_matches(';').trim();
+    (!own.is_empty()).then(|| own.to_owned())
+}
+
+async fn columns(
+    session: &mut Session,
+    list: &str,
+    assembly: &mut Assembly,
+) -> Result<(), WarehouseError> {
+    let rows = session
+        .rows(format!(
+            "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_COMMENT
+             FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA IN ({list})
+             ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION"
+        ))
+        .await?;
+    for row in rows {
+        let mut fields = Fields::new(row);
+        let place = TableRef::new(None, Some(&fields.text()?), &fields.text()?);
+        let name = fields.text()?;
+        let native_type = fields.text()?;
+        let nullable = fields.text()? == "YES";
+        let column = Column {
+            name,
+            dimension_type: dimension(&native_type),
+            normalized_type: native_type.clone(),
+            native_type,
+            nullable,
+            primary_key: false,
+            comment: fields.maybe_text()?.filter(|text| !text.is_empty()),
+        };
+        assembly.column(&place, column);
+    }
+    Ok(())
+}
+
+/// Declared keys, with the schema that a foreign key leads to. Servers show them only to logins with
+/// more rights than reading on some versions; the scan goes on without.
+async fn keys(
+    session: &mut Session,
+    list: &str,
+    schemas: &[String],
+    assembly: &mut Assembly,
+) -> Result<(), WarehouseError> {
+    let text = format!(
+        "SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME,
+           REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
+         FROM INFORMATION_SCHEMA.KEY_COLUMN_USAGE
+         WHERE TABLE_SCHEMA IN ({list})
+           AND (CONSTRAINT_NAME = 'PRIMARY' OR REFERENCED_TABLE_NAME IS NOT NULL)
+         ORDER BY TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION"
+    );
+    let rows = match session.rows(text).await {
+        Ok(rows) => rows,
+        Err(error) if error.kind == ErrorKind::Permission => {
+            let message = format!(
+                "the declared keys of {} cannot be read: {error}",
+                schemas.join(", ")
+            );
+            assembly.warn("constraint_discovery_unauthorized", None, message);
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    for row in rows {
+        let mut fields = Fields::new(row);
+        let place = TableRef::new(None, Some(&fields.text()?), &fields.text()?);
+        let (constraint, from) = (fields.text()?, fields.text()?);
+        let parent = (
+            fields.maybe_text()?,
+            fields.maybe_text()?,
+            fields.maybe_text()?,
+        );
+        match parent {
+            (Some(schema), Some(table), Some(to)) => {
+                let to_table = TableRef::new(None, Some(&schema), &table);
+                assembly.link(
+                    &place,
+                    Link {
+                        constraint,
+                        from,
+                        to_table,
+                        to,
+                    },
+                );
+            }
+            _ => assembly.key(&place, &from),
+        }
+    }
+    Ok(())
+}
+
+/// By the whole column type: `tinyint(1)` and `bit(1)` are truth values.
+pub(super) fn dimension(column_type: &str) -> DimensionType {
+    let lower = column_type.to_ascii_lowercase();
+    if lower.starts_with("tinyint(1)") || lower.starts_with("bit(1)") {
+        return DimensionType::Boolean;
+    }
+    let name = lower.split(['(', ' ']).next().unwrap_or_default();
+    let kinds = [
+        ("date time datetime timestamp", DimensionType::Time),
+        (
+            "tinyint smallint mediumint int integer bigint decimal numeric float double real year bit",
+            DimensionType::Number,
+        ),
+        ("bool boolean", DimensionType::Boolean),
+    ];
+    kinds
+        .into_iter()
+        .find(|(names, _)| names.split(' ').any(|known| known == name))
+        .map_or(DimensionType::String, |(_, kind)| kind)
+}
+
+/// The fields of a catalog row from left to right.
+pub(super) struct Fields(std::vec::IntoIter<Option<Value>>);
+
+impl Fields {
+    pub(super) fn new(row: Row) -> Self {
+        Self(row.unwrap_raw().into_iter())
+    }
+
+    pub(super) fn text(&mut self) -> Result<String, WarehouseError> {
+        Ok(self.maybe_text()?.unwrap_or_default())
+    }
+
+    /// Catalog texts may come as raw bytes; names are UTF-8 there.
+    fn maybe_text(&mut self) -> Result<Option<String>, WarehouseError> {
+        match self.0.next().flatten() {
+            None | Some(Value::NULL) => Ok(None),
+            Some(Value::Bytes(bytes)) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Some(other) => from_value_opt(other)
+                .map(Some)
+                .map_err(|error| unknown(&error)),
+        }
+    }
+
+    fn maybe_number(&mut self) -> Result<Option<u64>, WarehouseError> {
+        let value = self.0.next().flatten().unwrap_or(Value::NULL);
+        from_value_opt(value).map_err(|error| unknown(&error))
+    }
+}
+
+fn unknown(error: &FromValueError) -> WarehouseError {
+    WarehouseError::new(
+        ErrorKind::Other,
+        format!("the catalog answered in an unknown form: {error}"),
+    )
+}

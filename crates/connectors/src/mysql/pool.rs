@@ -1,0 +1,249 @@
+//! The sessions of one login: how they are opened, how many there are, and which wait for reuse.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use ktx_warehouse::{Dialect, ErrorKind, WarehouseError};
+use mysql_async::prelude::Queryable as _;
+use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
+use rustls::RootCertStore;
+use tokio::sync::{OnceCell, Semaphore};
+use tokio::time::Instant;
+
+use super::error::{self, Phase};
+use super::session::Session;
+use crate::settings::Target;
+use crate::tls::{self, Tls, Trust};
+
+/// Time for network, TLS and login together.
+const LOGIN_TIME: Duration = Duration::from_secs(20);
+
+/// Time for making a used session like new.
+const RESET_TIME: Duration = Duration::from_secs(5);
+
+/// How long a session waits for reuse.
+const IDLE_TIME: Duration = Duration::from_secs(30);
+
+/// What the first session has told about the server.
+#[derive(Debug, Clone)]
+pub(super) struct Server {
+    pub(super) dialect: Dialect,
+    /// The server's own text, such as `8.4.2` or `10.11.6-MariaDB`.
+    pub(super) version: String,
+    /// The server's `sql_mode` without the two words that change how text is read.
+    pub(super) sql_mode: String,
+}
+
+/// What all sessions of a login share.
+pub(super) struct Place {
+    pub(super) target: Target,
+    pub(super) permits: Arc<Semaphore>,
+    server: OnceLock<Server>,
+    idle: Mutex<Vec<(Conn, Instant)>>,
+}
+
+impl Place {
+    /// Keeps a clean session for the next operation.
+    pub(super) fn keep(&self, conn: Conn) {
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((conn, Instant::now()));
+    }
+
+    fn waiting(&self) -> Option<Conn> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|(_, since)| since.elapsed() < IDLE_TIME);
+        idle.pop().map(|(conn, _)| conn)
+    }
+}
+
+/// Makes sessions; reaches nothing before the first one is asked for.
+pub(super) struct Sessions {
+    place: Arc<Place>,
+    options: OnceCell<Opts>,
+}
+
+/// The driver's own options would show the password.
+impl std::fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sessions")
+            .field("target", &self.place.target)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Sessions {
+    pub(super) fn new(target: Target) -> Self {
+        let permits = Arc::new(Semaphore::new(target.sessions));
+        let place = Place {
+            target,
+            permits,
+            server: OnceLock::new(),
+            idle: Mutex::new(Vec::new()),
+        };
+        Self {
+            place: Arc::new(place),
+            options: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        self.place
+            .server
+            .get()
+            .map_or(Dialect::MySql, |server| server.dialect)
+    }
+
+    /// A session of its own for one operation.
+    pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
+        let permit = Arc::clone(&self.place.permits)
+            .acquire_owned()
+            .await
+            .map_err(|error| WarehouseError::new(ErrorKind::Other, error.to_string()))?;
+        if let Some(mut conn) = self.place.waiting()
+            && let Ok(Ok(true)) = tokio::time::timeout(RESET_TIME, conn.reset()).await
+            && let (Some(options), Some(server)) = (self.options.get(), self.place.server.get())
+        {
+            return Ok(Session::new(
+                conn,
+                permit,
+                options.clone(),
+                server.clone(),
+                &self.place,
+            ));
+        }
+        let (mut conn, options) = match self.options.get() {
+            Some(options) => (self.connect(options).await?, options.clone()),
+            None => self.first().await?,
+        };
+        let server = match self.place.server.get() {
+            Some(server) => server.clone(),
+            None => self.ask(&mut conn).await?,
+        };
+        Ok(Session::new(conn, permit, options, server, &self.place))
+    }
+
+    /// Opens the first session and keeps the options that led to it: on this machine TLS is tried and
+    /// left when the server has none.
+    async fn first(&self) -> Result<(Conn, Opts), WarehouseError> {
+        let target = &self.place.target;
+        let (protected, plain) = match &target.tls {
+            Tls::Off => (None, true),
+            Tls::WhereOffered => (Some(&Trust::Anything), true),
+            Tls::Required(trust) => (Some(trust), false),
+        };
+        if let Some(trust) = protected {
+            let options = options(target, Some(protection(trust)?));
+            match login(&options, target).await? {
+                Ok(conn) => return Ok((conn, self.remember(options))),
+                Err(Error::Driver(DriverError::NoClientSslFlagFromServer)) if plain => {}
+                Err(error) => return Err(error::map(&error, target, Phase::Login)),
+            }
+        }
+        let options = options(target, None);
+        let conn = self.connect(&options).await?;
+        Ok((conn, self.remember(options)))
+    }
+
+    fn remember(&self, options: Opts) -> Opts {
+        // Another session may have been first; both found the same way.
+        if self.options.set(options.clone()).is_err() {
+            tracing::trace!("the way to the server is already known");
+        }
+        options
+    }
+
+    async fn connect(&self, options: &Opts) -> Result<Conn, WarehouseError> {
+        let target = &self.place.target;
+        login(options, target)
+            .await?
+            .map_err(|error| error::map(&error, target, Phase::Login))
+    }
+
+    async fn ask(&self, conn: &mut Conn) -> Result<Server, WarehouseError> {
+        let asked: Result<Option<(String, String)>, Error> = conn
+            .query_first("SELECT VERSION(), CONVERT(@@sql_mode USING utf8mb4)")
+            .await;
+        let (version, mode) = asked
+            .map_err(|error| error::map(&error, &self.place.target, Phase::Running))?
+            .unwrap_or_default();
+        let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
+        let server = Server {
+            dialect: if is_mariadb {
+                Dialect::MariaDb
+            } else {
+                Dialect::MySql
+            },
+            version,
+            sql_mode: readable_mode(&mode),
+        };
+        Ok(self.place.server.get_or_init(|| server).clone())
+    }
+}
+
+/// The static gate reads `"x"` as text and a backslash as an escape, so the session has to do the
+/// same, whatever the server's default is.
+pub(super) fn readable_mode(mode: &str) -> String {
+    let words: Vec<&str> = mode
+        .split(',')
+        .filter(|word| !matches!(*word, "" | "ANSI_QUOTES" | "NO_BACKSLASH_ESCAPES" | "ANSI"))
+        .collect();
+    words.join(",")
+}
+
+async fn login(options: &Opts, target: &Target) -> Result<Result<Conn, Error>, WarehouseError> {
+    tokio::time::timeout(LOGIN_TIME, Conn::new(options.clone()))
+        .await
+        .map_err(|_| error::unreachable(target, "no answer"))
+}
+
+fn options(target: &Target, protection: Option<SslOpts>) -> Opts {
+    let socket = target.is_socket().then(|| target.host.clone());
+    let host = if target.is_socket() {
+        "localhost"
+    } else {
+        target.host.as_str()
+    };
+    let builder = OptsBuilder::default()
+        .ip_or_hostname(host)
+        .tcp_port(target.port)
+        .socket(socket)
+        .user(Some(target.user.clone()))
+        .pass(
+            target
+                .password
+                .as_ref()
+                .map(|password| password.expose().to_owned()),
+        )
+        .db_name(target.database.clone())
+        .prefer_socket(false)
+        .stmt_cache_size(0)
+        .tcp_nodelay(true)
+        .ssl_opts(protection);
+    Opts::from(builder)
+}
+
+fn protection(trust: &Trust) -> Result<SslOpts, WarehouseError> {
+    Ok(match trust {
+        Trust::Anything => SslOpts::default().with_danger_accept_invalid_certs(true),
+        Trust::Authorities(text) => {
+            // The same check as for every driver, so that the messages are the same.
+            tls::client_config(trust)?;
+            SslOpts::default()
+                .with_root_certs(vec![text.clone().into_bytes().into()])
+                .with_disable_built_in_roots(true)
+        }
+        Trust::System => {
+            let usable: Vec<_> = tls::system_certificates()
+                .into_iter()
+                .filter(|certificate| RootCertStore::empty().add(certificate.clone()).is_ok())
+                .map(|certificate| certificate.as_ref().to_vec().into())
+                .collect();
+            let found = !usable.is_empty();
+            SslOpts::default()
+                .with_root_certs(usable)
+                .with_disable_built_in_roots(found)
+        }
+    })
+}

@@ -1,0 +1,226 @@
+//! One read-only transaction on one session.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ktx_warehouse::{Cell, ColumnHeader, Dialect, ErrorKind, WarehouseError};
+use mysql_async::prelude::Queryable as _;
+use mysql_async::{Conn, Error, Opts, Row};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::cell;
+use super::error::{self, Phase};
+use super::pool::{Place, Server};
+use crate::limits::{self, Meter, Step};
+
+/// Rows that are read and thrown away to reach the end of a result whose cap is reached; past them
+/// the statement is stopped on the server instead.
+const DRAINED_ROWS: usize = 1000;
+
+/// Time for the end of a transaction.
+const END_TIME: Duration = Duration::from_secs(5);
+
+/// Time for telling the server to stop.
+const KILL_TIME: Duration = Duration::from_secs(5);
+
+/// A session taken for one operation.
+///
+/// `busy` says that the server may still work for this session. A busy session is stopped on the
+/// server and closed; that holds as well when the future that used it is dropped.
+pub(super) struct Session {
+    conn: Option<Conn>,
+    busy: bool,
+    options: Opts,
+    server: Server,
+    place: Arc<Place>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Session {
+    pub(super) fn new(
+        conn: Conn,
+        permit: OwnedSemaphorePermit,
+        options: Opts,
+        server: Server,
+        place: &Arc<Place>,
+    ) -> Self {
+        Self {
+            conn: Some(conn),
+            busy: false,
+            options,
+            server,
+            place: Arc::clone(place),
+            _permit: permit,
+        }
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(super) fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Starts the read-only transaction; `limit` is the server's own time cap for each statement.
+    /// Later transactions of the session would be read-only too.
+    pub(super) async fn begin(&mut self, limit: Duration) -> Result<(), WarehouseError> {
+        let cap = match self.server.dialect {
+            Dialect::MariaDb => format!("max_statement_time = {}", limit.as_secs_f64().max(0.001)),
+            _ => format!(
+                "max_execution_time = {}",
+                limit.as_millis().clamp(1, 2_000_000_000)
+            ),
+        };
+        let mode = Dialect::MySql.literal(&self.server.sql_mode);
+        let text = format!(
+            "SET SESSION sql_mode = {mode}, SESSION {cap}; SET SESSION TRANSACTION READ ONLY; \
+             START TRANSACTION READ ONLY"
+        );
+        self.busy = true;
+        let done = self.conn()?.query_drop(text).await;
+        self.settled(done)
+    }
+
+    /// Runs one of the connector's own queries and keeps all its rows.
+    pub(super) async fn rows(&mut self, sql: String) -> Result<Vec<Row>, WarehouseError> {
+        self.busy = true;
+        let rows = self.conn()?.query(sql).await;
+        self.settled(rows)
+    }
+
+    /// Runs a user's statement and hands its rows to the meter.
+    pub(super) async fn stream(
+        &mut self,
+        sql: &str,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), WarehouseError> {
+        self.busy = true;
+        let prepared = self.conn()?.prep(sql).await;
+        let statement = self.settled(prepared)?;
+        limits::without_parameters(usize::from(statement.num_params()))?;
+        self.busy = true;
+        let ended = read(self.conn()?, &statement, meter).await;
+        match ended {
+            Ok(Reading::Whole) => self.busy = false,
+            Ok(Reading::Stopped) => {}
+            Err(Failure::Server(error)) => return self.settled(Err(error)),
+            Err(Failure::Limit(error)) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Ends the transaction and keeps the session, or stops and closes it.
+    pub(super) async fn finish<T>(
+        mut self,
+        result: Result<T, WarehouseError>,
+    ) -> Result<T, WarehouseError> {
+        if self.busy {
+            if let Some(conn) = self.conn.take() {
+                kill(conn, self.options.clone()).await;
+            }
+        } else if let Some(mut conn) = self.conn.take() {
+            match tokio::time::timeout(END_TIME, conn.query_drop("ROLLBACK")).await {
+                Ok(Ok(())) => self.place.keep(conn),
+                failed => {
+                    tracing::debug!(?failed, "a session could not be rolled back and is closed");
+                }
+            }
+        }
+        result
+    }
+
+    /// Takes the outcome of a request: an answer, even a refusal, means that the server has stopped.
+    fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
+        self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
+        outcome.map_err(|error| error::map(&error, &self.place.target, Phase::Running))
+    }
+
+    fn conn(&mut self) -> Result<&mut Conn, WarehouseError> {
+        self.conn
+            .as_mut()
+            .ok_or_else(|| WarehouseError::new(ErrorKind::Other, "the session is closed"))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.busy
+            && let Some(conn) = self.conn.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(kill(conn, self.options.clone()));
+        }
+    }
+}
+
+enum Reading {
+    /// The last row has been read.
+    Whole,
+    /// There are more rows.
+    Stopped,
+}
+
+enum Failure {
+    Server(Error),
+    Limit(WarehouseError),
+}
+
+async fn read(
+    conn: &mut Conn,
+    statement: &mysql_async::Statement,
+    meter: &mut Meter<'_>,
+) -> Result<Reading, Failure> {
+    let mut result = conn
+        .exec_iter(statement, ())
+        .await
+        .map_err(Failure::Server)?;
+    let columns = result.columns();
+    let columns = columns.as_deref().unwrap_or_default();
+    let header: Vec<ColumnHeader> = columns
+        .iter()
+        .map(|column| ColumnHeader {
+            name: column.name_str().into_owned(),
+            native_type: Some(cell::type_name(column)),
+        })
+        .collect();
+    meter.header(&header);
+    let mut spare = None;
+    while let Some(row) = result.next().await.map_err(Failure::Server)? {
+        match spare.as_mut() {
+            Some(0) => return Ok(Reading::Stopped),
+            Some(left) => *left -= 1,
+            None => {
+                let cells: Vec<Cell> = columns
+                    .iter()
+                    .zip(row.unwrap_raw())
+                    .map(|(column, value)| {
+                        value.map_or(Cell::Null, |value| cell::decode(column, value))
+                    })
+                    .collect();
+                if meter.row(cells).map_err(Failure::Limit)? == Step::Enough {
+                    spare = Some(DRAINED_ROWS);
+                }
+            }
+        }
+    }
+    Ok(Reading::Whole)
+}
+
+/// Stops the session's statement from another session and closes the session. Closing alone would
+/// leave the server at work until it next tries to send.
+async fn kill(conn: Conn, options: Opts) {
+    let work = async {
+        let mut other = Conn::new(options).await?;
+        other
+            .query_drop(format!("KILL QUERY {}", conn.id()))
+            .await?;
+        other.disconnect().await
+    };
+    match tokio::time::timeout(KILL_TIME, work).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "the server could not be told to stop"),
+        Err(_) => tracing::debug!("the server did not take the order to stop in time"),
+    }
+    drop(conn);
+}

@@ -1,0 +1,179 @@
+//! PostgreSQL, and Amazon Redshift over the same protocol.
+//!
+//! User statements go through the extended protocol inside `BEGIN READ ONLY`, which is always rolled
+//! back; only the connector's own fixed texts use the simple protocol. A session that was interrupted
+//! is cancelled on the server and thrown away, never reused.
+
+mod catalog;
+mod cell;
+mod composite;
+mod error;
+mod introspect;
+mod number;
+mod pool;
+mod redshift;
+mod role;
+mod scalar;
+mod session;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ktx_warehouse::{
+    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, ReadOnlySql, RowSink,
+    SchemaSnapshot, Scope, WarehouseError,
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::limits::{self, Meter, bounded};
+use crate::settings::{ServerKind, Settings, Target};
+use pool::Sessions;
+use session::Isolation;
+
+const POSTGRES: ServerKind = ServerKind {
+    name: "PostgreSQL",
+    schemes: &["postgres", "postgresql"],
+    port: 5432,
+    tls_port: 5432,
+    user: None,
+};
+
+const REDSHIFT: ServerKind = ServerKind {
+    name: "Amazon Redshift",
+    schemes: &["redshift", "postgres", "postgresql"],
+    port: 5439,
+    tls_port: 5439,
+    user: None,
+};
+
+/// Time for the check of a connection.
+const CHECK_TIME: Duration = Duration::from_secs(30);
+
+/// Time for reading a whole catalog.
+const CATALOG_TIME: Duration = Duration::from_mins(5);
+
+/// How long the client waits for the server's own timeout to arrive before it gives up itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Makes the connector of a `postgres` connection.
+pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+    Ok(Arc::new(Postgres::new(
+        settings,
+        POSTGRES,
+        Dialect::Postgres,
+    )?))
+}
+
+/// Makes the connector of a `redshift` connection.
+pub(crate) fn open_redshift(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+    Ok(Arc::new(Postgres::new(
+        settings,
+        REDSHIFT,
+        Dialect::Redshift,
+    )?))
+}
+
+/// One server, database and login.
+#[derive(Debug)]
+pub(crate) struct Postgres {
+    dialect: Dialect,
+    sessions: Sessions,
+}
+
+impl Postgres {
+    pub(crate) fn new(
+        settings: &Settings<'_>,
+        server: ServerKind,
+        dialect: Dialect,
+    ) -> Result<Self, WarehouseError> {
+        let mut target = Target::read(settings, server)?;
+        if target.database.is_none() {
+            // The server's own rule: a database of the login's name.
+            target.database = Some(target.user.clone());
+        }
+        let schemas = settings.list(&["schemas", "schema"]);
+        Ok(Self {
+            dialect,
+            sessions: Sessions::new(target, dialect, schemas),
+        })
+    }
+
+    /// Runs a statement that need not have passed the static gate: the session alone has to keep it
+    /// from writing.
+    async fn run(
+        &self,
+        sql: &str,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        let deadline = Instant::now() + caps.timeout;
+        let session = bounded(self.sessions.open(), deadline, cancel).await?;
+        let mut meter = Meter::new(caps, sink);
+        let work = async {
+            session.begin(Isolation::Statement, caps.timeout).await?;
+            session.stream(sql, &mut meter).await
+        };
+        let result = bounded(work, deadline + GRACE, cancel).await;
+        match session.finish(result).await {
+            Ok(()) => Ok(meter.end()),
+            // Before its time is up, only somebody at the server can have stopped it.
+            Err(error) if error.kind == ErrorKind::Timeout && Instant::now() >= deadline => {
+                Err(limits::timed_out(caps.timeout))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[async_trait]
+impl Connector for Postgres {
+    fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
+        let deadline = Instant::now() + CHECK_TIME;
+        let session = bounded(self.sessions.open(), deadline, cancel).await?;
+        let work = async {
+            session.begin(Isolation::Statement, CHECK_TIME).await?;
+            role::check(&session, self.dialect).await
+        };
+        let result = bounded(work, deadline, cancel).await;
+        session.finish(result).await
+    }
+
+    async fn introspect(
+        &self,
+        scope: &Scope,
+        cancel: &CancellationToken,
+    ) -> Result<SchemaSnapshot, WarehouseError> {
+        let deadline = Instant::now() + CATALOG_TIME;
+        let session = bounded(self.sessions.open(), deadline, cancel).await?;
+        let work = async {
+            session.begin(Isolation::Snapshot, CATALOG_TIME).await?;
+            match self.dialect {
+                Dialect::Redshift => redshift::read(&session, scope).await,
+                _ => introspect::read(&session, scope).await,
+            }
+        };
+        let result = bounded(work, deadline, cancel).await;
+        session.finish(result).await
+    }
+
+    async fn query(
+        &self,
+        sql: &ReadOnlySql,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        crate::registry::require(sql, &[self.dialect])?;
+        self.run(sql.as_str(), caps, sink, cancel).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! The catalog queries of PostgreSQL. Each reads one kind of thing for all schemas at once; names
+//! come as text, since the type `name` has its own binary form.
+
+/// Schemas that belong to the server and not to its users.
+pub(super) const USER_SCHEMAS: &str = "
+SELECT nspname::text, has_schema_privilege(oid, 'USAGE')
+FROM pg_catalog.pg_namespace
+WHERE nspname <> 'information_schema' AND nspname !~ '^pg_'
+ORDER BY nspname";
+
+/// The schemas of a list.
+pub(super) const NAMED_SCHEMAS: &str = "
+SELECT nspname::text, has_schema_privilege(oid, 'USAGE')
+FROM pg_catalog.pg_namespace
+WHERE nspname = ANY ($1)
+ORDER BY nspname";
+
+/// Tables, partitioned tables, views, materialized views and foreign tables, without those that an
+/// extension owns. A partitioned table has no rows of its own: its size is that of its leaves. Before
+/// version 14 a table that was never counted has 0 rows and no pages.
+pub(super) const RELATIONS: &str = "
+WITH RECURSIVE tree AS (
+  SELECT inhparent AS root, inhrelid AS child FROM pg_catalog.pg_inherits
+  UNION
+  SELECT tree.root, i.inhrelid
+  FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.child
+), sizes AS (
+  SELECT tree.root, sum(c.reltuples)::float8 AS tuples
+  FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.child
+  WHERE c.relkind IN ('r', 'f') AND c.reltuples >= 0
+  GROUP BY tree.root
+)
+SELECT n.nspname::text, c.relname::text, c.relkind::text,
+  parent_schema.nspname::text, parent.relname::text,
+  CASE
+    WHEN c.relkind = 'v' THEN NULL
+    WHEN c.relkind = 'p' THEN sizes.tuples
+    WHEN c.reltuples < 0 THEN NULL
+    WHEN c.reltuples = 0 AND c.relpages = 0
+      AND current_setting('server_version_num')::int < 140000 THEN NULL
+    ELSE c.reltuples::float8
+  END,
+  pg_catalog.obj_description(c.oid, 'pg_class'),
+  has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT')
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_catalog.pg_inherits i ON i.inhrelid = c.oid AND c.relispartition
+LEFT JOIN pg_catalog.pg_class parent ON parent.oid = i.inhparent
+LEFT JOIN pg_catalog.pg_namespace parent_schema ON parent_schema.oid = parent.relnamespace
+LEFT JOIN sizes ON sizes.root = c.oid
+WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+  AND c.relpersistence <> 't'
+  AND NOT EXISTS (
+    SELECT 1 FROM pg_catalog.pg_depend d
+    WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
+  )
+ORDER BY n.nspname, c.relname";
+
+/// Columns with the category of their type; a domain has the category of its base type.
+pub(super) const COLUMNS: &str = "
+SELECT n.nspname::text, c.relname::text, a.attname::text,
+  pg_catalog.format_type(a.atttypid, a.atttypmod), t.typcategory::text,
+  a.attnotnull OR (t.typtype = 'd' AND t.typnotnull),
+  pg_catalog.col_description(c.oid, a.attnum)
+FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+  AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY n.nspname, c.relname, a.attnum";
+
+/// Primary and foreign keys, one row per column. A foreign key to a partitioned table has copies for
+/// its partitions; only the declared one counts.
+pub(super) const KEYS: &str = "
+SELECT n.nspname::text, c.relname::text, con.conname::text, con.contype::text, a.attname::text,
+  parent_schema.nspname::text, parent.relname::text, parent_column.attname::text
+FROM pg_catalog.pg_constraint con
+JOIN pg_catalog.pg_class c ON c.oid = con.conrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL unnest(con.conkey, con.confkey) WITH ORDINALITY AS k (own, other, place)
+JOIN pg_catalog.pg_attribute a ON a.attrelid = con.conrelid AND a.attnum = k.own
+LEFT JOIN pg_catalog.pg_class parent ON parent.oid = con.confrelid AND con.contype = 'f'
+LEFT JOIN pg_catalog.pg_namespace parent_schema ON parent_schema.oid = parent.relnamespace
+LEFT JOIN pg_catalog.pg_attribute parent_column
+  ON parent_column.attrelid = parent.oid AND parent_column.attnum = k.other
+WHERE n.nspname = ANY ($1)
+  AND (con.contype = 'p' OR (con.contype = 'f' AND con.conparentid = 0))
+ORDER BY n.nspname, c.relname, con.conname, con.oid, k.place";

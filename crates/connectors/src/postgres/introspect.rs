@@ -1,0 +1,185 @@
+//! The structure of a PostgreSQL database: four queries, however many schemas and tables.
+
+use std::collections::BTreeSet;
+
+use ktx_vocabulary::TableRef;
+use ktx_warehouse::{
+    Column, Dialect, DimensionType, ErrorKind, SchemaSnapshot, Scope, TableKind, WarehouseError,
+};
+use tokio_postgres::Row;
+use tokio_postgres::types::FromSql;
+
+use super::catalog;
+use super::session::Session;
+use crate::assembly::{Assembly, Link};
+
+/// Reads everything in scope; without schemas in the scope, all that are not the server's own.
+pub(super) async fn read(
+    session: &Session,
+    scope: &Scope,
+) -> Result<SchemaSnapshot, WarehouseError> {
+    let mut assembly = Assembly::default();
+    let schemas = schemas(session, scope, &mut assembly).await?;
+    relations(session, scope, &schemas, &mut assembly).await?;
+    for row in session.rows(catalog::COLUMNS, &[&schemas]).await? {
+        let place = TableRef::new(None, Some(field(&row, 0)?), field(&row, 1)?);
+        let native_type: String = field(&row, 3)?;
+        assembly.column(
+            &place,
+            Column {
+                name: field(&row, 2)?,
+                normalized_type: native_type.clone(),
+                native_type,
+                dimension_type: dimension(field(&row, 4)?),
+                nullable: !field::<bool>(&row, 5)?,
+                primary_key: false,
+                comment: field(&row, 6)?,
+            },
+        );
+    }
+    for row in session.rows(catalog::KEYS, &[&schemas]).await? {
+        let place = TableRef::new(None, Some(field(&row, 0)?), field(&row, 1)?);
+        let column: &str = field(&row, 4)?;
+        if field::<&str>(&row, 3)? == "p" {
+            assembly.key(&place, column);
+            continue;
+        }
+        let parent: (Option<&str>, Option<&str>) = (field(&row, 5)?, field(&row, 6)?);
+        if let ((Some(schema), Some(table)), Some(to)) = (parent, field(&row, 7)?) {
+            let link = Link {
+                constraint: field(&row, 2)?,
+                from: column.to_owned(),
+                to_table: TableRef::new(None, Some(schema), table),
+                to,
+            };
+            assembly.link(&place, link);
+        }
+    }
+    Ok(assembly.finish(schemas))
+}
+
+/// The schemas of the scope that exist and may be used; the others become warnings.
+async fn schemas(
+    session: &Session,
+    scope: &Scope,
+    assembly: &mut Assembly,
+) -> Result<Vec<String>, WarehouseError> {
+    let rows = if scope.schemas.is_empty() {
+        session.rows(catalog::USER_SCHEMAS, &[]).await?
+    } else {
+        session
+            .rows(catalog::NAMED_SCHEMAS, &[&scope.schemas])
+            .await?
+    };
+    let mut found = BTreeSet::new();
+    let mut usable = Vec::new();
+    for row in rows {
+        let name: String = field(&row, 0)?;
+        if field(&row, 1)? {
+            usable.push(name.clone());
+        } else {
+            let grant = format!(
+                "GRANT USAGE ON SCHEMA {} TO {}",
+                quote(&name),
+                login(session)
+            );
+            assembly.warn(
+                "schema_not_granted",
+                None,
+                format!("the login may not use the schema `{name}`; run `{grant}`"),
+            );
+        }
+        found.insert(name);
+    }
+    for name in scope.schemas.iter().filter(|name| !found.contains(*name)) {
+        assembly.warn(
+            "schema_not_found",
+            None,
+            format!("the schema `{name}` does not exist"),
+        );
+    }
+    Ok(usable)
+}
+
+/// Adds the relations of the scope. A partition is left out when its parent is in the scope: the
+/// parent stands for it.
+async fn relations(
+    session: &Session,
+    scope: &Scope,
+    schemas: &[String],
+    assembly: &mut Assembly,
+) -> Result<(), WarehouseError> {
+    let mut denied = Vec::new();
+    for row in session.rows(catalog::RELATIONS, &[&schemas]).await? {
+        let schema: &str = field(&row, 0)?;
+        let place = TableRef::new(None, Some(schema), field(&row, 1)?);
+        let parent: (Option<&str>, Option<&str>) = (field(&row, 3)?, field(&row, 4)?);
+        if !scope.admits(&place) || stands_in(parent, scope, schemas) {
+            continue;
+        }
+        if !field::<bool>(&row, 7)? {
+            denied.push(place);
+            continue;
+        }
+        let kind = match field(&row, 2)? {
+            "v" | "m" => TableKind::View,
+            "f" => TableKind::External,
+            _ => TableKind::Table,
+        };
+        let rows: Option<f64> = field(&row, 5)?;
+        assembly.table(place, kind, field(&row, 6)?, rows.map(whole));
+    }
+    for place in denied {
+        let quoted: Vec<String> = place.parts().map(quote).collect();
+        let grant = format!("GRANT SELECT ON {} TO {}", quoted.join("."), login(session));
+        let message = format!("the login may not read `{place}`; run `{grant}`");
+        assembly.warn("table_not_granted", Some(&place), message);
+    }
+    Ok(())
+}
+
+fn stands_in(parent: (Option<&str>, Option<&str>), scope: &Scope, schemas: &[String]) -> bool {
+    let (Some(schema), Some(name)) = parent else {
+        return false;
+    };
+    schemas.iter().any(|known| known == schema)
+        && scope.admits(&TableRef::new(None, Some(schema), name))
+}
+
+/// An estimate of the catalog, which is a float there, as a count.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an `as` cast of a float saturates, which is what an estimate wants"
+)]
+pub(super) fn whole(estimate: f64) -> u64 {
+    estimate.round() as u64
+}
+
+/// The server's own category of a type.
+fn dimension(category: &str) -> DimensionType {
+    match category {
+        "B" => DimensionType::Boolean,
+        "D" => DimensionType::Time,
+        "N" => DimensionType::Number,
+        _ => DimensionType::String,
+    }
+}
+
+fn quote(name: &str) -> String {
+    Dialect::Postgres.quote(name)
+}
+
+fn login(session: &Session) -> String {
+    quote(&session.place().target.user)
+}
+
+/// One field of a catalog row.
+pub(super) fn field<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> Result<T, WarehouseError> {
+    row.try_get(index).map_err(|error| {
+        WarehouseError::new(
+            ErrorKind::Other,
+            format!("the catalog answered in an unknown form: {error}"),
+        )
+    })
+}

@@ -1,0 +1,135 @@
+//! The pool of sessions of one login.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{
+    Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
+};
+use ktx_warehouse::{Dialect, ErrorKind, WarehouseError};
+use tokio::sync::OnceCell;
+use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::error;
+use super::session::Session;
+use crate::settings::Target;
+use crate::tls::{self, Tls, Trust};
+
+/// Time for the network connection to each address of the host.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+
+/// Time for network, TLS and login together.
+const LOGIN_TIME: Duration = Duration::from_secs(20);
+
+/// What all sessions of a login share.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) target: Target,
+    pub(super) dialect: Dialect,
+    /// The schemas that unqualified names are looked for in.
+    pub(super) search_path: Vec<String>,
+}
+
+/// Makes sessions; reaches nothing before the first one is asked for.
+pub(super) struct Sessions {
+    place: Arc<Place>,
+    opened: OnceCell<(Pool, MakeRustlsConnect)>,
+}
+
+impl std::fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sessions")
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Sessions {
+    pub(super) fn new(target: Target, dialect: Dialect, schemas: Vec<String>) -> Self {
+        let mut search_path = schemas;
+        if !search_path.is_empty() && !search_path.iter().any(|schema| schema == "public") {
+            search_path.push("public".to_owned());
+        }
+        Self {
+            place: Arc::new(Place {
+                target,
+                dialect,
+                search_path,
+            }),
+            opened: OnceCell::new(),
+        }
+    }
+
+    /// A session of its own for one operation.
+    pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
+        let (pool, tls) = self
+            .opened
+            .get_or_try_init(|| async { self.pool() })
+            .await?;
+        let client = pool.get().await.map_err(|error| self.refused(error))?;
+        Ok(Session::new(client, tls.clone(), Arc::clone(&self.place)))
+    }
+
+    fn pool(&self) -> Result<(Pool, MakeRustlsConnect), WarehouseError> {
+        let target = &self.place.target;
+        let mut config = Config::new();
+        config
+            .host(&target.host)
+            .port(target.port)
+            .user(&target.user)
+            .application_name("ktx")
+            .connect_timeout(CONNECT_TIME);
+        if let Some(database) = &target.database {
+            config.dbname(database);
+        }
+        if let Some(password) = &target.password {
+            config.password(password.expose());
+        }
+        let trust = match &target.tls {
+            Tls::Off => {
+                config.ssl_mode(SslMode::Disable);
+                &Trust::Anything
+            }
+            Tls::WhereOffered => {
+                config.ssl_mode(SslMode::Prefer);
+                &Trust::Anything
+            }
+            Tls::Required(trust) => {
+                config.ssl_mode(SslMode::Require);
+                trust
+            }
+        };
+        let tls = MakeRustlsConnect::new(tls::client_config(trust)?);
+        let reset = match self.place.dialect {
+            Dialect::Redshift => "ROLLBACK; RESET ALL",
+            _ => "DISCARD ALL",
+        };
+        let manager = Manager::from_config(
+            config,
+            tls.clone(),
+            ManagerConfig {
+                recycling_method: RecyclingMethod::Custom(reset.to_owned()),
+            },
+        );
+        let pool = Pool::builder(manager)
+            .max_size(target.sessions)
+            .runtime(Runtime::Tokio1)
+            .create_timeout(Some(LOGIN_TIME))
+            .recycle_timeout(Some(CONNECT_TIME))
+            .build()
+            .map_err(|error| WarehouseError::new(ErrorKind::Other, error.to_string()))?;
+        Ok((pool, tls))
+    }
+
+    fn refused(&self, error: PoolError) -> WarehouseError {
+        match error {
+            PoolError::Backend(error) => error::map(&error, &self.place.target),
+            PoolError::Timeout(TimeoutType::Create | TimeoutType::Recycle) => {
+                error::unreachable(&self.place.target, "no answer")
+            }
+            other => WarehouseError::new(ErrorKind::Other, other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! One read-only transaction on one session.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use deadpool_postgres::{Client, Object};
+use futures_util::TryStreamExt as _;
+use ktx_warehouse::{Cell, ColumnHeader, Dialect, ErrorKind, WarehouseError};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{CancelToken, Row};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::cell::PgCell;
+use super::error;
+use super::pool::Place;
+use crate::limits::{self, Meter, Step};
+
+/// Rows that are read and thrown away to reach the end of a result whose cap is reached; past them
+/// the statement is cancelled on the server instead.
+const DRAINED_ROWS: usize = 1000;
+
+/// Time for the end of a transaction.
+const END_TIME: Duration = Duration::from_secs(5);
+
+/// Time for telling the server to cancel.
+const CANCEL_TIME: Duration = Duration::from_secs(5);
+
+/// Which moment the transaction sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Isolation {
+    /// Each statement its own.
+    Statement,
+    /// All statements the same.
+    Snapshot,
+}
+
+/// A session taken from the pool for one operation.
+///
+/// `busy` says that the server may still work for this session. A busy session is cancelled on the
+/// server and closed; that holds as well when the future that used it is dropped.
+pub(super) struct Session {
+    client: Option<Client>,
+    tls: MakeRustlsConnect,
+    place: Arc<Place>,
+    busy: AtomicBool,
+}
+
+impl Session {
+    pub(super) fn new(client: Client, tls: MakeRustlsConnect, place: Arc<Place>) -> Self {
+        Self {
+            client: Some(client),
+            tls,
+            place,
+            busy: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Starts the read-only transaction; `limit` is the server's own time cap for each statement.
+    pub(super) async fn begin(
+        &self,
+        isolation: Isolation,
+        limit: Duration,
+    ) -> Result<(), WarehouseError> {
+        let text = opening(&self.place, isolation, limit);
+        let client = self.client()?;
+        self.watched(client.batch_execute(&text)).await
+    }
+
+    /// Runs one of the connector's own queries and keeps all its rows.
+    pub(super) async fn rows(
+        &self,
+        sql: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, WarehouseError> {
+        let client = self.client()?;
+        self.watched(client.query(sql, parameters)).await
+    }
+
+    /// Runs a user's statement and hands its rows to the meter.
+    pub(super) async fn stream(
+        &self,
+        sql: &str,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), WarehouseError> {
+        let client = self.client()?;
+        let statement = self.watched(client.prepare(sql)).await?;
+        limits::without_parameters(statement.params().len())?;
+        let header: Vec<ColumnHeader> = statement
+            .columns()
+            .iter()
+            .map(|column| ColumnHeader {
+                name: column.name().to_owned(),
+                native_type: Some(column.type_().name().to_owned()),
+            })
+            .collect();
+        meter.header(&header);
+        self.busy.store(true, Ordering::Release);
+        let nothing: [&(dyn ToSql + Sync); 0] = [];
+        let rows = client
+            .query_raw(&statement, nothing)
+            .await
+            .map_err(|error| self.failed(&error))?;
+        let mut rows = pin!(rows);
+        let mut spare = None;
+        while let Some(row) = rows.try_next().await.map_err(|error| self.failed(&error))? {
+            match spare.as_mut() {
+                Some(0) => return Ok(()),
+                Some(left) => *left -= 1,
+                None => {
+                    let cells = (0..header.len())
+                        .map(|index| row.try_get::<_, PgCell>(index).map(|cell| cell.0))
+                        .collect::<Result<Vec<Cell>, _>>()
+                        .map_err(|error| self.failed(&error))?;
+                    if meter.row(cells)? == Step::Enough {
+                        spare = Some(DRAINED_ROWS);
+                    }
+                }
+            }
+        }
+        self.busy.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    /// Ends the transaction and gives the session back, or cancels and closes it.
+    pub(super) async fn finish<T>(
+        mut self,
+        result: Result<T, WarehouseError>,
+    ) -> Result<T, WarehouseError> {
+        if self.busy.load(Ordering::Acquire) {
+            if let Some((token, tls)) = self.detach() {
+                cancel(token, tls).await;
+            }
+        } else if let Some(client) = self.client.take() {
+            let ended = tokio::time::timeout(END_TIME, client.batch_execute("ROLLBACK")).await;
+            if !matches!(ended, Ok(Ok(()))) {
+                tracing::debug!(?ended, "a session could not be rolled back and is closed");
+                drop(Object::take(client));
+            }
+        }
+        result
+    }
+
+    /// Marks the session busy while `work` runs.
+    async fn watched<T>(
+        &self,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, WarehouseError> {
+        self.busy.store(true, Ordering::Release);
+        let value = work.await.map_err(|error| self.failed(&error))?;
+        self.busy.store(false, Ordering::Release);
+        Ok(value)
+    }
+
+    /// An error from the server means that it has stopped; any other one leaves that open.
+    fn failed(&self, error: &tokio_postgres::Error) -> WarehouseError {
+        if error.as_db_error().is_some() {
+            self.busy.store(false, Ordering::Release);
+        }
+        error::map(error, &self.place.target)
+    }
+
+    fn client(&self) -> Result<&Client, WarehouseError> {
+        self.client
+            .as_ref()
+            .ok_or_else(|| WarehouseError::new(ErrorKind::Other, "the session is closed"))
+    }
+
+    /// Takes the session out of the pool for good; what is left is the way to cancel it.
+    fn detach(&mut self) -> Option<(CancelToken, MakeRustlsConnect)> {
+        let client = self.client.take()?;
+        let token = client.cancel_token();
+        drop(Object::take(client));
+        Some((token, self.tls.clone()))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if !self.busy.load(Ordering::Acquire) {
+            return;
+        }
+        if let Some((token, tls)) = self.detach()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(cancel(token, tls));
+        }
+    }
+}
+
+async fn cancel(token: CancelToken, tls: MakeRustlsConnect) {
+    match tokio::time::timeout(CANCEL_TIME, token.cancel_query(tls)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "the server could not be told to cancel"),
+        Err(_) => tracing::debug!("the server did not take the cancellation in time"),
+    }
+}
+
+/// The statements that open the transaction. `standard_conforming_strings` is what the static gate's
+/// grammar assumes of backslashes.
+fn opening(place: &Place, isolation: Isolation, limit: Duration) -> String {
+    let mut text = match isolation {
+        Isolation::Statement => "BEGIN READ ONLY;".to_owned(),
+        Isolation::Snapshot if place.dialect == Dialect::Redshift => "BEGIN READ ONLY;".to_owned(),
+        Isolation::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;".to_owned(),
+    };
+    // Zero would mean no limit, and the server takes at most 2^31 - 1.
+    let millis = limit.as_millis().clamp(1, 2_000_000_000);
+    let mut set = |name: &str, value: &str| {
+        text.extend([" SET LOCAL ", name, " = ", value, ";"]);
+    };
+    set("statement_timeout", &millis.to_string());
+    if place.dialect != Dialect::Redshift {
+        set("lock_timeout", &millis.to_string());
+        set(
+            "idle_in_transaction_session_timeout",
+            &(millis + 60_000).to_string(),
+        );
+        set("standard_conforming_strings", "on");
+    }
+    if !place.search_path.is_empty() {
+        let path: Vec<String> = place
+            .search_path
+            .iter()
+            .map(|schema| place.dialect.quote(schema))
+            .collect();
+        set("search_path", &path.join(", "));
+    }
+    text
+}

@@ -1,0 +1,132 @@
+//! Value tests of the registry.
+
+use ktx_config::Driver;
+use ktx_warehouse::{Dialect, Scope};
+use serde_json::{Value, json};
+
+use crate::tests::{connection, lines, open};
+use crate::{dialect, scope, supported};
+
+#[test]
+fn serves_five_drivers() {
+    assert_eq!(
+        supported(),
+        [
+            Driver::Postgres,
+            Driver::ClickHouse,
+            Driver::MySql,
+            Driver::Sqlite,
+            Driver::Redshift
+        ]
+    );
+    for driver in supported() {
+        assert!(super::entry(*driver).is_some(), "{driver}");
+    }
+}
+
+#[test]
+fn says_which_drivers_are_served_instead() {
+    let error = open(Driver::Snowflake, json!({})).unwrap_err();
+    assert_eq!(
+        lines(&error),
+        "connection_config\ndriver `snowflake` is not supported yet; supported: postgres, clickhouse, \
+         mysql, sqlite, redshift\n-"
+    );
+}
+
+#[test]
+fn tells_context_sources_from_warehouses() {
+    let error = open(Driver::Notion, json!({})).unwrap_err();
+    assert_eq!(
+        lines(&error),
+        "connection_config\nconnection `warehouse` is a context source (`notion`), not a \
+         warehouse\n-"
+    );
+}
+
+#[test]
+fn knows_the_dialect_of_every_warehouse_driver() {
+    let known: Vec<Option<Dialect>> = Driver::ALL.into_iter().map(dialect).collect();
+    assert_eq!(
+        known,
+        [
+            Some(Dialect::Postgres),
+            Some(Dialect::Snowflake),
+            Some(Dialect::BigQuery),
+            Some(Dialect::ClickHouse),
+            Some(Dialect::MySql),
+            Some(Dialect::SqlServer),
+            Some(Dialect::Sqlite),
+            Some(Dialect::DuckDb),
+            Some(Dialect::Redshift),
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
+        ]
+    );
+}
+
+#[track_caller]
+fn check_scope(driver: Driver, fields: Value, schemas: &[&str], tables: &[&str]) {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let expected = Scope {
+        schemas: owned(schemas),
+        tables: owned(tables),
+    };
+    assert_eq!(scope(&connection(driver, fields)), expected);
+}
+
+#[test]
+fn reads_the_scope_of_each_driver() {
+    check_scope(Driver::Postgres, json!({}), &["public"], &[]);
+    check_scope(Driver::Postgres, json!({"schema": "shop"}), &["shop"], &[]);
+    check_scope(
+        Driver::Postgres,
+        json!({"schemas": ["a", "b"], "schema": "c", "enabled_tables": ["a.x"]}),
+        &["a", "b"],
+        &["a.x"],
+    );
+    check_scope(
+        Driver::Postgres,
+        json!({"database": "d", "enabled_tables": ["d.a.x", "e.a.x", "a.x", "x"]}),
+        &["public"],
+        &["a.x", "e.a.x", "a.x", "x"],
+    );
+    check_scope(
+        Driver::Postgres,
+        json!({"url": "env:URL", "enabled_tables": ["d.a.x"]}),
+        &["public"],
+        &["a.x"],
+    );
+    check_scope(
+        Driver::Sqlite,
+        json!({"enabled_tables": ["main.x", "y.z"]}),
+        &[],
+        &["x", "y.z"],
+    );
+    check_scope(
+        Driver::MySql,
+        json!({"enabled_tables": ["def.a.x", "a.b.c"]}),
+        &[],
+        &["a.x", "a.b.c"],
+    );
+    check_scope(Driver::Redshift, json!({}), &["public"], &[]);
+    check_scope(Driver::Sqlite, json!({"schemas": ["main"]}), &[], &[]);
+    check_scope(Driver::MySql, json!({"database": "shop"}), &["shop"], &[]);
+    check_scope(
+        Driver::MySql,
+        json!({"database": "shop", "schemas": ["a"]}),
+        &["a"],
+        &[],
+    );
+    check_scope(
+        Driver::MySql,
+        json!({"url": "mysql://u:p@h/sales?ssl=true"}),
+        &["sales"],
+        &[],
+    );
+    check_scope(Driver::MySql, json!({"url": "env:URL"}), &[], &[]);
+}

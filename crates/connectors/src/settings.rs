@@ -1,0 +1,93 @@
+//! The fields of a connection with their references resolved.
+
+mod target;
+
+use ktx_config::Connection;
+use ktx_secrets::{Secret, SecretError, SecretRef, SecretSource};
+use ktx_warehouse::{ErrorKind, WarehouseError};
+use serde_json::Value;
+
+pub(crate) use target::{ServerKind, Target};
+
+/// Reads one connection's fields.
+pub(crate) struct Settings<'a> {
+    connection: &'a Connection,
+    secrets: &'a dyn SecretSource,
+}
+
+impl<'a> Settings<'a> {
+    pub(crate) fn new(connection: &'a Connection, secrets: &'a dyn SecretSource) -> Self {
+        Self {
+            connection,
+            secrets,
+        }
+    }
+
+    pub(crate) fn secrets(&self) -> &'a dyn SecretSource {
+        self.secrets
+    }
+
+    /// The text of the first of `keys` that is present, as written.
+    pub(crate) fn written(&self, keys: &[&str]) -> Option<String> {
+        self.connection.text(keys)
+    }
+
+    /// The list of the first of `keys` that is present.
+    pub(crate) fn list(&self, keys: &[&str]) -> Vec<String> {
+        self.connection.texts(keys)
+    }
+
+    /// The field's value of whatever shape.
+    pub(crate) fn value(&self, key: &str) -> Option<&'a Value> {
+        self.connection.fields.get(key)
+    }
+
+    /// The value of the first of `keys` that is present, looked up when it is a reference.
+    pub(crate) fn secret(&self, keys: &[&str]) -> Result<Option<Secret>, WarehouseError> {
+        let Some(written) = self.connection.text(keys) else {
+            return Ok(None);
+        };
+        let key = keys
+            .iter()
+            .find(|key| self.connection.fields.contains_key(**key));
+        let secret = self.resolve(
+            &SecretRef::parse(&written),
+            key.copied().unwrap_or_default(),
+        )?;
+        Ok((!secret.expose().is_empty()).then_some(secret))
+    }
+
+    /// The same for a value that may be shown.
+    pub(crate) fn text(&self, keys: &[&str]) -> Result<Option<String>, WarehouseError> {
+        Ok(self.secret(keys)?.map(|secret| secret.expose().to_owned()))
+    }
+
+    /// Looks a reference up; errors name the field and never the value.
+    pub(crate) fn resolve(
+        &self,
+        reference: &SecretRef,
+        key: &str,
+    ) -> Result<Secret, WarehouseError> {
+        reference.resolve(self.secrets).map_err(|error| {
+            let hint = match &error {
+                SecretError::MissingVariable { name } => {
+                    format!("set the environment variable `{name}` and run the command again")
+                }
+                SecretError::UnreadableFile { .. } => {
+                    "check that the file exists and that you may read it".to_owned()
+                }
+                SecretError::EmptyFile { .. } => "write the value into the file".to_owned(),
+            };
+            self.wrong(&format!("has no value for `{key}`: {error}"))
+                .hint(hint)
+        })
+    }
+
+    /// An error about this connection's settings; `what` continues "connection `x` …".
+    pub(crate) fn wrong(&self, what: &str) -> WarehouseError {
+        WarehouseError::new(
+            ErrorKind::Config,
+            format!("connection `{}` {what}", self.connection.id),
+        )
+    }
+}

@@ -1,0 +1,278 @@
+//! Where a database server is, who logs in and how the channel is protected.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use ktx_secrets::{Redactor, Secret, SecretRef};
+use ktx_warehouse::WarehouseError;
+use serde_json::Value;
+
+use crate::settings::Settings;
+use crate::tls::{Tls, Trust};
+use crate::url::{self, DatabaseUrl};
+
+/// What is the same for all connections of a driver.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ServerKind {
+    /// The server's name for people.
+    pub(crate) name: &'static str,
+    /// The schemes that its URLs may have.
+    pub(crate) schemes: &'static [&'static str],
+    /// The port when none is given.
+    pub(crate) port: u16,
+    /// The same for a server that has another one for TLS.
+    pub(crate) tls_port: u16,
+    /// The login when none is given, where servers have a usual one.
+    pub(crate) user: Option<&'static str>,
+}
+
+/// One server and one login.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) server: ServerKind,
+    /// A host name, an IP address, or the absolute path of a socket's folder or file.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) database: Option<String>,
+    pub(crate) user: String,
+    pub(crate) password: Option<Secret>,
+    pub(crate) tls: Tls,
+    /// Sessions at most at one time.
+    pub(crate) sessions: usize,
+    /// Knows the password.
+    pub(crate) redactor: Redactor,
+}
+
+impl Target {
+    /// Reads `url` and the single fields; a field counts where the URL leaves its part out.
+    pub(crate) fn read(
+        settings: &Settings<'_>,
+        server: ServerKind,
+    ) -> Result<Self, WarehouseError> {
+        let mut redactor = Redactor::new();
+        let url = read_url(settings, server, &mut redactor)?;
+        let given = |part: Option<String>, keys: &[&str]| match part {
+            Some(text) => Ok(Some(text)),
+            None => settings.text(keys),
+        };
+        let password = match url.password {
+            Some(password) => Some(password),
+            None => settings.secret(&["password"])?,
+        };
+        if let Some(password) = &password {
+            redactor.learn(password);
+        }
+        let host = given(url.host, &["host"])?.ok_or_else(|| {
+            settings
+                .wrong("names no server")
+                .hint("add `url`, or `host`, `database`, `username` and `password`")
+        })?;
+        let usual = server.user.map(str::to_owned);
+        let user = given(url.user, &["username", "user"])?
+            .or(usual)
+            .ok_or_else(|| {
+                settings
+                    .wrong("names no login")
+                    .hint("add `username`, or put the login into `url`")
+            })?;
+        let mut tls = protection(settings, &url.parameters, &host)?;
+        match (url.scheme.as_str(), &tls) {
+            ("https", Tls::WhereOffered) => tls = Tls::Required(Trust::System),
+            // The scheme says it: not silently.
+            ("http", Tls::WhereOffered | Tls::Required(_)) => tls = Tls::Off,
+            _ => {}
+        }
+        let port = match given(url.port, &["port"])? {
+            Some(text) => parse_port(settings, &text)?,
+            None if matches!(tls, Tls::Required(_)) => server.tls_port,
+            None => server.port,
+        };
+        Ok(Self {
+            server,
+            database: given(url.database, &["database"])?,
+            tls,
+            sessions: sessions(settings)?,
+            host,
+            port,
+            user,
+            password,
+            redactor,
+        })
+    }
+
+    /// `host:port`, or the path of a socket.
+    pub(crate) fn address(&self) -> String {
+        match (self.is_socket(), self.host.contains(':')) {
+            (true, _) => self.host.clone(),
+            (false, true) => format!("[{}]:{}", self.host, self.port),
+            (false, false) => format!("{}:{}", self.host, self.port),
+        }
+    }
+
+    /// Whether the server is reached through a file.
+    pub(crate) fn is_socket(&self) -> bool {
+        self.host.starts_with('/')
+    }
+}
+
+fn read_url(
+    settings: &Settings<'_>,
+    server: ServerKind,
+    redactor: &mut Redactor,
+) -> Result<DatabaseUrl, WarehouseError> {
+    let Some(text) = settings.secret(&["url"])? else {
+        return Ok(DatabaseUrl {
+            scheme: String::new(),
+            user: None,
+            password: None,
+            host: None,
+            port: None,
+            database: None,
+            parameters: BTreeMap::new(),
+        });
+    };
+    let example = format!(
+        "write it as `{}://user@host:{}/database`",
+        server.schemes.first().copied().unwrap_or_default(),
+        server.port
+    );
+    let Some(url) = url::parse(text.expose()) else {
+        return Err(settings.wrong("has a `url` without `://`").hint(example));
+    };
+    if let Some(password) = &url.password {
+        redactor.learn(password);
+    }
+    if server.schemes.contains(&url.scheme.as_str()) {
+        return Ok(url);
+    }
+    let what = format!("has a `url` for `{}`, not for {}", url.scheme, server.name);
+    Err(settings.wrong(&redactor.redact(&what)).hint(example))
+}
+
+fn parse_port(settings: &Settings<'_>, text: &str) -> Result<u16, WarehouseError> {
+    match text.trim().parse::<u16>() {
+        Ok(port) if port > 0 => Ok(port),
+        _ => Err(settings.wrong(&format!("has the port `{text}`; ports are 1 to 65535"))),
+    }
+}
+
+/// `maxConnections`, 10 by default.
+fn sessions(settings: &Settings<'_>) -> Result<usize, WarehouseError> {
+    match settings.written(&["maxConnections"]) {
+        None => Ok(10),
+        Some(text) => match text.parse::<usize>() {
+            Ok(count) if count > 0 => Ok(count),
+            _ => Err(settings.wrong(&format!(
+                "has `maxConnections: {text}`; it must be a positive whole number"
+            ))),
+        },
+    }
+}
+
+/// How the channel is protected.
+///
+/// | setting | this machine | another machine |
+/// |---|---|---|
+/// | none, `sslmode: prefer` | TLS where offered, not checked | TLS, certificate checked |
+/// | `sslmode: disable`, `ssl: false` | none | none |
+/// | `ssl: true`, any other `sslmode` | TLS, certificate checked | TLS, certificate checked |
+/// | `rejectUnauthorized: false`, `sslmode: no-verify` | TLS, not checked | TLS, not checked |
+/// | a URL with `http://` | none | none |
+/// | a URL with `https://` | TLS, certificate checked | TLS, certificate checked |
+///
+/// HTTP cannot find out whether TLS is offered: there "where offered" means none.
+/// A certificate authority of one's own stands in `sslrootcert` or `ssl.ca`: a path, or the PEM text.
+fn protection(
+    settings: &Settings<'_>,
+    parameters: &BTreeMap<String, String>,
+    host: &str,
+) -> Result<Tls, WarehouseError> {
+    if host.starts_with('/') {
+        return Ok(Tls::Off);
+    }
+    let parameter = |names: &[&str]| names.iter().find_map(|name| parameters.get(*name).cloned());
+    let ssl = settings.value("ssl").and_then(Value::as_object);
+    let mode = parameter(&["sslmode", "ssl-mode", "ssl_mode"])
+        .or_else(|| settings.written(&["sslmode", "sslMode"]))
+        .map(|mode| mode.to_ascii_lowercase().replace('_', "-"));
+    let switch = parameter(&["ssl"]).or_else(|| settings.written(&["ssl"]));
+    let check = settings.written(&["rejectUnauthorized"]).or_else(|| {
+        ssl.and_then(|ssl| ssl.get("rejectUnauthorized"))
+            .map(Value::to_string)
+    });
+    let own = authorities(settings, parameters)?;
+    let is_easy = own.is_none() && ssl.is_none() && is_loopback(host);
+    let checked = own.map_or(Trust::System, Trust::Authorities);
+    if check.as_deref() == Some("false") {
+        return Ok(Tls::Required(Trust::Anything));
+    }
+    match mode.as_deref() {
+        Some("disable" | "disabled") => return Ok(Tls::Off),
+        Some("no-verify") => return Ok(Tls::Required(Trust::Anything)),
+        Some("require" | "required" | "verify-ca" | "verify-full" | "verify-identity") => {
+            return Ok(Tls::Required(checked));
+        }
+        Some("prefer" | "preferred" | "allow") | None => {}
+        Some(other) => {
+            return Err(settings
+                .wrong(&format!("has the unknown `sslmode` `{other}`"))
+                .hint("use `disable`, `prefer`, `require`, `verify-full` or `no-verify`"));
+        }
+    }
+    Ok(match switch.as_deref() {
+        Some("false" | "0") => Tls::Off,
+        Some(_) => Tls::Required(checked),
+        None if is_easy => Tls::WhereOffered,
+        None => Tls::Required(checked),
+    })
+}
+
+/// The certificate authorities of one's own, as PEM text.
+fn authorities(
+    settings: &Settings<'_>,
+    parameters: &BTreeMap<String, String>,
+) -> Result<Option<String>, WarehouseError> {
+    let in_url = ["sslrootcert", "sslca", "ssl-ca"]
+        .iter()
+        .find_map(|name| parameters.get(*name));
+    let in_ssl = || {
+        settings
+            .value("ssl")
+            .and_then(|ssl| ssl.get("ca"))
+            .and_then(Value::as_str)
+    };
+    let written = in_url
+        .cloned()
+        .or_else(|| settings.written(&["sslrootcert", "sslRootCert"]))
+        .or_else(|| in_ssl().map(str::to_owned));
+    // `system` is libpq's word for the authorities of the operating system.
+    let Some(text) = written.filter(|text| text != "system") else {
+        return Ok(None);
+    };
+    let reference = if text.contains("-----BEGIN") {
+        SecretRef::Literal(Secret::new(text))
+    } else if text.starts_with("env:") || text.starts_with("file:") {
+        SecretRef::parse(&text)
+    } else {
+        SecretRef::File(PathBuf::from(text))
+    };
+    Ok(Some(
+        settings
+            .resolve(&reference, "sslrootcert")?
+            .expose()
+            .to_owned(),
+    ))
+}
+
+/// Whether what is sent to `host` stays on this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host.to_ascii_lowercase().ends_with(".localhost")
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! SQLite: a file on this machine, opened read-only for each operation.
+//!
+//! There is no pool: opening costs well under a millisecond, and a file that was replaced meanwhile
+//! is seen at once. All work runs on the blocking pool and looks at the deadline and the caller's
+//! cancellation every thousand steps of SQLite's machine.
+
+mod catalog;
+mod error;
+mod file;
+mod query;
+mod session;
+mod types;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ktx_warehouse::{
+    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, ReadOnlySql, RoleCheck,
+    RowSink, SchemaSnapshot, Scope, WarehouseError,
+};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::limits::{Meter, Step};
+use crate::settings::Settings;
+use query::{Event, Request};
+use session::Stop;
+
+/// Rows that may wait between SQLite's thread and the receiver.
+const ROWS_IN_FLIGHT: usize = 256;
+
+/// Time for the check of a connection.
+const CHECK_TIME: Duration = Duration::from_secs(30);
+
+/// Makes the connector of a `sqlite` connection.
+pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+    Ok(Arc::new(Sqlite {
+        path: file::locate(settings)?,
+    }))
+}
+
+/// One database file.
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    path: PathBuf,
+}
+
+impl Sqlite {
+    /// Runs a statement that need not have passed the static gate: the session alone has to keep it
+    /// from writing.
+    async fn run(
+        &self,
+        sql: &str,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        let stop = Stop::new(cancel, Some(Instant::now() + caps.timeout), caps.timeout);
+        // Dropping this future stops the thread as well.
+        let guard = stop.token().drop_guard();
+        let request = Request {
+            path: self.path.clone(),
+            sql: sql.to_owned(),
+            cell_bytes: caps.cell_bytes,
+            stop,
+        };
+        let (sender, mut receiver) = mpsc::channel(ROWS_IN_FLIGHT);
+        let thread = tokio::task::spawn_blocking(move || query::run(&request, &sender));
+        let mut meter = Meter::new(caps, sink);
+        while let Some(event) = receiver.recv().await {
+            match event {
+                Event::Header(columns) => meter.header(&columns),
+                Event::Row(cells) => {
+                    if meter.row(cells)? == Step::Enough {
+                        drop(guard);
+                        return Ok(meter.end());
+                    }
+                }
+            }
+        }
+        thread.await.map_err(|error| lost(&error))??;
+        Ok(meter.end())
+    }
+
+    /// Runs other blocking work on a session for the catalog.
+    async fn on_catalog<T: Send + 'static>(
+        &self,
+        deadline: Option<Instant>,
+        cancel: &CancellationToken,
+        work: impl FnOnce(&rusqlite::Connection) -> Result<T, rusqlite::Error> + Send + 'static,
+    ) -> Result<T, WarehouseError> {
+        let stop = Stop::new(cancel, deadline, CHECK_TIME);
+        let guard = stop.token().drop_guard();
+        let path = self.path.clone();
+        let thread = tokio::task::spawn_blocking(move || {
+            let session = session::open(&path, session::Rights::Catalog, &stop)?;
+            work(&session).map_err(|error| error::map(&error, &path, &stop))
+        });
+        let result = thread.await.map_err(|error| lost(&error))?;
+        drop(guard);
+        result
+    }
+}
+
+fn lost(error: &tokio::task::JoinError) -> WarehouseError {
+    WarehouseError::new(
+        ErrorKind::Other,
+        format!("the SQLite thread ended early: {error}"),
+    )
+}
+
+#[async_trait]
+impl Connector for Sqlite {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
+        let begin = Instant::now();
+        // Reading the schema is what finds files that are no databases.
+        let version: String = self
+            .on_catalog(Some(begin + CHECK_TIME), cancel, |session| {
+                session.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+                session.query_row("SELECT sqlite_version()", [], |row| row.get(0))
+            })
+            .await?;
+        Ok(ConnectionCheck {
+            server: format!("SQLite {version}"),
+            latency: begin.elapsed(),
+            // The file itself may be writable; SQLite knows no logins, and sessions open read-only.
+            role: RoleCheck::ReadOnly,
+        })
+    }
+
+    async fn introspect(
+        &self,
+        scope: &Scope,
+        cancel: &CancellationToken,
+    ) -> Result<SchemaSnapshot, WarehouseError> {
+        let scope = scope.clone();
+        self.on_catalog(None, cancel, move |session| catalog::read(session, &scope))
+            .await
+    }
+
+    async fn query(
+        &self,
+        sql: &ReadOnlySql,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        crate::registry::require(sql, &[Dialect::Sqlite])?;
+        self.run(sql.as_str(), caps, sink, cancel).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

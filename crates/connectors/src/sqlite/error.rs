@@ -1,0 +1,80 @@
+//! SQLite's errors in our kinds.
+
+use std::path::Path;
+
+use ktx_warehouse::{ErrorKind, WarehouseError};
+use rusqlite::{Error, ErrorCode};
+
+use super::file;
+use super::session::Stop;
+
+/// Maps an error of the session on `path`.
+pub(super) fn map(error: &Error, path: &Path, stop: &Stop) -> WarehouseError {
+    let shown = path.display();
+    match error {
+        Error::SqliteFailure(failure, message) => {
+            let said = message.clone().unwrap_or_else(|| failure.to_string());
+            by_code(failure.code, &said, path, stop)
+        }
+        // The statement's text may be long and is the caller's own: the message alone is enough.
+        Error::SqlInputError { error, msg, .. } => by_code(error.code, msg, path, stop),
+        Error::MultipleStatement => {
+            WarehouseError::new(ErrorKind::Sql, "exactly one statement is allowed")
+        }
+        other => WarehouseError::new(ErrorKind::Other, format!("`{shown}`: {other}")),
+    }
+}
+
+fn by_code(code: ErrorCode, said: &str, path: &Path, stop: &Stop) -> WarehouseError {
+    let shown = path.display();
+    match code {
+        ErrorCode::OperationInterrupted => stop.reason(),
+        ErrorCode::NotADatabase => WarehouseError::new(
+            ErrorKind::Config,
+            format!("`{shown}` is not a SQLite database"),
+        )
+        .hint("set `path` to a SQLite file; encrypted databases are not supported"),
+        ErrorCode::CannotOpen | ErrorCode::PermissionDenied => cannot_open(path),
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => WarehouseError::new(
+            ErrorKind::Other,
+            format!("`{shown}` is locked by another program"),
+        )
+        .hint("try again when the program that writes to it has finished"),
+        ErrorCode::DatabaseCorrupt => {
+            WarehouseError::new(ErrorKind::Other, format!("`{shown}` is damaged: {said}"))
+                .hint("check the file with `PRAGMA integrity_check` in the sqlite3 shell")
+        }
+        ErrorCode::AuthorizationForStatementDenied => WarehouseError::new(
+            ErrorKind::Permission,
+            format!("not allowed in a read-only session: {said}"),
+        ),
+        ErrorCode::ReadOnly => WarehouseError::new(
+            ErrorKind::Permission,
+            format!("the session is read-only: {said}"),
+        ),
+        ErrorCode::TooBig | ErrorCode::OutOfMemory => WarehouseError::new(
+            ErrorKind::Limit,
+            format!("a value is too large to read: {said}"),
+        ),
+        ErrorCode::SystemIoFailure | ErrorCode::DiskFull => WarehouseError::new(
+            ErrorKind::Dropped,
+            format!("`{shown}` cannot be read: {said}"),
+        ),
+        _ => WarehouseError::new(ErrorKind::Sql, said.to_owned()),
+    }
+}
+
+/// The file exists; so it is the right to read it, or the side files of write-ahead logging.
+fn cannot_open(path: &Path) -> WarehouseError {
+    if std::fs::File::open(path).is_err() {
+        return file::unreadable(path);
+    }
+    WarehouseError::new(
+        ErrorKind::Permission,
+        format!("the database file `{}` cannot be opened", path.display()),
+    )
+    .hint(
+        "a database in WAL mode needs a folder in which its `-shm` file can be made: allow that, or \
+         switch the file to `PRAGMA journal_mode = DELETE`",
+    )
+}

@@ -1,0 +1,86 @@
+//! One statement of a user, on SQLite's own thread.
+
+use std::path::PathBuf;
+
+use ktx_warehouse::{Cell, ColumnHeader, ErrorKind, WarehouseError};
+use rusqlite::types::ValueRef;
+use tokio::sync::mpsc::Sender;
+
+use super::error;
+use super::session::{self, Rights, Stop};
+use crate::limits;
+
+/// What is to be run.
+pub(super) struct Request {
+    pub(super) path: PathBuf,
+    pub(super) sql: String,
+    pub(super) cell_bytes: usize,
+    pub(super) stop: Stop,
+}
+
+/// What the thread sends.
+pub(super) enum Event {
+    Header(Vec<ColumnHeader>),
+    Row(Vec<Cell>),
+}
+
+/// Runs the statement and sends its rows until there are none or nobody receives them.
+pub(super) fn run(request: &Request, events: &Sender<Event>) -> Result<(), WarehouseError> {
+    let session = session::open(&request.path, Rights::Query, &request.stop)?;
+    let wrap = |error: rusqlite::Error| error::map(&error, &request.path, &request.stop);
+    let mut statement = session.prepare(&request.sql).map_err(wrap)?;
+    if !statement.readonly() {
+        return Err(WarehouseError::new(
+            ErrorKind::Permission,
+            "the statement would write",
+        ));
+    }
+    limits::without_parameters(statement.parameter_count())?;
+    let header: Vec<ColumnHeader> = statement
+        .columns()
+        .map(|column| ColumnHeader {
+            name: column.name().to_owned(),
+            native_type: column
+                .decl_type()
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned),
+        })
+        .collect();
+    let width = header.len();
+    if events.blocking_send(Event::Header(header)).is_err() {
+        return Ok(());
+    }
+    let mut rows = statement.query([]).map_err(wrap)?;
+    while let Some(row) = rows.next().map_err(wrap)? {
+        let cells = (0..width)
+            .map(|index| {
+                row.get_ref(index)
+                    .map(|value| cell(value, request.cell_bytes))
+            })
+            .collect::<Result<Vec<Cell>, rusqlite::Error>>()
+            .map_err(wrap)?;
+        if events.blocking_send(Event::Row(cells)).is_err() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Copies a value out of SQLite, of long ones only a little more than the cap, so that the cut is
+/// still seen. Text that is not UTF-8 gets U+FFFD where it is broken. SQLite keeps booleans and dates
+/// as numbers and text, and so they are shown.
+fn cell(value: ValueRef<'_>, cap: usize) -> Cell {
+    match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Int(number),
+        ValueRef::Real(number) => Cell::Float(number),
+        ValueRef::Text(bytes) => {
+            Cell::Text(String::from_utf8_lossy(head(bytes, cap.saturating_add(8))).into_owned())
+        }
+        ValueRef::Blob(bytes) => Cell::Bytes(head(bytes, cap.saturating_add(1)).to_vec()),
+    }
+}
+
+fn head(bytes: &[u8], length: usize) -> &[u8] {
+    bytes.get(..length).unwrap_or(bytes)
+}

@@ -1,0 +1,17 @@
+//! The connectors against real databases: SQLite always, the servers when `cargo xtask test` has
+//! brought them up.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail the test"
+)]
+
+mod clickhouse;
+mod mysql;
+mod postgres;
+mod redshift;
+mod render;
+mod sqlite;
+mod support;
+mod tls;
