@@ -1,0 +1,334 @@
+//! Aggregate functions: which there are, what they answer, how a filter goes into them.
+
+use ktx_warehouse::Dialect;
+use sqlparser::ast::{
+    CaseWhen, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentList, FunctionArguments, Ident, ObjectName, OrderBySort, Value,
+    helpers::attached_token::AttachedToken,
+};
+
+use crate::sql_text::{as_real, native_percentile};
+use crate::{ColumnType, ErrorKind, QueryError};
+
+/// Aggregates by lower-case name, beside those found by their beginning.
+const AGGREGATES: &str = " any any_value anyheavy anylast approx_count_distinct approx_distinct approx_median \
+approx_percentile approx_quantile approx_quantiles approx_set approx_top_count approx_top_k arbitrary \
+arg_max arg_min argmax argmin array_agg array_concat_agg avg avgif bit_and bit_or bit_xor bit_and_agg \
+bit_or_agg bit_xor_agg bitand_agg bitor_agg bitxor_agg bool_and bool_or booland_agg boolor_agg \
+checksum_agg corr count count_big count_distinct count_if countif covar_pop covar_samp entropy every favg \
+first first_value fsum geometric_mean group_concat grouparray groupuniqarray hll histogram json_agg \
+json_arrayagg json_group_array json_group_object json_object_agg json_objectagg jsonb_agg jsonb_object_agg \
+kurtosis kurtosis_pop last last_value list listagg logical_and logical_or mad map_agg max max_by maxif mean median \
+min min_by minif mode multimap_agg object_agg percentile percentile_approx percentile_cont percentile_disc \
+product quantile quantile_cont quantile_disc quantileexact quantileexactinclusive regr_avgx regr_avgy \
+regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop \
+stddev_samp stddevpop stddevsamp stdev stdevp string_agg sum sumif sum_no_overflow sumkahan total \
+uniq uniqcombined uniqexact uniqhll12 var var_pop var_samp variance varp varpop varsamp xmlagg ";
+
+/// Aggregates that keep NULLs, so a CASE cannot filter them.
+const KEEP_NULLS: &str =
+    " array_agg list json_agg jsonb_agg json_arrayagg json_group_array first last ";
+
+/// Aggregates whose answer is their first argument's type.
+const SAME_TYPE: &str = " any any_value anylast anyheavy arbitrary arg_max arg_min argmax argmin first \
+first_value last last_value max max_by min min_by mode percentile_disc maxif minif ";
+
+/// Aggregates that answer numbers.
+const NUMBERS: &str = " approx_count_distinct approx_distinct approx_median approx_percentile approx_quantile avg \
+avgif bit_and bit_or bit_xor corr count count_big count_if countif covar_pop covar_samp entropy favg fsum \
+geometric_mean kurtosis mean product quantile regr_avgx regr_avgy regr_count regr_intercept regr_r2 \
+regr_slope skewness std stddev stddev_pop stddev_samp stddevpop stddevsamp stdev stdevp sum sumif sumkahan \
+total uniq uniqcombined uniqexact var var_pop var_samp variance varp varpop varsamp ";
+
+fn is_in(list: &str, name: &str) -> bool {
+    list.contains(&format!(" {name} "))
+}
+
+/// The lower-case name of a call.
+pub(crate) fn name_of(call: &Function) -> String {
+    call.name.to_string().to_ascii_lowercase()
+}
+
+/// Whether a call aggregates rows.
+pub(crate) fn is_aggregate(call: &Function) -> bool {
+    call.over.is_none()
+        && (is_in(AGGREGATES, &name_of(call))
+            || !call.within_group.is_empty()
+            || call.filter.is_some())
+}
+
+/// What one atom computes over the rows of its home.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Call {
+    /// The number of rows.
+    Rows,
+    /// A function of the warehouse, its arguments bound.
+    Function(Function),
+    /// The interpolated percentile; the fraction is a number between 0 and 1 as written.
+    Percentile { value: Expr, fraction: String },
+}
+
+/// The positional argument expressions of a call.
+pub(crate) fn arguments(call: &Function) -> Vec<&Expr> {
+    let FunctionArguments::List(list) = &call.args else {
+        return Vec::new();
+    };
+    let expressions = list.args.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) => Some(tree),
+        _ => None,
+    });
+    expressions.collect()
+}
+
+/// What a call to `count` counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// The rows of whatever the expression belongs to: `count(*)`.
+    OwnRows,
+    /// The rows of a source: `count(source.*)`.
+    RowsOf(ObjectName),
+}
+
+/// What a call counts, when it counts rows.
+pub(crate) fn counts_rows(call: &Function) -> Option<Counted> {
+    if name_of(call) != "count" {
+        return None;
+    }
+    let FunctionArguments::List(list) = &call.args else {
+        return None;
+    };
+    match list.args.as_slice() {
+        [] => Some(Counted::OwnRows),
+        [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => Some(Counted::OwnRows),
+        [FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(name))] => {
+            Some(Counted::RowsOf(name.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Normalises a bound call: our own names for distinct counts and percentiles become what they mean.
+pub(crate) fn call(mut function: Function) -> Result<Call, QueryError> {
+    let name = name_of(&function);
+    let values: Vec<Expr> = arguments(&function).into_iter().cloned().collect();
+    let has_group = !function.within_group.is_empty();
+    match (name.as_str(), values.as_slice()) {
+        ("count_distinct", [_, ..]) => {
+            function.name = ObjectName::from(vec![Ident::new("COUNT")]);
+            if let FunctionArguments::List(list) = &mut function.args {
+                list.duplicate_treatment = Some(DuplicateTreatment::Distinct);
+            }
+            Ok(Call::Function(function))
+        }
+        ("median", [value]) if !is_distinct(&function) => Ok(Call::Percentile {
+            value: value.clone(),
+            fraction: "0.5".to_owned(),
+        }),
+        ("percentile" | "quantile_cont", [value, fraction]) => Ok(Call::Percentile {
+            value: value.clone(),
+            fraction: fraction_text(fraction)?,
+        }),
+        ("percentile_cont", [fraction]) if has_group => match function.within_group.as_slice() {
+            [order] if !matches!(order.options.sort, Some(OrderBySort::Desc)) => {
+                Ok(Call::Percentile {
+                    value: order.expr.clone(),
+                    fraction: fraction_text(fraction)?,
+                })
+            }
+            _ => Ok(Call::Function(function)),
+        },
+        _ => Ok(Call::Function(function)),
+    }
+}
+
+fn is_distinct(call: &Function) -> bool {
+    matches!(&call.args, FunctionArguments::List(list) if list.duplicate_treatment.is_some())
+}
+
+/// The fraction of a percentile: a number from 0 to 1.
+fn fraction_text(tree: &Expr) -> Result<String, QueryError> {
+    let text = tree.to_string();
+    match text.parse::<f64>() {
+        Ok(number) if (0.0..=1.0).contains(&number) => Ok(format!("{number}")),
+        _ => {
+            let message = format!("percentile fraction `{text}` must be a number from 0 to 1");
+            Err(QueryError::new(ErrorKind::ParseError, message)
+                .about(text)
+                .suggest(["0.5"]))
+        }
+    }
+}
+
+/// Whether an atom is 0, not NULL, where there are no rows.
+pub(crate) fn is_count(call: &Call) -> bool {
+    match call {
+        Call::Rows => true,
+        Call::Percentile { .. } => false,
+        Call::Function(function) => {
+            let counts = " count count_big count_if countif approx_count_distinct approx_distinct uniq uniqexact \
+uniqcombined regr_count ";
+            is_in(counts, &name_of(function))
+        }
+    }
+}
+
+/// What an atom's values are; `argument` tells the type of a bound tree.
+pub(crate) fn answer_type(
+    call: &Call,
+    argument: &dyn Fn(&Expr) -> Option<ColumnType>,
+) -> Option<ColumnType> {
+    let function = match call {
+        Call::Rows | Call::Percentile { .. } => return Some(ColumnType::Number),
+        Call::Function(function) => function,
+    };
+    let name = name_of(function);
+    if is_in(SAME_TYPE, &name) {
+        let ordered = function.within_group.first().map(|order| &order.expr);
+        return ordered
+            .or_else(|| arguments(function).first().copied())
+            .and_then(argument);
+    }
+    match name.as_str() {
+        "bool_and" | "bool_or" | "every" | "logical_and" | "logical_or" | "booland_agg"
+        | "boolor_agg" | "some" => Some(ColumnType::Boolean),
+        "string_agg" | "group_concat" | "listagg" => Some(ColumnType::String),
+        name if is_in(NUMBERS, name) => Some(ColumnType::Number),
+        _ => None,
+    }
+}
+
+/// `CASE WHEN condition THEN value END`.
+fn when(condition: &Expr, value: Expr) -> Expr {
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![CaseWhen {
+            condition: condition.clone(),
+            result: value,
+        }],
+        else_result: None,
+    }
+}
+
+/// The SQL of an atom; `filter` decides which rows it sees.
+pub(crate) fn sql(
+    call: &Call,
+    filter: Option<&Expr>,
+    dialect: Dialect,
+    print: &dyn Fn(&Expr) -> String,
+) -> String {
+    match call {
+        Call::Rows => match filter {
+            None => "COUNT(*)".to_owned(),
+            Some(filter) => format!("COUNT({})", print(&when(filter, number("1")))),
+        },
+        Call::Percentile { value, fraction } => {
+            native_percentile(dialect, &print(&filtered(value, filter)), fraction)
+        }
+        Call::Function(function) => function_sql(function, filter, dialect, print),
+    }
+}
+
+/// A value that is NULL on the rows that the filter leaves out.
+pub(crate) fn filtered(value: &Expr, filter: Option<&Expr>) -> Expr {
+    match filter {
+        None => value.clone(),
+        Some(filter) => when(filter, value.clone()),
+    }
+}
+
+fn number(text: &str) -> Expr {
+    Expr::value(Value::Placeholder(text.to_owned()))
+}
+
+fn function_sql(
+    function: &Function,
+    filter: Option<&Expr>,
+    dialect: Dialect,
+    print: &dyn Fn(&Expr) -> String,
+) -> String {
+    let mut function = function.clone();
+    let name = name_of(&function);
+    let own = function.filter.take().map(|own| *own);
+    let filter = match (own, filter) {
+        (Some(own), Some(filter)) => Some(all_of(&[own, filter.clone()])),
+        (Some(own), None) => Some(own),
+        (None, filter) => filter.cloned(),
+    };
+    if is_in(KEEP_NULLS, &name) {
+        function.filter = filter.map(Box::new);
+        return print(&Expr::Function(function));
+    }
+    if let Some(order) = function.within_group.first_mut() {
+        order.expr = filtered(&order.expr, filter.as_ref());
+    } else if let FunctionArguments::List(list) = &mut function.args {
+        adjust_arguments(list, &name, filter.as_ref(), dialect, print);
+    }
+    print(&Expr::Function(function))
+}
+
+/// Puts the filter into the arguments, and what a dialect needs for real averages and NULL sums.
+fn adjust_arguments(
+    list: &mut FunctionArgumentList,
+    name: &str,
+    filter: Option<&Expr>,
+    dialect: Dialect,
+    print: &dyn Fn(&Expr) -> String,
+) {
+    // Statistics of pairs need both values gone, all others are decided by their first argument.
+    let filtered_count = if name.starts_with("regr_") || name.starts_with("co") {
+        list.args.len()
+    } else {
+        1
+    };
+    for (at, argument) in list.args.iter_mut().enumerate() {
+        let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument else {
+            continue;
+        };
+        if at < filtered_count {
+            *tree = filtered(tree, filter);
+        }
+        let averages_integers = matches!(
+            dialect,
+            Dialect::SqlServer | Dialect::Redshift | Dialect::MySql | Dialect::MariaDb
+        );
+        if name == "avg" && averages_integers {
+            *tree = number(&as_real(dialect, &print(tree)));
+        }
+        // Over no rows ClickHouse answers 0 instead of NULL, unless the argument may be NULL.
+        if dialect == Dialect::ClickHouse && at == 0 && is_nullable_aggregate(name) {
+            *tree = number(&format!("toNullable({})", print(tree)));
+        }
+    }
+}
+
+fn is_nullable_aggregate(name: &str) -> bool {
+    matches!(
+        name,
+        "sum"
+            | "avg"
+            | "min"
+            | "max"
+            | "any"
+            | "any_value"
+            | "stddev_samp"
+            | "stddev_pop"
+            | "var_samp"
+            | "var_pop"
+    )
+}
+
+/// All predicates together; each in parentheses.
+pub(crate) fn all_of(predicates: &[Expr]) -> Expr {
+    let mut all = predicates.iter().map(|predicate| match predicate {
+        Expr::Nested(_) => predicate.clone(),
+        predicate => Expr::Nested(Box::new(predicate.clone())),
+    });
+    let first = all.next().unwrap_or_else(|| number("1 = 1"));
+    all.fold(first, |left, right| Expr::BinaryOp {
+        left: Box::new(left),
+        op: sqlparser::ast::BinaryOperator::And,
+        right: Box::new(right),
+    })
+}

@@ -1,0 +1,122 @@
+//! From bytes to the authored shapes: encoding, size, YAML errors with positions.
+
+use ktx_diagnostics::{LineIndex, Position};
+
+use super::{Authored, Manifest, Overlay, Standalone, StrictMap};
+use crate::{ErrorKind, SourceFile};
+
+/// The largest file that is read, in bytes.
+const LARGEST: usize = 10 * 1024 * 1024;
+
+/// Why one file could not be read.
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    pub(crate) kind: ErrorKind,
+    pub(crate) message: String,
+    pub(crate) position: Option<Position>,
+    /// The `name:` of the broken file, as far as it can be made out.
+    pub(crate) name: Option<String>,
+}
+
+/// Reads one file into its authored shape.
+pub(crate) fn read(file: &SourceFile) -> Result<Authored, Problem> {
+    let text = text(file)?;
+    let problem = |error: serde_yaml::Error, kind| from_yaml(&error, kind, text);
+    if file.is_manifest() {
+        let manifest = serde_yaml::from_str::<Option<Manifest>>(text)
+            .map_err(|error| problem(error, ErrorKind::InvalidSource))?;
+        return Ok(Authored::Manifest(manifest.unwrap_or(Manifest {
+            tables: <_>::default(),
+        })));
+    }
+    let keys: StrictMap<serde::de::IgnoredAny> =
+        serde_yaml::from_str(text).map_err(|error| problem(error, ErrorKind::ParseError))?;
+    if keys.0.contains_key("table") || keys.0.contains_key("sql") {
+        let source: Standalone =
+            serde_yaml::from_str(text).map_err(|error| problem(error, ErrorKind::InvalidSource))?;
+        Ok(Authored::Standalone(Box::new(source)))
+    } else {
+        let overlay: Overlay = serde_yaml::from_str(text)
+            .map_err(|error| problem(error, ErrorKind::InvalidOverlay))?;
+        Ok(Authored::Overlay(Box::new(overlay)))
+    }
+}
+
+/// Keys that a standalone source may have and an overlay may not: using one is a mistake about
+/// overlays, every other unknown key is just unknown.
+const NOT_IN_OVERLAYS: [&str; 4] = ["description", "type", "expr", "source_type"];
+
+/// The kind of a shape error: what the reader says decides between syntax, shape and overlay rules.
+fn shape_kind(asked: ErrorKind, message: &str) -> ErrorKind {
+    let shape = [
+        "invalid type",
+        "duplicate key",
+        "duplicate field",
+        "missing field",
+    ];
+    match asked {
+        ErrorKind::ParseError if shape.iter().any(|text| message.contains(text)) => {
+            ErrorKind::InvalidSource
+        }
+        ErrorKind::InvalidOverlay => {
+            let about = |key: &&str| message.contains(&format!("unknown field `{key}`"));
+            if NOT_IN_OVERLAYS.iter().any(about) {
+                ErrorKind::InvalidOverlay
+            } else {
+                ErrorKind::InvalidSource
+            }
+        }
+        kind => kind,
+    }
+}
+
+/// The text of a file without its byte order mark.
+fn text(file: &SourceFile) -> Result<&str, Problem> {
+    let bytes = file
+        .bytes
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(&file.bytes);
+    if bytes.len() > LARGEST {
+        return Err(Problem {
+            kind: ErrorKind::ParseError,
+            message: "the file is larger than 10 MB".to_owned(),
+            position: None,
+            name: None,
+        });
+    }
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let valid = std::str::from_utf8(before).unwrap_or_default();
+        Problem {
+            kind: ErrorKind::ParseError,
+            message: "the file is not valid UTF-8".to_owned(),
+            position: Some(LineIndex::new(valid).position(valid.len())),
+            name: recovered_name(valid),
+        }
+    })
+}
+
+/// Turns an error of the YAML reader into ours, without its own mention of the place.
+fn from_yaml(error: &serde_yaml::Error, kind: ErrorKind, text: &str) -> Problem {
+    let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+    let place = error.location();
+    let whole = error.to_string();
+    let message = whole.split(" at line ").next().unwrap_or(&whole).to_owned();
+    Problem {
+        kind: shape_kind(kind, &message),
+        message,
+        position: place.map(|place| Position {
+            line: number(place.line().max(1)),
+            column: number(place.column().max(1)),
+        }),
+        name: recovered_name(text),
+    }
+}
+
+/// The value of a top-level `name:` line, for listings of files that do not parse.
+fn recovered_name(text: &str) -> Option<String> {
+    let value = text.lines().find_map(|line| line.strip_prefix("name:"))?;
+    let value = value.split(" #").next().unwrap_or(value).trim();
+    let value = value.trim_matches(|letter| letter == '"' || letter == '\'');
+    (!value.is_empty()).then(|| value.to_owned())
+}

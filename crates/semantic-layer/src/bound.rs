@@ -1,0 +1,335 @@
+//! Bound trees: SQL trees whose column references name a node and a column, and nothing else.
+//!
+//! A reference is a compound identifier whose first part is a marker with the node's number; an atom
+//! is an identifier that is a marker. Markers begin with control characters, which no parsed
+//! expression can hold.
+
+use std::ops::ControlFlow;
+
+use ktx_warehouse::Dialect;
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LambdaFunction,
+    OneOrManyWithParens, Value, VisitMut, VisitorMut, visit_expressions,
+};
+
+use crate::aggregates;
+use crate::expression::raw;
+use crate::graph::NodeId;
+use crate::sql_text::{column_name, identifier};
+use crate::{ErrorKind, QueryError};
+
+const NODE: char = '\u{1}';
+const ATOM: char = '\u{2}';
+
+/// The first part of a bound column reference.
+pub(crate) fn marker(node: NodeId) -> String {
+    format!("{NODE}{node}")
+}
+
+/// The tree that stands for an atom.
+pub(crate) fn atom(number: usize) -> Expr {
+    raw(format!("{ATOM}{number}"))
+}
+
+/// The node and column of a bound reference.
+pub(crate) fn column_of(tree: &Expr) -> Option<(NodeId, &str)> {
+    let Expr::CompoundIdentifier(parts) = tree else {
+        return None;
+    };
+    let [node, column, ..] = parts.as_slice() else {
+        return None;
+    };
+    let node = node.value.strip_prefix(NODE)?.parse().ok()?;
+    Some((node, &column.value))
+}
+
+/// The number of an atom's tree.
+pub(crate) fn atom_of(tree: &Expr) -> Option<usize> {
+    match tree {
+        Expr::Identifier(name) => name.value.strip_prefix(ATOM)?.parse().ok(),
+        _ => None,
+    }
+}
+
+/// The columns that a tree names, in the order of the text, each once.
+pub(crate) fn columns(tree: &Expr) -> Vec<(NodeId, String)> {
+    let mut found: Vec<(NodeId, String)> = Vec::new();
+    let flow: ControlFlow<()> = visit_expressions(tree, |part| {
+        if let Some((node, column)) = column_of(part) {
+            let reference = (node, column.to_owned());
+            if !found.contains(&reference) {
+                found.push(reference);
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    debug_assert!(flow.is_continue());
+    found
+}
+
+/// The nodes that a tree names, in the order of the text, each once.
+pub(crate) fn nodes(tree: &Expr) -> Vec<NodeId> {
+    let mut found: Vec<NodeId> = Vec::new();
+    for (node, _) in columns(tree) {
+        if !found.contains(&node) {
+            found.push(node);
+        }
+    }
+    found
+}
+
+/// The atoms that a tree names, in the order of the text, each once.
+pub(crate) fn atoms(tree: &Expr) -> Vec<usize> {
+    let mut found: Vec<usize> = Vec::new();
+    let flow: ControlFlow<()> = visit_expressions(tree, |part| {
+        found.extend(atom_of(part).filter(|atom| !found.contains(atom)));
+        ControlFlow::Continue(())
+    });
+    debug_assert!(flow.is_continue());
+    found
+}
+
+/// What references mean and what aggregates become, during one binding.
+pub(crate) trait Meaning {
+    /// The tree for a reference outside every aggregate.
+    fn outside(&mut self, parts: &[&str]) -> Result<Expr, QueryError>;
+    /// The tree for a reference inside an aggregate.
+    fn inside(&mut self, parts: &[&str]) -> Result<Expr, QueryError>;
+    /// The tree for an aggregate whose arguments are bound.
+    fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError>;
+}
+
+/// Binds a tree.
+pub(crate) fn bind(
+    mut tree: Expr,
+    dialect: Dialect,
+    meaning: &mut dyn Meaning,
+) -> Result<Expr, QueryError> {
+    let mut binding = Binding {
+        dialect,
+        meaning,
+        depth: 0,
+        parameters: Vec::new(),
+    };
+    match VisitMut::visit(&mut tree, &mut binding) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(tree),
+    }
+}
+
+/// Binds a row expression: every reference is a column, aggregates are refused.
+pub(crate) fn bind_rows(
+    tree: Expr,
+    dialect: Dialect,
+    column: &mut dyn FnMut(&[&str]) -> Result<Expr, QueryError>,
+) -> Result<Expr, QueryError> {
+    bind(tree, dialect, &mut Rows { column })
+}
+
+struct Rows<'a> {
+    column: &'a mut dyn FnMut(&[&str]) -> Result<Expr, QueryError>,
+}
+
+impl Meaning for Rows<'_> {
+    fn outside(&mut self, parts: &[&str]) -> Result<Expr, QueryError> {
+        (self.column)(parts)
+    }
+
+    fn inside(&mut self, parts: &[&str]) -> Result<Expr, QueryError> {
+        (self.column)(parts)
+    }
+
+    fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError> {
+        let message = format!("aggregate `{}` cannot stand in a row expression", call.name);
+        Err(QueryError::new(ErrorKind::NestedAggregate, message))
+    }
+}
+
+struct Binding<'a> {
+    dialect: Dialect,
+    meaning: &'a mut dyn Meaning,
+    /// How many aggregates are open.
+    depth: usize,
+    /// Names that open lambdas bind.
+    parameters: Vec<String>,
+}
+
+impl Binding<'_> {
+    fn reference(&mut self, parts: &[&str]) -> Result<Expr, QueryError> {
+        if let [name] = parts {
+            if self.parameters.iter().any(|parameter| parameter == name) {
+                return Ok(Expr::Identifier(Ident::new(*name)));
+            }
+            let truth = name.eq_ignore_ascii_case("true") || name.eq_ignore_ascii_case("false");
+            if truth && self.dialect == Dialect::SqlServer {
+                let digit = if name.eq_ignore_ascii_case("true") {
+                    "1"
+                } else {
+                    "0"
+                };
+                return Ok(Expr::value(Value::Placeholder(digit.to_owned())));
+            }
+        }
+        if self.depth > 0 {
+            self.meaning.inside(parts)
+        } else {
+            self.meaning.outside(parts)
+        }
+    }
+}
+
+/// The parameter names of a lambda.
+fn lambda_parameters(lambda: &LambdaFunction) -> Vec<String> {
+    match &lambda.params {
+        OneOrManyWithParens::One(one) => vec![one.name.value.clone()],
+        OneOrManyWithParens::Many(many) => many.iter().map(|one| one.name.value.clone()).collect(),
+    }
+}
+
+impl VisitorMut for Binding<'_> {
+    type Break = QueryError;
+
+    fn pre_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<QueryError> {
+        match tree {
+            Expr::Function(call) => {
+                fix_date_parts(call, self.dialect);
+                if aggregates::is_aggregate(call) {
+                    if self.depth > 0 {
+                        let message = format!("aggregate `{}` inside an aggregate", call.name);
+                        return ControlFlow::Break(QueryError::new(
+                            ErrorKind::NestedAggregate,
+                            message,
+                        ));
+                    }
+                    self.depth += 1;
+                }
+            }
+            Expr::Lambda(lambda) => self.parameters.extend(lambda_parameters(lambda)),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<QueryError> {
+        let changed = match tree {
+            Expr::Identifier(name) => self.reference(&[name.value.clone().as_str()]),
+            Expr::CompoundIdentifier(parts) => {
+                let parts: Vec<String> = parts.iter().map(|part| part.value.clone()).collect();
+                let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+                self.reference(&parts)
+            }
+            Expr::Function(call) if aggregates::is_aggregate(call) => {
+                self.depth -= 1;
+                self.meaning.aggregate(call.clone())
+            }
+            Expr::Lambda(lambda) => {
+                let open = self.parameters.len() - lambda_parameters(lambda).len();
+                self.parameters.truncate(open);
+                return ControlFlow::Continue(());
+            }
+            _ => return ControlFlow::Continue(()),
+        };
+        match changed {
+            Ok(changed) => {
+                *tree = changed;
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+/// Date parts that stand as bare words in calls.
+const DATE_PARTS: &str = " year yy yyyy quarter qq q month mm m week wk ww isoweek iso_week isoyear day dd d dayofyear dy weekday dw dayofweek hour hh minute mi n second ss s millisecond ms microsecond mcs nanosecond ns epoch ";
+
+/// Turns the date parts of date functions into fixed words, so that they are not taken for columns.
+fn fix_date_parts(call: &mut Function, dialect: Dialect) {
+    let name = call.name.to_string().to_ascii_lowercase();
+    let FunctionArguments::List(list) = &mut call.args else {
+        return;
+    };
+    let is_big_query = dialect == Dialect::BigQuery;
+    let place = match name.as_str() {
+        "dateadd" | "datediff" | "datediff_big" | "datepart" | "datename" | "datetrunc"
+        | "date_bucket" | "timestampadd" | "timestampdiff" => 0,
+        "date_trunc" if !is_big_query => 0,
+        "date_trunc" | "timestamp_trunc" | "datetime_trunc" | "time_trunc" => 1,
+        "date_diff" | "timestamp_diff" | "datetime_diff" | "time_diff" if is_big_query => 2,
+        "last_day" => 1,
+        _ => return,
+    };
+    if list.args.len() < 2 {
+        return;
+    }
+    if let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(tree))) = list.args.get_mut(place)
+        && let Expr::Identifier(word) = tree
+        && word.quote_style.is_none()
+        && DATE_PARTS.contains(&format!(" {} ", word.value.to_ascii_lowercase()))
+    {
+        *tree = Expr::value(Value::Placeholder(word.value.to_uppercase()));
+    }
+}
+
+/// Prints bound trees as SQL.
+pub(crate) struct Printer<'a> {
+    pub(crate) dialect: Dialect,
+    /// The SQL name of a node, ready to print.
+    pub(crate) node: &'a dyn Fn(NodeId) -> String,
+    /// The SQL of an atom, ready to print.
+    pub(crate) atom: &'a dyn Fn(usize) -> String,
+}
+
+impl Printer<'_> {
+    /// The SQL text of a tree.
+    pub(crate) fn print(&self, tree: &Expr) -> String {
+        let mut tree = tree.clone();
+        let mut spelling = Spelling { printer: self };
+        let flow = VisitMut::visit(&mut tree, &mut spelling);
+        debug_assert!(flow.is_continue());
+        tree.to_string()
+    }
+}
+
+struct Spelling<'a, 'b> {
+    printer: &'a Printer<'b>,
+}
+
+impl VisitorMut for Spelling<'_, '_> {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<()> {
+        let dialect = self.printer.dialect;
+        let text = if let Some(number) = atom_of(tree) {
+            Some((self.printer.atom)(number))
+        } else if let (Some((node, column)), Expr::CompoundIdentifier(parts)) =
+            (column_of(tree), &*tree)
+        {
+            let mut text = format!(
+                "{}.{}",
+                (self.printer.node)(node),
+                column_name(dialect, column)
+            );
+            for field in parts.iter().skip(2) {
+                text.push('.');
+                text.push_str(&column_name(dialect, &field.value));
+            }
+            Some(text)
+        } else if let Expr::Identifier(parameter) = &*tree {
+            Some(identifier(dialect, &parameter.value))
+        } else {
+            None
+        };
+        if let Some(text) = text {
+            *tree = Expr::value(Value::Placeholder(text));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_ident(&mut self, name: &mut Ident) -> ControlFlow<()> {
+        if name.quote_style.is_some() {
+            name.value = self.printer.dialect.quote(&name.value);
+            name.quote_style = None;
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,197 @@
+//! All sources of one connection: loading, listing, reading.
+
+mod load;
+mod resolve;
+
+use std::collections::BTreeMap;
+
+use ktx_diagnostics::{Diagnostic, Location, Position, nearest};
+use ktx_warehouse::Dialect;
+
+use crate::authored::{ManifestEntry, Visibility};
+use crate::composed::Composed;
+use crate::graph::Graph;
+use crate::resolved::{Origin, Source};
+use crate::{ErrorKind, QueryError, SourceFile};
+
+/// One line of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceSummary {
+    /// The source's name; of a file that does not parse, what can be made out of it.
+    pub name: String,
+    /// The file, with `#entry` for manifest entries.
+    pub path: String,
+    /// Where it is written down; absent for a file that does not parse.
+    pub origin: Option<Origin>,
+    /// The best description.
+    pub description: Option<String>,
+    /// Number of columns that are not hidden.
+    pub column_count: usize,
+    /// Number of measures.
+    pub measure_count: usize,
+    /// Number of joins.
+    pub join_count: usize,
+    /// Whether something is wrong with it.
+    pub is_broken: bool,
+}
+
+/// A file of which no source could be made.
+#[derive(Debug, Clone)]
+pub(crate) struct BrokenFile {
+    pub(crate) name: Option<String>,
+    pub(crate) path: String,
+    pub(crate) kind: ErrorKind,
+    pub(crate) message: String,
+}
+
+/// One manifest entry with its place.
+#[derive(Debug, Clone)]
+pub(crate) struct ScannedTable {
+    /// The source name: the key in the shard, or the table path where keys collide.
+    pub(crate) name: String,
+    pub(crate) shard: String,
+    pub(crate) entry: ManifestEntry,
+}
+
+/// The sources of one connection, composed and resolved, with what is wrong in its files.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    dialect: Dialect,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) composed: BTreeMap<String, Composed>,
+    pub(crate) by_name: BTreeMap<String, usize>,
+    pub(crate) broken: Vec<BrokenFile>,
+    pub(crate) manifest: Vec<ScannedTable>,
+    pub(crate) graph: Graph,
+    diagnostics: Vec<Diagnostic>,
+    texts: BTreeMap<String, String>,
+}
+
+impl Catalog {
+    /// Loads the files of one connection's folder. Files that are not YAML are left out; a broken
+    /// file becomes diagnostics and never breaks another one.
+    ///
+    /// `dialect` is the connection's: join conditions are read in it.
+    pub fn load(files: Vec<SourceFile>, dialect: Dialect) -> Self {
+        load::load(files, dialect)
+    }
+
+    /// The connection's dialect.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// All sources, ordered by name.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// The source of this name, exactly.
+    pub fn source(&self, name: &str) -> Option<&Source> {
+        self.by_name.get(name).and_then(|at| self.sources.get(*at))
+    }
+
+    /// What is wrong in the files, ordered by path; codes are the names of [`ErrorKind`]s.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// The listing, ordered by name, then path.
+    pub fn list(&self) -> Vec<SourceSummary> {
+        let sound = self.sources.iter().map(|source| SourceSummary {
+            name: source.name.clone(),
+            path: source.path.clone(),
+            origin: Some(source.origin),
+            description: source.description(),
+            column_count: source
+                .columns
+                .iter()
+                .filter(|column| column.visibility != Visibility::Hidden)
+                .count(),
+            measure_count: source.measures.len(),
+            join_count: source.joins.len(),
+            is_broken: source.problem.is_some(),
+        });
+        let broken = self.broken.iter().map(|file| SourceSummary {
+            name: file.name.clone().unwrap_or_else(|| file_stem(&file.path)),
+            path: file.path.clone(),
+            origin: None,
+            description: None,
+            column_count: 0,
+            measure_count: 0,
+            join_count: 0,
+            is_broken: true,
+        });
+        let mut all: Vec<SourceSummary> = sound.chain(broken).collect();
+        all.sort_by(|left, right| (&left.name, &left.path).cmp(&(&right.name, &right.path)));
+        all
+    }
+
+    /// The YAML of a source: a standalone file as it is written, everything else composed from
+    /// manifest, overlay and inherited columns.
+    pub fn read(&self, name: &str) -> Result<String, QueryError> {
+        let Some(composed) = self.composed.get(name) else {
+            let broken = self
+                .broken
+                .iter()
+                .find(|file| file.name.as_deref() == Some(name));
+            return match broken.and_then(|file| self.texts.get(&file.path)) {
+                Some(text) => Ok(text.clone()),
+                None => Err(self.unknown_source(name)),
+            };
+        };
+        let inherits = composed.source.inherits_columns_from.is_some();
+        if composed.origin == Origin::Standalone
+            && !inherits
+            && let Some(text) = self.texts.get(&composed.path)
+        {
+            return Ok(text.clone());
+        }
+        let mut shown = composed.source.clone();
+        for join in &mut shown.joins {
+            join.source = None;
+        }
+        serde_yaml::to_string(&shown)
+            .map_err(|error| QueryError::new(ErrorKind::InvalidSource, error.to_string()))
+    }
+
+    /// The text of a file as it was loaded.
+    pub fn file_text(&self, path: &str) -> Option<&str> {
+        self.texts.get(path).map(String::as_str)
+    }
+
+    /// The error for a name that is no source; a broken file of that name is the better reason.
+    pub(crate) fn unknown_source(&self, name: &str) -> QueryError {
+        if let Some(file) = self
+            .broken
+            .iter()
+            .find(|file| file.name.as_deref() == Some(name))
+        {
+            let message = format!(
+                "source `{name}` cannot be used: {}: {}",
+                file.path, file.message
+            );
+            return QueryError::new(file.kind, message).about(name);
+        }
+        let near = nearest(name, self.graph.node_names());
+        QueryError::new(ErrorKind::UnknownSource, format!("unknown source `{name}`"))
+            .about(name)
+            .suggest(near)
+    }
+}
+
+fn file_stem(path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    file.rsplit_once('.')
+        .map_or(file, |(stem, _)| stem)
+        .to_owned()
+}
+
+/// A diagnostic of a kind at a file.
+fn finding(kind: ErrorKind, message: &str, path: &str, position: Option<Position>) -> Diagnostic {
+    let location = Location {
+        file: path.to_owned(),
+        position,
+    };
+    Diagnostic::error(kind.as_str(), message).at(location)
+}

@@ -1,0 +1,250 @@
+//! One composed source becomes a resolved one: types, rules of its own, parsed join conditions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_diagnostics::nearest;
+use ktx_warehouse::Dialect;
+use sqlparser::ast::{BinaryOperator, Expr};
+
+use crate::authored::{self, Standalone};
+use crate::composed::{Broken, Composed};
+use crate::resolved::{Column, Join, Measure, Relation, Segment, Source, best_description};
+use crate::{ColumnType, ErrorKind, expression};
+
+/// What a source may refer to.
+pub(super) struct Known<'a> {
+    /// All sources by name.
+    pub(super) names: &'a BTreeMap<String, Composed>,
+    /// Names of sources that could not be loaded.
+    pub(super) broken: &'a BTreeSet<String>,
+    pub(super) dialect: Dialect,
+}
+
+/// Resolves one source; what is wrong with it stays with it, the rest are warnings.
+pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Broken>) {
+    let written = &composed.source;
+    let mut problem = rules(written).err();
+    let mut warnings = Vec::new();
+    let mut joins = Vec::new();
+    for join in &written.joins {
+        match self::join(&written.name, join, known) {
+            Ok(join) => joins.extend(join),
+            Err((_, message)) if join.source.is_some() => {
+                warnings.push((ErrorKind::UnmatchedManifestJoin, message));
+            }
+            Err(broken) => problem = problem.or(Some(broken)),
+        }
+    }
+    let relation = match (&written.table, &written.sql) {
+        (Some(table), _) => Relation::Table(table.clone()),
+        (None, Some(sql)) => Relation::Sql(sql.clone()),
+        (None, None) => Relation::Table(written.name.clone()),
+    };
+    let mut descriptions = written.descriptions.clone().unwrap_or_default().0;
+    if let Some(text) = &written.description {
+        descriptions
+            .entry("user".to_owned())
+            .or_insert_with(|| text.clone());
+    }
+    let resolved = Source {
+        name: written.name.clone(),
+        path: composed.path.clone(),
+        origin: composed.origin,
+        relation,
+        grain: written.grain.clone(),
+        columns: written
+            .columns
+            .iter()
+            .map(|column| self::column(column, composed))
+            .collect(),
+        joins,
+        measures: written.measures.iter().map(measure).collect(),
+        segments: written.segments.iter().map(segment).collect(),
+        descriptions,
+        problem,
+    };
+    (resolved, warnings)
+}
+
+/// The rules that a source keeps on its own.
+fn rules(written: &Standalone) -> Result<(), Broken> {
+    let invalid = |message: String| Err((ErrorKind::InvalidSource, message));
+    let blank = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
+    if written.table.is_some() && written.sql.is_some() {
+        return invalid("exactly one of `table` and `sql` is allowed".to_owned());
+    }
+    if blank(&written.table) || blank(&written.sql) {
+        return invalid("`table` and `sql` must not be blank".to_owned());
+    }
+    if written.columns.is_empty() {
+        return invalid("`columns` must not be empty".to_owned());
+    }
+    if written.grain.is_empty() {
+        return invalid("`grain` must not be empty".to_owned());
+    }
+    let mut seen = BTreeSet::new();
+    for column in &written.columns {
+        if column.name.trim().is_empty() || column.name.chars().any(char::is_control) {
+            return invalid("a column has no usable name".to_owned());
+        }
+        if !seen.insert(column.name.as_str()) {
+            return invalid(format!("column `{}` is declared twice", column.name));
+        }
+        if column.kind.is_none() {
+            return invalid(format!("column `{}` has no `type`", column.name));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    match written
+        .segments
+        .iter()
+        .find(|segment| !seen.insert(segment.name.as_str()))
+    {
+        Some(segment) => invalid(format!("segment `{}` is declared twice", segment.name)),
+        None => Ok(()),
+    }
+}
+
+fn column(written: &authored::Column, composed: &Composed) -> Column {
+    let descriptions = written.descriptions.clone().unwrap_or_default().0;
+    Column {
+        name: written.name.clone(),
+        kind: written.kind.unwrap_or(ColumnType::String),
+        role: written.role.unwrap_or_default(),
+        visibility: written.visibility.unwrap_or_default(),
+        expr: written.expr.clone(),
+        description: best_description(&descriptions).or_else(|| written.description.clone()),
+        native_type: composed.native_types.get(&written.name).cloned(),
+    }
+}
+
+fn measure(written: &authored::Measure) -> Measure {
+    Measure {
+        name: written.name.clone(),
+        expr: written.expr.clone(),
+        filter: written
+            .filter
+            .clone()
+            .filter(|text| !text.trim().is_empty()),
+        segments: written.segments.clone(),
+        description: written.description.clone(),
+    }
+}
+
+fn segment(written: &authored::Segment) -> Segment {
+    Segment {
+        name: written.name.clone(),
+        expr: written.expr.clone(),
+        description: written.description.clone(),
+    }
+}
+
+/// Resolves one join; `None` when its target is a source that could not be loaded.
+fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option<Join>, Broken> {
+    if !known.names.contains_key(&written.to) {
+        if known.broken.contains(&written.to) {
+            return Ok(None);
+        }
+        let near = nearest(&written.to, known.names.keys().map(String::as_str));
+        let hint = near
+            .first()
+            .map_or(String::new(), |name| format!("; did you mean `{name}`"));
+        let message = format!("join to the unknown source `{}`{hint}", written.to);
+        return Err((ErrorKind::OrphanJoinTarget, message));
+    }
+    let pairs = condition(own, written, known.dialect).map_err(|reason| {
+        (
+            ErrorKind::InvalidJoinCondition,
+            format!("join `{}`: {reason}", written.on),
+        )
+    })?;
+    Ok(Some(Join {
+        to: written.to.clone(),
+        alias: written
+            .alias
+            .clone()
+            .filter(|alias| !alias.trim().is_empty()),
+        relationship: written.relationship,
+        on: written.on.clone(),
+        pairs,
+    }))
+}
+
+/// The column pairs of a join condition, local side first.
+fn condition(
+    own: &str,
+    join: &authored::Join,
+    dialect: Dialect,
+) -> Result<Vec<(String, String)>, String> {
+    let tree = expression::parse(&join.on, dialect).map_err(|error| error.message)?;
+    expression::conjuncts(tree)
+        .into_iter()
+        .map(|clause| pair(own, join, unwrapped(&clause)))
+        .collect()
+}
+
+fn unwrapped(tree: &Expr) -> &Expr {
+    match tree {
+        Expr::Nested(inner) => unwrapped(inner),
+        tree => tree,
+    }
+}
+
+/// Which side of a join a column reference can stand on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Local,
+    Target,
+    /// Without a qualifier.
+    Bare,
+    /// The name that both sides of a self join have.
+    Same,
+}
+
+/// One equality as (local column, target column).
+fn pair(own: &str, join: &authored::Join, clause: &Expr) -> Result<(String, String), String> {
+    let Expr::BinaryOp {
+        left,
+        op: BinaryOperator::Eq,
+        right,
+    } = clause
+    else {
+        return Err("only equalities joined by AND are allowed".to_owned());
+    };
+    let (left_side, left) = side(own, join, left)?;
+    let (right_side, right) = side(own, join, right)?;
+    match (left_side, right_side) {
+        (Side::Local, Side::Local) => Err("both sides are of the source itself".to_owned()),
+        (Side::Target, Side::Target) => Err("both sides are of the target".to_owned()),
+        (Side::Target, _) => Ok((right, left)),
+        (_, Side::Target) | (Side::Local, _) => Ok((left, right)),
+        (_, Side::Local) => Ok((right, left)),
+        // `drivers.id = boss_id` of a self join: the bare side is the local one.
+        (Side::Same, Side::Bare) => Ok((right, left)),
+        (Side::Bare | Side::Same, _) => Ok((left, right)),
+    }
+}
+
+/// The side and the column that one half of an equality names.
+fn side(own: &str, join: &authored::Join, tree: &Expr) -> Result<(Side, String), String> {
+    let parts = expression::reference(tree).ok_or_else(|| {
+        format!("`{tree}` is not a column; only equalities of columns are allowed")
+    })?;
+    let (column, qualifier) = match parts.split_last() {
+        Some((column, qualifier)) => ((*column).to_owned(), qualifier.join(".")),
+        None => return Err("a column name is missing".to_owned()),
+    };
+    let last = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
+    let names = |name: &str| qualifier == name || qualifier == last(name);
+    let is_target = names(&join.to) || join.alias.as_deref().is_some_and(names);
+    let is_local = names(own);
+    let side = match (is_local, is_target) {
+        _ if qualifier.is_empty() => Side::Bare,
+        (true, true) if join.alias.as_deref().is_some_and(names) => Side::Target,
+        (true, true) if join.to == own => Side::Same,
+        (_, true) => Side::Target,
+        (true, false) => Side::Local,
+        (false, false) => return Err(format!("`{qualifier}` is neither side of the join")),
+    };
+    Ok((side, column))
+}

@@ -1,0 +1,66 @@
+//! The compiler's front: a query over a catalog becomes SQL with its plan.
+
+use ktx_warehouse::Dialect;
+
+use crate::catalog::Catalog;
+use crate::plan::Plan;
+use crate::query::Query;
+use crate::{QueryError, emit, planner};
+
+/// What a result column is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnRole {
+    /// A dimension: rows are grouped by it.
+    Dimension,
+    /// A measure.
+    Measure,
+}
+
+/// One column of the result, in the order of the SQL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultColumn {
+    /// The name in the result set.
+    pub name: String,
+    /// The dimension or measure as asked for.
+    pub reference: String,
+    /// What it is.
+    pub role: ColumnRole,
+}
+
+/// A compiled query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compiled {
+    /// One statement in the connection's dialect.
+    pub sql: String,
+    /// The columns of the result: dimensions, then measures.
+    pub columns: Vec<ResultColumn>,
+    /// How the answer comes about.
+    pub plan: Plan,
+    /// What a reader of the numbers should know.
+    pub notes: Vec<String>,
+}
+
+/// Compiles a query to SQL, or says why it has no right answer.
+pub fn compile(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compiled, QueryError> {
+    let planned = planner::plan(catalog, query, dialect)?;
+    let written = emit::write(&planned)?;
+    let dimensions = planned.dimensions.iter().map(|dimension| ResultColumn {
+        name: dimension.name.clone(),
+        reference: dimension.reference.clone(),
+        role: ColumnRole::Dimension,
+    });
+    let measures = planned.measures.iter().map(|measure| ResultColumn {
+        name: measure.name.clone(),
+        reference: measure.reference.clone(),
+        role: ColumnRole::Measure,
+    });
+    let columns = dimensions.chain(measures).collect();
+    let plan = Plan::of(&planned, &written);
+    let notes = planned.notes.clone();
+    Ok(Compiled {
+        sql: written.sql,
+        columns,
+        plan,
+        notes,
+    })
+}

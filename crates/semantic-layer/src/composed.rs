@@ -1,0 +1,248 @@
+//! Composition: manifest entries, overlays and inherited columns become whole sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ErrorKind;
+use crate::authored::{
+    Column, Descriptions, Join, ManifestEntry, Overlay, Role, Standalone, StrictMap,
+};
+use crate::resolved::{Origin, column_type};
+use crate::sql_text::table_parts;
+
+/// A whole source in the shape of a standalone file, before names are resolved.
+#[derive(Debug, Clone)]
+pub(crate) struct Composed {
+    pub(crate) source: Standalone,
+    pub(crate) origin: Origin,
+    pub(crate) path: String,
+    /// Types as the warehouse calls them, by column.
+    pub(crate) native_types: BTreeMap<String, String>,
+}
+
+/// A rule of composition that a file breaks.
+pub(crate) type Broken = (ErrorKind, String);
+
+/// A manifest entry as a source.
+pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> Composed {
+    let keys: Vec<String> = entry
+        .columns
+        .iter()
+        .filter(|column| column.pk)
+        .map(|column| column.name.clone())
+        .collect();
+    let all = || {
+        entry
+            .columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect()
+    };
+    let columns = entry.columns.iter().map(|column| {
+        let kind = column_type(&column.kind);
+        Column {
+            name: column.name.clone(),
+            kind: Some(kind),
+            role: (kind == crate::ColumnType::Time).then_some(Role::Time),
+            visibility: None,
+            descriptions: column.descriptions.clone(),
+            description: None,
+            expr: None,
+            natural_granularity: None,
+            constraints: column.constraints.clone(),
+            enum_values: column.enum_values.clone(),
+            tests: column.tests.clone(),
+        }
+    });
+    Composed {
+        source: Standalone {
+            name: name.to_owned(),
+            descriptions: entry.descriptions.clone(),
+            description: None,
+            source_type: None,
+            table: Some(entry.table.clone()),
+            sql: None,
+            inherits_columns_from: None,
+            grain: if keys.is_empty() { all() } else { keys },
+            columns: columns.collect(),
+            joins: entry.joins.iter().map(scanned_join).collect(),
+            measures: Vec::new(),
+            segments: Vec::new(),
+            default_time_dimension: entry.default_time_dimension.clone(),
+            tags: entry.tags.clone(),
+            freshness: entry.freshness.clone(),
+            usage: entry.usage.clone(),
+        },
+        origin: Origin::Manifest,
+        path,
+        native_types: native_types(entry),
+    }
+}
+
+/// A join of a manifest: `source` is always set, which tells it from hand-written ones.
+fn scanned_join(join: &Join) -> Join {
+    let source = join.source.clone().unwrap_or_else(|| "formal".to_owned());
+    Join {
+        source: Some(source),
+        ..join.clone()
+    }
+}
+
+/// The warehouse's own type names of an entry's columns.
+pub(crate) fn native_types(entry: &ManifestEntry) -> BTreeMap<String, String> {
+    entry
+        .columns
+        .iter()
+        .map(|column| (column.name.clone(), column.kind.clone()))
+        .collect()
+}
+
+/// Puts an overlay on its manifest entry.
+pub(crate) fn apply_overlay(
+    base: &mut Composed,
+    overlay: Overlay,
+    path: &str,
+) -> Result<(), Broken> {
+    let invalid = |message: String| Err((ErrorKind::InvalidOverlay, message));
+    let known: BTreeMap<String, String> = base
+        .source
+        .columns
+        .iter()
+        .map(|column| (column.name.to_lowercase(), column.name.clone()))
+        .collect();
+    let excluded: BTreeSet<String> = overlay
+        .exclude_columns
+        .iter()
+        .map(|name| name.to_lowercase())
+        .collect();
+    for patch in &overlay.column_overrides {
+        let name = &patch.name;
+        if !known.contains_key(&name.to_lowercase()) {
+            return invalid(format!(
+                "`column_overrides` names the unknown column `{name}`"
+            ));
+        }
+        if excluded.contains(&name.to_lowercase()) {
+            return invalid(format!("column `{name}` is both excluded and overridden"));
+        }
+    }
+    for column in &overlay.columns {
+        let name = &column.name;
+        if known.contains_key(&name.to_lowercase()) {
+            return invalid(format!(
+                "computed column `{name}` is a column of the table already"
+            ));
+        }
+        if column.expr.is_none() || column.kind.is_none() {
+            return invalid(format!("computed column `{name}` needs `expr` and `type`"));
+        }
+    }
+    let source = &mut base.source;
+    merge_descriptions(&mut source.descriptions, overlay.descriptions);
+    source
+        .columns
+        .retain(|column| !excluded.contains(&column.name.to_lowercase()));
+    for patch in overlay.column_overrides {
+        let same = |column: &&mut Column| column.name.eq_ignore_ascii_case(&patch.name);
+        if let Some(column) = source.columns.iter_mut().find(same) {
+            column.role = patch.role.or(column.role);
+            column.visibility = patch.visibility.or(column.visibility);
+            merge_descriptions(&mut column.descriptions, patch.descriptions.clone());
+            column.constraints = patch.constraints.clone().or(column.constraints.take());
+            column.enum_values = patch.enum_values.clone().or(column.enum_values.take());
+            column.tests = patch.tests.clone().or(column.tests.take());
+        }
+    }
+    source.columns.extend(overlay.columns);
+    source.grain = overlay
+        .grain
+        .unwrap_or_else(|| std::mem::take(&mut source.grain));
+    let disabled: BTreeSet<String> = overlay
+        .disable_joins
+        .iter()
+        .map(|on| collapsed(on))
+        .collect();
+    source
+        .joins
+        .retain(|join| !disabled.contains(&collapsed(&join.on)));
+    for join in overlay.joins {
+        let same = |other: &Join| {
+            other.to == join.to
+                && collapsed(&other.on) == collapsed(&join.on)
+                && other.alias == join.alias
+        };
+        if !source.joins.iter().any(same) {
+            source.joins.push(join);
+        }
+    }
+    source.measures = overlay.measures;
+    source.segments = overlay.segments;
+    source.default_time_dimension = overlay
+        .default_time_dimension
+        .or(source.default_time_dimension.take());
+    source.usage = overlay.usage.or(source.usage.take());
+    base.origin = Origin::Overlay;
+    path.clone_into(&mut base.path);
+    Ok(())
+}
+
+/// A condition with its white space made equal.
+fn collapsed(on: &str) -> String {
+    on.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn merge_descriptions(base: &mut Option<Descriptions>, over: Option<Descriptions>) {
+    if let Some(StrictMap(over)) = over {
+        base.get_or_insert_default().0.extend(over);
+    }
+}
+
+/// Fills what a standalone source leaves blank from the manifest entry that it inherits from.
+pub(crate) fn inherit(composed: &mut Composed, entry: &ManifestEntry) {
+    let types = native_types(entry);
+    for column in composed
+        .source
+        .columns
+        .iter_mut()
+        .filter(|column| column.expr.is_none())
+    {
+        let same = |other: &&crate::authored::ManifestColumn| {
+            other.name.eq_ignore_ascii_case(&column.name)
+        };
+        let Some(inherited) = entry.columns.iter().find(same) else {
+            continue;
+        };
+        let kind = column_type(&inherited.kind);
+        column.kind = column.kind.or(Some(kind));
+        column.role = column
+            .role
+            .or((kind == crate::ColumnType::Time).then_some(Role::Time));
+        if column
+            .descriptions
+            .as_ref()
+            .is_none_or(|texts| texts.0.is_empty())
+        {
+            column.descriptions.clone_from(&inherited.descriptions);
+        }
+        if let Some(native) = types.get(&inherited.name) {
+            composed
+                .native_types
+                .insert(column.name.clone(), native.clone());
+        }
+    }
+}
+
+/// Whether a reference (an entry's name, its full table path, or a dotted suffix of it) means the
+/// entry.
+pub(crate) fn names_entry(reference: &str, name: &str, entry: &ManifestEntry) -> bool {
+    if reference == name || reference == entry.table {
+        return true;
+    }
+    let lowered = |text: &str| -> Vec<String> {
+        table_parts(text)
+            .iter()
+            .map(|part| part.to_lowercase())
+            .collect()
+    };
+    let (wanted, whole) = (lowered(reference), lowered(&entry.table));
+    !wanted.is_empty() && whole.ends_with(&wanted)
+}

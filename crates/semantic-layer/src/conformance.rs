@@ -1,0 +1,96 @@
+//! The line protocol of the result contract: one JSON request in, one JSON answer out.
+
+use ktx_diagnostics::{Diagnostic, Severity};
+use ktx_warehouse::Dialect;
+use serde_json::{Value, json};
+
+use crate::{Catalog, ErrorKind, Query, QueryError, SourceFile, compile, validate};
+
+/// Reads the files of a folder of sources, with paths relative to it.
+pub type LoadFolder<'a> = &'a dyn Fn(&str) -> Result<Vec<SourceFile>, String>;
+
+/// Answers one request line with one line, without a line end.
+pub fn answer(request: &str, load: LoadFolder<'_>) -> String {
+    let answer = match serde_json::from_str::<Value>(request) {
+        Ok(request) => respond(&request, load).unwrap_or_else(|error| refused(&error)),
+        Err(error) => refused(&QueryError::new(
+            ErrorKind::InvalidQuery,
+            format!("the request is not JSON: {error}"),
+        )),
+    };
+    answer.to_string()
+}
+
+fn refused(error: &QueryError) -> Value {
+    json!({"ok": false, "error": error})
+}
+
+fn respond(request: &Value, load: LoadFolder<'_>) -> Result<Value, QueryError> {
+    let text = |key: &str| request.get(key).and_then(Value::as_str);
+    let name = text("dialect").unwrap_or_default();
+    let dialect = Dialect::parse(name).ok_or_else(|| {
+        QueryError::new(
+            ErrorKind::UnknownDialect,
+            format!("unknown dialect `{name}`"),
+        )
+        .about(name)
+        .suggest(Dialect::ALL.map(Dialect::name))
+    })?;
+    let folder = text("sources_dir").unwrap_or_default();
+    let files = load(folder).map_err(|reason| QueryError::new(ErrorKind::InvalidSource, reason))?;
+    let catalog = Catalog::load(files, dialect);
+    match text("op").unwrap_or("compile") {
+        "compile" => {
+            let query = Query::from_value(request.get("query").unwrap_or(&Value::Null))?;
+            let compiled = compile(&catalog, &query, dialect)?;
+            let columns = compiled
+                .columns
+                .iter()
+                .map(|column| json!({"name": column.name, "ref": column.reference}));
+            Ok(json!({
+                "ok": true,
+                "sql": compiled.sql,
+                "columns": columns.collect::<Vec<_>>(),
+                "notes": compiled.notes,
+            }))
+        }
+        "validate" => {
+            let touched = request.get("recently_touched").and_then(Value::as_array);
+            let touched: Vec<String> = touched
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect();
+            if let Some(error) = load_error(&catalog) {
+                return Err(error);
+            }
+            let report = validate(&catalog, &touched);
+            Ok(json!({"ok": true, "errors": report.errors, "warnings": report.warnings}))
+        }
+        other => {
+            let message = format!("unknown operation `{other}`");
+            Err(QueryError::new(ErrorKind::InvalidQuery, message).about(other))
+        }
+    }
+}
+
+/// The first reason why a folder cannot be loaded whole.
+fn load_error(catalog: &Catalog) -> Option<QueryError> {
+    let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
+    let diagnostic = catalog.diagnostics().iter().find(is_error)?;
+    let kind = ErrorKind::ALL
+        .iter()
+        .copied()
+        .find(|kind| kind.as_str() == diagnostic.code);
+    let file = diagnostic
+        .location
+        .as_ref()
+        .map(|location| location.file.clone());
+    Some(QueryError {
+        kind: kind.unwrap_or(ErrorKind::InvalidSource),
+        message: diagnostic.to_string(),
+        offending: file,
+        suggestions: Vec::new(),
+    })
+}

@@ -1,0 +1,305 @@
+//! From a plan to SQL: one common table expression per part, a merge, and the outer SELECT.
+
+mod part;
+mod relation;
+
+use ktx_warehouse::Dialect;
+pub(crate) use relation::parse_query;
+use sqlparser::ast::Expr;
+
+use crate::bound::Printer;
+use crate::planner::{Part, PartKind, Planned};
+use crate::planner::{sanitized, unique};
+use crate::predicates::{Place, placed};
+use crate::query::Direction;
+use crate::sql_text::{identifier, only_value, typed_null};
+use crate::{QueryError, aggregates, scalars};
+
+/// The SQL of a plan.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) sql: String,
+    /// Name and text of each part, in the order of the plan.
+    pub(crate) parts: Vec<(String, String)>,
+    /// The SQL of each measure over the merged columns.
+    pub(crate) measures: Vec<String>,
+}
+
+/// Names inside the SQL; none is also a table or a result column.
+struct Inner {
+    dimensions: Vec<String>,
+    atoms: Vec<String>,
+    merged: Vec<String>,
+    parts: Vec<String>,
+    stacked: String,
+    all: String,
+}
+
+/// Writes SQL for one plan.
+struct Writer<'p, 'a> {
+    planned: &'p Planned<'a>,
+    dialect: Dialect,
+    inner: Inner,
+    /// Common table expressions that SQL sources bring along, where they cannot stay inside.
+    lifted: Vec<(String, String)>,
+}
+
+/// Writes the SQL of a plan.
+pub(crate) fn write(planned: &Planned<'_>) -> Result<Written, QueryError> {
+    let inner = names(planned)?;
+    let mut writer = Writer {
+        planned,
+        dialect: planned.names.dialect,
+        inner,
+        lifted: Vec::new(),
+    };
+    writer.whole()
+}
+
+/// Chooses the names inside the SQL.
+fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
+    let mut taken: Vec<String> = relation::words(planned)?;
+    taken.extend(planned.dimensions.iter().map(|one| one.name.to_lowercase()));
+    taken.extend(planned.measures.iter().map(|one| one.name.to_lowercase()));
+    let short = |text: &str| -> String {
+        sanitized(text)
+            .chars()
+            .filter(char::is_ascii)
+            .take(40)
+            .collect()
+    };
+    let mut fresh = |wanted: String| unique(wanted.clone(), &wanted, &mut taken);
+    let dimensions = planned
+        .dimensions
+        .iter()
+        .enumerate()
+        .map(|(at, one)| fresh(format!("d{}_{}", at + 1, short(&one.name))))
+        .collect();
+    let label = |at: usize| {
+        let own = planned
+            .measures
+            .iter()
+            .find(|one| crate::bound::atom_of(&one.tree) == Some(at));
+        own.map_or_else(|| atom_label(planned, at), |measure| short(&measure.name))
+    };
+    let count = planned.atoms.len();
+    let atoms = (0..count)
+        .map(|at| fresh(format!("a{}_{}", at + 1, label(at))))
+        .collect();
+    let merged = (0..count)
+        .map(|at| fresh(format!("v{}_{}", at + 1, label(at))))
+        .collect();
+    let part_name = |part: &Part| {
+        let node = short(planned.names.node_name(part.home));
+        match part.kind {
+            PartKind::Groups => format!("{node}_part"),
+            PartKind::Ranked => format!("{node}_ranked"),
+            PartKind::Members => format!("{node}_members"),
+        }
+    };
+    let parts = planned
+        .parts
+        .iter()
+        .map(|part| fresh(part_name(part)))
+        .collect();
+    let stacked = fresh("stacked".to_owned());
+    let all = fresh("merged".to_owned());
+    Ok(Inner {
+        dimensions,
+        atoms,
+        merged,
+        parts,
+        stacked,
+        all,
+    })
+}
+
+/// A word for an atom that no measure names.
+fn atom_label(planned: &Planned<'_>, at: usize) -> String {
+    match planned.atoms.get(at).map(|atom| &atom.call) {
+        Some(aggregates::Call::Function(function)) => sanitized(&function.name.to_string()),
+        Some(aggregates::Call::Percentile { .. }) => "percentile".to_owned(),
+        Some(aggregates::Call::Rows) | None => "rows".to_owned(),
+    }
+}
+
+impl Writer<'_, '_> {
+    fn whole(&mut self) -> Result<Written, QueryError> {
+        let mut parts: Vec<(String, String)> = Vec::new();
+        for (at, part) in self.planned.parts.iter().enumerate() {
+            let sql = self.part(part)?;
+            parts.push((self.inner.parts.get(at).cloned().unwrap_or_default(), sql));
+        }
+        let mut tables: Vec<(String, String)> = std::mem::take(&mut self.lifted);
+        tables.extend(parts.iter().cloned());
+        let is_merged = self.planned.parts.len() > 1;
+        let from = if is_merged {
+            tables.push((self.inner.stacked.clone(), self.stacked()));
+            tables.push((self.inner.all.clone(), self.merged()));
+            self.inner.all.clone()
+        } else {
+            self.inner.parts.first().cloned().unwrap_or_default()
+        };
+        let values = if is_merged {
+            &self.inner.merged
+        } else {
+            &self.inner.atoms
+        };
+        let measures: Vec<String> = self
+            .planned
+            .measures
+            .iter()
+            .map(|measure| self.scalar(&measure.tree, Place::Value, values))
+            .collect();
+        let written: Vec<String> = tables
+            .iter()
+            .map(|(name, sql)| format!("{} AS (\n{sql}\n)", identifier(self.dialect, name)))
+            .collect();
+        let outer = self.outer(&from, &measures, values);
+        Ok(Written {
+            sql: format!("WITH {}\n{outer}", written.join(",\n")),
+            parts,
+            measures,
+        })
+    }
+
+    /// The SQL of a scalar tree over the columns of the merged parts.
+    fn scalar(&self, tree: &Expr, place: Place, values: &[String]) -> String {
+        let tree = scalars::finish(tree, &self.planned.atoms, self.dialect);
+        let tree = placed(&tree, place, self.planned.names);
+        let printer = Printer {
+            dialect: self.dialect,
+            node: &|_| String::new(),
+            atom: &|at| identifier(self.dialect, values.get(at).map_or("", String::as_str)),
+        };
+        printer.print(&tree)
+    }
+
+    /// All parts on top of each other, each with NULL for what the others compute.
+    fn stacked(&self) -> String {
+        let selects = self
+            .planned
+            .parts
+            .iter()
+            .zip(&self.inner.parts)
+            .map(|(part, name)| {
+                let mut columns: Vec<String> = self
+                    .inner
+                    .dimensions
+                    .iter()
+                    .map(|one| identifier(self.dialect, one))
+                    .collect();
+                for (at, atom) in self.planned.atoms.iter().enumerate() {
+                    let column = identifier(
+                        self.dialect,
+                        self.inner.atoms.get(at).map_or("", String::as_str),
+                    );
+                    columns.push(if part.atoms.contains(&at) {
+                        column
+                    } else {
+                        format!("{} AS {column}", typed_null(self.dialect, atom.kind))
+                    });
+                }
+                format!(
+                    "SELECT {}\nFROM {}",
+                    columns.join(", "),
+                    identifier(self.dialect, name)
+                )
+            });
+        selects.collect::<Vec<_>>().join("\nUNION ALL\n")
+    }
+
+    /// One row per group: of each atom the only value that some part has.
+    fn merged(&self) -> String {
+        let dimensions: Vec<String> = self
+            .inner
+            .dimensions
+            .iter()
+            .map(|one| identifier(self.dialect, one))
+            .collect();
+        let values = self.planned.atoms.iter().enumerate().map(|(at, atom)| {
+            let column = identifier(
+                self.dialect,
+                self.inner.atoms.get(at).map_or("", String::as_str),
+            );
+            let name = identifier(
+                self.dialect,
+                self.inner.merged.get(at).map_or("", String::as_str),
+            );
+            let value = only_value(self.dialect, &column, atom.kind);
+            if aggregates::is_count(&atom.call) {
+                format!("COALESCE({value}, 0) AS {name}")
+            } else {
+                format!("{value} AS {name}")
+            }
+        });
+        let columns: Vec<String> = dimensions.iter().cloned().chain(values).collect();
+        let stacked = identifier(self.dialect, &self.inner.stacked);
+        let group = match dimensions.as_slice() {
+            [] => String::new(),
+            keys => format!("\nGROUP BY {}", keys.join(", ")),
+        };
+        format!("SELECT {}\nFROM {stacked}{group}", columns.join(", "))
+    }
+
+    /// The outer SELECT: result names, filters on groups, order, limit.
+    fn outer(&self, from: &str, measures: &[String], values: &[String]) -> String {
+        let dialect = self.dialect;
+        let dimensions = self
+            .planned
+            .dimensions
+            .iter()
+            .zip(&self.inner.dimensions)
+            .map(|(one, inner)| {
+                format!(
+                    "{} AS {}",
+                    identifier(dialect, inner),
+                    identifier(dialect, &one.name)
+                )
+            });
+        let measures = self
+            .planned
+            .measures
+            .iter()
+            .zip(measures)
+            .map(|(one, sql)| format!("{sql} AS {}", identifier(dialect, &one.name)));
+        let columns: Vec<String> = dimensions.chain(measures).collect();
+        let top = match dialect {
+            Dialect::SqlServer => format!("TOP {} ", self.planned.limit),
+            _ => String::new(),
+        };
+        let mut lines = vec![format!(
+            "SELECT {top}{}\nFROM {}",
+            columns.join(", "),
+            identifier(dialect, from)
+        )];
+        let filters: Vec<String> = self
+            .planned
+            .group_filters
+            .iter()
+            .map(|(_, tree)| format!("({})", self.scalar(tree, Place::Condition, values)))
+            .collect();
+        if !filters.is_empty() {
+            lines.push(format!("WHERE {}", filters.join(" AND ")));
+        }
+        let keys: Vec<String> = self
+            .planned
+            .order
+            .iter()
+            .map(|key| {
+                let direction = match key.direction {
+                    Direction::Ascending => "",
+                    Direction::Descending => " DESC",
+                };
+                format!("{}{direction}", identifier(dialect, &key.name))
+            })
+            .collect();
+        if !keys.is_empty() {
+            lines.push(format!("ORDER BY {}", keys.join(", ")));
+        }
+        if dialect != Dialect::SqlServer {
+            lines.push(format!("LIMIT {}", self.planned.limit));
+        }
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,355 @@
+//! One part: a SELECT over one home and its look-ups.
+
+use std::collections::BTreeMap;
+
+use ktx_warehouse::Dialect;
+use sqlparser::ast::Expr;
+
+use super::Writer;
+use crate::aggregates::{self, Call, all_of};
+use crate::bound::{self, Printer};
+use crate::graph::NodeId;
+use crate::planner::{Dimension, Part, PartKind};
+use crate::predicates::{Place, placed};
+use crate::sql_text::{column_name, identifier, truncate};
+use crate::{ErrorKind, QueryError};
+
+/// The pieces that every kind of part is put together from.
+struct Pieces {
+    /// The SQL of each dimension.
+    dimensions: Vec<String>,
+    from: String,
+    filters: Vec<String>,
+}
+
+impl Writer<'_, '_> {
+    /// The SQL of a part.
+    pub(super) fn part(&mut self, part: &Part) -> Result<String, QueryError> {
+        let aliases = self.aliases(part);
+        let pieces = self.pieces(part, &aliases)?;
+        match part.kind {
+            PartKind::Groups => Ok(self.groups(part, &aliases, &pieces)),
+            PartKind::Members => Ok(self.members(&pieces)),
+            PartKind::Ranked => self.ranked(part, &aliases, &pieces),
+        }
+    }
+
+    /// SQL names of the nodes of a part: words, told apart without regard to case.
+    fn aliases(&self, part: &Part) -> BTreeMap<NodeId, String> {
+        let mut taken: Vec<String> = Vec::new();
+        let nodes = std::iter::once(part.home).chain(part.joins.iter().map(|edge| edge.to));
+        nodes
+            .map(|node| {
+                let name = self.planned.names.node_name(node);
+                let word: String = name
+                    .chars()
+                    .map(|letter| {
+                        if letter.is_alphanumeric() {
+                            letter
+                        } else {
+                            '_'
+                        }
+                    })
+                    .collect();
+                (
+                    node,
+                    crate::planner::unique(word.clone(), &word, &mut taken),
+                )
+            })
+            .collect()
+    }
+
+    /// Prints a bound tree inside a part.
+    fn print(&self, tree: &Expr, aliases: &BTreeMap<NodeId, String>) -> String {
+        let printer = Printer {
+            dialect: self.dialect,
+            node: &|node| identifier(self.dialect, aliases.get(&node).map_or("", String::as_str)),
+            atom: &|_| String::new(),
+        };
+        printer.print(tree)
+    }
+
+    fn pieces(
+        &mut self,
+        part: &Part,
+        aliases: &BTreeMap<NodeId, String>,
+    ) -> Result<Pieces, QueryError> {
+        let names = self.planned.names;
+        let mut used = self.used_columns(part);
+        let mut conditions: Vec<(NodeId, String)> = Vec::new();
+        for edge in &part.joins {
+            let mut on: Vec<Expr> = Vec::new();
+            for (from, to) in &edge.pairs {
+                let left = names.own_column(edge.from, from)?;
+                let right = names.own_column(edge.to, to)?;
+                used.extend(bound::columns(&left));
+                used.extend(bound::columns(&right));
+                on.push(Expr::BinaryOp {
+                    left: Box::new(left),
+                    op: sqlparser::ast::BinaryOperator::Eq,
+                    right: Box::new(right),
+                });
+            }
+            let on: Vec<String> = on
+                .iter()
+                .map(|tree| self.print(&placed(tree, Place::Condition, names), aliases))
+                .collect();
+            if on.is_empty() {
+                let message = format!(
+                    "the join to `{}` has no condition",
+                    names.node_name(edge.to)
+                );
+                return Err(QueryError::new(ErrorKind::InvalidJoinCondition, message));
+            }
+            conditions.push((edge.to, on.join(" AND ")));
+        }
+        let alias =
+            |node: NodeId| identifier(self.dialect, aliases.get(&node).map_or("", String::as_str));
+        let home_alias = alias(part.home);
+        let joined: Vec<String> = conditions.iter().map(|(node, _)| alias(*node)).collect();
+        let mut tables = vec![format!("{} AS {home_alias}", self.relation(part.home)?)];
+        for ((node, on), alias) in conditions.iter().zip(&joined) {
+            let relation = self.looked_up(*node, &used)?;
+            tables.push(format!("LEFT JOIN {relation} AS {alias} ON {on}"));
+        }
+        let dimensions = self
+            .planned
+            .dimensions
+            .iter()
+            .map(|one| self.dimension(one, aliases))
+            .collect();
+        let filters = self.planned.row_filters.iter().map(|filter| {
+            format!(
+                "({})",
+                self.print(&placed(&filter.tree, Place::Condition, names), aliases)
+            )
+        });
+        let filters = filters.collect();
+        Ok(Pieces {
+            dimensions,
+            from: tables.join("\n"),
+            filters,
+        })
+    }
+
+    /// The columns that the trees of a part name.
+    fn used_columns(&self, part: &Part) -> Vec<(NodeId, String)> {
+        let mut used: Vec<(NodeId, String)> = Vec::new();
+        for dimension in &self.planned.dimensions {
+            used.extend(bound::columns(&dimension.tree));
+        }
+        for filter in &self.planned.row_filters {
+            used.extend(bound::columns(&filter.tree));
+        }
+        for atom in part
+            .atoms
+            .iter()
+            .filter_map(|at| self.planned.atoms.get(*at))
+        {
+            match &atom.call {
+                Call::Rows => {}
+                Call::Function(call) => used.extend(bound::columns(&Expr::Function(call.clone()))),
+                Call::Percentile { value, .. } => used.extend(bound::columns(value)),
+            }
+            for filter in &atom.filters {
+                used.extend(bound::columns(filter));
+            }
+        }
+        used
+    }
+
+    /// What a look-up joins to. ClickHouse fills unmatched rows with zeros and empty texts unless
+    /// the columns may be NULL.
+    fn looked_up(&mut self, node: NodeId, used: &[(NodeId, String)]) -> Result<String, QueryError> {
+        let relation = self.relation(node)?;
+        if self.dialect != Dialect::ClickHouse {
+            return Ok(relation);
+        }
+        let mut columns: Vec<&str> = used
+            .iter()
+            .filter(|(of, _)| *of == node)
+            .map(|(_, column)| column.as_str())
+            .collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let inner = identifier(self.dialect, "looked_up");
+        let columns: Vec<String> = columns
+            .into_iter()
+            .map(|column| column_name(self.dialect, column))
+            .map(|column| format!("toNullable({inner}.{column}) AS {column}"))
+            .collect();
+        Ok(format!(
+            "(SELECT {} FROM {relation} AS {inner})",
+            columns.join(", ")
+        ))
+    }
+
+    /// The SQL of a dimension, cut to its unit.
+    fn dimension(&self, dimension: &Dimension, aliases: &BTreeMap<NodeId, String>) -> String {
+        let tree = placed(&dimension.tree, Place::Value, self.planned.names);
+        let sql = self.print(&tree, aliases);
+        match dimension.unit {
+            Some(unit) => truncate(self.dialect, &sql, unit, dimension.native_type.as_deref()),
+            // A bare constant in GROUP BY would be read as a position.
+            None if bound::columns(&dimension.tree).is_empty() => format!("COALESCE({sql}, {sql})"),
+            None => sql,
+        }
+    }
+
+    fn dimension_columns(&self, pieces: &Pieces) -> Vec<String> {
+        let named = pieces.dimensions.iter().zip(&self.inner.dimensions);
+        named
+            .map(|(sql, name)| format!("{sql} AS {}", identifier(self.dialect, name)))
+            .collect()
+    }
+
+    fn atom_name(&self, at: usize) -> String {
+        identifier(
+            self.dialect,
+            self.inner.atoms.get(at).map_or("", String::as_str),
+        )
+    }
+
+    fn groups(&self, part: &Part, aliases: &BTreeMap<NodeId, String>, pieces: &Pieces) -> String {
+        let names = self.planned.names;
+        let mut columns = self.dimension_columns(pieces);
+        for at in &part.atoms {
+            let Some(atom) = self.planned.atoms.get(*at) else {
+                continue;
+            };
+            let filters: Vec<Expr> = atom
+                .filters
+                .iter()
+                .map(|filter| placed(filter, Place::Condition, names))
+                .collect();
+            let filter = (!filters.is_empty()).then(|| all_of(&filters));
+            let call = match &atom.call {
+                Call::Function(function) => {
+                    match placed(&Expr::Function(function.clone()), Place::Value, names) {
+                        Expr::Function(function) => Call::Function(function),
+                        _ => atom.call.clone(),
+                    }
+                }
+                call => call.clone(),
+            };
+            let print = |tree: &Expr| self.print(tree, aliases);
+            let sql = aggregates::sql(&call, filter.as_ref(), self.dialect, &print);
+            columns.push(format!("{sql} AS {}", self.atom_name(*at)));
+        }
+        [
+            format!("SELECT {}\nFROM {}", columns.join(", "), pieces.from),
+            where_clause(&pieces.filters),
+            group_clause(&pieces.dimensions),
+        ]
+        .concat()
+    }
+
+    fn members(&self, pieces: &Pieces) -> String {
+        let columns = self.dimension_columns(pieces).join(", ");
+        [
+            format!("SELECT DISTINCT {columns}\nFROM {}", pieces.from),
+            where_clause(&pieces.filters),
+        ]
+        .concat()
+    }
+
+    /// A percentile from row numbers: every row weighs 1 minus its distance from the wanted place,
+    /// so that the two neighbours of the place share the weight and all others have none.
+    fn ranked(
+        &self,
+        part: &Part,
+        aliases: &BTreeMap<NodeId, String>,
+        pieces: &Pieces,
+    ) -> Result<String, QueryError> {
+        let names = self.planned.names;
+        let at = part.atoms.first().copied().unwrap_or_default();
+        let Some(atom) = self.planned.atoms.get(at) else {
+            return Err(QueryError::new(
+                ErrorKind::InvalidQuery,
+                "a percentile part has no percentile",
+            ));
+        };
+        let Call::Percentile { value, fraction } = &atom.call else {
+            return Err(QueryError::new(
+                ErrorKind::InvalidQuery,
+                "a percentile part has no percentile",
+            ));
+        };
+        let filters: Vec<Expr> = atom
+            .filters
+            .iter()
+            .map(|filter| placed(filter, Place::Condition, names))
+            .collect();
+        let filter = (!filters.is_empty()).then(|| all_of(&filters));
+        let value = aggregates::filtered(&placed(value, Place::Value, names), filter.as_ref());
+        let [ranked, distance, inner, outer] = [
+            "ranked_value",
+            "ranked_distance",
+            "ranked_rows",
+            "ranked_places",
+        ]
+        .map(|name| identifier(self.dialect, name));
+        let mut columns = self.dimension_columns(pieces);
+        columns.push(format!("{} AS {ranked}", self.print(&value, aliases)));
+        let rows = [
+            format!("SELECT {}\nFROM {}", columns.join(", "), pieces.from),
+            where_clause(&pieces.filters),
+        ]
+        .concat();
+        let keys: Vec<String> = self
+            .inner
+            .dimensions
+            .iter()
+            .map(|name| identifier(self.dialect, name))
+            .collect();
+        let by = if keys.is_empty() {
+            String::new()
+        } else {
+            format!("PARTITION BY {}", keys.join(", "))
+        };
+        let space = if by.is_empty() { "" } else { " " };
+        let place = format!(
+            "ROW_NUMBER() OVER ({by}{space}ORDER BY CASE WHEN {ranked} IS NULL THEN 1 ELSE 0 END, {ranked})"
+        );
+        let count = format!("COUNT({ranked}) OVER ({by})");
+        let listed = |more: &str| {
+            keys.iter()
+                .map(String::as_str)
+                .chain(std::iter::once(more))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let places = format!(
+            "SELECT {}, {place} - 1 - {fraction} * ({count} - 1) AS {distance}\nFROM (\n{rows}\n) AS {inner}",
+            listed(&ranked)
+        );
+        let weighed = format!(
+            "SUM(CASE WHEN ABS({distance}) < 1 THEN {ranked} * (1 - ABS({distance})) END) AS {}",
+            self.atom_name(at)
+        );
+        let columns = listed(&weighed);
+        Ok([
+            format!("SELECT {columns}\nFROM (\n{places}\n) AS {outer}"),
+            group_clause(&keys),
+        ]
+        .concat())
+    }
+}
+
+/// ` WHERE …` on a line of its own, or nothing.
+fn where_clause(filters: &[String]) -> String {
+    if filters.is_empty() {
+        String::new()
+    } else {
+        format!("\nWHERE {}", filters.join(" AND "))
+    }
+}
+
+/// ` GROUP BY …` on a line of its own, or nothing.
+fn group_clause(keys: &[String]) -> String {
+    if keys.is_empty() {
+        String::new()
+    } else {
+        format!("\nGROUP BY {}", keys.join(", "))
+    }
+}

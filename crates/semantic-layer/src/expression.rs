@@ -1,0 +1,249 @@
+//! SQL fragments as trees: parsing in the connection's dialect, and what may stand in one.
+
+use std::ops::ControlFlow;
+
+use ktx_warehouse::Dialect;
+use sqlparser::ast::{
+    Expr, FunctionArguments, Ident, ObjectNamePart, Query, Value, ValueWithSpan, VisitMut,
+    VisitorMut,
+};
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+
+use crate::sql_text::literal;
+use crate::{ErrorKind, QueryError};
+
+/// The longest fragment that is read, in bytes.
+const LONGEST: usize = 32 * 1024;
+/// The most operators in one fragment: trees are as deep as their operator chains are long.
+const MOST_OPERATORS: usize = 400;
+
+/// Parses one scalar expression or predicate, whole.
+///
+/// What comes out holds no subquery, window function, placeholder or string that the printer would
+/// spell differently: literals are already in their final spelling.
+pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
+    let refuse = |message: String| Err(QueryError::new(ErrorKind::ParseError, message).about(text));
+    if text.len() > LONGEST {
+        return refuse("the expression is too long".to_owned());
+    }
+    if text
+        .chars()
+        .any(|letter| letter.is_control() && !letter.is_whitespace())
+    {
+        return refuse("the expression holds a control character".to_owned());
+    }
+    let grammar = dialect.grammar();
+    let parsed = Parser::new(&*grammar)
+        .try_with_sql(text)
+        .and_then(|mut parser| {
+            if count_operators(&mut parser) > MOST_OPERATORS {
+                let message = "too many operators in one expression".to_owned();
+                return Err(ParserError::ParserError(message));
+            }
+            let tree = parser.parse_expr()?;
+            parser.expect_token(&Token::EOF)?;
+            Ok(tree)
+        });
+    let mut tree = match parsed {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            return refuse(format!(
+                "cannot parse `{}`: {}",
+                text.trim(),
+                plain(&error.to_string())
+            ));
+        }
+    };
+    let mut check = Check { dialect };
+    match VisitMut::visit(&mut tree, &mut check) {
+        ControlFlow::Break(error) => Err(error.about(text.trim())),
+        ControlFlow::Continue(()) => Ok(tree),
+    }
+}
+
+/// Counts the tokens that nest a tree, leaving the parser at the start.
+fn count_operators(parser: &mut Parser<'_>) -> usize {
+    let mut tokens = 0;
+    let mut operators = 0;
+    loop {
+        let token = parser.next_token();
+        if token.token == Token::EOF {
+            break;
+        }
+        tokens += 1;
+        operators += usize::from(match token.token {
+            Token::Word(word) => {
+                matches!(
+                    word.value.to_ascii_lowercase().as_str(),
+                    "and" | "or" | "not" | "is" | "like"
+                )
+            }
+            Token::Comma | Token::Period | Token::LParen | Token::RParen => false,
+            Token::Number(..) | Token::SingleQuotedString(_) | Token::Whitespace(_) => false,
+            _ => true,
+        });
+    }
+    for _ in 0..=tokens {
+        parser.prev_token();
+    }
+    operators
+}
+
+/// The parser's message without its own prefix.
+fn plain(message: &str) -> &str {
+    message
+        .strip_prefix("sql parser error: ")
+        .unwrap_or(message)
+}
+
+/// Refuses what may not stand in an expression and fixes the spelling of literals.
+struct Check {
+    dialect: Dialect,
+}
+
+fn refuse(kind: ErrorKind, message: &str) -> ControlFlow<QueryError> {
+    ControlFlow::Break(QueryError::new(kind, message))
+}
+
+impl VisitorMut for Check {
+    type Break = QueryError;
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<QueryError> {
+        refuse(
+            ErrorKind::SubqueryNotAllowed,
+            "subqueries are not allowed in expressions",
+        )
+    }
+
+    fn pre_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<QueryError> {
+        match tree {
+            Expr::Function(function) => {
+                if function.over.is_some() {
+                    return refuse(
+                        ErrorKind::WindowFunction,
+                        "window functions are not allowed",
+                    );
+                }
+                if matches!(function.args, FunctionArguments::Subquery(_)) {
+                    return refuse(
+                        ErrorKind::SubqueryNotAllowed,
+                        "subqueries are not allowed in expressions",
+                    );
+                }
+                let is_plain = |part: &ObjectNamePart| {
+                    part.as_ident()
+                        .is_some_and(|name| name.quote_style.is_none())
+                };
+                if !function.name.0.iter().all(is_plain) {
+                    return refuse(ErrorKind::ParseError, "function names must not be quoted");
+                }
+                ControlFlow::Continue(())
+            }
+            Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => {
+                refuse(ErrorKind::ParseError, "`*` can only be counted")
+            }
+            Expr::Prefixed { .. }
+            | Expr::MatchAgainst { .. }
+            | Expr::OuterJoin(_)
+            | Expr::Prior(_) => refuse(
+                ErrorKind::ParseError,
+                "this form is not allowed in expressions",
+            ),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_value(&mut self, value: &mut ValueWithSpan) -> ControlFlow<QueryError> {
+        let text = match &value.value {
+            Value::SingleQuotedString(text)
+            | Value::DoubleQuotedString(text)
+            | Value::TripleSingleQuotedString(text)
+            | Value::TripleDoubleQuotedString(text)
+            | Value::EscapedStringLiteral(text)
+            | Value::SingleQuotedRawStringLiteral(text)
+            | Value::DoubleQuotedRawStringLiteral(text) => literal(self.dialect, text),
+            Value::DollarQuotedString(quoted) => literal(self.dialect, &quoted.value),
+            Value::NationalStringLiteral(text) if self.dialect == Dialect::SqlServer => {
+                format!("N{}", literal(self.dialect, text))
+            }
+            Value::NationalStringLiteral(text) => literal(self.dialect, text),
+            Value::Boolean(truth) if self.dialect == Dialect::SqlServer => {
+                if *truth {
+                    "1".to_owned()
+                } else {
+                    "0".to_owned()
+                }
+            }
+            Value::Number(..) | Value::Boolean(_) | Value::Null => return ControlFlow::Continue(()),
+            Value::Placeholder(_) => {
+                return refuse(
+                    ErrorKind::ParseError,
+                    "placeholders are not allowed in expressions",
+                );
+            }
+            _ => {
+                return refuse(
+                    ErrorKind::ParseError,
+                    "this kind of literal is not supported",
+                );
+            }
+        };
+        // A placeholder is printed as it is: the spelling above is final.
+        value.value = Value::Placeholder(text);
+        ControlFlow::Continue(())
+    }
+}
+
+/// The parts of a column reference, unquoted; `None` for every other expression.
+pub(crate) fn reference(tree: &Expr) -> Option<Vec<&str>> {
+    match tree {
+        Expr::Identifier(name) => Some(vec![name.value.as_str()]),
+        Expr::CompoundIdentifier(parts) => {
+            Some(parts.iter().map(|part| part.value.as_str()).collect())
+        }
+        Expr::Nested(inner) => reference(inner),
+        _ => None,
+    }
+}
+
+/// Splits a predicate on its top-level ANDs, through parentheses.
+pub(crate) fn conjuncts(tree: Expr) -> Vec<Expr> {
+    match tree {
+        Expr::Nested(inner) if is_and(&inner) => conjuncts(*inner),
+        Expr::BinaryOp {
+            left,
+            op: sqlparser::ast::BinaryOperator::And,
+            right,
+        } => {
+            let mut all = conjuncts(*left);
+            all.extend(conjuncts(*right));
+            all
+        }
+        tree => vec![tree],
+    }
+}
+
+fn is_and(tree: &Expr) -> bool {
+    match tree {
+        Expr::Nested(inner) => is_and(inner),
+        Expr::BinaryOp { op, .. } => *op == sqlparser::ast::BinaryOperator::And,
+        _ => false,
+    }
+}
+
+/// An identifier whose text is printed as it is: only for text that the SQL writer made.
+pub(crate) fn raw(text: impl Into<String>) -> Expr {
+    Expr::Identifier(Ident::new(text))
+}
+
+/// The tree in parentheses, unless it cannot be torn apart anyway.
+pub(crate) fn nested(tree: Expr) -> Expr {
+    match tree {
+        Expr::Nested(_) | Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) => {
+            tree
+        }
+        Expr::Function(_) | Expr::Cast { .. } | Expr::Case { .. } => tree,
+        tree => Expr::Nested(Box::new(tree)),
+    }
+}

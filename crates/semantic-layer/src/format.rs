@@ -1,0 +1,98 @@
+//! The formatter of source files: one key order, one layout, every comment kept.
+//!
+//! Words are only moved, never spelled anew: quotes, flow collections and the text of scalars stay
+//! as they are written. What comes out is checked to hold the same words and to read as the same
+//! value; where that cannot be had, the file is refused.
+
+mod print;
+mod tree;
+
+use ktx_diagnostics::{Diagnostic, Location};
+
+use crate::SourceFile;
+use crate::authored;
+use crate::shape::{OVERLAY, Record, STANDALONE};
+
+/// The code of a refusal to format a file that is fine otherwise.
+const REFUSED: &str = "not_formatted";
+
+/// The canonical layout of one source file, standalone or overlay.
+///
+/// `path` is the path within the connection's folder; it stands in the diagnostic. Formatting what
+/// this returns changes nothing.
+///
+/// # Errors
+///
+/// The reason why a file cannot be read as a source (coded as by the loader), or why it cannot be
+/// laid out without losing something: `not_formatted`.
+pub fn format_source(text: &str, path: &str) -> Result<String, Diagnostic> {
+    let text = text.trim_start_matches('\u{feff}');
+    let refuse = |reason: &str| {
+        let location = Location {
+            file: path.to_owned(),
+            position: None,
+        };
+        Diagnostic::error(REFUSED, reason).at(location)
+    };
+    let file = SourceFile::new(path, text);
+    if file.is_manifest() {
+        return Err(refuse(
+            "a manifest shard is laid out by the scan that writes it",
+        ));
+    }
+    let before = value(&file)?;
+    let once = layout(text, &before).map_err(|reason| refuse(&reason))?;
+    if words(&once) != words(text) {
+        return Err(refuse(
+            "the layout of this file is too unusual to keep every word of it",
+        ));
+    }
+    let after = value(&SourceFile::new(path, once.as_str()))
+        .map_err(|_| refuse("the layout of this file cannot be changed without breaking it"))?;
+    if after != before {
+        return Err(refuse(
+            "the layout of this file cannot be changed without changing its values",
+        ));
+    }
+    match layout(&once, &after) {
+        Ok(twice) if twice == once => Ok(once),
+        _ => Err(refuse("this file has no stable layout")),
+    }
+}
+
+/// The value of a file that reads as a source.
+fn value(file: &SourceFile) -> Result<serde_yaml::Value, Diagnostic> {
+    let broken = |kind: &'static str, message: String, position| {
+        let location = Location {
+            file: file.path.clone(),
+            position,
+        };
+        Diagnostic::error(kind, message).at(location)
+    };
+    authored::read(file)
+        .map_err(|problem| broken(problem.kind.as_str(), problem.message, problem.position))?;
+    serde_yaml::from_slice(&file.bytes).map_err(|error| {
+        broken(
+            crate::ErrorKind::ParseError.as_str(),
+            error.to_string(),
+            None,
+        )
+    })
+}
+
+/// All words of a text in sorted order: moving lines and changing indentation keeps them.
+fn words(text: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    words.sort_unstable();
+    words
+}
+
+fn layout(text: &str, value: &serde_yaml::Value) -> Result<String, String> {
+    let is_standalone = value.get("table").is_some() || value.get("sql").is_some();
+    let record: &'static Record = if is_standalone { &STANDALONE } else { &OVERLAY };
+    let document = tree::read(text)?;
+    Ok(print::document(document, record))
+}
+
+#[cfg(test)]
+mod tests;

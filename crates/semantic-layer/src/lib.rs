@@ -1,0 +1,44 @@
+//! Semantic sources, the planner and the SQL compiler: pure functions.
+//!
+//! Sources are texts, a [`Catalog`] holds what they say, [`compile`] turns a [`Query`] into one SQL
+//! statement whose numbers are right, or refuses it and names what could be asked instead. This
+//! crate must never know connections, files or LLMs.
+
+mod aggregates;
+mod authored;
+mod bound;
+mod catalog;
+mod compile;
+mod composed;
+pub mod conformance;
+mod emit;
+mod error;
+mod expression;
+mod format;
+mod graph;
+mod names;
+mod plan;
+mod planner;
+mod predicates;
+mod query;
+mod resolved;
+mod scalars;
+mod shape;
+mod source_file;
+mod sql_text;
+mod validate;
+
+pub use authored::{ColumnType, Relationship, Role, Visibility};
+pub use catalog::{Catalog, SourceSummary};
+pub use compile::{ColumnRole, Compiled, ResultColumn, compile};
+pub use error::{ErrorKind, QueryError};
+pub use format::format_source;
+pub use plan::{MeasureGroup, MeasureInfo, PartInfo, Plan, PlannedColumn, PlannedJoin, explain};
+pub use query::{
+    DEFAULT_LIMIT, DimensionRequest, Direction, EmptyMembers, Granularity, MeasureRequest,
+    OrderRequest, Query, QueryWords,
+};
+pub use resolved::{Column, Join, Measure, Origin, Relation, Segment, Source, column_type};
+pub use shape::source_schema;
+pub use source_file::SourceFile;
+pub use validate::{Finding, ValidationReport, validate};

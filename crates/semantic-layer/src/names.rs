@@ -1,0 +1,437 @@
+//! What names mean: columns, measures and segments of sources and roles, for queries and for the
+//! expressions of sources.
+
+use std::collections::BTreeSet;
+
+use ktx_diagnostics::nearest;
+use ktx_warehouse::Dialect;
+use sqlparser::ast::{Expr, Ident};
+
+use crate::authored::Visibility;
+use crate::bound;
+use crate::catalog::Catalog;
+use crate::graph::NodeId;
+use crate::resolved::{Measure, Segment, Source};
+use crate::{ErrorKind, QueryError};
+
+/// From where a name is used: that decides how bare names resolve and what hidden columns allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// A row predicate of the query: bare names resolve when one source has the column.
+    QueryFilter,
+    /// An aggregate of the query: columns must be qualified.
+    QueryAggregate,
+    /// A measure, filter or segment of the source behind the node.
+    Source(NodeId),
+}
+
+/// Names of one catalog, read in one dialect.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Names<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) dialect: Dialect,
+}
+
+/// A measure of a node.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MeasureAt<'a> {
+    pub(crate) node: NodeId,
+    pub(crate) measure: &'a Measure,
+}
+
+impl<'a> Names<'a> {
+    /// The source behind a node; a source with a problem cannot be used.
+    pub(crate) fn source(&self, node: NodeId) -> Result<&'a Source, QueryError> {
+        let place = self.catalog.graph.node(node).map(|node| node.source);
+        let Some(source) = place.and_then(|at| self.catalog.sources.get(at)) else {
+            return Err(self.catalog.unknown_source(self.catalog.graph.name(node)));
+        };
+        match &source.problem {
+            None => Ok(source),
+            Some((kind, message)) => {
+                let message = format!(
+                    "source `{}` cannot be used: {}: {message}",
+                    source.name, source.path
+                );
+                Err(QueryError::new(*kind, message).about(source.name.as_str()))
+            }
+        }
+    }
+
+    /// The name of a node.
+    pub(crate) fn node_name(&self, node: NodeId) -> &'a str {
+        self.catalog.graph.name(node)
+    }
+
+    /// The node that the longest possible front of `parts` names, and the rest.
+    pub(crate) fn split<'p>(
+        &self,
+        parts: &'p [&'p str],
+    ) -> Result<(NodeId, &'p [&'p str]), QueryError> {
+        for length in (1..parts.len()).rev() {
+            let (front, rest) = parts.split_at(length);
+            if let Some(node) = self.catalog.graph.node_id(&front.join(".")) {
+                return Ok((node, rest));
+            }
+        }
+        let front = parts
+            .get(..parts.len().saturating_sub(1))
+            .unwrap_or_default()
+            .join(".");
+        Err(self.catalog.unknown_source(&front).about(parts.join(".")))
+    }
+
+    /// The column that a reference means, as a bound tree.
+    pub(crate) fn column(&self, parts: &[&str], scope: Scope) -> Result<Expr, QueryError> {
+        if let [name] = parts {
+            return self.bare_column(name, scope);
+        }
+        let (node, rest) = match scope {
+            Scope::Source(own) => self.split_in_source(parts, own)?,
+            _ => self.split(parts)?,
+        };
+        self.column_of(node, rest, scope)
+    }
+
+    /// In a source's own expressions its own name means the node that is evaluated.
+    fn split_in_source<'p>(
+        &self,
+        parts: &'p [&'p str],
+        own: NodeId,
+    ) -> Result<(NodeId, &'p [&'p str]), QueryError> {
+        let source = self.source(own)?;
+        match self.split(parts) {
+            Ok((node, rest)) if self.node_name(node) == source.name => Ok((own, rest)),
+            // A role looks up what its source looks up, from its own rows.
+            Ok((node, rest)) if self.node_name(own) != source.name => {
+                let name = format!("{}.{}", self.node_name(own), self.node_name(node));
+                Ok((self.catalog.graph.node_id(&name).unwrap_or(node), rest))
+            }
+            Err(error) => match parts.split_first() {
+                // A table's own name in front of its columns.
+                Some((first, rest)) if source.name.rsplit('.').next() == Some(first) => {
+                    Ok((own, rest))
+                }
+                _ => Err(error),
+            },
+            split => split,
+        }
+    }
+
+    /// A column of a node by its name alone, for conditions of the source itself.
+    pub(crate) fn own_column(&self, node: NodeId, name: &str) -> Result<Expr, QueryError> {
+        self.column_of(node, &[name], Scope::Source(node))
+    }
+
+    /// A column of a node; further parts reach into a structured column.
+    fn column_of(&self, node: NodeId, rest: &[&str], scope: Scope) -> Result<Expr, QueryError> {
+        let source = self.source(node)?;
+        let Some((name, fields)) = rest.split_first() else {
+            return Err(self.catalog.unknown_source(""));
+        };
+        let Some((at, column)) = source.column(name) else {
+            return Err(self.unknown_column(node, name));
+        };
+        let own_source = match scope {
+            Scope::Source(_) => true,
+            Scope::QueryFilter | Scope::QueryAggregate => false,
+        };
+        if column.visibility == Visibility::Hidden && !own_source {
+            return Err(self.hidden(node, &column.name));
+        }
+        self.bind(node, at, fields, &mut Vec::new())
+    }
+
+    /// The error for a hidden column.
+    pub(crate) fn hidden(&self, node: NodeId, column: &str) -> QueryError {
+        let text = format!("{}.{column}", self.node_name(node));
+        QueryError::new(
+            ErrorKind::HiddenColumn,
+            format!("column `{text}` is hidden"),
+        )
+        .about(text)
+    }
+
+    /// The error for a column that a node does not have.
+    pub(crate) fn unknown_column(&self, node: NodeId, name: &str) -> QueryError {
+        let text = format!("{}.{name}", self.node_name(node));
+        let columns: Vec<&str> = self.source(node).map_or(Vec::new(), visible_columns);
+        let near = nearest(name, columns).into_iter();
+        QueryError::new(ErrorKind::UnknownColumn, format!("unknown column `{text}`"))
+            .about(text)
+            .suggest(near.map(|column| format!("{}.{column}", self.node_name(node))))
+    }
+
+    /// The bound tree of a column: itself, or its expression over the node's own columns.
+    fn bind(
+        &self,
+        node: NodeId,
+        at: usize,
+        fields: &[&str],
+        within: &mut Vec<usize>,
+    ) -> Result<Expr, QueryError> {
+        let source = self.source(node)?;
+        let Some(column) = source.columns.get(at) else {
+            return Err(self.unknown_column(node, ""));
+        };
+        let plain = || {
+            let mut parts = vec![Ident::new(bound::marker(node)), Ident::new(&column.name)];
+            parts.extend(fields.iter().map(|field| Ident::new(*field)));
+            Expr::CompoundIdentifier(parts)
+        };
+        let Some(text) = &column.expr else {
+            return Ok(plain());
+        };
+        // `status: upper(status)`: within its own expression the name means the table's column.
+        if within.last() == Some(&at) {
+            return Ok(plain());
+        }
+        if within.contains(&at) {
+            let message = format!(
+                "computed column `{}.{}` depends on itself",
+                source.name, column.name
+            );
+            return Err(QueryError::new(ErrorKind::CircularMeasure, message).about(text.as_str()));
+        }
+        within.push(at);
+        let tree = crate::expression::parse(text, self.dialect)?;
+        let tree = bound::bind_rows(tree, self.dialect, &mut |parts: &[&str]| {
+            let (owner, rest) = match parts {
+                [_] => (node, parts),
+                _ => self.split_in_source(parts, node)?,
+            };
+            let (name, fields) = rest
+                .split_first()
+                .map_or(("", rest), |(name, rest)| (*name, rest));
+            match source.column(name) {
+                Some((inner, _)) if owner == node => self.bind(node, inner, fields, within),
+                _ => Err(self.unknown_column(owner, name)),
+            }
+        })?;
+        within.pop();
+        Ok(crate::expression::nested(tree))
+    }
+
+    /// A column without a qualifier.
+    fn bare_column(&self, name: &str, scope: Scope) -> Result<Expr, QueryError> {
+        if let Scope::Source(own) = scope {
+            let source = self.source(own)?;
+            if let Some((at, _)) = source.column(name) {
+                return self.bind(own, at, &[], &mut Vec::new());
+            }
+            let node = self.nearest_holder(own, name)?;
+            return self.column_of(node, &[name], scope);
+        }
+        let node = self.only_holder(name)?;
+        if scope == Scope::QueryAggregate {
+            let message = format!("column `{name}` must be qualified with its source");
+            return Err(QueryError::new(ErrorKind::UnqualifiedColumn, message)
+                .about(name)
+                .suggest([format!("{}.{name}", self.node_name(node))]));
+        }
+        self.column_of(node, &[name], scope)
+    }
+
+    /// The only source with a column of this name that queries may use.
+    pub(crate) fn only_holder(&self, name: &str) -> Result<NodeId, QueryError> {
+        let mut visible: Vec<NodeId> = Vec::new();
+        let mut hidden: Vec<NodeId> = Vec::new();
+        for (node, place) in self
+            .catalog
+            .graph
+            .nodes()
+            .filter(|(_, place)| !place.is_alias)
+        {
+            let source = self.catalog.sources.get(place.source);
+            match source.and_then(|source| source.column(name)) {
+                Some((_, column)) if column.visibility == Visibility::Hidden => hidden.push(node),
+                Some(_) => visible.push(node),
+                None => {}
+            }
+        }
+        match (visible.as_slice(), hidden.as_slice()) {
+            ([node], _) => Ok(*node),
+            ([], []) => {
+                let mut all: BTreeSet<&str> = BTreeSet::new();
+                for source in &self.catalog.sources {
+                    all.extend(visible_columns(source));
+                }
+                let near = nearest(name, all);
+                Err(
+                    QueryError::new(ErrorKind::UnknownColumn, format!("unknown column `{name}`"))
+                        .about(name)
+                        .suggest(near),
+                )
+            }
+            ([], [node, ..]) => Err(self.hidden(*node, name)),
+            (nodes, _) => Err(self.ambiguous(name, nodes)),
+        }
+    }
+
+    /// The error for a bare name that several sources have.
+    fn ambiguous(&self, name: &str, nodes: &[NodeId]) -> QueryError {
+        QueryError::new(
+            ErrorKind::AmbiguousColumn,
+            format!("several sources have a column `{name}`"),
+        )
+        .about(name)
+        .suggest(
+            nodes
+                .iter()
+                .map(|node| format!("{}.{name}", self.node_name(*node))),
+        )
+    }
+
+    /// The source nearest to `own` that has the column, over joins that cannot multiply rows; roles
+    /// only count where no plain source has it.
+    fn nearest_holder(&self, own: NodeId, name: &str) -> Result<NodeId, QueryError> {
+        let graph = &self.catalog.graph;
+        let has = |node: &NodeId| {
+            let source = graph
+                .node(*node)
+                .and_then(|node| self.catalog.sources.get(node.source));
+            source.is_some_and(|source| source.column(name).is_some())
+        };
+        for with_aliases in [Aliases::Without, Aliases::With] {
+            let mut seen = BTreeSet::from([own]);
+            let mut level = vec![own];
+            while !level.is_empty() {
+                let mut next: BTreeSet<NodeId> = BTreeSet::new();
+                for edge in level.iter().flat_map(|node| graph.edges_from(*node)) {
+                    let is_alias = graph.node(edge.to).is_some_and(|node| node.is_alias);
+                    let is_open = with_aliases == Aliases::With || !is_alias;
+                    if edge.relationship.is_safe() && is_open && !seen.contains(&edge.to) {
+                        next.insert(edge.to);
+                    }
+                }
+                let holders: Vec<NodeId> = next.iter().copied().filter(has).collect();
+                match holders.as_slice() {
+                    [node] => return Ok(*node),
+                    [] => {}
+                    nodes => return Err(self.ambiguous(name, nodes)),
+                }
+                seen.extend(next.iter().copied());
+                level = next.into_iter().collect();
+            }
+        }
+        Err(self.unknown_column(own, name))
+    }
+
+    /// The predefined measure that a reference means; `None` when no name fits.
+    pub(crate) fn measure(&self, parts: &[&str]) -> Result<Option<MeasureAt<'a>>, QueryError> {
+        if let [name] = parts {
+            return self.bare_measure(name);
+        }
+        let (node, rest) = self.split(parts)?;
+        let source = self.source(node)?;
+        let [name] = rest else { return Ok(None) };
+        Ok(source
+            .measure(name)
+            .map(|measure| MeasureAt { node, measure }))
+    }
+
+    fn bare_measure(&self, name: &str) -> Result<Option<MeasureAt<'a>>, QueryError> {
+        let mut found: Vec<MeasureAt<'a>> = Vec::new();
+        for (node, place) in self
+            .catalog
+            .graph
+            .nodes()
+            .filter(|(_, place)| !place.is_alias)
+        {
+            let source = self.catalog.sources.get(place.source);
+            if let Some(measure) = source.and_then(|source| source.measure(name)) {
+                found.push(MeasureAt { node, measure });
+            }
+        }
+        match found.as_slice() {
+            [] => Ok(None),
+            [one] => self.source(one.node).map(|_| Some(*one)),
+            several => {
+                let message = format!("several sources have a measure `{name}`");
+                Err(QueryError::new(ErrorKind::AmbiguousMeasure, message)
+                    .about(name)
+                    .suggest(
+                        several
+                            .iter()
+                            .map(|at| format!("{}.{name}", self.node_name(at.node))),
+                    ))
+            }
+        }
+    }
+
+    /// Whether a reference names a column that exists, hidden or not.
+    pub(crate) fn is_column(&self, parts: &[&str]) -> bool {
+        match parts {
+            [name] => self
+                .catalog
+                .sources
+                .iter()
+                .any(|source| source.column(name).is_some()),
+            _ => self.split(parts).ok().is_some_and(|(node, rest)| {
+                let source = self.source(node).ok();
+                let name = rest.first().copied().unwrap_or_default();
+                source.is_some_and(|source| source.column(name).is_some())
+            }),
+        }
+    }
+
+    /// The segment that `source.segment` means.
+    pub(crate) fn segment(&self, text: &str) -> Result<(NodeId, &'a Segment), QueryError> {
+        let Some((front, name)) = text.trim().rsplit_once('.') else {
+            let message = format!("segment `{text}` must be written `source.segment`");
+            return Err(QueryError::new(ErrorKind::SegmentNotQualified, message)
+                .about(text)
+                .suggest(self.segments_called(text.trim())));
+        };
+        let Some(node) = self.catalog.graph.node_id(front) else {
+            let mut error = self.catalog.unknown_source(front);
+            if error.kind == ErrorKind::UnknownSource {
+                error.kind = ErrorKind::UnknownSegment;
+            }
+            return Err(error.about(text));
+        };
+        let source = self.source(node)?;
+        source
+            .segment(name)
+            .map(|segment| (node, segment))
+            .ok_or_else(|| {
+                let near = nearest(
+                    name,
+                    source.segments.iter().map(|segment| segment.name.as_str()),
+                );
+                let near = near.into_iter().map(|segment| format!("{front}.{segment}"));
+                QueryError::new(
+                    ErrorKind::UnknownSegment,
+                    format!("unknown segment `{text}`"),
+                )
+                .about(text)
+                .suggest(near)
+            })
+    }
+
+    fn segments_called(&self, name: &str) -> Vec<String> {
+        let has = |source: &&Source| source.segment(name).is_some();
+        self.catalog
+            .sources
+            .iter()
+            .filter(has)
+            .map(|source| format!("{}.{name}", source.name))
+            .collect()
+    }
+}
+
+/// Whether roles take part in a search.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Aliases {
+    Without,
+    With,
+}
+
+/// The columns that may be proposed to a user.
+fn visible_columns(source: &Source) -> Vec<&str> {
+    let visible = source
+        .columns
+        .iter()
+        .filter(|column| column.visibility != Visibility::Hidden);
+    visible.map(|column| column.name.as_str()).collect()
+}

@@ -1,0 +1,104 @@
+//! The plan in words: homes, look-ups, where each filter went and why, a picture of the joins.
+
+use std::fmt::Write as _;
+
+use super::{PartInfo, Plan, PlannedJoin};
+use crate::compile::Compiled;
+
+/// Explains a compiled query to a person. Ends in a line end.
+pub fn explain(compiled: &Compiled) -> String {
+    let plan = &compiled.plan;
+    let mut text = String::new();
+    for measure in &plan.measures {
+        let home = measure.source_name.as_deref().unwrap_or("several sources");
+        line(
+            &mut text,
+            &format!(
+                "measure {}: {} (rows of {home})",
+                measure.name,
+                measure.depends_on.join(", ")
+            ),
+        );
+    }
+    for column in plan
+        .columns
+        .iter()
+        .filter(|column| column.provenance == "dimension")
+    {
+        let unit = column
+            .granularity
+            .map_or(String::new(), |unit| format!(" by {unit}"));
+        line(
+            &mut text,
+            &format!("dimension {}: {}{unit}", column.name, column.expr),
+        );
+    }
+    for filter in &plan.where_filters {
+        line(
+            &mut text,
+            &format!("filter {filter}: on rows, in every part, before aggregation"),
+        );
+    }
+    for filter in &plan.having_filters {
+        line(
+            &mut text,
+            &format!("filter {filter}: on groups, it names measures"),
+        );
+    }
+    for part in &plan.parts {
+        line(&mut text, "");
+        line(&mut text, &format!("part {} ({})", part.name, part.kind));
+        picture(&mut text, plan, part);
+    }
+    if let Some(reason) = &plan.fan_out_description {
+        line(&mut text, "");
+        line(&mut text, reason);
+    }
+    for note in &compiled.notes {
+        line(&mut text, &format!("note: {note}"));
+    }
+    text
+}
+
+fn line(text: &mut String, content: &str) {
+    // Writing to a string cannot fail.
+    let written = writeln!(text, "{content}");
+    debug_assert!(written.is_ok());
+}
+
+/// The look-up tree of a part.
+fn picture(text: &mut String, plan: &Plan, part: &PartInfo) {
+    line(text, &format!("  {}", part.home));
+    branches(text, plan, part, &part.home, "  ");
+}
+
+/// The look-ups that begin at `from`, each under its own branch.
+fn branches(text: &mut String, plan: &Plan, part: &PartInfo, from: &str, margin: &str) {
+    let joins: Vec<&PlannedJoin> = plan
+        .joins
+        .iter()
+        .filter(|join| join.from_source == from && part.lookups.contains(&join.to_source))
+        .collect();
+    for (at, join) in joins.iter().enumerate() {
+        let is_last = at + 1 == joins.len();
+        let (branch, next) = if is_last {
+            ("└─ ", "   ")
+        } else {
+            ("├─ ", "│  ")
+        };
+        let content = format!(
+            "{margin}{branch}{} ({} = {}.{}, {})",
+            join.to_source, join.from_column, join.to_source, join.to_column, join.relationship
+        );
+        line(text, &content);
+        if margin.len() < 64 {
+            branches(
+                text,
+                plan,
+                part,
+                &join.to_source,
+                &format!("{margin}{next}"),
+            );
+        }
+    }
+}

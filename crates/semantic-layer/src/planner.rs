@@ -1,0 +1,300 @@
+//! The planner: what a query means over a catalog, before any SQL is written.
+
+pub(crate) mod atoms;
+mod dimensions;
+mod filters;
+mod naming;
+mod parts;
+mod refusals;
+pub(crate) mod types;
+
+use ktx_warehouse::Dialect;
+use sqlparser::ast::Expr;
+
+use crate::catalog::Catalog;
+use crate::graph::{Edge, NodeId};
+use crate::names::Names;
+use crate::query::{DEFAULT_LIMIT, Direction, Granularity, OrderRequest, Query};
+use crate::sql_text::table_parts;
+use crate::{ErrorKind, QueryError};
+use atoms::{Atom, Evaluator};
+pub(crate) use filters::RowFilter;
+pub(crate) use naming::{sanitized, unique};
+
+/// A dimension, resolved.
+#[derive(Debug, Clone)]
+pub(crate) struct Dimension {
+    pub(crate) node: NodeId,
+    /// The column's name in its source.
+    pub(crate) column: String,
+    pub(crate) unit: Option<Granularity>,
+    pub(crate) native_type: Option<String>,
+    /// The bound tree of the column, not cut to its unit.
+    pub(crate) tree: Expr,
+    /// The result column.
+    pub(crate) name: String,
+    /// The field as asked for.
+    pub(crate) reference: String,
+}
+
+/// A measure, resolved to a scalar tree over atoms.
+#[derive(Debug, Clone)]
+pub(crate) struct PlannedMeasure {
+    pub(crate) tree: Expr,
+    /// The result column.
+    pub(crate) name: String,
+    /// The text as asked for.
+    pub(crate) reference: String,
+    /// The predefined measure asked for, as `source.measure`.
+    pub(crate) predefined: Option<(NodeId, String)>,
+}
+
+/// How one part of the answer is computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PartKind {
+    /// Groups of the home's rows with their atoms.
+    Groups,
+    /// One percentile from row numbers.
+    Ranked,
+    /// The distinct dimension tuples of the home.
+    Members,
+}
+
+/// One SELECT over one home.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) kind: PartKind,
+    pub(crate) home: NodeId,
+    /// Numbers of the atoms that it computes.
+    pub(crate) atoms: Vec<usize>,
+    /// Look-up joins in an order in which each begins at a node already there.
+    pub(crate) joins: Vec<Edge>,
+}
+
+/// A sort key: the position of a result column and its direction.
+#[derive(Debug, Clone)]
+pub(crate) struct SortKey {
+    pub(crate) name: String,
+    pub(crate) direction: Direction,
+}
+
+/// Everything that the SQL follows from.
+#[derive(Debug)]
+pub(crate) struct Planned<'a> {
+    pub(crate) names: Names<'a>,
+    pub(crate) dimensions: Vec<Dimension>,
+    pub(crate) measures: Vec<PlannedMeasure>,
+    pub(crate) atoms: Vec<Atom>,
+    pub(crate) row_filters: Vec<RowFilter>,
+    /// Predicates over atoms with their text.
+    pub(crate) group_filters: Vec<(String, Expr)>,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) order: Vec<SortKey>,
+    pub(crate) limit: u64,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Plans a query.
+pub(crate) fn plan<'a>(
+    catalog: &'a Catalog,
+    query: &'a Query,
+    dialect: Dialect,
+) -> Result<Planned<'a>, QueryError> {
+    let names = Names { catalog, dialect };
+    if query.measures.is_empty() && query.dimensions.is_empty() {
+        let message = "the query asks for no measures and no dimensions";
+        return Err(QueryError::new(ErrorKind::InvalidQuery, message));
+    }
+    check_names(query, dialect)?;
+    let mut dimensions = dimensions::resolve(names, query)?;
+    let segments = query
+        .segments
+        .iter()
+        .map(|text| names.segment(text))
+        .collect::<Result<_, _>>()?;
+    let mut evaluator = Evaluator::new(names, &query.measures, segments);
+    let mut measures = measures(&mut evaluator, query)?;
+    naming::assign(names, &mut dimensions, &mut measures);
+    let (row_filters, group_filters) = filters::classify(&mut evaluator, query)?;
+    if let Some(segment) = evaluator.unused_segment() {
+        let message = format!("segment `{segment}` belongs to no measure of the query");
+        return Err(QueryError::new(ErrorKind::SegmentNoMeasure, message).about(segment));
+    }
+    let order = order(names, query, &dimensions, &measures)?;
+    let mut notes = Vec::new();
+    let asked = parts::Asked {
+        dimensions: &dimensions,
+        row_filters: &row_filters,
+        empty_members: query.empty_members,
+    };
+    let parts = parts::build(&mut evaluator, &asked, &mut notes)?;
+    Ok(Planned {
+        names,
+        dimensions,
+        measures,
+        atoms: evaluator.atoms,
+        row_filters,
+        group_filters,
+        parts,
+        order,
+        limit: query.limit.unwrap_or(DEFAULT_LIMIT),
+        notes,
+    })
+}
+
+/// Refuses result names that cannot be written or that name two things.
+fn check_names(query: &Query, dialect: Dialect) -> Result<(), QueryError> {
+    // Escapes inside quoted names are read differently by these warehouses and by parsers.
+    let escapes = matches!(dialect, Dialect::BigQuery | Dialect::ClickHouse);
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for request in &query.measures {
+        let Some(name) = request.name.as_deref() else {
+            continue;
+        };
+        let is_blank = name.trim().is_empty() || name.chars().count() > 128;
+        let is_unsafe =
+            name.chars().any(char::is_control) || (escapes && name.contains(['`', '\\']));
+        if is_blank || is_unsafe {
+            let message = format!("`{}` is not a usable result name", name.escape_debug());
+            return Err(QueryError::new(ErrorKind::InvalidQuery, message).about(name));
+        }
+        let clash = seen
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name));
+        if clash.is_some_and(|(_, expr)| *expr != request.expr) {
+            let message = format!("two measures are named `{name}`");
+            return Err(QueryError::new(ErrorKind::InvalidQuery, message).about(name));
+        }
+        seen.push((name, &request.expr));
+    }
+    Ok(())
+}
+
+/// Evaluates the measures asked for; one asked for twice comes out once.
+fn measures(
+    evaluator: &mut Evaluator<'_>,
+    query: &Query,
+) -> Result<Vec<PlannedMeasure>, QueryError> {
+    let mut measures: Vec<PlannedMeasure> = Vec::new();
+    for (at, request) in query.measures.iter().enumerate() {
+        if query.measures.iter().take(at).any(|known| known == request) {
+            continue;
+        }
+        let tree = evaluator.request(at)?;
+        if crate::bound::atoms(&tree).is_empty() {
+            let message = format!("`{}` aggregates nothing", request.expr);
+            return Err(
+                QueryError::new(ErrorKind::NotAMeasure, message).about(request.expr.as_str())
+            );
+        }
+        let names = evaluator.names;
+        let parts = table_parts(&request.expr);
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let predefined = match parts.as_slice() {
+            [name]
+                if evaluator
+                    .named_request(name)
+                    .is_some_and(|other| other != at) =>
+            {
+                None
+            }
+            [] => None,
+            parts => names.measure(parts).ok().flatten(),
+        };
+        measures.push(PlannedMeasure {
+            tree,
+            name: request.name.clone().unwrap_or_default(),
+            reference: request.expr.clone(),
+            predefined: predefined.map(|at| (at.node, at.measure.name.clone())),
+        });
+    }
+    Ok(measures)
+}
+
+/// Resolves the sort keys; without any, rows are ordered by the dimensions.
+fn order(
+    names: Names<'_>,
+    query: &Query,
+    dimensions: &[Dimension],
+    measures: &[PlannedMeasure],
+) -> Result<Vec<SortKey>, QueryError> {
+    if query.order_by.is_empty() {
+        let key = |dimension: &Dimension| SortKey {
+            name: dimension.name.clone(),
+            direction: Direction::Ascending,
+        };
+        return Ok(dimensions.iter().map(key).collect());
+    }
+    let mut keys: Vec<SortKey> = Vec::new();
+    for request in &query.order_by {
+        let name = order_field(names, request, dimensions, measures)?;
+        if !keys.iter().any(|key| key.name == name) {
+            keys.push(SortKey {
+                name,
+                direction: request.direction,
+            });
+        }
+    }
+    Ok(keys)
+}
+
+/// The result column that a sort field names.
+fn order_field(
+    names: Names<'_>,
+    request: &OrderRequest,
+    dimensions: &[Dimension],
+    measures: &[PlannedMeasure],
+) -> Result<String, QueryError> {
+    let wanted = squeezed(&request.field);
+    for measure in measures {
+        let qualified = measure
+            .predefined
+            .as_ref()
+            .map(|(node, name)| [format!("{}.{name}", names.node_name(*node)), name.clone()]);
+        let mut spellings = vec![measure.name.clone(), measure.reference.clone()];
+        spellings.extend(qualified.into_iter().flatten());
+        if spellings.iter().any(|text| squeezed(text) == wanted) {
+            return Ok(measure.name.clone());
+        }
+    }
+    for dimension in dimensions {
+        let full = format!("{}.{}", names.node_name(dimension.node), dimension.column);
+        let mut spellings = vec![
+            dimension.name.clone(),
+            dimension.reference.clone(),
+            full.clone(),
+            dimension.column.clone(),
+        ];
+        if let Some(unit) = dimension.unit {
+            spellings.push(format!("{full}_{}", unit.name()));
+            spellings.push(format!("{full}:{}", unit.name()));
+        }
+        if spellings.iter().any(|text| squeezed(text) == wanted) {
+            return Ok(dimension.name.clone());
+        }
+    }
+    dimensions::refuse_hidden(names, &request.field)?;
+    let known = dimensions.iter().map(|one| one.name.as_str());
+    let known: Vec<&str> = known
+        .chain(measures.iter().map(|one| one.name.as_str()))
+        .collect();
+    let mut near = ktx_diagnostics::nearest(&request.field, known.iter().copied());
+    if near.is_empty() {
+        near = known;
+    }
+    let message = format!(
+        "cannot order by `{}`: it is not in the query",
+        request.field
+    );
+    Err(QueryError::new(ErrorKind::UnknownOrderField, message)
+        .about(request.field.as_str())
+        .suggest(near))
+}
+
+/// A text without white space, in lower case: how fields are compared.
+fn squeezed(text: &str) -> String {
+    text.chars()
+        .filter(|letter| !letter.is_whitespace())
+        .flat_map(char::to_lowercase)
+        .collect()
+}

@@ -1,0 +1,431 @@
+//! Measures become scalar trees over atoms: one aggregate call, its filter, its home.
+
+use std::collections::BTreeMap;
+
+use sqlparser::ast::{Expr, Function};
+
+use crate::aggregates::{self, Call, Counted};
+use crate::bound::{self, Meaning};
+use crate::expression::{self, nested};
+use crate::graph::{Lookup, NodeId, Routes};
+use crate::names::{MeasureAt, Names, Scope};
+use crate::planner::refusals::{ambiguous_path, no_measure};
+use crate::planner::types;
+use crate::query::MeasureRequest;
+use crate::resolved::Segment;
+use crate::{ColumnType, ErrorKind, QueryError};
+
+/// The longest chain of measures built on measures.
+const DEEPEST: usize = 64;
+
+/// One aggregate over the rows of its home.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Atom {
+    pub(crate) call: Call,
+    /// Predicates on the rows that it sees.
+    pub(crate) filters: Vec<Expr>,
+    pub(crate) home: NodeId,
+    pub(crate) kind: Option<ColumnType>,
+}
+
+/// Gathers the atoms of one query.
+pub(crate) struct Evaluator<'a> {
+    pub(crate) names: Names<'a>,
+    pub(crate) atoms: Vec<Atom>,
+    requests: &'a [MeasureRequest],
+    segments: Vec<(NodeId, &'a Segment)>,
+    used_segments: Vec<bool>,
+    routes: BTreeMap<NodeId, Routes<'a>>,
+    open: Vec<String>,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(crate) fn new(
+        names: Names<'a>,
+        requests: &'a [MeasureRequest],
+        segments: Vec<(NodeId, &'a Segment)>,
+    ) -> Self {
+        Self {
+            names,
+            atoms: Vec::new(),
+            requests,
+            used_segments: vec![false; segments.len()],
+            segments,
+            routes: BTreeMap::new(),
+            open: Vec::new(),
+        }
+    }
+
+    /// The look-ups from a home.
+    pub(crate) fn routes(&mut self, home: NodeId) -> &Routes<'a> {
+        let graph = &self.names.catalog.graph;
+        self.routes
+            .entry(home)
+            .or_insert_with(|| Routes::new(graph, home))
+    }
+
+    /// The first query segment that no atom has used.
+    pub(crate) fn unused_segment(&self) -> Option<String> {
+        let at = self.used_segments.iter().position(|used| !used)?;
+        let (node, segment) = self.segments.get(at)?;
+        Some(format!("{}.{}", self.names.node_name(*node), segment.name))
+    }
+
+    /// The tree of the query's measure at `at`.
+    pub(crate) fn request(&mut self, at: usize) -> Result<Expr, QueryError> {
+        let Some(request) = self.requests.get(at) else {
+            return Err(QueryError::new(ErrorKind::InvalidQuery, "no such measure"));
+        };
+        self.opened(format!("#{at}"), &request.expr, |this| {
+            this.scalar(&request.expr, Some(at))
+        })
+    }
+
+    /// The tree of an expression of the query: a measure, or one side of a filter on measures.
+    fn scalar(&mut self, text: &str, own: Option<usize>) -> Result<Expr, QueryError> {
+        // Names that are no plain SQL words still name measures.
+        let parts: Vec<String> = crate::sql_text::table_parts(text);
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        if parts.len() > 1
+            && let Ok(Some(at)) = self.names.measure(&parts)
+        {
+            return self.predefined(at, &[]);
+        }
+        let tree = expression::parse(text, self.names.dialect)?;
+        self.query_tree(tree, own)
+            .map_err(|error| about(error, text))
+    }
+
+    /// Binds a scalar tree of the query.
+    pub(crate) fn query_tree(
+        &mut self,
+        tree: Expr,
+        own: Option<usize>,
+    ) -> Result<Expr, QueryError> {
+        let dialect = self.names.dialect;
+        bound::bind(
+            tree,
+            dialect,
+            &mut InQuery {
+                evaluator: self,
+                own,
+            },
+        )
+    }
+
+    /// The measure request whose result name is `name`.
+    pub(crate) fn named_request(&self, name: &str) -> Option<usize> {
+        let is = |request: &MeasureRequest| {
+            request
+                .name
+                .as_deref()
+                .is_some_and(|known| known.eq_ignore_ascii_case(name))
+        };
+        self.requests.iter().position(is)
+    }
+
+    /// The tree of a predefined measure; `filters` come from the measures that are built on it.
+    pub(crate) fn predefined(
+        &mut self,
+        at: MeasureAt<'a>,
+        filters: &[Expr],
+    ) -> Result<Expr, QueryError> {
+        let key = format!("{}.{}", self.names.node_name(at.node), at.measure.name);
+        self.opened(key.clone(), &key, |this| {
+            let mut filters = filters.to_vec();
+            filters.extend(this.own_filters(at)?);
+            let tree = expression::parse(&at.measure.expr, this.names.dialect)?;
+            let dialect = this.names.dialect;
+            let mut meaning = InSource {
+                evaluator: this,
+                at,
+                filters,
+            };
+            bound::bind(tree, dialect, &mut meaning)
+                .map(nested)
+                .map_err(|error| about(error, &key))
+        })
+    }
+
+    /// Runs `body` while `key` is being evaluated; meeting it again is a circle.
+    fn opened<T>(
+        &mut self,
+        key: String,
+        text: &str,
+        body: impl FnOnce(&mut Self) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
+        if self.open.contains(&key) || self.open.len() > DEEPEST {
+            let message = format!("measure `{text}` depends on itself");
+            return Err(QueryError::new(ErrorKind::CircularMeasure, message).about(text));
+        }
+        self.open.push(key);
+        let result = body(self);
+        self.open.pop();
+        result
+    }
+
+    /// A measure's own filter and segments, bound.
+    fn own_filters(&self, at: MeasureAt<'a>) -> Result<Vec<Expr>, QueryError> {
+        let mut filters = Vec::new();
+        if let Some(text) = &at.measure.filter {
+            filters.push(self.source_predicate(at.node, text)?);
+        }
+        let source = self.names.source(at.node)?;
+        for name in &at.measure.segments {
+            let Some(segment) = source.segment(name) else {
+                let near = ktx_diagnostics::nearest(
+                    name,
+                    source.segments.iter().map(|one| one.name.as_str()),
+                );
+                let message = format!("unknown segment `{name}` of source `{}`", source.name);
+                return Err(QueryError::new(ErrorKind::UnknownSegment, message)
+                    .about(name)
+                    .suggest(near));
+            };
+            filters.push(self.source_predicate(at.node, &segment.expr)?);
+        }
+        Ok(filters)
+    }
+
+    /// A predicate of a source, bound at a node.
+    pub(crate) fn source_predicate(&self, node: NodeId, text: &str) -> Result<Expr, QueryError> {
+        let tree = expression::parse(text, self.names.dialect)?;
+        let names = self.names;
+        bound::bind_rows(tree, names.dialect, &mut |parts| {
+            names.column(parts, Scope::Source(node))
+        })
+        .map_err(|error| about(error, text))
+    }
+
+    /// Adds an atom, or finds the one that is equal.
+    fn atom(
+        &mut self,
+        call: &Function,
+        owner: Option<NodeId>,
+        filters: &[Expr],
+    ) -> Result<Expr, QueryError> {
+        let own_filter = call.filter.clone();
+        let (call, home) = if let Some(counted) = aggregates::counts_rows(call) {
+            (Call::Rows, self.counted(counted, owner)?)
+        } else {
+            let mut without_filter = call.clone();
+            without_filter.filter = None;
+            let text = call.to_string();
+            let call = aggregates::call(without_filter)?;
+            let named = match &call {
+                Call::Rows => Vec::new(),
+                Call::Function(function) => bound::nodes(&Expr::Function(function.clone())),
+                Call::Percentile { value, .. } => bound::nodes(value),
+            };
+            let home = self.home(&named, owner, &text)?;
+            (call, home)
+        };
+        let mut filters = filters.to_vec();
+        filters.extend(own_filter.map(|filter| *filter));
+        for at in 0..self.segments.len() {
+            let Some((node, segment)) = self.segments.get(at).copied() else {
+                continue;
+            };
+            if node == home {
+                filters.push(self.source_predicate(node, &segment.expr)?);
+                if let Some(used) = self.used_segments.get_mut(at) {
+                    *used = true;
+                }
+            }
+        }
+        for filter in &filters {
+            for node in bound::nodes(filter) {
+                self.reachable_filter(home, node, "the measure's filter")?;
+            }
+        }
+        let names = self.names;
+        let kind = aggregates::answer_type(&call, &|tree| types::of(tree, names));
+        let atom = Atom {
+            call,
+            filters,
+            home,
+            kind,
+        };
+        let at = self
+            .atoms
+            .iter()
+            .position(|known| *known == atom)
+            .unwrap_or_else(|| {
+                self.atoms.push(atom);
+                self.atoms.len() - 1
+            });
+        Ok(bound::atom(at))
+    }
+
+    /// The home of a row count.
+    fn counted(&self, counted: Counted, owner: Option<NodeId>) -> Result<NodeId, QueryError> {
+        match (counted, owner) {
+            (Counted::OwnRows, Some(owner)) => Ok(owner),
+            (Counted::OwnRows, None) => Err(QueryError::new(
+                ErrorKind::NoSource,
+                "`count(*)` names no source; count a column or `source.*`",
+            )
+            .about("count(*)")),
+            (Counted::RowsOf(name), _) => {
+                let name = crate::sql_text::table_parts(&name.to_string()).join(".");
+                let node = self.names.catalog.graph.node_id(&name);
+                node.ok_or_else(|| self.names.catalog.unknown_source(&name))
+            }
+        }
+    }
+
+    /// The node among those named from which all others can be looked up.
+    fn home(
+        &mut self,
+        named: &[NodeId],
+        owner: Option<NodeId>,
+        text: &str,
+    ) -> Result<NodeId, QueryError> {
+        if named.is_empty() {
+            let none = || {
+                let message = format!("`{}` names no source", readable(text));
+                QueryError::new(ErrorKind::NoSource, message)
+            };
+            return owner.ok_or_else(none);
+        }
+        let mut candidates: Vec<NodeId> = Vec::new();
+        for node in named {
+            let routes = self.routes(*node);
+            if named.iter().all(|other| routes.reaches(*other)) {
+                candidates.push(*node);
+            }
+        }
+        let first = candidates
+            .iter()
+            .find(|node| Some(**node) == owner)
+            .or(candidates.first())
+            .copied();
+        let Some(home) = first else {
+            let sources: Vec<&str> = named
+                .iter()
+                .map(|node| self.names.node_name(*node))
+                .collect();
+            let message = format!(
+                "no source can look up all of `{}` in one aggregate",
+                sources.join("`, `")
+            );
+            return Err(QueryError::new(ErrorKind::MultiSourceMeasure, message));
+        };
+        Ok(home)
+    }
+
+    /// Checks that a filter's node can be looked up from a home.
+    pub(crate) fn reachable_filter(
+        &mut self,
+        home: NodeId,
+        node: NodeId,
+        what: &str,
+    ) -> Result<(), QueryError> {
+        let names = self.names;
+        match self.routes(home).lookup(node) {
+            Lookup::Path(_) => Ok(()),
+            Lookup::Ambiguous(one, other) => Err(ambiguous_path(names, home, node, &one, &other)),
+            Lookup::Unsafe(_) => {
+                let message = format!(
+                    "{what} names `{}`, which has many rows per row of `{}`",
+                    names.node_name(node),
+                    names.node_name(home)
+                );
+                Err(QueryError::new(ErrorKind::FilterFanout, message).about(names.node_name(node)))
+            }
+            Lookup::Unreachable => {
+                let message = format!(
+                    "{what} names `{}`, which `{}` is not joined to",
+                    names.node_name(node),
+                    names.node_name(home)
+                );
+                Err(QueryError::new(ErrorKind::FilterUnreachable, message)
+                    .about(names.node_name(node)))
+            }
+        }
+    }
+}
+
+/// Adds the text in which an error was met, unless something closer is named already.
+fn about(mut error: QueryError, text: &str) -> QueryError {
+    error.offending.get_or_insert_with(|| text.to_owned());
+    error
+}
+
+/// A bound text without its markers.
+fn readable(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).collect()
+}
+
+/// Meaning of names in the query's own expressions.
+struct InQuery<'e, 'a> {
+    evaluator: &'e mut Evaluator<'a>,
+    /// The measure being evaluated: its own name means something else within it.
+    own: Option<usize>,
+}
+
+impl Meaning for InQuery<'_, '_> {
+    fn outside(&mut self, parts: &[&str]) -> Result<Expr, QueryError> {
+        let names = self.evaluator.names;
+        if let [name] = parts
+            && let Some(at) = self.evaluator.named_request(name)
+            && (Some(at) != self.own || names.measure(parts).ok().flatten().is_none())
+        {
+            return self.evaluator.request(at).map(nested);
+        }
+        if let Some(at) = names.measure(parts)? {
+            return self.evaluator.predefined(at, &[]);
+        }
+        Err(no_measure(names, parts))
+    }
+
+    fn inside(&mut self, parts: &[&str]) -> Result<Expr, QueryError> {
+        self.evaluator.names.column(parts, Scope::QueryAggregate)
+    }
+
+    fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError> {
+        self.evaluator.atom(&call, None, &[])
+    }
+}
+
+/// Meaning of names in a source's measure.
+struct InSource<'e, 'a> {
+    evaluator: &'e mut Evaluator<'a>,
+    at: MeasureAt<'a>,
+    filters: Vec<Expr>,
+}
+
+impl Meaning for InSource<'_, '_> {
+    fn outside(&mut self, parts: &[&str]) -> Result<Expr, QueryError> {
+        let names = self.evaluator.names;
+        let source = names.source(self.at.node)?;
+        let own = match parts {
+            [name] => source.measure(name),
+            [front, name] if *front == source.name => source.measure(name),
+            _ => None,
+        };
+        let found = match own {
+            Some(measure) => Some(MeasureAt {
+                node: self.at.node,
+                measure,
+            }),
+            None if names.is_column(parts) => None,
+            None => names.measure(parts)?,
+        };
+        match found {
+            Some(at) => self.evaluator.predefined(at, &self.filters.clone()),
+            None => Err(no_measure(names, parts)),
+        }
+    }
+
+    fn inside(&mut self, parts: &[&str]) -> Result<Expr, QueryError> {
+        self.evaluator
+            .names
+            .column(parts, Scope::Source(self.at.node))
+    }
+
+    fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError> {
+        let filters = self.filters.clone();
+        self.evaluator.atom(&call, Some(self.at.node), &filters)
+    }
+}

@@ -1,0 +1,357 @@
+//! The parts of an answer: one SELECT per home, and one for members that no fact reaches.
+
+use super::atoms::Evaluator;
+use super::refusals::ambiguous_path;
+use super::{Dimension, Part, PartKind, RowFilter};
+use crate::aggregates::Call;
+use crate::bound;
+use crate::graph::{Edge, Lookup, NodeId, Routes};
+use crate::names::Names;
+use crate::query::EmptyMembers;
+use crate::sql_text::{PercentileForm, percentile_form};
+use crate::{ErrorKind, QueryError};
+
+/// What every part has to answer.
+pub(super) struct Asked<'a> {
+    pub(super) dimensions: &'a [Dimension],
+    pub(super) row_filters: &'a [RowFilter],
+    pub(super) empty_members: EmptyMembers,
+}
+
+/// Builds the parts, or says why the query has no right answer.
+pub(super) fn build(
+    evaluator: &mut Evaluator<'_>,
+    asked: &Asked<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Part>, QueryError> {
+    let names = evaluator.names;
+    let mut homes: Vec<NodeId> = Vec::new();
+    for atom in &evaluator.atoms {
+        if !homes.contains(&atom.home) {
+            homes.push(atom.home);
+        }
+    }
+    if homes.is_empty() {
+        return Ok(vec![members_only(evaluator, asked)?]);
+    }
+    check_dimensions(evaluator, asked, &homes)?;
+    let mut parts = Vec::new();
+    for home in &homes {
+        for filter in asked.row_filters {
+            for node in &filter.nodes {
+                let what = format!("filter `{}`", filter.text);
+                evaluator
+                    .reachable_filter(*home, *node, &what)
+                    .map_err(|error| QueryError {
+                        offending: Some(filter.text.clone()),
+                        ..error
+                    })?;
+            }
+        }
+        parts.extend(parts_of(evaluator, asked, *home)?);
+    }
+    let nodes: Vec<NodeId> = asked
+        .dimensions
+        .iter()
+        .map(|dimension| dimension.node)
+        .collect();
+    if let Some((own, rest)) = nodes.split_first()
+        && asked.empty_members == EmptyMembers::Include
+        && !homes.contains(own)
+    {
+        if rest.iter().any(|node| node != own) {
+            notes.push(
+                "members without facts are left out: the dimensions hang on several sources"
+                    .to_owned(),
+            );
+        } else {
+            match members(evaluator, asked, *own) {
+                Ok(part) => parts.push(part),
+                Err(error) => notes.push(format!(
+                    "members of `{}` without facts are left out: {}",
+                    names.node_name(*own),
+                    error.message
+                )),
+            }
+        }
+    }
+    note_lookups(names, asked, &parts, notes);
+    Ok(parts)
+}
+
+/// Says under which group the rows go that have no match.
+fn note_lookups(names: Names<'_>, asked: &Asked<'_>, parts: &[Part], notes: &mut Vec<String>) {
+    for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
+        for edge in &part.joins {
+            if asked
+                .dimensions
+                .iter()
+                .any(|dimension| dimension.node == edge.to)
+            {
+                let keys: Vec<&str> = edge.pairs.iter().map(|(from, _)| from.as_str()).collect();
+                let note = format!(
+                    "rows of `{}` whose `{}` has no match in `{}` count under NULL",
+                    names.node_name(part.home),
+                    keys.join("`, `"),
+                    names.node_name(edge.to)
+                );
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
+    }
+}
+
+/// Checks that every home can look up every dimension.
+fn check_dimensions(
+    evaluator: &mut Evaluator<'_>,
+    asked: &Asked<'_>,
+    homes: &[NodeId],
+) -> Result<(), QueryError> {
+    let names = evaluator.names;
+    for dimension in asked.dimensions {
+        let mut reached: Vec<NodeId> = Vec::new();
+        let mut missed: Option<(NodeId, Lookup)> = None;
+        for home in homes {
+            match evaluator.routes(*home).lookup(dimension.node) {
+                Lookup::Path(_) => reached.push(*home),
+                Lookup::Ambiguous(one, other) => {
+                    return Err(ambiguous_path(names, *home, dimension.node, &one, &other));
+                }
+                lookup => missed = missed.or(Some((*home, lookup))),
+            }
+        }
+        let Some((home, lookup)) = missed else {
+            continue;
+        };
+        let (field, fact) = (&dimension.reference, names.node_name(home));
+        let node = names.node_name(dimension.node);
+        let (kind, message) = match (lookup, reached.first()) {
+            (Lookup::Unreachable, None) => (
+                ErrorKind::NoJoinPath,
+                format!("no join leads from `{fact}` to `{node}`"),
+            ),
+            (_, Some(other)) => (
+                ErrorKind::AsymmetricDimensions,
+                format!(
+                    "`{field}` divides the rows of `{}` but not those of `{fact}`",
+                    names.node_name(*other)
+                ),
+            ),
+            (_, None) => (
+                ErrorKind::Fanout,
+                format!(
+                    "`{node}` has many rows per row of `{fact}`: grouping by `{field}` would count them more than once"
+                ),
+            ),
+        };
+        let mut suggestions = roles(evaluator, homes, dimension);
+        if suggestions.is_empty() {
+            suggestions = usable(evaluator, homes);
+        }
+        return Err(QueryError::new(kind, message)
+            .about(field.as_str())
+            .suggest(suggestions));
+    }
+    Ok(())
+}
+
+/// The same column by the roles of its source that all homes can look up.
+fn roles(evaluator: &mut Evaluator<'_>, homes: &[NodeId], dimension: &Dimension) -> Vec<String> {
+    let graph = &evaluator.names.catalog.graph;
+    let source = graph.node(dimension.node).map(|place| place.source);
+    let mut found: Vec<String> = Vec::new();
+    for (node, place) in graph
+        .nodes()
+        .filter(|(_, place)| place.is_alias && Some(place.source) == source)
+    {
+        if homes
+            .iter()
+            .all(|home| evaluator.routes(*home).reaches(node))
+        {
+            found.push(format!("{}.{}", place.name, dimension.column));
+        }
+    }
+    found
+}
+
+/// Some sources that all homes can look up: what the dimensions may come from.
+fn usable(evaluator: &mut Evaluator<'_>, homes: &[NodeId]) -> Vec<String> {
+    let names = evaluator.names;
+    let mut found: Vec<String> = Vec::new();
+    for (node, place) in names.catalog.graph.nodes() {
+        let all = homes
+            .iter()
+            .all(|home| evaluator.routes(*home).reaches(node));
+        if all && found.len() < 8 {
+            found.push(place.name.clone());
+        }
+    }
+    found
+}
+
+/// The parts of one home: its groups, and each percentile that needs row numbers.
+fn parts_of(
+    evaluator: &mut Evaluator<'_>,
+    asked: &Asked<'_>,
+    home: NodeId,
+) -> Result<Vec<Part>, QueryError> {
+    let names = evaluator.names;
+    let own: Vec<usize> = evaluator
+        .atoms
+        .iter()
+        .enumerate()
+        .filter(|(_, atom)| atom.home == home)
+        .map(|(at, _)| at)
+        .collect();
+    let is_ranked = |at: &usize| {
+        let atom = evaluator.atoms.get(*at);
+        percentile_form(names.dialect) == PercentileForm::Ranked
+            && atom.is_some_and(|atom| matches!(atom.call, Call::Percentile { .. }))
+    };
+    let (ranked, grouped): (Vec<usize>, Vec<usize>) = own.into_iter().partition(is_ranked);
+    let mut parts = Vec::new();
+    if !grouped.is_empty() {
+        parts.push((PartKind::Groups, grouped));
+    }
+    parts.extend(ranked.into_iter().map(|at| (PartKind::Ranked, vec![at])));
+    parts
+        .into_iter()
+        .map(|(kind, atoms)| {
+            let mut needed = nodes_of(asked);
+            for atom in atoms.iter().filter_map(|at| evaluator.atoms.get(*at)) {
+                let tree = match &atom.call {
+                    Call::Rows => None,
+                    Call::Function(function) => {
+                        Some(sqlparser::ast::Expr::Function(function.clone()))
+                    }
+                    Call::Percentile { value, .. } => Some(value.clone()),
+                };
+                for tree in tree.iter().chain(&atom.filters) {
+                    needed.extend(bound::nodes(tree));
+                }
+            }
+            let joins = joins(names, evaluator.routes(home), home, &needed)?;
+            Ok(Part {
+                kind,
+                home,
+                atoms,
+                joins,
+            })
+        })
+        .collect()
+}
+
+/// The nodes that the dimensions and row filters name.
+fn nodes_of(asked: &Asked<'_>) -> Vec<NodeId> {
+    let dimensions = asked
+        .dimensions
+        .iter()
+        .flat_map(|dimension| bound::nodes(&dimension.tree));
+    let own = asked.dimensions.iter().map(|dimension| dimension.node);
+    let filters = asked
+        .row_filters
+        .iter()
+        .flat_map(|filter| filter.nodes.iter().copied());
+    dimensions.chain(own).chain(filters).collect()
+}
+
+/// The look-up joins that lead to all `needed` nodes, nearer ones first.
+fn joins(
+    names: Names<'_>,
+    routes: &Routes<'_>,
+    home: NodeId,
+    needed: &[NodeId],
+) -> Result<Vec<Edge>, QueryError> {
+    let mut joins: Vec<Edge> = Vec::new();
+    for node in needed {
+        let path = match routes.lookup(*node) {
+            Lookup::Path(path) => path,
+            Lookup::Ambiguous(one, other) => {
+                return Err(ambiguous_path(names, home, *node, &one, &other));
+            }
+            Lookup::Unsafe(_) | Lookup::Unreachable => {
+                let message = format!(
+                    "`{}` cannot be looked up from `{}`",
+                    names.node_name(*node),
+                    names.node_name(home)
+                );
+                return Err(QueryError::new(ErrorKind::NoJoinPath, message));
+            }
+        };
+        for edge in path {
+            // A source with a problem may not be joined through either.
+            names.source(edge.to)?;
+            if !joins.iter().any(|known| known.to == edge.to) {
+                joins.push(edge);
+            }
+        }
+    }
+    Ok(joins)
+}
+
+/// The distinct dimension tuples of the dimensions' own node.
+fn members(
+    evaluator: &mut Evaluator<'_>,
+    asked: &Asked<'_>,
+    node: NodeId,
+) -> Result<Part, QueryError> {
+    for filter in asked.row_filters {
+        for other in &filter.nodes {
+            evaluator.reachable_filter(node, *other, &format!("filter `{}`", filter.text))?;
+        }
+    }
+    let joins = joins(
+        evaluator.names,
+        evaluator.routes(node),
+        node,
+        &nodes_of(asked),
+    )?;
+    Ok(Part {
+        kind: PartKind::Members,
+        home: node,
+        atoms: Vec::new(),
+        joins,
+    })
+}
+
+/// The only part of a query without measures: from the dimension node that can look up the others.
+fn members_only(evaluator: &mut Evaluator<'_>, asked: &Asked<'_>) -> Result<Part, QueryError> {
+    let nodes: Vec<NodeId> = asked
+        .dimensions
+        .iter()
+        .map(|dimension| dimension.node)
+        .collect();
+    let mut candidates = Vec::new();
+    for node in &nodes {
+        let routes = evaluator.routes(*node);
+        if nodes.iter().all(|other| routes.reaches(*other)) {
+            candidates.push(*node);
+        }
+    }
+    if let Some(node) = candidates.first() {
+        return members(evaluator, asked, *node);
+    }
+    let fields: Vec<&str> = asked
+        .dimensions
+        .iter()
+        .map(|one| one.reference.as_str())
+        .collect();
+    let connected = nodes.first().is_some_and(|first| {
+        let routes = evaluator.routes(*first);
+        nodes
+            .iter()
+            .all(|node| routes.lookup(*node) != Lookup::Unreachable)
+    });
+    let kind = if connected {
+        ErrorKind::Fanout
+    } else {
+        ErrorKind::NoJoinPath
+    };
+    let message = format!(
+        "no source of `{}` can look up the others; add a measure of the fact that joins them",
+        fields.join("`, `")
+    );
+    Err(QueryError::new(kind, message).about(fields.join(", ")))
+}

@@ -1,0 +1,77 @@
+//! Refusals that several steps of the planner share, with what could be asked instead.
+
+use crate::graph::{Edge, NodeId};
+use crate::names::{Names, Scope};
+use crate::{ErrorKind, QueryError};
+
+/// The error for two equally short paths, with the roles that would decide.
+pub(crate) fn ambiguous_path(
+    names: Names<'_>,
+    home: NodeId,
+    node: NodeId,
+    one: &[Edge],
+    other: &[Edge],
+) -> QueryError {
+    let step = |edge: &Edge| {
+        let on: Vec<&str> = edge.pairs.iter().map(|(from, _)| from.as_str()).collect();
+        format!(" -[{}]-> {}", on.join(", "), names.node_name(edge.to))
+    };
+    let spelled = |path: &[Edge]| {
+        let steps: String = path.iter().map(step).collect();
+        format!("{}{steps}", names.node_name(home))
+    };
+    let graph = &names.catalog.graph;
+    let source = graph.node(node).map(|node| node.source);
+    let roles = graph
+        .nodes()
+        .filter(|(_, place)| place.is_alias && Some(place.source) == source);
+    let message = format!(
+        "two equally short joins lead from `{}` to `{}`: {} and {}; give a join an `alias` and use it",
+        names.node_name(home),
+        names.node_name(node),
+        spelled(one),
+        spelled(other)
+    );
+    QueryError::new(ErrorKind::AmbiguousJoinPath, message)
+        .about(names.node_name(node))
+        .suggest(roles.map(|(_, place)| place.name.clone()))
+}
+
+/// The error for a reference that should be a measure and is none.
+pub(crate) fn no_measure(names: Names<'_>, parts: &[&str]) -> QueryError {
+    let text = parts.join(".");
+    if names.is_column(parts) {
+        if let Err(error) = names.column(parts, Scope::QueryFilter)
+            && error.kind == ErrorKind::HiddenColumn
+        {
+            return error;
+        }
+        let message = format!("`{text}` is a column, not a measure; aggregate it");
+        return QueryError::new(ErrorKind::NotAMeasure, message)
+            .about(text.as_str())
+            .suggest([format!("sum({text})"), format!("count({text})")]);
+    }
+    let (front, last) = match names.split(parts) {
+        Ok((node, rest)) => (Some(node), rest.first().copied().unwrap_or_default()),
+        Err(_) => (None, parts.last().copied().unwrap_or_default()),
+    };
+    let mut known: Vec<(String, String)> = Vec::new();
+    for source in &names.catalog.sources {
+        if front.is_none_or(|node| names.source(node).is_ok_and(|own| own.name == source.name)) {
+            let prefix = front.map_or(source.name.as_str(), |node| names.node_name(node));
+            let all = source.measures.iter();
+            known.extend(all.map(|one| (one.name.clone(), format!("{prefix}.{}", one.name))));
+        }
+    }
+    let near = ktx_diagnostics::nearest(last, known.iter().map(|(name, _)| name.as_str()));
+    let whole = near
+        .into_iter()
+        .filter_map(|name| known.iter().find(|(one, _)| one == name));
+    let suggestions: Vec<String> = whole.map(|(_, whole)| whole.clone()).collect();
+    QueryError::new(
+        ErrorKind::UnknownMeasure,
+        format!("unknown measure `{text}`"),
+    )
+    .about(text.as_str())
+    .suggest(suggestions)
+}

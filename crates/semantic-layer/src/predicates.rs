@@ -1,0 +1,163 @@
+//! Truth values for SQL Server, which has none: predicates where it wants predicates, numbers where
+//! it wants values.
+
+use ktx_warehouse::Dialect;
+use sqlparser::ast::helpers::attached_token::AttachedToken;
+use sqlparser::ast::{
+    BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator,
+};
+
+use crate::ColumnType;
+use crate::names::Names;
+use crate::planner::types;
+use crate::scalars::digit;
+
+/// Where a tree stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// After WHERE, ON or WHEN.
+    Condition,
+    /// Where a value is wanted.
+    Value,
+}
+
+/// The tree for its place; unchanged for every other dialect.
+pub(crate) fn placed(tree: &Expr, place: Place, names: Names<'_>) -> Expr {
+    if names.dialect != Dialect::SqlServer {
+        return tree.clone();
+    }
+    match place {
+        Place::Condition => condition(tree, names),
+        Place::Value => value(tree, names),
+    }
+}
+
+fn boxed(tree: Expr) -> Box<Expr> {
+    Box::new(tree)
+}
+
+fn condition(tree: &Expr, names: Names<'_>) -> Expr {
+    match tree {
+        Expr::Nested(inner) => Expr::Nested(boxed(condition(inner, names))),
+        Expr::BinaryOp {
+            left,
+            op: op @ (BinaryOperator::And | BinaryOperator::Or),
+            right,
+        } => Expr::BinaryOp {
+            left: boxed(condition(left, names)),
+            op: op.clone(),
+            right: boxed(condition(right, names)),
+        },
+        Expr::UnaryOp {
+            op: UnaryOperator::Not,
+            expr,
+        } => Expr::UnaryOp {
+            op: UnaryOperator::Not,
+            expr: boxed(condition(expr, names)),
+        },
+        Expr::IsTrue(inner) => equals(value(inner, names), "1"),
+        Expr::IsFalse(inner) => equals(value(inner, names), "0"),
+        tree if types::is_predicate(tree) => operands(tree, names),
+        tree if types::of(tree, names) == Some(ColumnType::Boolean) => {
+            equals(value(tree, names), "1")
+        }
+        tree => tree.clone(),
+    }
+}
+
+fn equals(left: Expr, right: &str) -> Expr {
+    Expr::BinaryOp {
+        left: boxed(left),
+        op: BinaryOperator::Eq,
+        right: boxed(digit(right)),
+    }
+}
+
+/// A predicate with its operands as values.
+fn operands(tree: &Expr, names: Names<'_>) -> Expr {
+    let fixed = |tree: &Expr| boxed(value(tree, names));
+    match tree {
+        Expr::BinaryOp { left, op, right } => Expr::BinaryOp {
+            left: fixed(left),
+            op: op.clone(),
+            right: fixed(right),
+        },
+        Expr::IsNull(inner) => Expr::IsNull(fixed(inner)),
+        Expr::IsNotNull(inner) => Expr::IsNotNull(fixed(inner)),
+        Expr::InList {
+            expr,
+            list,
+            negated,
+        } => Expr::InList {
+            expr: fixed(expr),
+            list: list.iter().map(|item| value(item, names)).collect(),
+            negated: *negated,
+        },
+        tree => tree.clone(),
+    }
+}
+
+fn value(tree: &Expr, names: Names<'_>) -> Expr {
+    match tree {
+        tree if types::is_predicate(tree) => {
+            let truth = condition(tree, names);
+            let not = Expr::UnaryOp {
+                op: UnaryOperator::Not,
+                expr: boxed(crate::expression::nested(truth.clone())),
+            };
+            let when = |condition, text| CaseWhen {
+                condition,
+                result: digit(text),
+            };
+            Expr::Case {
+                case_token: AttachedToken::empty(),
+                end_token: AttachedToken::empty(),
+                operand: None,
+                conditions: vec![when(truth, "1"), when(not, "0")],
+                else_result: None,
+            }
+        }
+        Expr::Nested(inner) => Expr::Nested(boxed(value(inner, names))),
+        Expr::BinaryOp { left, op, right } => Expr::BinaryOp {
+            left: boxed(value(left, names)),
+            op: op.clone(),
+            right: boxed(value(right, names)),
+        },
+        Expr::Case {
+            case_token,
+            end_token,
+            operand,
+            conditions,
+            else_result,
+        } => Expr::Case {
+            case_token: case_token.clone(),
+            end_token: end_token.clone(),
+            operand: operand.as_ref().map(|operand| boxed(value(operand, names))),
+            conditions: conditions
+                .iter()
+                .map(|when| CaseWhen {
+                    condition: match operand {
+                        None => condition(&when.condition, names),
+                        Some(_) => value(&when.condition, names),
+                    },
+                    result: value(&when.result, names),
+                })
+                .collect(),
+            else_result: else_result
+                .as_ref()
+                .map(|result| boxed(value(result, names))),
+        },
+        Expr::Function(call) => {
+            let mut call = call.clone();
+            if let FunctionArguments::List(list) = &mut call.args {
+                for argument in &mut list.args {
+                    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument {
+                        *tree = value(tree, names);
+                    }
+                }
+            }
+            Expr::Function(call)
+        }
+        tree => tree.clone(),
+    }
+}

@@ -1,0 +1,400 @@
+//! Semantic queries: what is asked, from JSON or from the words of a command line.
+
+use serde::{Deserialize as _, Serialize};
+
+use crate::{ErrorKind, QueryError};
+
+/// The number of rows asked for when a query does not say.
+pub const DEFAULT_LIMIT: u64 = 1000;
+
+/// Whether members that no fact reaches get a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EmptyMembers {
+    /// Members of the dimensions' own source that no fact reaches are added.
+    #[default]
+    Include,
+    /// Only groups that some fact reaches.
+    Exclude,
+}
+
+/// A measure as asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeasureRequest {
+    /// A predefined measure, an aggregate, or arithmetic over both.
+    pub expr: String,
+    /// The result name wanted; derived from the expression when absent.
+    pub name: Option<String>,
+}
+
+/// A dimension as asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DimensionRequest {
+    /// `source.column`, `alias.column` or a bare column that one source has.
+    pub field: String,
+    /// The unit to cut a time column to, as written.
+    pub granularity: Option<String>,
+}
+
+/// Sort direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// Smallest first.
+    #[default]
+    Ascending,
+    /// Largest first.
+    Descending,
+}
+
+/// One sort key as asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderRequest {
+    /// A measure, its expression, a dimension, or a result name.
+    pub field: String,
+    /// Sort direction.
+    pub direction: Direction,
+}
+
+/// A semantic query.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Query {
+    /// What to compute; empty asks for the distinct dimension tuples.
+    pub measures: Vec<MeasureRequest>,
+    /// What to group by.
+    pub dimensions: Vec<DimensionRequest>,
+    /// Predicates, AND-ed.
+    pub filters: Vec<String>,
+    /// `source.segment` names, AND-ed to the measures of their source.
+    pub segments: Vec<String>,
+    /// Sort keys; empty sorts by the dimensions.
+    pub order_by: Vec<OrderRequest>,
+    /// Row limit; absent means [`DEFAULT_LIMIT`].
+    pub limit: Option<u64>,
+    /// Whether members that no fact reaches get a row.
+    pub empty_members: EmptyMembers,
+}
+
+/// The words of a command line, before parsing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct QueryWords {
+    /// `--measure`
+    pub measures: Vec<String>,
+    /// `--dimension`, with an optional `:granularity`
+    pub dimensions: Vec<String>,
+    /// `--filter`
+    pub filters: Vec<String>,
+    /// `--segment`
+    pub segments: Vec<String>,
+    /// `--order-by`, with an optional `:asc` or `:desc`
+    pub order_by: Vec<String>,
+    /// `--limit`
+    pub limit: Option<u64>,
+    /// Whether members that no fact reaches get a row.
+    pub empty_members: EmptyMembers,
+}
+
+mod wire {
+    //! The JSON shape of a query.
+
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged, deny_unknown_fields)]
+    pub(super) enum Measure {
+        Text(String),
+        Named(NamedMeasure),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub(super) struct NamedMeasure {
+        pub(super) expr: String,
+        #[serde(default)]
+        pub(super) name: Option<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    pub(super) enum Dimension {
+        Text(String),
+        Field(DimensionField),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub(super) struct DimensionField {
+        pub(super) field: String,
+        #[serde(default)]
+        pub(super) granularity: Option<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    pub(super) enum Order {
+        Text(String),
+        Field(OrderField),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub(super) struct OrderField {
+        pub(super) field: String,
+        #[serde(default)]
+        pub(super) direction: Option<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub(super) struct Query {
+        #[serde(default)]
+        pub(super) measures: Vec<Measure>,
+        #[serde(default)]
+        pub(super) dimensions: Vec<Dimension>,
+        #[serde(default)]
+        pub(super) filters: Vec<String>,
+        #[serde(default)]
+        pub(super) segments: Vec<String>,
+        #[serde(default)]
+        pub(super) order_by: Vec<Order>,
+        #[serde(default)]
+        pub(super) limit: Option<u64>,
+        #[serde(default)]
+        pub(super) include_empty: Option<bool>,
+    }
+}
+
+/// An `invalid_query` error.
+fn invalid(message: impl Into<String>) -> QueryError {
+    QueryError::new(ErrorKind::InvalidQuery, message)
+}
+
+/// Reads a sort direction in any case.
+fn direction(text: &str) -> Result<Direction, QueryError> {
+    if text.eq_ignore_ascii_case("asc") {
+        Ok(Direction::Ascending)
+    } else if text.eq_ignore_ascii_case("desc") {
+        Ok(Direction::Descending)
+    } else {
+        Err(invalid(format!("unknown sort direction `{text}`"))
+            .about(text)
+            .suggest(["asc", "desc"]))
+    }
+}
+
+/// Splits `field:asc`, `field desc` or a plain field.
+fn order_word(text: &str) -> Result<OrderRequest, QueryError> {
+    if let Some((field, word)) = text.rsplit_once(':') {
+        return Ok(OrderRequest {
+            field: field.trim().to_owned(),
+            direction: direction(word.trim())?,
+        });
+    }
+    if let Some((field, word)) = text.trim().rsplit_once(char::is_whitespace)
+        && let Ok(direction) = direction(word)
+    {
+        return Ok(OrderRequest {
+            field: field.trim().to_owned(),
+            direction,
+        });
+    }
+    Ok(OrderRequest {
+        field: text.trim().to_owned(),
+        direction: Direction::default(),
+    })
+}
+
+/// Splits `field:granularity` or a plain field.
+fn dimension_word(text: &str) -> DimensionRequest {
+    match text.rsplit_once(':') {
+        Some((field, unit)) => DimensionRequest {
+            field: field.trim().to_owned(),
+            granularity: Some(unit.trim().to_owned()),
+        },
+        None => DimensionRequest {
+            field: text.trim().to_owned(),
+            granularity: None,
+        },
+    }
+}
+
+impl Query {
+    /// Reads the JSON form; unknown keys are refused.
+    pub fn from_json(text: &str) -> Result<Self, QueryError> {
+        let value: serde_json::Value = serde_json::from_str(text)
+            .map_err(|error| invalid(format!("the query is not valid JSON: {error}")))?;
+        Self::from_value(&value)
+    }
+
+    /// Reads the JSON form from a parsed value; unknown keys are refused.
+    pub fn from_value(value: &serde_json::Value) -> Result<Self, QueryError> {
+        check_keys(value)?;
+        let query = wire::Query::deserialize(value).map_err(|error| invalid(error.to_string()))?;
+        let order_by = query.order_by.into_iter().map(|order| match order {
+            wire::Order::Text(text) => order_word(&text),
+            wire::Order::Field(field) => Ok(OrderRequest {
+                direction: field
+                    .direction
+                    .as_deref()
+                    .map_or(Ok(Direction::default()), direction)?,
+                field: field.field,
+            }),
+        });
+        Ok(Self {
+            order_by: order_by.collect::<Result<_, _>>()?,
+            measures: query.measures.into_iter().map(measure).collect(),
+            dimensions: query.dimensions.into_iter().map(dimension).collect(),
+            filters: query.filters,
+            segments: query.segments,
+            limit: query.limit,
+            empty_members: match query.include_empty {
+                Some(false) => EmptyMembers::Exclude,
+                _ => EmptyMembers::Include,
+            },
+        })
+    }
+
+    /// Reads the words of a command line.
+    pub fn from_words(words: QueryWords) -> Result<Self, QueryError> {
+        let request = |expr: String| MeasureRequest { expr, name: None };
+        Ok(Self {
+            measures: words.measures.into_iter().map(request).collect(),
+            dimensions: words
+                .dimensions
+                .iter()
+                .map(|text| dimension_word(text))
+                .collect(),
+            filters: words.filters,
+            segments: words.segments,
+            order_by: words
+                .order_by
+                .iter()
+                .map(|text| order_word(text))
+                .collect::<Result<_, _>>()?,
+            limit: words.limit,
+            empty_members: words.empty_members,
+        })
+    }
+}
+
+fn measure(measure: wire::Measure) -> MeasureRequest {
+    match measure {
+        wire::Measure::Text(expr) => MeasureRequest { expr, name: None },
+        wire::Measure::Named(named) => MeasureRequest {
+            expr: named.expr,
+            name: named.name,
+        },
+    }
+}
+
+fn dimension(dimension: wire::Dimension) -> DimensionRequest {
+    match dimension {
+        wire::Dimension::Text(text) => dimension_word(&text),
+        wire::Dimension::Field(field) => DimensionRequest {
+            field: field.field,
+            granularity: field.granularity,
+        },
+    }
+}
+
+/// The keys of the query and of its parts.
+const KEYS: [&str; 7] = [
+    "measures",
+    "dimensions",
+    "filters",
+    "segments",
+    "order_by",
+    "limit",
+    "include_empty",
+];
+
+/// Refuses unknown keys with the nearest known ones, before the shapes are read.
+fn check_keys(value: &serde_json::Value) -> Result<(), QueryError> {
+    let Some(object) = value.as_object() else {
+        return Err(invalid("the query must be a JSON object"));
+    };
+    known_keys(object, &KEYS, "the query")?;
+    let parts: [(&str, &[&str]); 3] = [
+        ("measures", &["expr", "name"]),
+        ("dimensions", &["field", "granularity"]),
+        ("order_by", &["field", "direction"]),
+    ];
+    for (part, keys) in parts {
+        let items = object
+            .get(part)
+            .and_then(serde_json::Value::as_array)
+            .into_iter()
+            .flatten();
+        for item in items.filter_map(serde_json::Value::as_object) {
+            known_keys(item, keys, &format!("an item of `{part}`"))?;
+        }
+    }
+    Ok(())
+}
+
+fn known_keys(
+    object: &serde_json::Map<String, serde_json::Value>,
+    keys: &[&str],
+    place: &str,
+) -> Result<(), QueryError> {
+    match object.keys().find(|key| !keys.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let near = ktx_diagnostics::nearest(key, keys.iter().copied());
+            Err(invalid(format!("unknown key `{key}` in {place}"))
+                .about(key)
+                .suggest(near))
+        }
+    }
+}
+
+/// The units that a time column can be cut to. Weeks start on Monday.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Granularity {
+    /// Calendar year.
+    Year,
+    /// Calendar quarter.
+    Quarter,
+    /// Calendar month.
+    Month,
+    /// Week, from Monday.
+    Week,
+    /// Day.
+    Day,
+    /// Hour.
+    Hour,
+    /// Minute.
+    Minute,
+}
+
+impl Granularity {
+    /// All units, coarsest first.
+    pub const ALL: [Self; 7] = [
+        Self::Year,
+        Self::Quarter,
+        Self::Month,
+        Self::Week,
+        Self::Day,
+        Self::Hour,
+        Self::Minute,
+    ];
+
+    /// The name in queries and result columns.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Year => "year",
+            Self::Quarter => "quarter",
+            Self::Month => "month",
+            Self::Week => "week",
+            Self::Day => "day",
+            Self::Hour => "hour",
+            Self::Minute => "minute",
+        }
+    }
+
+    /// Finds a unit by its name in any case.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|unit| unit.name().eq_ignore_ascii_case(text.trim()))
+    }
+}

@@ -1,0 +1,112 @@
+//! The SQL writer: the one place where identifiers, literals and dialect-specific forms are spelled.
+
+mod names;
+mod time;
+
+use ktx_warehouse::Dialect;
+pub(crate) use names::{column_name, identifier, table_name, table_parts};
+pub(crate) use time::truncate;
+
+use crate::ColumnType;
+
+/// A text literal that the warehouse of `dialect` reads as exactly `text`.
+pub(crate) fn literal(dialect: Dialect, text: &str) -> String {
+    // Redshift follows PostgreSQL's old rule: backslashes escape.
+    if dialect == Dialect::Redshift {
+        return Dialect::Postgres.literal(&text.replace('\\', "\\\\"));
+    }
+    dialect.literal(text)
+}
+
+/// The name of the real number type.
+pub(crate) const fn real_type(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres | Dialect::Redshift => "DOUBLE PRECISION",
+        Dialect::Sqlite => "REAL",
+        Dialect::SqlServer => "FLOAT",
+        Dialect::BigQuery => "FLOAT64",
+        Dialect::ClickHouse => "Float64",
+        Dialect::MySql
+        | Dialect::MariaDb
+        | Dialect::Snowflake
+        | Dialect::DuckDb
+        | Dialect::Databricks
+        | Dialect::Trino => "DOUBLE",
+    }
+}
+
+/// `sql` as a real number, NULL staying NULL.
+pub(crate) fn as_real(dialect: Dialect, sql: &str) -> String {
+    match dialect {
+        Dialect::ClickHouse => format!("toFloat64({sql})"),
+        // Every version reads a real literal; casts to DOUBLE came late.
+        Dialect::MySql | Dialect::MariaDb => format!("(({sql}) * 1e0)"),
+        _ => format!("CAST({sql} AS {})", real_type(dialect)),
+    }
+}
+
+/// NULL with the type of a column that other parts of a UNION fill.
+pub(crate) fn typed_null(dialect: Dialect, kind: Option<ColumnType>) -> String {
+    let name = match (dialect, kind) {
+        (Dialect::Postgres | Dialect::Redshift, Some(ColumnType::Number)) => "NUMERIC",
+        (Dialect::Postgres | Dialect::Redshift, Some(ColumnType::String)) => "TEXT",
+        (Dialect::Postgres | Dialect::Redshift, Some(ColumnType::Time)) => "DATE",
+        (Dialect::Postgres | Dialect::Redshift, Some(ColumnType::Boolean)) => "BOOLEAN",
+        (Dialect::SqlServer, Some(ColumnType::String)) => "NVARCHAR(4000)",
+        (Dialect::SqlServer, Some(ColumnType::Time)) => "DATETIME2",
+        _ => return "NULL".to_owned(),
+    };
+    format!("CAST(NULL AS {name})")
+}
+
+/// The one value among rows of which at most one is not NULL.
+pub(crate) fn only_value(dialect: Dialect, sql: &str, kind: Option<ColumnType>) -> String {
+    match (dialect, kind) {
+        (Dialect::Postgres | Dialect::Redshift, Some(ColumnType::Boolean)) => {
+            format!("BOOL_OR({sql})")
+        }
+        (Dialect::BigQuery, Some(ColumnType::Boolean)) => format!("LOGICAL_OR({sql})"),
+        (Dialect::Snowflake, Some(ColumnType::Boolean)) => format!("BOOLOR_AGG({sql})"),
+        _ => format!("MAX({sql})"),
+    }
+}
+
+/// How exact percentiles are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PercentileForm {
+    /// With an aggregate function of the warehouse.
+    Native,
+    /// From row numbers, in a part of its own.
+    Ranked,
+}
+
+/// The form for `dialect`.
+pub(crate) const fn percentile_form(dialect: Dialect) -> PercentileForm {
+    match dialect {
+        Dialect::Postgres
+        | Dialect::Redshift
+        | Dialect::Snowflake
+        | Dialect::DuckDb
+        | Dialect::ClickHouse
+        | Dialect::Databricks => PercentileForm::Native,
+        Dialect::MySql
+        | Dialect::MariaDb
+        | Dialect::Sqlite
+        | Dialect::SqlServer
+        | Dialect::BigQuery
+        | Dialect::Trino => PercentileForm::Ranked,
+    }
+}
+
+/// The native percentile of `value` at `fraction`.
+pub(crate) fn native_percentile(dialect: Dialect, value: &str, fraction: &str) -> String {
+    match dialect {
+        Dialect::DuckDb => format!("QUANTILE_CONT({value}, {fraction})"),
+        Dialect::ClickHouse => format!("quantileExactInclusive({fraction})({value})"),
+        Dialect::Databricks => format!("PERCENTILE({value}, {fraction})"),
+        _ => format!("PERCENTILE_CONT({fraction}) WITHIN GROUP (ORDER BY {value})"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

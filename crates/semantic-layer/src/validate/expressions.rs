@@ -1,0 +1,40 @@
+//! Every expression of a source, parsed and resolved.
+
+use super::ValidationReport;
+use crate::bound;
+use crate::names::{MeasureAt, Names};
+use crate::planner::atoms::Evaluator;
+use crate::resolved::Source;
+use crate::{ErrorKind, QueryError};
+
+/// Checks computed columns, segments and measures.
+pub(super) fn check(names: Names<'_>, source: &Source, report: &mut ValidationReport) {
+    let Some(node) = names.catalog.graph.node_id(&source.name) else {
+        return;
+    };
+    for column in source.columns.iter().filter(|column| column.expr.is_some()) {
+        if let Err(error) = names.own_column(node, &column.name) {
+            report.refused(source, &format!("column `{}`", column.name), &error);
+        }
+    }
+    let evaluator = Evaluator::new(names, &[], Vec::new());
+    for segment in &source.segments {
+        if let Err(error) = evaluator.source_predicate(node, &segment.expr) {
+            report.refused(source, &format!("segment `{}`", segment.name), &error);
+        }
+    }
+    for measure in &source.measures {
+        let mut evaluator = Evaluator::new(names, &[], Vec::new());
+        let at = MeasureAt { node, measure };
+        let tree = evaluator.predefined(at, &[]).and_then(|tree| {
+            if bound::atoms(&tree).is_empty() {
+                let message = format!("`{}` aggregates nothing", measure.expr);
+                return Err(QueryError::new(ErrorKind::NotAMeasure, message));
+            }
+            Ok(tree)
+        });
+        if let Err(error) = tree {
+            report.refused(source, &format!("measure `{}`", measure.name), &error);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Joins: their columns, their plausibility, and the shape of the whole graph.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, ValidationReport, finding};
+use crate::catalog::Catalog;
+use crate::graph::{Lookup, NodeId, Routes};
+use crate::resolved::{Join, Source};
+use crate::{ErrorKind, Relationship};
+
+/// Words that name a value for people, not a key.
+const DISPLAY: [&str; 5] = ["name", "email", "label", "title", "description"];
+
+/// Above this many nodes, paths are not compared pair by pair.
+const MOST_COMPARED: usize = 400;
+
+/// Checks the joins that a source declares.
+pub(super) fn check(catalog: &Catalog, source: &Source, report: &mut ValidationReport) {
+    for join in &source.joins {
+        let Some(target) = catalog.source(&join.to) else {
+            continue;
+        };
+        for (local, remote) in &join.pairs {
+            if source.column(local).is_none() {
+                let message = format!(
+                    "join `{}`: `{}` has no column `{local}`",
+                    join.on, source.name
+                );
+                report.error(source, ErrorKind::JoinLocalColumn, message);
+            }
+            if target.column(remote).is_none() {
+                let message = format!(
+                    "join `{}`: `{}` has no column `{remote}`",
+                    join.on, target.name
+                );
+                report.error(source, ErrorKind::JoinTargetColumn, message);
+            }
+            if is_display_join(join, local, remote, target) {
+                let message = format!(
+                    "join `{}`: `{local}` looks like a text for people, `{remote}` is a key",
+                    join.on
+                );
+                report.error(source, ErrorKind::DisplayValueJoin, message);
+            }
+        }
+    }
+}
+
+/// Whether a join looks up a key by a value that is meant to be shown.
+fn is_display_join(join: &Join, local: &str, remote: &str, target: &Source) -> bool {
+    let is_lookup = matches!(
+        join.relationship,
+        Relationship::ManyToOne | Relationship::OneToOne
+    );
+    let local = local.to_lowercase();
+    let is_display = DISPLAY
+        .iter()
+        .any(|word| local == *word || local.ends_with(&format!("_{word}")));
+    let lower = remote.to_lowercase();
+    let is_key = lower == "id" || lower.ends_with("_id");
+    let is_grain = target
+        .grain
+        .iter()
+        .any(|entry| entry.eq_ignore_ascii_case(remote));
+    is_lookup && is_display && is_key && is_grain
+}
+
+/// Checks aliases, connectedness and equally short paths.
+pub(super) fn check_graph(catalog: &Catalog, touched: &[String], report: &mut ValidationReport) {
+    for (alias, declaring) in &catalog.graph.clashes {
+        if let Some(source) = catalog.source(declaring) {
+            let message = format!("alias `{alias}` is the name of something else already");
+            report.error(source, ErrorKind::DuplicateAlias, message);
+        }
+    }
+    for name in &catalog.graph.self_joins {
+        if let Some(source) = catalog.source(name) {
+            let message = format!("source `{name}` joins itself; give the join an `alias`");
+            report.warn(source, ErrorKind::AmbiguousJoin, message);
+        }
+    }
+    components(catalog, touched, report);
+    if catalog.graph.nodes().count() <= MOST_COMPARED {
+        ambiguous_paths(catalog, report);
+    }
+}
+
+fn ambiguous_paths(catalog: &Catalog, report: &mut ValidationReport) {
+    let graph = &catalog.graph;
+    for (home, place) in graph.nodes().filter(|(_, place)| !place.is_alias) {
+        let Some(source) = catalog.sources.get(place.source) else {
+            continue;
+        };
+        let routes = Routes::new(graph, home);
+        for (node, target) in graph.nodes().filter(|(node, _)| routes.reaches(*node)) {
+            if let Lookup::Ambiguous(..) = routes.lookup(node) {
+                let message = format!(
+                    "two equally short joins lead from `{}` to `{}`; an `alias` would tell them apart",
+                    place.name, target.name
+                );
+                report.warn(source, ErrorKind::AmbiguousJoin, message);
+            }
+        }
+    }
+}
+
+/// Warns when the sources fall apart into groups that no join connects.
+fn components(catalog: &Catalog, touched: &[String], report: &mut ValidationReport) {
+    let graph = &catalog.graph;
+    let mut seen: BTreeSet<NodeId> = BTreeSet::new();
+    let mut components: Vec<Vec<&str>> = Vec::new();
+    for (start, _) in graph.nodes() {
+        if !seen.insert(start) {
+            continue;
+        }
+        let mut members = Vec::new();
+        let mut open = vec![start];
+        while let Some(node) = open.pop() {
+            if let Some(place) = graph.node(node).filter(|place| !place.is_alias) {
+                members.push(place.name.as_str());
+            }
+            // A role and the source behind it belong together.
+            let roles = graph.nodes().filter(|(_, place)| place.is_alias);
+            let kin: Vec<NodeId> = match graph.node(node) {
+                Some(place) if place.is_alias => vec![place.source],
+                Some(place) => roles
+                    .filter(|(_, role)| role.source == place.source)
+                    .map(|(id, _)| id)
+                    .collect(),
+                None => Vec::new(),
+            };
+            let next = graph.edges_from(node).iter().map(|edge| edge.to).chain(kin);
+            open.extend(next.filter(|to| seen.insert(*to)).collect::<Vec<_>>());
+        }
+        members.sort_unstable();
+        components.push(members);
+    }
+    components.retain(|members| !members.is_empty());
+    if components.len() < 2 {
+        return;
+    }
+    let heads: Vec<&str> = components
+        .iter()
+        .filter_map(|members| members.first().copied())
+        .take(8)
+        .collect();
+    report.warnings.push(Finding {
+        path: None,
+        source: None,
+        kind: ErrorKind::DisconnectedComponents,
+        message: format!(
+            "the sources form {} groups without a join between them, such as those of `{}`",
+            components.len(),
+            heads.join("`, `")
+        ),
+    });
+    for members in &components {
+        let [only] = members.as_slice() else { continue };
+        if touched.iter().any(|name| name == only)
+            && let Some(source) = catalog.source(only)
+        {
+            let message = format!("source `{only}` is joined to nothing");
+            report
+                .warnings
+                .push(finding(source, ErrorKind::SingletonComponent, message));
+        }
+    }
+}

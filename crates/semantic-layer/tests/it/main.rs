@@ -1,0 +1,18 @@
+//! Integration tests: the contract's cases on SQLite, every dialect read back, files that go wrong,
+//! and an oracle that knows nothing of the planner.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "test helpers fail the test"
+)]
+
+mod cases;
+mod files;
+mod fixtures;
+mod oracle;
+mod plans;
+mod read_back;
+mod refusals;
+mod roles;
+mod sqlite;
+mod validation;

@@ -1,0 +1,34 @@
+//! A small deterministic generator.
+
+/// The `SplitMix64` generator.
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `end`, which must not be 0.
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        let end = u64::try_from(end).expect("a small number");
+        usize::try_from(self.next() % end).expect("a small number")
+    }
+
+    /// True in `percent` of a hundred cases.
+    pub(super) fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of the items.
+    pub(super) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        items.get(self.below(items.len())).expect("an item")
+    }
+}

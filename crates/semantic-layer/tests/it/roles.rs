@@ -1,0 +1,63 @@
+//! Roles: an alias is a source of its own, with what the source behind it has and finds.
+
+use ktx_semantic_layer::{Query, compile};
+use ktx_warehouse::Dialect;
+use serde_json::{Value, json};
+
+use crate::{fixtures, sqlite};
+
+const DEPOTS: &str = "name: depots
+table: depots
+grain: [id]
+columns:
+- {name: id, type: number}
+- {name: city, type: string}
+- {name: district_id, type: number}
+- {name: is_big, type: boolean, expr: depots.id > 2}
+joins:
+- {to: districts, on: district_id = districts.id, relationship: many_to_one}
+measures:
+- {name: western, expr: count(*), filter: districts.name = 'West'}
+- {name: depots, expr: count(*)}
+";
+
+/// The rows of a query over the public fleet with measures that look up through a role.
+fn check(measures: &Value, dimensions: &Value, expected: &Value) {
+    let mut files = fixtures::model_files("fleet");
+    files.retain(|file| file.path != "depots.yaml");
+    files.push(ktx_semantic_layer::SourceFile::new("depots.yaml", DEPOTS));
+    let catalog = ktx_semantic_layer::Catalog::load(files, Dialect::Sqlite);
+    let query = json!({"measures": measures, "dimensions": dimensions, "include_empty": false});
+    let query = Query::from_value(&query).expect("a query");
+    let compiled = compile(&catalog, &query, Dialect::Sqlite).expect("compiles");
+    let connection = sqlite::database(&fixtures::model_data("fleet"));
+    let (_, rows) = sqlite::run(&connection, &compiled.sql);
+    assert_eq!(json!(rows), *expected, "{}", compiled.sql);
+}
+
+#[test]
+fn measures_of_a_role_look_up_from_the_role() {
+    check(
+        &json!(["from_depot.western", "from_depot.depots"]),
+        &json!([]),
+        &json!([[2, 4]]),
+    );
+}
+
+#[test]
+fn a_role_can_be_followed_by_what_it_looks_up() {
+    check(
+        &json!(["trips.trip_count"]),
+        &json!(["from_depot.districts.name"]),
+        &json!([["East", 16], ["West", 16]]),
+    );
+}
+
+#[test]
+fn computed_columns_of_a_role_are_the_roles_own() {
+    check(
+        &json!(["trips.trip_count"]),
+        &json!(["to_depot.is_big"]),
+        &json!([[0, 16], [1, 16]]),
+    );
+}
