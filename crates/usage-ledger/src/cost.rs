@@ -170,15 +170,13 @@ impl PriceTable {
 impl CheckUsage {
     /// The vector's nested counters as the ledger's disjoint ones.
     fn disjoint(&self) -> TokenUsage {
-        let cached = self.cache_read_tokens + self.cache_write_tokens;
+        let cached = self.cache_read + self.cache_write;
         TokenUsage {
-            input: self.input_tokens.saturating_sub(cached),
-            cache_write_5m: self
-                .cache_write_tokens
-                .saturating_sub(self.cache_write_1h_tokens),
-            cache_write_1h: self.cache_write_1h_tokens,
-            cache_read: self.cache_read_tokens,
-            output: self.output_tokens,
+            input: self.input.saturating_sub(cached),
+            cache_write_5m: self.cache_write.saturating_sub(self.cache_write_1h),
+            cache_write_1h: self.cache_write_1h,
+            cache_read: self.cache_read,
+            output: self.output,
         }
     }
 }

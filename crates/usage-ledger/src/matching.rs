@@ -13,8 +13,8 @@ pub(crate) enum Match {
     StartsWith(String),
     EndsWith(String),
     Contains(String),
-    Or(Vec<Match>),
-    And(Vec<Match>),
+    Or(Vec<Self>),
+    And(Vec<Self>),
 }
 
 /// How well a condition holds: exact ids first, then patterns, then the longest prefix, then parts.

@@ -64,11 +64,16 @@ pub(crate) struct Check {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct CheckUsage {
-    pub(crate) input_tokens: u64,
-    pub(crate) cache_read_tokens: u64,
-    pub(crate) cache_write_tokens: u64,
-    pub(crate) cache_write_1h_tokens: u64,
-    pub(crate) output_tokens: u64,
+    #[serde(rename = "input_tokens")]
+    pub(crate) input: u64,
+    #[serde(rename = "cache_read_tokens")]
+    pub(crate) cache_read: u64,
+    #[serde(rename = "cache_write_tokens")]
+    pub(crate) cache_write: u64,
+    #[serde(rename = "cache_write_1h_tokens")]
+    pub(crate) cache_write_1h: u64,
+    #[serde(rename = "output_tokens")]
+    pub(crate) output: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -1,0 +1,146 @@
+//! Builds the prompt that describes a table: bounded, and every text of the warehouse fenced as data.
+
+use ktx_warehouse::{Table, TableKind};
+use serde::Serialize;
+
+use crate::profile::TableProfile;
+use crate::profile::dictionary::example_values;
+use crate::profile::personal::kept_back;
+use crate::prompts::{DESCRIBE, fenced, render};
+use crate::request::ScanError;
+use crate::settings::{ScanSettings, Switch};
+
+/// Characters shown of one cell.
+const CELL: usize = 80;
+/// Characters shown of a name or type.
+const NAME: usize = 120;
+/// Characters shown of a comment.
+const COMMENT: usize = 300;
+/// Values shown of one column.
+const VALUES: usize = 6;
+/// Further columns named for orientation.
+const OTHERS: usize = 60;
+
+/// What is asked of the model.
+pub(crate) struct Asked<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) profile: Option<&'a TableProfile>,
+    pub(crate) columns: &'a [&'a str],
+    pub(crate) with_table: bool,
+    pub(crate) settings: &'a ScanSettings,
+}
+
+#[derive(Serialize)]
+struct ShownColumn {
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    key: bool,
+    comment: Option<String>,
+    values: Option<String>,
+}
+
+/// The prompt for these columns.
+pub(crate) fn describe_prompt(asked: &Asked<'_>) -> Result<String, ScanError> {
+    let table = asked.table;
+    let columns: Vec<ShownColumn> = table
+        .columns
+        .iter()
+        .filter(|column| asked.columns.contains(&column.name.as_str()))
+        .map(|column| ShownColumn {
+            name: fenced(&column.name, NAME),
+            ty: fenced(&column.native_type, NAME),
+            key: column.primary_key,
+            comment: column
+                .comment
+                .as_deref()
+                .map(|comment| fenced(comment, COMMENT)),
+            values: values(asked, &column.name),
+        })
+        .collect();
+    let others: Vec<String> = table
+        .columns
+        .iter()
+        .filter(|column| !asked.columns.contains(&column.name.as_str()))
+        .take(OTHERS)
+        .map(|column| fenced(&column.name, NAME))
+        .collect();
+    let kind = match table.kind {
+        TableKind::Table => "table",
+        TableKind::View => "view",
+        TableKind::External => "external table",
+        TableKind::EventStream => "event stream",
+    };
+    let comment = table
+        .comment
+        .as_deref()
+        .map(|comment| fenced(comment, COMMENT));
+    let rows = asked
+        .profile
+        .and_then(|profile| profile.rows)
+        .map(magnitude);
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    render(
+        DESCRIBE,
+        serde_json::json!({
+            "table": fenced(&table.table.to_string(), NAME * 3),
+            "kind": kind,
+            "comment": comment,
+            "rows": rows,
+            "columns": columns,
+            "others": others.join(", "),
+            "examples": examples(asked),
+            "with_table": asked.with_table,
+            "asked": names.join(", "),
+        }),
+    )
+}
+
+/// The order of magnitude, so that a few new rows do not change the prompt.
+fn magnitude(rows: u64) -> String {
+    match rows {
+        0 => "none".to_owned(),
+        1..10 => "a few".to_owned(),
+        rows => format!("about 10^{}", rows.ilog10()),
+    }
+}
+
+fn values(asked: &Asked<'_>, column: &str) -> Option<String> {
+    let profile = asked.profile?.column(column)?;
+    let values = example_values(&asked.table.table.name, profile, VALUES, asked.settings);
+    let shown: Vec<String> = values.iter().map(|value| fenced(value, CELL)).collect();
+    (!shown.is_empty()).then(|| shown.join(" | "))
+}
+
+/// At most five rows; cells of columns that look personal are masked.
+fn examples(asked: &Asked<'_>) -> Vec<String> {
+    let Some(profile) = asked.profile else {
+        return Vec::new();
+    };
+    let hide = asked.settings.hide_personal_values == Switch::On;
+    let shown: Vec<(usize, bool)> = profile
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| asked.columns.contains(&column.name.as_str()))
+        .map(|(at, column)| {
+            (
+                at,
+                hide && kept_back(&asked.table.table.name, column).is_some(),
+            )
+        })
+        .collect();
+    let cell = |row: &Vec<Option<String>>, (at, masked): &(usize, bool)| match row.get(*at) {
+        Some(Some(_)) if *masked => "(hidden)".to_owned(),
+        Some(Some(text)) => fenced(text, CELL),
+        _ => "NULL".to_owned(),
+    };
+    let line = |row: &Vec<Option<String>>| {
+        shown
+            .iter()
+            .map(|place| cell(row, place))
+            .collect::<Vec<_>>()
+            .join(" | ")
+    };
+    profile.examples.iter().take(5).map(line).collect()
+}

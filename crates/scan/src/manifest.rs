@@ -1,0 +1,9 @@
+//! Manifest shards: `semantic-layer/<connection>/_schema/<shard>.yaml`, what the semantic layer reads.
+
+mod joins;
+pub(crate) mod merge;
+pub(crate) mod shard;
+mod yaml;
+
+#[cfg(test)]
+mod tests;

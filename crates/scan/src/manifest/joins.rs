@@ -1,0 +1,314 @@
+//! The joins of manifest entries: both directions of every link, merged with those that stand there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_vocabulary::TableRef;
+use ktx_warehouse::Dialect;
+use serde_yaml::{Mapping, Value};
+
+use crate::manifest::shard::Placement;
+use crate::relationships::link::{Endpoint, Link, Origin, Status};
+
+/// Words that cannot stand as a name without quotes in some dialect.
+const RESERVED: &[&str] = &[
+    "all",
+    "and",
+    "as",
+    "by",
+    "case",
+    "check",
+    "column",
+    "constraint",
+    "create",
+    "cross",
+    "default",
+    "delete",
+    "desc",
+    "distinct",
+    "else",
+    "end",
+    "exists",
+    "from",
+    "grant",
+    "group",
+    "having",
+    "in",
+    "index",
+    "insert",
+    "into",
+    "join",
+    "key",
+    "limit",
+    "not",
+    "null",
+    "on",
+    "or",
+    "order",
+    "primary",
+    "select",
+    "table",
+    "union",
+    "update",
+    "user",
+    "where",
+];
+
+/// One join of an entry.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Join {
+    pub(crate) to: String,
+    pub(crate) on: String,
+    pub(crate) relationship: &'static str,
+    pub(crate) formal: bool,
+}
+
+/// The joins that accepted links give to each table.
+pub(crate) fn joins_of(
+    dialect: Dialect,
+    links: &[Link],
+    places: &BTreeMap<TableRef, Placement>,
+) -> BTreeMap<TableRef, Vec<Join>> {
+    let mut joins: BTreeMap<TableRef, Vec<Join>> = BTreeMap::new();
+    for link in links.iter().filter(|link| link.status == Status::Accepted) {
+        let (Some(from), Some(to)) = (places.get(&link.from.table), places.get(&link.to.table))
+        else {
+            continue;
+        };
+        let formal = link.origin == Origin::Formal;
+        let forth = Join {
+            to: to.source.clone(),
+            on: condition(dialect, (&from.source, &link.from), (&to.source, &link.to)),
+            relationship: link.cardinality.name(),
+            formal,
+        };
+        joins
+            .entry(link.from.table.clone())
+            .or_default()
+            .push(forth);
+        if link.from.table == link.to.table {
+            continue;
+        }
+        let back = Join {
+            to: from.source.clone(),
+            on: condition(dialect, (&to.source, &link.to), (&from.source, &link.from)),
+            relationship: link.cardinality.inverse_name(),
+            formal,
+        };
+        joins.entry(link.to.table.clone()).or_default().push(back);
+    }
+    for list in joins.values_mut() {
+        list.sort_by(|left, right| {
+            (!left.formal, &left.to, &left.on).cmp(&(!right.formal, &right.to, &right.on))
+        });
+    }
+    joins
+}
+
+/// The `on` texts of links that may not stand in any entry, with the name of the entry's table.
+pub(crate) fn forbidden(
+    dialect: Dialect,
+    links: &[Link],
+    places: &BTreeMap<TableRef, Placement>,
+) -> BTreeSet<(TableRef, String)> {
+    let mut texts = BTreeSet::new();
+    for link in links.iter().filter(|link| link.status == Status::Rejected) {
+        let (Some(from), Some(to)) = (places.get(&link.from.table), places.get(&link.to.table))
+        else {
+            continue;
+        };
+        texts.insert((
+            link.from.table.clone(),
+            condition(dialect, (&from.source, &link.from), (&to.source, &link.to)),
+        ));
+        texts.insert((
+            link.to.table.clone(),
+            condition(dialect, (&to.source, &link.to), (&from.source, &link.from)),
+        ));
+    }
+    texts
+}
+
+/// `a.x = b.y AND a.z = b.w`.
+fn condition(
+    dialect: Dialect,
+    (left, from): (&str, &Endpoint),
+    (right, to): (&str, &Endpoint),
+) -> String {
+    let pairs = from.columns.iter().zip(&to.columns).map(|(own, other)| {
+        format!(
+            "{}.{} = {}.{}",
+            source(dialect, left),
+            name(dialect, own),
+            source(dialect, right),
+            name(dialect, other)
+        )
+    });
+    pairs.collect::<Vec<_>>().join(" AND ")
+}
+
+/// A source name: a bare one as one name, a full place part by part.
+fn source(dialect: Dialect, source: &str) -> String {
+    if is_simple(source) {
+        return source.to_owned();
+    }
+    let parts: Vec<&str> = source.split('.').collect();
+    if parts.len() > 1 && parts.iter().all(|part| is_simple(part)) {
+        return source.to_owned();
+    }
+    dialect.quote(source)
+}
+
+fn name(dialect: Dialect, name: &str) -> String {
+    if is_simple(name) {
+        name.to_owned()
+    } else {
+        dialect.quote(name)
+    }
+}
+
+fn is_simple(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !RESERVED.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// The entry's joins: manual ones that stand there, then formal, then inferred ones, kept and new.
+pub(crate) fn merged_joins(
+    existing: Option<&Value>,
+    new: &[Join],
+    is_kept: impl Fn(&str, &str, JoinSource) -> bool,
+) -> Vec<Value> {
+    let standing: Vec<&Mapping> = existing
+        .and_then(Value::as_sequence)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_mapping)
+        .collect();
+    let mut merged: Vec<Value> = Vec::new();
+    let mut seen: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut generated: Vec<((bool, String, String), Value)> = Vec::new();
+    for map in &standing {
+        let (to, on) = (text(map, "to"), text(map, "on"));
+        if source_of(map) == JoinSource::Manual
+            && is_kept(&to, &on, JoinSource::Manual)
+            && seen.insert((to, collapsed(&on)))
+        {
+            merged.push(Value::Mapping((*map).clone()));
+        }
+    }
+    for join in new {
+        if seen.insert((join.to.clone(), collapsed(&join.on))) {
+            let known = standing.iter().find(|map| {
+                text(map, "to") == join.to && collapsed(&text(map, "on")) == collapsed(&join.on)
+            });
+            let map = join_map(join, known.copied());
+            generated.push((
+                (!join.formal, join.to.clone(), join.on.clone()),
+                Value::Mapping(map),
+            ));
+        }
+    }
+    for map in &standing {
+        let (to, on) = (text(map, "to"), text(map, "on"));
+        let inferred = source_of(map) == JoinSource::Inferred;
+        if inferred
+            && is_kept(&to, &on, JoinSource::Inferred)
+            && seen.insert((to.clone(), collapsed(&on)))
+        {
+            generated.push(((true, to, on), Value::Mapping((*map).clone())));
+        }
+    }
+    generated.sort_by(|left, right| left.0.cmp(&right.0));
+    merged.extend(generated.into_iter().map(|(_, value)| value));
+    merged
+}
+
+/// Who wrote a join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JoinSource {
+    Manual,
+    Inferred,
+    Formal,
+}
+
+fn source_of(map: &Mapping) -> JoinSource {
+    match text(map, "source").as_str() {
+        "manual" => JoinSource::Manual,
+        "formal" => JoinSource::Formal,
+        _ => JoinSource::Inferred,
+    }
+}
+
+/// The value of a key as text; `on` is found also where a YAML 1.1 writer left it bare.
+fn text(map: &Mapping, key: &str) -> String {
+    let found = map.get(key).or_else(|| {
+        if key == "on" {
+            map.get(Value::Bool(true))
+        } else {
+            None
+        }
+    });
+    found.and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn join_map(join: &Join, known: Option<&Mapping>) -> Mapping {
+    let mut map = Mapping::new();
+    map.insert("to".into(), join.to.clone().into());
+    map.insert("on".into(), join.on.clone().into());
+    map.insert("relationship".into(), join.relationship.into());
+    map.insert(
+        "source".into(),
+        if join.formal { "formal" } else { "inferred" }.into(),
+    );
+    for (key, value) in known.into_iter().flatten() {
+        if !map.contains_key(key) && *key != Value::Bool(true) {
+            map.insert(key.clone(), value.clone());
+        }
+    }
+    map
+}
+
+/// The text with single blanks.
+pub(crate) fn collapsed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The column pairs of a simple `on`: `a.x = b.y AND …`; `None` when it is anything else.
+pub(crate) fn simple_pairs(on: &str) -> Option<Vec<(String, String)>> {
+    let collapsed = collapsed(on);
+    let lowered = collapsed.to_ascii_lowercase();
+    if lowered.contains(['(', ')', '<', '>', '!']) || lowered.contains(" or ") {
+        return None;
+    }
+    let mut pairs = Vec::new();
+    let mut rest = collapsed.as_str();
+    loop {
+        let at = rest.to_ascii_lowercase().find(" and ");
+        let (part, next) = match at {
+            Some(at) => (rest.get(..at)?, rest.get(at + 5..)),
+            None => (rest, None),
+        };
+        let (left, right) = part.split_once('=')?;
+        pairs.push((last_name(left)?, last_name(right)?));
+        match next {
+            Some(next) => rest = next,
+            None => return Some(pairs),
+        }
+    }
+}
+
+fn last_name(side: &str) -> Option<String> {
+    let side = side.trim();
+    let bare = side
+        .chars()
+        .all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '.');
+    if bare {
+        return side.rsplit_once('.').map(|(_, name)| name.to_owned());
+    }
+    let quoted = side.strip_suffix(['"', '`', ']'])?;
+    let at = quoted.rfind(['"', '`', '['])?;
+    quoted.get(at + 1..).map(str::to_owned)
+}

@@ -1,0 +1,355 @@
+//! Merges what a scan knows into the shards as they stand: what others wrote stays.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_vocabulary::TableRef;
+use ktx_warehouse::{Column, ScanWarning, Table};
+use serde_yaml::{Mapping, Value};
+
+use crate::describe::TableDescription;
+use crate::manifest::joins::{
+    Join, JoinSource, collapsed, forbidden, joins_of, merged_joins, simple_pairs,
+};
+use crate::manifest::shard::{Placement, place_all, shards_folder};
+use crate::manifest::yaml::to_yaml;
+use crate::ports::{FileChange, ProjectFiles};
+use crate::relationships::link::Link;
+use crate::request::{ScanError, ScanRequest};
+
+/// What the shards are made from.
+pub(crate) struct ManifestInput<'a> {
+    pub(crate) request: &'a ScanRequest,
+    pub(crate) tables: &'a [Table],
+    /// Tables whose absence is not certain: their entries stay as they are.
+    pub(crate) unread: &'a BTreeSet<String>,
+    pub(crate) links: &'a [Link],
+    pub(crate) descriptions: &'a BTreeMap<TableRef, TableDescription>,
+}
+
+/// The shards after a scan.
+#[derive(Debug, Default)]
+pub(crate) struct Manifest {
+    /// The paths of all shards.
+    pub(crate) shards: Vec<String>,
+    /// The shards that change.
+    pub(crate) changes: Vec<FileChange>,
+    /// Shards that could not be read and stay as they are.
+    pub(crate) warnings: Vec<ScanWarning>,
+}
+
+/// Composes all shards of a connection.
+pub(crate) fn compose(input: &ManifestInput<'_>) -> Result<Manifest, ScanError> {
+    let dialect = input.request.connector.dialect();
+    let places = place_all(
+        dialect,
+        &input
+            .tables
+            .iter()
+            .map(|table| &table.table)
+            .collect::<Vec<_>>(),
+    );
+    let folder = shards_folder(&input.request.connection);
+    let merger = Merger {
+        input,
+        joins: joins_of(dialect, input.links, &places),
+        forbidden: forbidden(dialect, input.links, &places),
+        columns: columns_by_source(input.tables, &places),
+        places: &places,
+    };
+    let mut by_file: BTreeMap<String, Vec<&Table>> = BTreeMap::new();
+    for table in input.tables {
+        if let Some(place) = places.get(&table.table) {
+            by_file
+                .entry(format!("{folder}/{}", place.file))
+                .or_default()
+                .push(table);
+        }
+    }
+    let files = input.request.files.as_ref();
+    for path in files.list(&folder).map_err(ScanError::port(&folder))? {
+        let yaml = matches!(path.rsplit_once('.'), Some((_, "yaml" | "yml")));
+        if yaml
+            && path
+                .strip_prefix(&folder)
+                .is_some_and(|rest| rest.matches('/').count() == 1)
+        {
+            by_file.entry(path).or_default();
+        }
+    }
+    let mut manifest = Manifest::default();
+    for (path, tables) in by_file {
+        merger.shard(files, &path, &tables, &mut manifest)?;
+    }
+    Ok(manifest)
+}
+
+fn columns_by_source<'a>(
+    tables: &'a [Table],
+    places: &'a BTreeMap<TableRef, Placement>,
+) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let named = |table: &'a Table| {
+        let columns: BTreeSet<&str> = table
+            .columns
+            .iter()
+            .map(|column| column.name.as_str())
+            .collect();
+        places
+            .get(&table.table)
+            .map(|place| (place.source.as_str(), columns))
+    };
+    tables.iter().filter_map(named).collect()
+}
+
+struct Merger<'a> {
+    input: &'a ManifestInput<'a>,
+    joins: BTreeMap<TableRef, Vec<Join>>,
+    forbidden: BTreeSet<(TableRef, String)>,
+    columns: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    places: &'a BTreeMap<TableRef, Placement>,
+}
+
+impl Merger<'_> {
+    fn shard(
+        &self,
+        files: &dyn ProjectFiles,
+        path: &str,
+        tables: &[&Table],
+        manifest: &mut Manifest,
+    ) -> Result<(), ScanError> {
+        let bytes = files.read(path).map_err(ScanError::port(path))?;
+        let standing = match bytes.as_deref().map(parse) {
+            None => None,
+            Some(Ok(document)) => Some(document),
+            Some(Err(reason)) => {
+                manifest.shards.push(path.to_owned());
+                manifest.warnings.push(unreadable(path, &reason));
+                return Ok(());
+            }
+        };
+        let merged = self.merged(standing.as_ref(), tables);
+        let empty = merged
+            .get("tables")
+            .and_then(Value::as_mapping)
+            .is_none_or(Mapping::is_empty);
+        let only_tables = merged.iter().all(|(key, _)| key == "tables");
+        if empty && only_tables {
+            if bytes.is_some() {
+                manifest.changes.push(FileChange::Delete {
+                    path: path.to_owned(),
+                });
+            }
+            return Ok(());
+        }
+        manifest.shards.push(path.to_owned());
+        // Key order is a matter of taste: only a difference of content rewrites what stands there.
+        if standing.as_ref() != Some(&merged) {
+            let bytes = to_yaml(&Value::Mapping(merged)).into_bytes();
+            manifest.changes.push(FileChange::Write {
+                path: path.to_owned(),
+                bytes,
+            });
+        }
+        Ok(())
+    }
+
+    fn merged(&self, standing: Option<&Mapping>, tables: &[&Table]) -> Mapping {
+        let empty = Mapping::new();
+        let old = standing
+            .and_then(|map| map.get("tables"))
+            .and_then(Value::as_mapping)
+            .unwrap_or(&empty);
+        let mut entries: BTreeMap<String, Value> = BTreeMap::new();
+        for (key, value) in old {
+            let place = value
+                .get("table")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            if let Some(key) = key.as_str().filter(|_| self.input.unread.contains(place)) {
+                entries.insert(key.to_owned(), value.clone());
+            }
+        }
+        for table in tables {
+            let Some(place) = self.places.get(&table.table) else {
+                continue;
+            };
+            let full = table.table.to_string();
+            let is_it = |entry: &&Value| {
+                entry
+                    .get("table")
+                    .is_none_or(|known| known.as_str() == Some(full.as_str()))
+            };
+            let known = old.get(place.key.as_str()).filter(is_it);
+            let moved = || {
+                old.iter()
+                    .map(|(_, entry)| entry)
+                    .find(|entry| entry.get("table").and_then(Value::as_str) == Some(full.as_str()))
+            };
+            let known = known.or_else(moved).and_then(Value::as_mapping);
+            entries.insert(
+                place.key.clone(),
+                Value::Mapping(self.entry(table, &full, known)),
+            );
+        }
+        let mut document = standing.cloned().unwrap_or_default();
+        let tables: Mapping = entries
+            .into_iter()
+            .map(|(key, value)| (Value::String(key), value))
+            .collect();
+        document.insert("tables".into(), Value::Mapping(tables));
+        document
+    }
+
+    fn entry(&self, table: &Table, full: &str, known: Option<&Mapping>) -> Mapping {
+        let described = self.input.descriptions.get(&table.table);
+        let old = |key: &str| known.and_then(|map| map.get(key));
+        let mut entry = Mapping::new();
+        entry.insert("table".into(), full.into());
+        let ai = described.and_then(|described| described.table.as_deref());
+        insert_descriptions(
+            &mut entry,
+            old("descriptions"),
+            table.comment.as_deref(),
+            ai,
+        );
+        if let Some(usage) = old("usage") {
+            entry.insert("usage".into(), usage.clone());
+        }
+        let columns = table.columns.iter().map(|column| {
+            let standing = old("columns")
+                .and_then(Value::as_sequence)
+                .into_iter()
+                .flatten();
+            let known = standing
+                .filter_map(Value::as_mapping)
+                .find(|map| map.get("name").and_then(Value::as_str) == Some(column.name.as_str()));
+            let ai = described
+                .and_then(|described| described.columns.get(&column.name))
+                .map(String::as_str);
+            Value::Mapping(column_entry(column, known, ai))
+        });
+        entry.insert("columns".into(), Value::Sequence(columns.collect()));
+        let new = self
+            .joins
+            .get(&table.table)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let joins = merged_joins(old("joins"), new, |to, on, source| {
+            self.is_kept(table, to, on, source)
+        });
+        if !joins.is_empty() {
+            entry.insert("joins".into(), Value::Sequence(joins));
+        }
+        for (key, value) in known.into_iter().flatten() {
+            let owned = ["descriptions", "joins"].iter().any(|own| key == own);
+            if !owned && !entry.contains_key(key) {
+                entry.insert(key.clone(), value.clone());
+            }
+        }
+        entry
+    }
+
+    /// A join that stands there stays while its tables and columns exist and nobody turned it down.
+    fn is_kept(&self, table: &Table, to: &str, on: &str, source: JoinSource) -> bool {
+        let Some(target) = self.columns.get(to) else {
+            return false;
+        };
+        if source == JoinSource::Inferred
+            && self
+                .forbidden
+                .contains(&(table.table.clone(), collapsed(on)))
+        {
+            return false;
+        }
+        let Some(pairs) = simple_pairs(on) else {
+            return true;
+        };
+        let own = |name: &str| table.columns.iter().any(|column| column.name == name);
+        pairs.iter().all(|(left, right)| {
+            (own(left) && target.contains(right.as_str()))
+                || (own(right) && target.contains(left.as_str()))
+        })
+    }
+}
+
+fn column_entry(column: &Column, known: Option<&Mapping>, ai: Option<&str>) -> Mapping {
+    let mut entry = Mapping::new();
+    entry.insert("name".into(), column.name.clone().into());
+    let kind = match column.dimension_type {
+        ktx_warehouse::DimensionType::Time => "time",
+        ktx_warehouse::DimensionType::String => "string",
+        ktx_warehouse::DimensionType::Number => "number",
+        ktx_warehouse::DimensionType::Boolean => "boolean",
+    };
+    entry.insert("type".into(), kind.into());
+    if column.primary_key {
+        entry.insert("pk".into(), true.into());
+    }
+    if !column.nullable {
+        entry.insert("nullable".into(), false.into());
+    }
+    insert_descriptions(
+        &mut entry,
+        known.and_then(|map| map.get("descriptions")),
+        column.comment.as_deref(),
+        ai,
+    );
+    for (key, value) in known.into_iter().flatten() {
+        let owned = ["pk", "nullable", "descriptions"]
+            .iter()
+            .any(|own| key == own);
+        if !owned && !entry.contains_key(key) {
+            entry.insert(key.clone(), value.clone());
+        }
+    }
+    entry
+}
+
+/// `db` and `ai` belong to the scan, all other keys to others. Without a new `ai` the old one stays.
+fn insert_descriptions(
+    entry: &mut Mapping,
+    known: Option<&Value>,
+    db: Option<&str>,
+    ai: Option<&str>,
+) {
+    let known = known.and_then(Value::as_mapping);
+    let mut descriptions = Mapping::new();
+    if let Some(text) = db.filter(|text| !text.trim().is_empty()) {
+        descriptions.insert("db".into(), text.into());
+    }
+    let old = known.and_then(|map| map.get("ai")).cloned();
+    if let Some(text) = ai.map(Value::from).or(old) {
+        descriptions.insert("ai".into(), text);
+    }
+    for (key, value) in known.into_iter().flatten() {
+        if key != "db" && !descriptions.contains_key(key) {
+            descriptions.insert(key.clone(), value.clone());
+        }
+    }
+    if !descriptions.is_empty() {
+        entry.insert("descriptions".into(), Value::Mapping(descriptions));
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Mapping, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Ok(Mapping::new());
+    }
+    match serde_yaml::from_str::<Value>(text) {
+        Ok(Value::Mapping(map)) => Ok(map),
+        Ok(Value::Null) => Ok(Mapping::new()),
+        Ok(_) => Err("it is not a mapping".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn unreadable(path: &str, reason: &str) -> ScanWarning {
+    ScanWarning {
+        code: "manifest_unreadable".to_owned(),
+        message: format!("could not read `{path}`, so it was left as it is: {reason}"),
+        table: None,
+        column: None,
+        recoverable: true,
+    }
+}

@@ -1,0 +1,146 @@
+//! Writes YAML that readers of YAML 1.1 and 1.2 understand alike.
+//!
+//! Block style, two blanks a level, no folding. A text stays plain only where no reader could take it
+//! for anything else: `no`, `on`, `1_000`, `12:30` and dates are quoted, as values and as keys.
+
+use serde_yaml::Value;
+
+/// Words that YAML 1.1 reads as truth values or null.
+const WORDS: &[&str] = &[
+    "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
+];
+
+/// The document of a value, with a closing line end.
+pub(crate) fn to_yaml(value: &Value) -> String {
+    let mut text = String::new();
+    match value {
+        Value::Mapping(map) if !map.is_empty() => write_mapping(&mut text, map, 0),
+        Value::Sequence(list) if !list.is_empty() => write_sequence(&mut text, list, 0),
+        other => {
+            text.push_str(&scalar(other));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn write_mapping(text: &mut String, map: &serde_yaml::Mapping, depth: usize) {
+    for (key, value) in map {
+        indent(text, depth);
+        write_entry(text, key, value, depth);
+    }
+}
+
+/// One `key: value`; the indent is already there.
+fn write_entry(text: &mut String, key: &Value, value: &Value, depth: usize) {
+    text.push_str(&scalar(key));
+    text.push(':');
+    write_nested(text, value, depth + 1);
+}
+
+/// What follows a colon: on the same line, or below it.
+fn write_nested(text: &mut String, value: &Value, depth: usize) {
+    match value {
+        Value::Mapping(map) if !map.is_empty() => {
+            text.push('\n');
+            write_mapping(text, map, depth);
+        }
+        Value::Sequence(list) if !list.is_empty() => {
+            text.push('\n');
+            write_sequence(text, list, depth);
+        }
+        Value::Tagged(tagged) => {
+            text.push(' ');
+            text.push_str(&tagged.tag.to_string());
+            write_nested(text, &tagged.value, depth);
+        }
+        other => {
+            text.push(' ');
+            text.push_str(&scalar(other));
+            text.push('\n');
+        }
+    }
+}
+
+fn write_sequence(text: &mut String, list: &[Value], depth: usize) {
+    for item in list {
+        indent(text, depth);
+        text.push('-');
+        match item {
+            Value::Mapping(map) if !map.is_empty() => {
+                text.push(' ');
+                for (at, (key, value)) in map.iter().enumerate() {
+                    if at > 0 {
+                        indent(text, depth + 1);
+                    }
+                    write_entry(text, key, value, depth + 1);
+                }
+            }
+            other => write_nested(text, other, depth + 1),
+        }
+    }
+}
+
+fn indent(text: &mut String, depth: usize) {
+    for _ in 0..depth {
+        text.push_str("  ");
+    }
+}
+
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text_scalar(text),
+        Value::Sequence(_) => "[]".to_owned(),
+        Value::Mapping(_) => "{}".to_owned(),
+        Value::Tagged(tagged) => format!("{} {}", tagged.tag, scalar(&tagged.value)),
+    }
+}
+
+/// A text, quoted unless it can only be a text.
+pub(crate) fn text_scalar(text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
+    let special = |letter: char| {
+        letter.is_control() || matches!(letter, '\u{feff}' | '\u{2028}' | '\u{2029}')
+    };
+    if !text.contains(special) {
+        return format!("'{}'", text.replace('\'', "''"));
+    }
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            '\r' => quoted.push_str("\\r"),
+            letter if special(letter) => quoted.push_str(&format_escape(letter)),
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn format_escape(letter: char) -> String {
+    format!("\\u{:04x}", u32::from(letter))
+}
+
+fn is_plain(text: &str) -> bool {
+    let Some(first) = text.chars().next() else {
+        return false;
+    };
+    let safe = |letter: char| {
+        letter.is_alphanumeric() || " _-./()+,=<>%$&;*!?|~^@\"'#:[]{}".contains(letter)
+    };
+    (first.is_alphabetic() || first == '_')
+        && text.chars().all(safe)
+        && !text.ends_with([' ', ':'])
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !WORDS.contains(&text.to_ascii_lowercase().as_str())
+}

@@ -1,0 +1,17 @@
+//! Statistics of tables from samples: counts, extremes, frequent values, sketches, value lists.
+
+pub(crate) mod column;
+pub(crate) mod dictionary;
+pub(crate) mod personal;
+pub(crate) mod read;
+pub(crate) mod sample;
+pub(crate) mod sketch;
+pub(crate) mod table;
+pub(crate) mod value;
+pub(crate) mod wire;
+
+pub(crate) use column::ColumnProfile;
+pub(crate) use table::{Extent, TableProfile};
+
+#[cfg(test)]
+mod tests;

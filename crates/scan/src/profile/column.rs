@@ -1,0 +1,378 @@
+//! Statistics of one column, collected while its table's sample is read.
+
+use std::collections::{BTreeMap, HashMap};
+
+use ktx_warehouse::Cell;
+use serde::{Deserialize, Serialize};
+
+use crate::profile::sketch::{SKETCH_SIZE, Sketch, ratio};
+use crate::profile::value::{canonical, hash, is_uuid, whole_number};
+use crate::types::TypeFamily;
+
+/// Distinct values of which the text is kept while reading.
+const TEXTS: usize = 512;
+/// Characters kept of one value.
+const TEXT_LENGTH: usize = 120;
+/// Frequent values kept of a column.
+const FREQUENT: usize = 200;
+
+/// How the texts of a column look, as shares of its values.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Shape {
+    /// Hold a digit.
+    pub digits: f64,
+    /// Hold a blank.
+    pub blanks: f64,
+    /// Look like an e-mail address.
+    pub mail: f64,
+    /// Look like a URL.
+    pub url: f64,
+    /// Look like a telephone number.
+    pub phone: f64,
+    /// Look like a UUID.
+    pub uuid: f64,
+    /// Look like a token or hash: long, no blanks, mixed letters and digits.
+    pub token: f64,
+}
+
+/// Statistics of one column; the form in which they stand in stage rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ColumnProfile {
+    /// The column's name.
+    pub name: String,
+    /// Its family of types.
+    pub family: TypeFamily,
+    /// Rows read with NULL.
+    pub nulls: u64,
+    /// Rows read with a value.
+    pub values: u64,
+    /// Distinct values among the rows read.
+    pub distinct: u64,
+    /// Distinct values of the whole column, as far as the rows read tell.
+    pub population: u64,
+    /// Smallest and largest whole number, when every value is one.
+    pub range: Option<(i64, i64)>,
+    /// The twelfth and the eighty-eighth of a hundred rows by whole number.
+    pub middle: Option<(i64, i64)>,
+    /// Smallest and largest value as text.
+    pub extremes: Option<(String, String)>,
+    /// Length of the shortest and the longest text, in characters.
+    pub lengths: Option<(u64, u64)>,
+    /// Frequent values with their counts, most frequent first; all of them when `listed_all`.
+    pub frequent: Vec<(String, u64)>,
+    /// Whether `frequent` holds every value that was read.
+    pub listed_all: bool,
+    /// How texts look.
+    pub shape: Shape,
+    /// The sketch of the values.
+    pub sketch: Sketch,
+}
+
+impl ColumnProfile {
+    /// The share of values that are different from all others, 0 to 1.
+    pub(crate) fn uniqueness(&self) -> f64 {
+        ratio(self.distinct, self.values)
+    }
+
+    /// The share of rows without a value.
+    pub(crate) fn null_rate(&self) -> f64 {
+        ratio(self.nulls, self.nulls + self.values)
+    }
+
+    /// Whether the whole numbers follow each other almost without gaps from about 0 or 1 on: being
+    /// contained in such a column says next to nothing.
+    pub(crate) fn is_dense_from_one(&self) -> bool {
+        let sampled = self.population > self.distinct;
+        self.is_dense()
+            && self.range.is_some_and(|(low, high)| {
+                (0..=1).contains(&low) || (sampled && low >= 0 && low.saturating_mul(20) <= high)
+            })
+    }
+
+    /// Whether the whole numbers fill at least four fifths of their range.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.range.is_some_and(|(low, high)| {
+            let span = high.saturating_sub(low).saturating_add(1).unsigned_abs();
+            self.population.saturating_mul(5) >= span.saturating_mul(4)
+        })
+    }
+
+    /// The range of a dense key: where only a part was read, it ends where its size says.
+    pub(crate) fn key_range(&self) -> Option<(i64, i64)> {
+        let (low, high) = self.range?;
+        if self.population > self.distinct && self.is_dense_from_one() {
+            let size = i64::try_from(self.population).unwrap_or(i64::MAX);
+            return Some((low.min(1), high.max(size)));
+        }
+        Some((low, high))
+    }
+}
+
+/// Collects the statistics of one column.
+#[derive(Debug)]
+pub(crate) struct ColumnCollector {
+    name: String,
+    family: TypeFamily,
+    nulls: u64,
+    values: u64,
+    counts: HashMap<u64, u32>,
+    texts: BTreeMap<u64, String>,
+    texts_full: bool,
+    whole_numbers: bool,
+    range: Option<(i64, i64)>,
+    numbers: Thinned,
+    extremes: Option<(Cell, Cell)>,
+    lengths: Option<(u64, u64)>,
+    shape: ShapeCounts,
+}
+
+/// Numbers of evenly spaced rows, at most a few thousand.
+#[derive(Debug, Default)]
+struct Thinned {
+    kept: Vec<i64>,
+    every: usize,
+    seen: usize,
+}
+
+impl Thinned {
+    const SIZE: usize = 4096;
+
+    fn push(&mut self, number: i64) {
+        let every = self.every.max(1);
+        if self.seen.is_multiple_of(every) {
+            self.kept.push(number);
+        }
+        self.seen += 1;
+        if self.kept.len() > Self::SIZE {
+            let mut at = 0;
+            self.kept.retain(|_| {
+                at += 1;
+                at % 2 == 1
+            });
+            self.every = every * 2;
+        }
+    }
+
+    fn middle(mut self) -> Option<(i64, i64)> {
+        self.kept.sort_unstable();
+        let at = |percent: usize| self.kept.get(self.kept.len() * percent / 100).copied();
+        Some((at(12)?, at(88)?))
+    }
+}
+
+#[derive(Debug, Default)]
+struct ShapeCounts {
+    digits: u64,
+    blanks: u64,
+    mail: u64,
+    url: u64,
+    phone: u64,
+    uuid: u64,
+    token: u64,
+}
+
+impl ColumnCollector {
+    /// Begins with nothing read.
+    pub(crate) fn new(name: &str, family: TypeFamily) -> Self {
+        Self {
+            name: name.to_owned(),
+            family,
+            nulls: 0,
+            values: 0,
+            counts: HashMap::new(),
+            texts: BTreeMap::new(),
+            texts_full: false,
+            whole_numbers: true,
+            range: None,
+            numbers: Thinned::default(),
+            extremes: None,
+            lengths: None,
+            shape: ShapeCounts::default(),
+        }
+    }
+
+    /// Takes one value; gives back its hash, or `None` for NULL and for what is never compared.
+    pub(crate) fn push(&mut self, cell: Cell) -> Option<u64> {
+        if matches!(cell, Cell::Null) {
+            self.nulls += 1;
+            return None;
+        }
+        self.values += 1;
+        if self.family == TypeFamily::Opaque {
+            return None;
+        }
+        let text = canonical(&cell)?;
+        let hash = hash(&text);
+        *self.counts.entry(hash).or_insert(0) += 1;
+        self.note_range(&text);
+        if matches!(cell, Cell::Text(_)) {
+            self.note_text(&text);
+        }
+        self.note_extremes(cell);
+        if !self.texts.contains_key(&hash) {
+            if self.texts.len() < TEXTS {
+                self.texts.insert(hash, clipped(&text, TEXT_LENGTH));
+            } else {
+                self.texts_full = true;
+            }
+        }
+        Some(hash)
+    }
+
+    fn note_range(&mut self, text: &str) {
+        if !self.whole_numbers {
+            return;
+        }
+        match whole_number(text) {
+            Some(number) => {
+                let (low, high) = self.range.unwrap_or((number, number));
+                self.range = Some((low.min(number), high.max(number)));
+                self.numbers.push(number);
+            }
+            None => self.whole_numbers = false,
+        }
+    }
+
+    fn note_extremes(&mut self, cell: Cell) {
+        match &mut self.extremes {
+            None => self.extremes = Some((cell.clone(), cell)),
+            Some((low, high)) => {
+                if less(&cell, low) {
+                    *low = cell;
+                } else if less(high, &cell) {
+                    *high = cell;
+                }
+            }
+        }
+    }
+
+    fn note_text(&mut self, text: &str) {
+        let length = text.chars().count() as u64;
+        let (short, long) = self.lengths.unwrap_or((length, length));
+        self.lengths = Some((short.min(length), long.max(length)));
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        let blank = text.contains(char::is_whitespace);
+        self.shape.digits += u64::from(digits > 0);
+        self.shape.blanks += u64::from(blank);
+        self.shape.mail += u64::from(looks_like_mail(text));
+        self.shape.url += u64::from(text.contains("://") || text.starts_with("www."));
+        self.shape.phone += u64::from(looks_like_phone(text, digits));
+        let uuid = is_uuid(text);
+        self.shape.uuid += u64::from(uuid);
+        self.shape.token +=
+            u64::from(!uuid && length >= 24 && !blank && digits > 2 && !text.contains(['@', '/']));
+    }
+
+    /// The statistics. `whole` says whether every row of the table was read.
+    pub(crate) fn finish(self, whole: bool) -> ColumnProfile {
+        let distinct = self.counts.len() as u64;
+        let may_be_key = self.family.can_be_key() && ratio(distinct, self.values) >= 0.95;
+        let limit = if may_be_key { usize::MAX } else { SKETCH_SIZE };
+        // Whole numbers arrive as floats where an exporting tool met NULLs.
+        let whole_floats = self.family == TypeFamily::Float && self.whole_numbers;
+        let comparable = self.family.can_be_key() || whole_floats;
+        let sketch = if comparable {
+            Sketch::of(&self.counts, limit, whole)
+        } else {
+            Sketch::default()
+        };
+        let mut frequent: Vec<(String, u64)> = self
+            .texts
+            .iter()
+            .map(|(hash, text)| {
+                (
+                    text.clone(),
+                    u64::from(self.counts.get(hash).copied().unwrap_or(1)),
+                )
+            })
+            .collect();
+        frequent.sort_by(|left, right| right.1.cmp(&left.1).then_with(|| left.0.cmp(&right.0)));
+        let listed_all = !self.texts_full && frequent.len() <= FREQUENT;
+        frequent.truncate(FREQUENT);
+        let share = |count: u64| ratio(count, self.values);
+        ColumnProfile {
+            shape: Shape {
+                digits: share(self.shape.digits),
+                blanks: share(self.shape.blanks),
+                mail: share(self.shape.mail),
+                url: share(self.shape.url),
+                phone: share(self.shape.phone),
+                uuid: share(self.shape.uuid),
+                token: share(self.shape.token),
+            },
+            name: self.name,
+            family: self.family,
+            nulls: self.nulls,
+            values: self.values,
+            distinct,
+            population: distinct,
+            range: self.range.filter(|_| self.whole_numbers),
+            middle: self
+                .range
+                .filter(|_| self.whole_numbers)
+                .and_then(|_| self.numbers.middle()),
+            extremes: self.extremes.map(|(low, high)| (shown(&low), shown(&high))),
+            lengths: self.lengths,
+            frequent,
+            listed_all,
+            sketch,
+        }
+    }
+}
+
+fn shown(cell: &Cell) -> String {
+    clipped(&canonical(cell).unwrap_or_default(), TEXT_LENGTH)
+}
+
+/// At most `length` characters, the cut marked.
+pub(crate) fn clipped(text: &str, length: usize) -> String {
+    if text.chars().count() <= length {
+        return text.to_owned();
+    }
+    text.chars()
+        .take(length.saturating_sub(1))
+        .chain(['…'])
+        .collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "only an order for people")]
+fn less(left: &Cell, right: &Cell) -> bool {
+    let number = |cell: &Cell| match cell {
+        Cell::Int(value) => Some(*value as f64),
+        Cell::UInt(value) => Some(*value as f64),
+        Cell::Float(value) => Some(*value),
+        // A decimal that is no number is compared as text.
+        Cell::Decimal(text) => text.parse::<f64>().ok(),
+        _ => None,
+    };
+    match (number(left), number(right)) {
+        (Some(left), Some(right)) => left < right,
+        _ => canonical(left) < canonical(right),
+    }
+}
+
+fn looks_like_mail(text: &str) -> bool {
+    text.split_once('@').is_some_and(|(name, host)| {
+        !name.is_empty() && host.contains('.') && !host.contains(char::is_whitespace)
+    })
+}
+
+fn looks_like_phone(text: &str, digits: usize) -> bool {
+    let marked = text.starts_with('+') || text.contains([' ', '-', '(', '/']);
+    marked
+        && (7..=15).contains(&digits)
+        && text
+            .chars()
+            .all(|letter| letter.is_ascii_digit() || " +-()/.x".contains(letter))
+        && !looks_like_date(text)
+}
+
+fn looks_like_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= 10
+        && bytes.iter().take(4).all(u8::is_ascii_digit)
+        && bytes.get(4) == Some(&b'-')
+        && bytes.get(7) == Some(&b'-')
+}

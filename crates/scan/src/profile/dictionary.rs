@@ -1,0 +1,61 @@
+//! The data dictionary: the values of columns that have few.
+
+use crate::profile::column::ColumnProfile;
+use crate::profile::personal::kept_back;
+use crate::profile::table::Extent;
+use crate::settings::{ScanSettings, Switch};
+use crate::types::TypeFamily;
+
+/// The values of one column that may be stored and shown, most frequent first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ValueList {
+    /// The values.
+    pub values: Vec<String>,
+    /// Whether the column has no others.
+    pub complete: bool,
+}
+
+/// The value list of a column, or `None` when it has too many values or they are kept back.
+pub(crate) fn value_list(
+    table: &str,
+    column: &ColumnProfile,
+    extent: Extent,
+    settings: &ScanSettings,
+) -> Option<ValueList> {
+    let few = column.distinct > 0 && column.distinct <= settings.dictionary_max_distinct as u64;
+    if column.family != TypeFamily::Text || !few || is_all_different(column) {
+        return None;
+    }
+    if settings.hide_personal_values == Switch::On && kept_back(table, column).is_some() {
+        return None;
+    }
+    let values = column.frequent.iter().take(settings.dictionary_max_values);
+    let values: Vec<String> = values.map(|(value, _)| value.clone()).collect();
+    let complete =
+        extent == Extent::Whole && column.listed_all && values.len() as u64 == column.distinct;
+    Some(ValueList { values, complete })
+}
+
+/// A few values for a prompt or a person: empty when they are kept back.
+pub(crate) fn example_values(
+    table: &str,
+    column: &ColumnProfile,
+    count: usize,
+    settings: &ScanSettings,
+) -> Vec<String> {
+    let hidden = settings.hide_personal_values == Switch::On && kept_back(table, column).is_some();
+    if hidden || column.family == TypeFamily::Opaque {
+        return Vec::new();
+    }
+    column
+        .frequent
+        .iter()
+        .take(count)
+        .map(|(value, _)| value.clone())
+        .collect()
+}
+
+/// Large columns in which every value is different list rows, not kinds of rows.
+fn is_all_different(column: &ColumnProfile) -> bool {
+    column.distinct > 50 && column.uniqueness() >= 0.98
+}

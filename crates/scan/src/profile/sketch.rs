@@ -1,0 +1,150 @@
+//! Sketches of value sets: the smallest hashes with their counts, or all of them.
+
+use std::collections::HashMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+/// Hashes kept of a column that cannot be a key.
+pub(crate) const SKETCH_SIZE: usize = 1024;
+
+/// A bottom-k sketch of a column's distinct values.
+///
+/// Invariant: hashes ascend. A complete sketch holds every value of the whole column.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredSketch", into = "StoredSketch")]
+pub(crate) struct Sketch {
+    entries: Vec<(u64, u32)>,
+    /// Whether every value of the column is in it.
+    pub complete: bool,
+}
+
+/// The sketch in a stage row: little-endian bytes in base64.
+#[derive(Serialize, Deserialize)]
+struct StoredSketch {
+    hashes: String,
+    /// Empty when every value occurs once.
+    counts: String,
+    complete: bool,
+}
+
+/// What share of one column's values is in another column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Containment {
+    /// Distinct values compared.
+    pub compared: usize,
+    /// Distinct values found.
+    pub found: usize,
+    /// Share of distinct values found.
+    pub distinct: f64,
+    /// Share of rows whose value is found.
+    pub rows: f64,
+}
+
+impl Sketch {
+    /// Keeps the smallest `limit` hashes of a count per hash.
+    pub(crate) fn of(counts: &HashMap<u64, u32>, limit: usize, whole: bool) -> Self {
+        let mut entries: Vec<(u64, u32)> =
+            counts.iter().map(|(hash, count)| (*hash, *count)).collect();
+        entries.sort_unstable();
+        let complete = whole && entries.len() <= limit;
+        entries.truncate(limit);
+        Self { entries, complete }
+    }
+
+    /// The hashes, ascending.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
+        self.entries.iter().map(|(hash, _)| *hash)
+    }
+
+    /// Whether a value with this hash is in the sketch.
+    pub(crate) fn contains(&self, hash: u64) -> bool {
+        self.entries
+            .binary_search_by_key(&hash, |(hash, _)| *hash)
+            .is_ok()
+    }
+
+    /// How much of this column is in `parent`, values of `ignored` left out unless the parent has them.
+    ///
+    /// `None` when the parent's sketch does not hold all its values, or nothing is left to compare.
+    pub(crate) fn containment_in(&self, parent: &Self, ignored: &[u64]) -> Option<Containment> {
+        if !parent.complete {
+            return None;
+        }
+        let (mut compared, mut found, mut rows, mut rows_found) = (0_usize, 0_usize, 0_u64, 0_u64);
+        for (hash, count) in &self.entries {
+            let inside = parent.contains(*hash);
+            if !inside && ignored.binary_search(hash).is_ok() {
+                continue;
+            }
+            compared += 1;
+            rows += u64::from(*count);
+            if inside {
+                found += 1;
+                rows_found += u64::from(*count);
+            }
+        }
+        (compared > 0).then(|| Containment {
+            compared,
+            found,
+            distinct: ratio(found as u64, compared as u64),
+            rows: ratio(rows_found, rows),
+        })
+    }
+}
+
+/// `part / whole` as a share; 0 for an empty whole.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of rows are far below 2^52"
+)]
+pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
+}
+
+impl From<StoredSketch> for Sketch {
+    fn from(stored: StoredSketch) -> Self {
+        // A row that cannot be read gives an empty, incomplete sketch: nothing is concluded from it.
+        let hashes = STANDARD_NO_PAD.decode(stored.hashes).unwrap_or_default();
+        let counts = STANDARD_NO_PAD.decode(stored.counts).unwrap_or_default();
+        let (hashes, broken) = hashes.as_chunks::<8>();
+        let (counts, _) = counts.as_chunks::<4>();
+        let entries = hashes.iter().enumerate().map(|(at, hash)| {
+            let count = counts.get(at).map_or(1, |count| u32::from_le_bytes(*count));
+            (u64::from_le_bytes(*hash), count)
+        });
+        Self {
+            entries: entries.collect(),
+            complete: stored.complete && broken.is_empty(),
+        }
+    }
+}
+
+impl From<Sketch> for StoredSketch {
+    fn from(sketch: Sketch) -> Self {
+        let hashes: Vec<u8> = sketch
+            .entries
+            .iter()
+            .flat_map(|(hash, _)| hash.to_le_bytes())
+            .collect();
+        let counts: Vec<u8> = if sketch.entries.iter().all(|(_, count)| *count == 1) {
+            Vec::new()
+        } else {
+            sketch
+                .entries
+                .iter()
+                .flat_map(|(_, count)| count.to_le_bytes())
+                .collect()
+        };
+        Self {
+            hashes: STANDARD_NO_PAD.encode(hashes),
+            counts: STANDARD_NO_PAD.encode(counts),
+            complete: sketch.complete,
+        }
+    }
+}

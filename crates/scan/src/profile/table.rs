@@ -1,0 +1,227 @@
+//! Statistics of one table: its columns, and which column groups tell its rows apart.
+
+use std::collections::HashSet;
+
+use ktx_warehouse::{Cell, ColumnHeader, Flow, RowSink};
+use serde::{Deserialize, Serialize};
+
+use crate::profile::column::{ColumnCollector, ColumnProfile, clipped};
+use crate::profile::value::join_hashes;
+use crate::types::TypeFamily;
+
+/// Rows kept for prompts.
+const EXAMPLES: usize = 5;
+/// Characters kept of one cell of an example row.
+const EXAMPLE_LENGTH: usize = 80;
+/// Hashes kept for testing column groups: 50 000 rows of 16 columns.
+const GROUP_CELLS: usize = 800_000;
+/// Columns of a group at most.
+const GROUP_WIDTH: usize = 4;
+/// Columns tried for groups at most.
+const GROUP_COLUMNS: usize = 10;
+/// Groups kept of one table at most.
+const GROUPS: usize = 6;
+
+/// Whether all rows of a table were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Extent {
+    /// All of them.
+    Whole,
+    /// A part.
+    Sample,
+}
+
+/// Statistics of one table; the form in which they stand in stage rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TableProfile {
+    /// Rows of the table, counted or estimated by the catalog.
+    pub rows: Option<u64>,
+    /// Rows that were read.
+    pub rows_read: u64,
+    /// Whether these are all rows.
+    pub extent: Extent,
+    /// The columns in their order.
+    pub columns: Vec<ColumnProfile>,
+    /// Minimal groups of two to four columns whose values together tell all rows apart, by index.
+    pub groups: Vec<Vec<usize>>,
+    /// Statements that were sent to learn all this.
+    pub statements: usize,
+    /// A few rows as text, cut; NULL is absent.
+    pub examples: Vec<Vec<Option<String>>>,
+}
+
+impl TableProfile {
+    /// The statistics of a column.
+    pub(crate) fn column(&self, name: &str) -> Option<&ColumnProfile> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// Adds the columns of a further statement over the same table.
+    pub(crate) fn widen(&mut self, other: Self) {
+        if other.extent == Extent::Sample {
+            self.extent = Extent::Sample;
+        }
+        self.statements += other.statements;
+        self.columns.extend(other.columns);
+        for (row, more) in self.examples.iter_mut().zip(other.examples) {
+            row.extend(more);
+        }
+    }
+}
+
+/// Reads the rows of one sample statement.
+#[derive(Debug)]
+pub(crate) struct TableCollector {
+    columns: Vec<ColumnCollector>,
+    families: Vec<TypeFamily>,
+    rows: u64,
+    examples: Vec<Vec<Option<String>>>,
+    /// Column hashes row by row, 0 for NULL; given up when it grows too large.
+    hashes: Option<Vec<u64>>,
+}
+
+impl TableCollector {
+    /// Prepares for columns with these names and families.
+    pub(crate) fn new(columns: &[(String, TypeFamily)]) -> Self {
+        Self {
+            families: columns.iter().map(|(_, family)| *family).collect(),
+            columns: columns
+                .iter()
+                .map(|(name, family)| ColumnCollector::new(name, *family))
+                .collect(),
+            rows: 0,
+            examples: Vec::new(),
+            hashes: Some(Vec::new()),
+        }
+    }
+
+    /// Rows read so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The statistics of what was read.
+    pub(crate) fn finish(self, extent: Extent, rows: Option<u64>) -> TableProfile {
+        let whole = extent == Extent::Whole;
+        let mut columns: Vec<ColumnProfile> = self
+            .columns
+            .into_iter()
+            .map(|column| column.finish(whole))
+            .collect();
+        for column in &mut columns {
+            let unique = column.uniqueness() >= 0.98 && column.values > 1;
+            if let Some(rows) = rows.filter(|rows| !whole && unique && *rows > column.distinct) {
+                column.population = rows;
+            }
+        }
+        let groups = self
+            .hashes
+            .map(|hashes| minimal_groups(&columns, &self.families, &hashes))
+            .unwrap_or_default();
+        TableProfile {
+            rows,
+            rows_read: self.rows,
+            extent,
+            columns,
+            groups,
+            statements: 0,
+            examples: self.examples,
+        }
+    }
+}
+
+impl RowSink for TableCollector {
+    fn header(&mut self, _: &[ColumnHeader]) {}
+
+    fn row(&mut self, cells: Vec<Cell>) -> Flow {
+        self.rows += 1;
+        if self.examples.len() < EXAMPLES {
+            let shown = |cell: &Cell| cell.to_text().map(|text| clipped(&text, EXAMPLE_LENGTH));
+            self.examples.push(cells.iter().map(shown).collect());
+        }
+        let too_many = self
+            .hashes
+            .as_ref()
+            .is_some_and(|hashes| hashes.len() + cells.len() > GROUP_CELLS);
+        if too_many {
+            self.hashes = None;
+        }
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            let hash = column.push(cell);
+            if let Some(hashes) = &mut self.hashes {
+                hashes.push(hash.unwrap_or(0));
+            }
+        }
+        Flow::Continue
+    }
+}
+
+/// Finds minimal unique groups by growing pairs, most telling columns first.
+fn minimal_groups(
+    columns: &[ColumnProfile],
+    families: &[TypeFamily],
+    hashes: &[u64],
+) -> Vec<Vec<usize>> {
+    let width = columns.len();
+    if width < 2 || hashes.len() / width < 3 {
+        return Vec::new();
+    }
+    let mut usable: Vec<usize> = (0..width)
+        .filter(|at| {
+            let family = families.get(*at).copied().unwrap_or(TypeFamily::Opaque);
+            columns.get(*at).is_some_and(|column| {
+                let short = column.lengths.is_none_or(|(_, long)| long <= 64);
+                family.can_be_key()
+                    && short
+                    && column.nulls == 0
+                    && column.distinct > 1
+                    && column.uniqueness() < 0.98
+            })
+        })
+        .collect();
+    usable.truncate(GROUP_COLUMNS);
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut partial: Vec<Vec<usize>> = usable.iter().map(|at| vec![*at]).collect();
+    for _ in 2..=GROUP_WIDTH {
+        let mut next = Vec::new();
+        for group in &partial {
+            let last = group.last().copied().unwrap_or(0);
+            for at in usable.iter().copied().filter(|at| *at > last) {
+                let mut wider = group.clone();
+                wider.push(at);
+                let covered = groups
+                    .iter()
+                    .any(|known| known.iter().all(|part| wider.contains(part)));
+                if covered {
+                    continue;
+                }
+                if is_unique(&wider, width, hashes) {
+                    groups.push(wider);
+                    if groups.len() >= GROUPS {
+                        return groups;
+                    }
+                } else {
+                    next.push(wider);
+                }
+            }
+        }
+        if !groups.is_empty() {
+            break;
+        }
+        partial = next;
+    }
+    groups
+}
+
+fn is_unique(group: &[usize], width: usize, hashes: &[u64]) -> bool {
+    let mut seen = HashSet::with_capacity(hashes.len() / width);
+    hashes.chunks_exact(width).all(|row| {
+        let tuple = group
+            .iter()
+            .filter_map(|at| row.get(*at))
+            .fold(0_u64, |tuple, hash| join_hashes(tuple, *hash));
+        seen.insert(tuple)
+    })
+}

@@ -1,0 +1,19 @@
+//! Finds the links between tables: declared ones as they are, others from values first and names second.
+
+mod adjudicate;
+mod candidates;
+mod composite;
+pub(crate) mod decisions;
+pub(crate) mod discover;
+mod entity;
+mod facts;
+mod lexicon;
+pub(crate) mod link;
+mod name_index;
+mod probe;
+mod resolve;
+mod score;
+pub(crate) mod wire;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! Pairs worth comparing: by values for keys whose values tell something, by size for dense numbers,
+//! by names for all.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::profile::value::sentinel_hashes;
+use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::name_index::NameIndex;
+
+/// Values of one column that are looked up among all keys.
+const PROBES: usize = 24;
+/// Tables of about the fitting size that are tried for a column of dense numbers.
+const FITTING: usize = 6;
+
+/// The keys that a column may refer to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Candidates {
+    /// By column: the keys, ordered by place.
+    pub(crate) of: BTreeMap<At, BTreeSet<At>>,
+    /// By column: in how many tables a telling key holds its values.
+    pub(crate) containers: BTreeMap<At, usize>,
+}
+
+/// Collects the candidates of all columns.
+pub(crate) fn collect(facts: &Facts<'_>, per_column: usize) -> Candidates {
+    let mut candidates = Candidates::default();
+    let children: Vec<(At, &ColumnFacts<'_>)> = facts
+        .columns()
+        .filter(|(_, column)| column.can_be_child())
+        .collect();
+    by_values(facts, &children, per_column, &mut candidates);
+    by_size(facts, &children, &mut candidates);
+    let mut index = NameIndex::of(facts);
+    for (at, column) in &children {
+        by_names(facts, &mut index, *at, column, per_column, &mut candidates);
+    }
+    for (child, parents) in &mut candidates.of {
+        parents.retain(|parent| parent != child && may_compare(facts, *child, *parent));
+    }
+    candidates.of.retain(|_, parents| !parents.is_empty());
+    candidates
+}
+
+/// Whether the values of both columns can be equal.
+fn may_compare(facts: &Facts<'_>, child: At, parent: At) -> bool {
+    match (facts.column(child), facts.column(parent)) {
+        (Some(child), Some(parent)) => {
+            let floats =
+                child.family == crate::types::TypeFamily::Float && parent.family.can_be_key();
+            floats || child.family.comparable(parent.family)
+        }
+        _ => false,
+    }
+}
+
+/// Streams the values of telling keys past an index of a few values of each column.
+fn by_values(
+    facts: &Facts<'_>,
+    children: &[(At, &ColumnFacts<'_>)],
+    per_column: usize,
+    candidates: &mut Candidates,
+) {
+    let ignored = sentinel_hashes();
+    let mut probes: HashMap<u64, Vec<u32>> = HashMap::new();
+    let mut asked: Vec<u32> = Vec::with_capacity(children.len());
+    for (number, (_, column)) in children.iter().enumerate() {
+        let mut count = 0;
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        if let Some(profile) = column
+            .profile
+            .filter(|profile| !profile.is_dense_from_one())
+        {
+            let hashes = profile
+                .sketch
+                .hashes()
+                .filter(|hash| ignored.binary_search(hash).is_err());
+            for hash in hashes.take(PROBES) {
+                probes.entry(hash).or_default().push(number);
+                count += 1;
+            }
+        }
+        asked.push(count);
+    }
+    let mut best: Vec<Vec<(u32, At)>> = vec![Vec::new(); children.len()];
+    let mut hits: HashMap<u32, u32> = HashMap::new();
+    for (parent, key) in facts.keys() {
+        let Some(profile) = key.profile.filter(|profile| !profile.is_dense_from_one()) else {
+            continue;
+        };
+        hits.clear();
+        for hash in profile.sketch.hashes() {
+            for number in probes.get(&hash).into_iter().flatten() {
+                *hits.entry(*number).or_insert(0) += 1;
+            }
+        }
+        let mut found: Vec<(u32, u32)> = hits
+            .iter()
+            .map(|(number, count)| (*number, *count))
+            .collect();
+        found.sort_unstable();
+        for (number, count) in found {
+            let at = number as usize;
+            let enough = asked.get(at).is_some_and(|asked| count * 10 >= *asked * 3);
+            let own = children.get(at).is_some_and(|(child, _)| *child == parent);
+            if let Some(list) = best.get_mut(at).filter(|_| enough && !own) {
+                list.push((count, parent));
+            }
+        }
+    }
+    for ((child, _), mut list) in children.iter().zip(best) {
+        list.sort_by(|left, right| right.0.cmp(&left.0).then(left.1.cmp(&right.1)));
+        let asked_most = list.first().map_or(0, |(count, _)| *count);
+        let tables: BTreeSet<usize> = list
+            .iter()
+            .filter(|(count, _)| *count * 10 >= asked_most * 9)
+            .map(|(_, parent)| parent.table)
+            .collect();
+        candidates.containers.insert(*child, tables.len());
+        list.truncate(per_column);
+        candidates
+            .of
+            .entry(*child)
+            .or_default()
+            .extend(list.into_iter().map(|(_, parent)| parent));
+    }
+}
+
+/// Tries the smallest dense keys that hold a column of whole numbers.
+fn by_size(facts: &Facts<'_>, children: &[(At, &ColumnFacts<'_>)], candidates: &mut Candidates) {
+    let mut keys: Vec<(i64, At)> = facts
+        .keys()
+        .filter_map(|(at, key)| {
+            let (_, high) = key
+                .profile
+                .filter(|profile| profile.is_dense_from_one())?
+                .key_range()?;
+            Some((high, at))
+        })
+        .collect();
+    keys.sort_unstable();
+    for (at, column) in children {
+        let Some((low, high)) = robust_range(column) else {
+            continue;
+        };
+        let distinct = column.profile.map_or(0, |profile| profile.distinct);
+        if low < -1 || distinct < 3 {
+            continue;
+        }
+        let from = keys.partition_point(|(size, _)| *size < high);
+        let fitting = keys
+            .iter()
+            .skip(from)
+            .take(FITTING)
+            .map(|(_, parent)| *parent);
+        candidates.of.entry(*at).or_default().extend(fitting);
+    }
+}
+
+/// The whole numbers that a column ranges over when a tenth of its rows is wrong: ends that lie far
+/// from the middle rows are drawn in.
+pub(crate) fn robust_range(column: &ColumnFacts<'_>) -> Option<(i64, i64)> {
+    let profile = column.profile?;
+    let (low, high) = profile.range?;
+    let (from, to) = profile.middle.unwrap_or((low, high));
+    let margin = to.saturating_sub(from).max(2) / 2;
+    let low = if from.saturating_sub(low) > margin {
+        from.saturating_sub(margin / 3)
+    } else {
+        low
+    };
+    let high = if high.saturating_sub(to) > margin {
+        to.saturating_add(margin / 3)
+    } else {
+        high
+    };
+    Some((low, high))
+}
+
+fn by_names(
+    facts: &Facts<'_>,
+    index: &mut NameIndex,
+    at: At,
+    column: &ColumnFacts<'_>,
+    per_column: usize,
+    candidates: &mut Candidates,
+) {
+    let found = candidates.of.entry(at).or_default();
+    for (table, _) in index.tables(facts, &column.name.bases, per_column) {
+        let Some(parent) = facts.table(table) else {
+            continue;
+        };
+        let keys = parent
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, key)| key.key > 0.0);
+        found.extend(keys.map(|(column, _)| At { table, column }));
+    }
+    found.extend(index.keys(&column.name.bases, per_column * 2));
+    let Some(own) = facts.table(at.table) else {
+        return;
+    };
+    // A table that extends another shares its key: `user_settings.id` and `users.id`.
+    if column.name.is_bare_key() && own.primary == Some(at.column) {
+        for (table, _) in index.tables(facts, std::slice::from_ref(&own.name.words), per_column) {
+            let primary = facts.table(table).and_then(|parent| parent.primary);
+            found.extend(primary.map(|column| At { table, column }));
+        }
+    }
+    if column.name.has_self_role() {
+        found.extend(own.primary.map(|primary| At {
+            table: at.table,
+            column: primary,
+        }));
+    }
+    if column.name.has_person_role() {
+        let people = facts
+            .tables
+            .iter()
+            .enumerate()
+            .filter(|(_, table)| table.name.holds_people());
+        let keys =
+            people.filter_map(|(table, facts)| facts.primary.map(|column| At { table, column }));
+        found.extend(keys.take(per_column));
+    }
+}

@@ -1,0 +1,372 @@
+//! Links over several columns: to keys that only together tell rows apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::profile::sketch::ratio;
+use crate::profile::value::sentinel_hashes;
+use crate::relationships::entity::{KeyMark, entity_match};
+use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status};
+use crate::relationships::probe::TupleCount;
+
+/// Words of numbers that count rows inside a group: they may be part of a key, though they measure.
+const ORDINALS: &[&str] = &[
+    "line",
+    "position",
+    "pos",
+    "seq",
+    "sequence",
+    "version",
+    "revision",
+    "rank",
+    "level",
+    "item",
+    "row",
+    "zeile",
+    "ligne",
+    "linea",
+    "linha",
+    "reihenfolge",
+    "orden",
+    "posicion",
+    "year",
+    "month",
+    "jahr",
+    "semester",
+];
+/// Tables tried as children of one key at most.
+const CHILDREN: usize = 100;
+
+/// A pair of column groups that may be a link: asked of the warehouse before it is believed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Proposal {
+    /// The referring table and its columns.
+    pub child: (usize, Vec<usize>),
+    /// The table referred to and its columns.
+    pub parent: (usize, Vec<usize>),
+    /// How well the names fit, 0 to 1.
+    pub name: f64,
+    /// The share of all combinations of the parent's values that exist: near 1, containment says nothing.
+    pub density: f64,
+}
+
+/// Finds column groups worth asking about. `single` are the links found so far.
+pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Proposal> {
+    let index = Index::of(facts, single);
+    let mut proposals = Vec::new();
+    for table in 0..facts.tables.len() {
+        for group in keys_of(facts, table, single) {
+            for child in index.children(facts, single, table, &group) {
+                proposals.extend(match_columns(facts, single, child, (table, &group)));
+            }
+        }
+    }
+    proposals
+}
+
+/// The groups by which a table without a good single key may be referred to, the best two.
+fn keys_of(facts: &Facts<'_>, at: usize, single: &BTreeMap<At, At>) -> Vec<Vec<usize>> {
+    let Some(table) = facts.table(at).filter(|table| table.included) else {
+        return Vec::new();
+    };
+    let place = |name: &String| {
+        table
+            .columns
+            .iter()
+            .position(|column| column.column.name == *name)
+    };
+    let declared: Vec<usize> = table.table.primary_key.iter().filter_map(place).collect();
+    if declared.len() > 1 {
+        return vec![declared];
+    }
+    let strong = table
+        .primary
+        .and_then(|primary| table.columns.get(primary))
+        .is_some_and(|column| column.key >= 0.75);
+    let Some(profile) = table.profile.filter(|_| !strong) else {
+        return Vec::new();
+    };
+    let weight = |column: usize| {
+        let Some(facts) = table.columns.get(column) else {
+            return 0.0;
+        };
+        let linked = single.contains_key(&At { table: at, column });
+        let ordinal = facts
+            .name
+            .words
+            .iter()
+            .any(|word| ORDINALS.contains(&word.as_str()));
+        match facts.name.mark {
+            _ if linked => 2.0,
+            KeyMark::Strong => 2.0,
+            KeyMark::Weak => 1.5,
+            KeyMark::None if ordinal => 1.2,
+            KeyMark::None if !facts.name.telling => 1.0,
+            KeyMark::None if facts.name.measure => 0.0,
+            KeyMark::None => 0.4,
+        }
+    };
+    let mut groups: Vec<(f64, Vec<usize>)> = profile
+        .groups
+        .iter()
+        .map(|group| {
+            (
+                group
+                    .iter()
+                    .map(|column| weight(*column))
+                    .fold(f64::MAX, f64::min),
+                group.clone(),
+            )
+        })
+        .filter(|(weakest, _)| *weakest >= 1.0)
+        .collect();
+    groups.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+    groups.into_iter().map(|(_, group)| group).take(2).collect()
+}
+
+/// Tables by the plain names of their columns and by the keys they refer to.
+struct Index {
+    names: BTreeMap<String, BTreeSet<usize>>,
+    parents: BTreeMap<At, BTreeSet<usize>>,
+}
+
+impl Index {
+    fn of(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Self {
+        let mut names: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+        for (at, column) in facts.columns() {
+            names.entry(plain(column)).or_default().insert(at.table);
+        }
+        let mut parents: BTreeMap<At, BTreeSet<usize>> = BTreeMap::new();
+        for (child, parent) in single {
+            parents.entry(*parent).or_default().insert(child.table);
+        }
+        Self { names, parents }
+    }
+
+    /// Tables that share the rarest column of the group, by name or by what it refers to.
+    fn children(
+        &self,
+        facts: &Facts<'_>,
+        single: &BTreeMap<At, At>,
+        table: usize,
+        group: &[usize],
+    ) -> Vec<usize> {
+        let sharing = group.iter().filter_map(|column| {
+            let at = At {
+                table,
+                column: *column,
+            };
+            let mut tables = self
+                .names
+                .get(&plain(facts.column(at)?))
+                .cloned()
+                .unwrap_or_default();
+            if let Some(parent) = single.get(&at) {
+                tables.extend(self.parents.get(parent).into_iter().flatten());
+                // The table referred to shares the column by its key.
+                tables.remove(&parent.table);
+            }
+            tables.remove(&table);
+            (!tables.is_empty()).then_some(tables)
+        });
+        let rarest = sharing.min_by_key(BTreeSet::len).unwrap_or_default();
+        rarest.into_iter().take(CHILDREN).collect()
+    }
+}
+
+fn plain(column: &ColumnFacts<'_>) -> String {
+    let base = column.name.base();
+    if base.is_empty() {
+        column.name.words.join(" ")
+    } else {
+        base.join(" ")
+    }
+}
+
+/// Gives each column of the key the best column of the child.
+fn match_columns(
+    facts: &Facts<'_>,
+    single: &BTreeMap<At, At>,
+    child: usize,
+    (parent, group): (usize, &[usize]),
+) -> Option<Proposal> {
+    let (from, to) = (facts.table(child)?, facts.table(parent)?);
+    if entity_match(&from.name.words, &to.name.words) >= 0.95 {
+        return None;
+    }
+    let mut used: Vec<usize> = Vec::new();
+    let mut sum = 0.0;
+    for key in group {
+        let key_at = At {
+            table: parent,
+            column: *key,
+        };
+        let best = (0..from.columns.len())
+            .filter(|column| !used.contains(column))
+            .filter_map(|column| {
+                let at = At {
+                    table: child,
+                    column,
+                };
+                let likeness = likeness(facts, single, at, key_at);
+                (likeness >= 0.6 && is_contained(facts, at, key_at)).then_some((likeness, column))
+            })
+            .max_by(|left, right| left.0.total_cmp(&right.0).then(right.1.cmp(&left.1)))?;
+        sum += best.0;
+        used.push(best.1);
+    }
+    let name = sum / ratio(group.len() as u64, 1);
+    let combinations: f64 = group
+        .iter()
+        .filter_map(|column| to.columns.get(*column)?.profile)
+        .map(|profile| ratio(profile.distinct.max(1), 1))
+        .product();
+    let rows = to.profile.map_or(0, |profile| profile.rows_read);
+    let density = ratio(rows, 1) / combinations.max(1.0);
+    (name >= 0.75).then(|| Proposal {
+        child: (child, used),
+        parent: (parent, group.to_vec()),
+        name,
+        density,
+    })
+}
+
+fn likeness(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, key: At) -> f64 {
+    let (Some(left), Some(right)) = (facts.column(child), facts.column(key)) else {
+        return 0.0;
+    };
+    if left.name.words == right.name.words && right.name.telling {
+        return 1.0;
+    }
+    let shared = single
+        .get(&child)
+        .is_some_and(|parent| single.get(&key) == Some(parent));
+    if shared {
+        return 0.9;
+    }
+    let qualified = facts.table(key.table).is_some_and(|table| {
+        let words = &left.name.words;
+        let rest = words
+            .len()
+            .checked_sub(right.name.words.len())
+            .and_then(|at| words.split_at_checked(at));
+        rest.is_some_and(|(rest, end)| {
+            end == right.name.words.as_slice() && entity_match(rest, &table.name.words) >= 0.7
+        })
+    });
+    if qualified {
+        return 0.9;
+    }
+    if !left.name.telling && !right.name.telling {
+        return if left.profile.is_some() { 0.6 } else { 0.0 };
+    }
+    let named = entity_match(left.name.base(), right.name.base());
+    if named >= 0.85 && left.name.base().len() >= right.name.base().len() {
+        named * 0.9
+    } else {
+        0.0
+    }
+}
+
+fn is_contained(facts: &Facts<'_>, child: At, key: At) -> bool {
+    let (Some(left), Some(right)) = (facts.column(child), facts.column(key)) else {
+        return false;
+    };
+    if left.family != right.family {
+        return false;
+    }
+    let (Some(values), Some(keys)) = (left.profile, right.profile) else {
+        return true;
+    };
+    values
+        .sketch
+        .containment_in(&keys.sketch, &sentinel_hashes())
+        .is_none_or(|contained| contained.distinct.max(contained.rows) >= 0.85)
+}
+
+/// The link of a proposal after the warehouse was asked.
+pub(crate) fn judge(
+    facts: &Facts<'_>,
+    proposal: &Proposal,
+    count: Option<TupleCount>,
+) -> Option<Link> {
+    let side = |(table, columns): &(usize, Vec<usize>)| {
+        let facts = facts.table(*table)?;
+        let names = columns
+            .iter()
+            .filter_map(|column| facts.columns.get(*column));
+        Some(Endpoint {
+            table: facts.table.table.clone(),
+            columns: names.map(|column| column.column.name.clone()).collect(),
+        })
+    };
+    let mut reasons = vec![format!(
+        "the columns are named like the key ({:.2})",
+        proposal.name
+    )];
+    let mut evidence = Evidence {
+        name: proposal.name,
+        ..Evidence::default()
+    };
+    let (score, status, check) = match count {
+        None => {
+            reasons.push("the values could not be compared".to_owned());
+            (0.6, Status::Review, Check::None)
+        }
+        Some(count) => {
+            let coverage = ratio(count.found, count.compared);
+            evidence.coverage = Some(coverage);
+            evidence.compared = usize::try_from(count.compared).unwrap_or(usize::MAX);
+            reasons.push(format!(
+                "{} of {} value groups are keys of the other table",
+                count.found, count.compared
+            ));
+            reasons.push(format!(
+                "{:.0} % of all value groups exist there",
+                proposal.density * 100.0
+            ));
+            let (score, status) = judged(coverage, count.compared, proposal);
+            (score, status, Check::Probed)
+        }
+    };
+    Some(Link {
+        from: side(&proposal.child)?,
+        to: side(&proposal.parent)?,
+        status,
+        origin: Origin::Names,
+        cardinality: cardinality(facts, proposal),
+        score,
+        key_score: 0.9,
+        evidence,
+        check,
+        reasons,
+    })
+}
+
+fn judged(coverage: f64, compared: u64, proposal: &Proposal) -> (f64, Status) {
+    if coverage < 0.85 || compared == 0 {
+        return (coverage * 0.5, Status::Rejected);
+    }
+    if proposal.density > 0.75 || compared < 3 {
+        return (0.6, Status::Review);
+    }
+    (0.7 + 0.28 * coverage * proposal.name, Status::Accepted)
+}
+
+fn cardinality(facts: &Facts<'_>, proposal: &Proposal) -> Cardinality {
+    let (table, columns) = &proposal.child;
+    let unique = facts
+        .table(*table)
+        .and_then(|table| table.profile)
+        .is_some_and(|profile| {
+            profile
+                .groups
+                .iter()
+                .any(|group| group.iter().all(|column| columns.contains(column)))
+        });
+    if unique {
+        Cardinality::OneToOne
+    } else {
+        Cardinality::ManyToOne
+    }
+}

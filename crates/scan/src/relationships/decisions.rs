@@ -1,0 +1,147 @@
+//! What people decided about links: `semantic-layer/<connection>/_review/relationships.yaml`.
+//!
+//! The file has two lists, `accepted` and `rejected`. Each entry names both sides with all their
+//! columns, and who decided when:
+//!
+//! ```yaml
+//! accepted:
+//!   - from: {table: public.orders, columns: [customer]}
+//!     to: {table: public.customers, columns: [id]}
+//!     relationship: many_to_one
+//!     by: ada
+//!     at: 2026-01-31T09:00:00Z
+//! rejected: []
+//! ```
+//!
+//! A rejected link never returns, in neither direction; an accepted one stays as long as its columns exist.
+
+use ktx_vocabulary::ConnectionId;
+use serde::{Deserialize, Serialize};
+
+use crate::relationships::link::{Cardinality, Endpoint};
+
+/// Where the decisions of a connection stand, relative to the project.
+pub fn decisions_path(connection: &ConnectionId) -> String {
+    format!("semantic-layer/{connection}/_review/relationships.yaml")
+}
+
+/// One side of a decided link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecidedSide {
+    /// The table's full place, its parts joined by dots.
+    pub table: String,
+    /// The columns, in the order of the other side.
+    pub columns: Vec<String>,
+}
+
+/// One decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Decision {
+    /// The side that refers.
+    pub from: DecidedSide,
+    /// The side that is referred to.
+    pub to: DecidedSide,
+    /// `many_to_one` (also when absent) or `one_to_one`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relationship: Option<String>,
+    /// Who decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// When, as RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What a person says about a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The link holds.
+    Accept,
+    /// The link does not hold.
+    Reject,
+}
+
+/// All decisions of a connection.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Decisions {
+    /// Links that hold.
+    pub accepted: Vec<Decision>,
+    /// Links that do not.
+    pub rejected: Vec<Decision>,
+}
+
+impl Decisions {
+    /// Reads the file's text. An empty file holds no decisions. The error says what is wrong and where.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let decisions: Self = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
+        for decision in decisions.accepted.iter().chain(&decisions.rejected) {
+            let (from, to) = (decision.from.columns.len(), decision.to.columns.len());
+            if from == 0 || from != to {
+                return Err(format!(
+                    "`{}` and `{}` must name the same number of columns, at least one",
+                    decision.from.table, decision.to.table
+                ));
+            }
+        }
+        Ok(decisions)
+    }
+
+    /// The file's text; [`Decisions::parse`] reads it back.
+    pub fn to_yaml(&self) -> Result<String, String> {
+        serde_yaml::to_string(self).map_err(|error| error.to_string())
+    }
+
+    /// Adds a decision; an earlier one about the same link is replaced.
+    pub fn decide(&mut self, verdict: Verdict, decision: Decision) {
+        let other = |known: &Decision| known.from != decision.from || known.to != decision.to;
+        self.accepted.retain(other);
+        self.rejected.retain(other);
+        match verdict {
+            Verdict::Accept => self.accepted.push(decision),
+            Verdict::Reject => self.rejected.push(decision),
+        }
+    }
+
+    /// The decision that turned this link down, if there is one.
+    pub(crate) fn rejection(&self, from: &Endpoint, to: &Endpoint) -> Option<&Decision> {
+        self.rejected.iter().find(|decision| {
+            decision.from.is(from) && decision.to.is(to)
+                || decision.from.is(to) && decision.to.is(from)
+        })
+    }
+}
+
+impl Decision {
+    /// How many to how many, as decided.
+    pub(crate) fn cardinality(&self) -> Cardinality {
+        match self.relationship.as_deref() {
+            Some("one_to_one") => Cardinality::OneToOne,
+            _ => Cardinality::ManyToOne,
+        }
+    }
+
+    /// Who decided and when, for the reasons of a link.
+    pub(crate) fn described(&self, verb: &str) -> String {
+        let mut text = format!("{verb} by {}", self.by.as_deref().unwrap_or("a reviewer"));
+        if let Some(at) = &self.at {
+            text.push_str(" at ");
+            text.push_str(at);
+        }
+        text
+    }
+}
+
+impl DecidedSide {
+    fn is(&self, endpoint: &Endpoint) -> bool {
+        self.table == endpoint.table.to_string() && self.columns == endpoint.columns
+    }
+}

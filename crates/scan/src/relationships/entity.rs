@@ -1,0 +1,385 @@
+//! What the names of tables and columns mean: entities, roles, keys, measures.
+
+use crate::names::{Words, word_likeness};
+use crate::relationships::lexicon::{
+    COPY_TAILS, GLUED_BEGINNINGS, GLUED_ENDINGS, MEASURES, PERSON_ROLES, PERSON_TABLES,
+    PLACEHOLDERS, SELF_ROLES, STRONG_KEYS, TABLE_NOISE, TABLE_TAILS, WEAK_KEYS, layer_of,
+};
+
+/// Whether a table is a copy of another by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Copy {
+    /// Nothing says so.
+    Original,
+    /// The name says backup, history, archive and the like.
+    Copy,
+}
+
+/// What the name of a table says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TableName {
+    /// The words of the entity, without layer, noise and copy marks.
+    pub words: Vec<String>,
+    /// The warehouse layer.
+    pub layer: Option<&'static str>,
+    /// A first word that other tables share, such as an application's short name.
+    pub namespace: Option<String>,
+    /// Whether the name says that it is a copy.
+    pub copy: Copy,
+    /// Whether the name tells anything.
+    pub telling: bool,
+}
+
+impl TableName {
+    /// Reads a table's name. `is_shared` tells whether a first word begins the names of many tables.
+    pub(crate) fn read(name: &str, schema: Option<&str>, is_shared: impl Fn(&str) -> bool) -> Self {
+        let all = Words::of(name).0;
+        let telling = is_telling(&all);
+        let mut words = all.as_slice();
+        let mut layer =
+            schema.and_then(|schema| Words::of(schema).0.iter().find_map(|word| layer_of(word)));
+        let mut namespace = None;
+        while let [first, rest @ ..] = words {
+            if rest.is_empty() || rest.iter().all(|word| is_number(word)) {
+                break;
+            }
+            if let Some(found) = layer_of(first) {
+                layer = Some(found);
+            } else if namespace.is_none() && is_shared(first) {
+                let number = rest
+                    .first()
+                    .filter(|word| rest.len() > 1 && is_number(word));
+                namespace = Some(first.clone() + number.map(String::as_str).unwrap_or_default());
+                if number.is_some() {
+                    words = rest;
+                }
+            } else if !TABLE_NOISE.contains(&first.as_str()) {
+                break;
+            }
+            words = words.get(1..).unwrap_or_default();
+        }
+        let mut copy = Copy::Original;
+        while let [rest @ .., last] = words {
+            let marks = COPY_TAILS.contains(&last.as_str()) || (is_number(last) && last.len() >= 4);
+            if rest.is_empty() || !(marks || TABLE_TAILS.contains(&last.as_str())) {
+                break;
+            }
+            if marks {
+                copy = Copy::Copy;
+            }
+            words = rest;
+        }
+        Self {
+            words: words.to_vec(),
+            layer,
+            namespace,
+            copy,
+            telling,
+        }
+    }
+
+    /// Whether the table holds people.
+    pub(crate) fn holds_people(&self) -> bool {
+        self.words
+            .last()
+            .is_some_and(|word| PERSON_TABLES.contains(&word.as_str()))
+    }
+}
+
+/// How strongly a column's name says "I identify something".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum KeyMark {
+    /// Not at all.
+    None,
+    /// With a word that often means something else.
+    Weak,
+    /// With a word such as `id`.
+    Strong,
+}
+
+/// What the name of a column says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ColumnName {
+    /// All words, a prefix shared by the table's columns left out.
+    pub words: Vec<String>,
+    /// Readings of the words without key words; the first is the plain one.
+    pub bases: Vec<Vec<String>>,
+    /// Whether the name marks a key.
+    pub mark: KeyMark,
+    /// Whether the name counts, measures, dates or flags.
+    pub measure: bool,
+    /// Whether the name tells anything.
+    pub telling: bool,
+}
+
+impl ColumnName {
+    /// Reads a column's name; `prefix` is the first word that all columns of the table share.
+    pub(crate) fn read(name: &str, prefix: Option<&str>) -> Self {
+        let all = Words::of(name).0;
+        let telling = is_telling(&all);
+        let words = match (prefix, all.as_slice()) {
+            (Some(prefix), [first, rest @ ..]) if first == prefix && !rest.is_empty() => {
+                rest.to_vec()
+            }
+            _ => all.clone(),
+        };
+        let (base, mut mark) = without_keys(&words);
+        let mut bases = vec![base.clone()];
+        if mark == KeyMark::None || base.len() == 1 {
+            for reading in unglued(&base) {
+                bases.push(reading);
+            }
+        }
+        if words.len() != all.len() {
+            let (whole, _) = without_keys(&all);
+            bases.push(whole);
+        }
+        bases.dedup();
+        if mark == KeyMark::None && words.iter().any(|word| word == "by") {
+            mark = KeyMark::Weak;
+        }
+        let measure = mark != KeyMark::Strong && is_measure(&words, &base);
+        Self {
+            words,
+            bases,
+            mark,
+            measure,
+            telling,
+        }
+    }
+
+    /// The plain reading without key words.
+    pub(crate) fn base(&self) -> &[String] {
+        self.bases.first().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether the name is nothing but a key word, such as `id`.
+    pub(crate) fn is_bare_key(&self) -> bool {
+        self.mark != KeyMark::None && self.base().is_empty()
+    }
+
+    /// Whether a word names a reference to the same table.
+    pub(crate) fn has_self_role(&self) -> bool {
+        self.words
+            .iter()
+            .any(|word| begins_with_role(word, SELF_ROLES))
+    }
+
+    /// Whether a word names a person's part.
+    pub(crate) fn has_person_role(&self) -> bool {
+        self.words
+            .iter()
+            .any(|word| begins_with_role(word, PERSON_ROLES))
+    }
+}
+
+/// Whether a word is a role, or a longer role with another word glued to it: `managerid`.
+fn begins_with_role(word: &str, roles: &[&str]) -> bool {
+    roles.contains(&word)
+        || roles
+            .iter()
+            .any(|role| role.len() >= 6 && word.starts_with(role))
+}
+
+/// The first word that nearly all column names of a table begin with, when it is worth leaving out.
+pub(crate) fn shared_prefix<'a>(columns: impl Iterator<Item = &'a str>) -> Option<String> {
+    let names: Vec<Vec<String>> = columns.map(|name| Words::of(name).0).collect();
+    let first = names.first()?.first()?.clone();
+    let sharing = names
+        .iter()
+        .filter(|words| words.len() > 1 && words.first() == Some(&first))
+        .count();
+    (names.len() >= 3
+        && sharing * 5 >= names.len() * 4
+        && !STRONG_KEYS.contains(&first.as_str())
+        && first != "fk")
+        .then_some(first)
+}
+
+/// Whether a name holds a word that means something.
+fn is_telling(words: &[String]) -> bool {
+    words.iter().any(|word| {
+        let placeholder = PLACEHOLDERS.contains(&word.as_str());
+        let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+        let short = word.len() < 2;
+        !(placeholder || digits || short)
+    }) || words
+        .iter()
+        .all(|word| word.len() > 2 && !word.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_measure(words: &[String], base: &[String]) -> bool {
+    let measures = |word: &String| MEASURES.contains(&word.as_str());
+    let counted = words.first().is_some_and(|word| {
+        ["num", "nb", "n", "no", "number", "is", "has"].contains(&word.as_str())
+    });
+    base.last().is_some_and(measures)
+        || (base.first().is_some_and(measures) && base.len() > 1)
+        || (counted && words.len() > 1)
+}
+
+fn mark_of(word: &str) -> KeyMark {
+    if STRONG_KEYS.contains(&word) {
+        KeyMark::Strong
+    } else if WEAK_KEYS.contains(&word) {
+        KeyMark::Weak
+    } else {
+        KeyMark::None
+    }
+}
+
+/// The words without key words at either end, and the strongest mark among them.
+fn without_keys(words: &[String]) -> (Vec<String>, KeyMark) {
+    let mut rest = words;
+    let mut mark = KeyMark::None;
+    while let [head @ .., last] = rest {
+        let found = mark_of(last);
+        if found == KeyMark::None {
+            break;
+        }
+        mark = mark.max(found);
+        rest = head;
+    }
+    while let [first, tail @ ..] = rest {
+        let found = mark_of(first);
+        if found == KeyMark::None || tail.is_empty() {
+            break;
+        }
+        mark = mark.max(found);
+        rest = tail;
+    }
+    (rest.to_vec(), mark)
+}
+
+/// Readings in which a key word is glued to the first or last word.
+fn unglued(base: &[String]) -> Vec<Vec<String>> {
+    let mut readings = Vec::new();
+    if let [head @ .., last] = base {
+        let stem = GLUED_ENDINGS
+            .iter()
+            .find_map(|ending| last.strip_suffix(ending))
+            .filter(|stem| stem.len() >= 3);
+        if let Some(stem) = stem {
+            readings.push(head.iter().cloned().chain([stem.to_owned()]).collect());
+        }
+    }
+    if let [first, tail @ ..] = base {
+        let stem = GLUED_BEGINNINGS
+            .iter()
+            .find_map(|begin| first.strip_prefix(begin))
+            .filter(|stem| stem.len() >= 3);
+        if let Some(stem) = stem {
+            readings.push(
+                [stem.to_owned()]
+                    .into_iter()
+                    .chain(tail.iter().cloned())
+                    .collect(),
+            );
+        }
+    }
+    readings
+}
+
+/// How well the words of a column name the entity of a table, 0 to 1.
+pub(crate) fn entity_match(base: &[String], table: &[String]) -> f64 {
+    if base.is_empty() || table.is_empty() {
+        return 0.0;
+    }
+    if base.len() == table.len() {
+        let whole = aligned(base, table);
+        if whole >= 0.5 {
+            return whole;
+        }
+    }
+    let mut best = joined(base, table);
+    match base.len().cmp(&table.len()) {
+        std::cmp::Ordering::Greater => {
+            best = best.max(ends(base, table) * 0.93);
+            best = best.max(begins(base, table) * trailing(base, table.len()));
+        }
+        std::cmp::Ordering::Less => {
+            best = best.max(ends(table, base) * 0.88);
+            best = best.max(begins(table, base) * 0.42);
+            best = best.max(initials(base, table));
+        }
+        std::cmp::Ordering::Equal => best = best.max(last_word(base, table) * 0.5),
+    }
+    best
+}
+
+/// What it is worth that words follow the entity's: a role, as in `address_billing`, or another entity,
+/// as in `product_type`.
+fn trailing(base: &[String], from: usize) -> f64 {
+    let rest = base.get(from..).unwrap_or_default();
+    let role = |word: &String| {
+        SELF_ROLES.contains(&word.as_str()) || PERSON_ROLES.contains(&word.as_str())
+    };
+    if rest.iter().any(role) { 0.9 } else { 0.62 }
+}
+
+fn aligned(left: &[String], right: &[String]) -> f64 {
+    let mut worst = 1.0_f64;
+    let mut sum = 0.0;
+    let mut count = 0.0;
+    for (left, right) in left.iter().zip(right) {
+        let likeness = word_likeness(left, right).max(compound(left, right));
+        worst = worst.min(likeness);
+        sum += likeness;
+        count += 1.0;
+    }
+    if worst < 0.4 { 0.0 } else { sum / count }
+}
+
+/// Both written as one word: `orderitem` and `order_items`.
+fn joined(left: &[String], right: &[String]) -> f64 {
+    let (left, right) = (left.concat(), right.concat());
+    let likeness = word_likeness(&left, &right);
+    if likeness > 0.9 { likeness } else { 0.0 }
+}
+
+fn ends(long: &[String], short: &[String]) -> f64 {
+    long.get(long.len() - short.len()..)
+        .map_or(0.0, |tail| aligned(tail, short))
+}
+
+fn begins(long: &[String], short: &[String]) -> f64 {
+    long.get(..short.len())
+        .map_or(0.0, |head| aligned(head, short))
+}
+
+fn last_word(left: &[String], right: &[String]) -> f64 {
+    match (left.last(), right.last()) {
+        (Some(left), Some(right)) => word_likeness(left, right),
+        _ => 0.0,
+    }
+}
+
+/// One word of the first letters of several: `so` for `sales_order`.
+fn initials(base: &[String], table: &[String]) -> f64 {
+    let letters: String = table
+        .iter()
+        .filter_map(|word| word.chars().next())
+        .collect();
+    match base {
+        [word] if word.len() >= 2 && *word == letters => 0.72,
+        _ => 0.0,
+    }
+}
+
+/// A word that closes a compound word: `adresse` in `kundenadresse`, `product` in `dimproduct`.
+fn compound(left: &str, right: &str) -> f64 {
+    let (short, long) = if left.len() < right.len() {
+        (left, right)
+    } else {
+        (right, left)
+    };
+    if short.len() >= 5 && long.ends_with(short) {
+        0.8
+    } else {
+        0.0
+    }
+}

@@ -1,0 +1,354 @@
+//! What discovery knows of every table and column before it compares any two of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_vocabulary::TableRef;
+use ktx_warehouse::{Table, TableKind};
+
+use crate::names::Words;
+use crate::profile::{ColumnProfile, Extent, TableProfile};
+use crate::relationships::entity::{ColumnName, KeyMark, TableName, entity_match, shared_prefix};
+use crate::relationships::lexicon::ATTRIBUTES;
+use crate::types::TypeFamily;
+
+/// A column by the positions of its table and itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct At {
+    /// The table.
+    pub table: usize,
+    /// The column.
+    pub column: usize,
+}
+
+/// One column.
+#[derive(Debug)]
+pub(crate) struct ColumnFacts<'a> {
+    pub(crate) column: &'a ktx_warehouse::Column,
+    pub(crate) family: TypeFamily,
+    pub(crate) profile: Option<&'a ColumnProfile>,
+    pub(crate) name: ColumnName,
+    /// How well the name says "the key of its own table", 0 to 1.
+    pub(crate) own: f64,
+    /// How well the column identifies rows of its table, 0 (not at all) to 1 (declared).
+    pub(crate) key: f64,
+}
+
+/// One table.
+#[derive(Debug)]
+pub(crate) struct TableFacts<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) profile: Option<&'a TableProfile>,
+    pub(crate) name: TableName,
+    pub(crate) columns: Vec<ColumnFacts<'a>>,
+    /// The best single-column key.
+    pub(crate) primary: Option<usize>,
+    /// Whether links of this table are looked for.
+    pub(crate) included: bool,
+}
+
+/// All tables, in the order of the snapshot.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) tables: Vec<TableFacts<'a>>,
+}
+
+impl<'a> Facts<'a> {
+    /// Gathers the facts.
+    pub(crate) fn gather(
+        tables: &'a [Table],
+        profiles: &'a BTreeMap<TableRef, TableProfile>,
+    ) -> Self {
+        let shared = shared_first_words(tables);
+        let stored = tables
+            .iter()
+            .filter(|table| table.kind != TableKind::View)
+            .count();
+        let views_too = stored * 2 < tables.len();
+        let tables = tables
+            .iter()
+            .map(|table| {
+                let profile = profiles.get(&table.table);
+                let schema = table.table.db.as_deref();
+                let name = TableName::read(&table.table.name, schema, |word| shared.contains(word));
+                let included = views_too || table.kind != TableKind::View;
+                table_facts(table, profile, name, included)
+            })
+            .collect();
+        Self { tables }
+    }
+
+    /// The facts of a table.
+    pub(crate) fn table(&self, at: usize) -> Option<&TableFacts<'a>> {
+        self.tables.get(at)
+    }
+
+    /// The facts of a column.
+    pub(crate) fn column(&self, at: At) -> Option<&ColumnFacts<'a>> {
+        self.tables.get(at.table)?.columns.get(at.column)
+    }
+
+    /// All columns of included tables.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
+        self.tables
+            .iter()
+            .enumerate()
+            .filter(|(_, table)| table.included)
+            .flat_map(|(table, facts)| {
+                let place = move |column| At { table, column };
+                facts
+                    .columns
+                    .iter()
+                    .enumerate()
+                    .map(move |(column, facts)| (place(column), facts))
+            })
+    }
+
+    /// All columns that others may refer to.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
+        self.columns().filter(|(_, column)| column.key > 0.0)
+    }
+}
+
+impl TableFacts<'_> {
+    /// Rows of the table; 0 when nothing is known.
+    pub(crate) fn rows(&self) -> u64 {
+        self.profile
+            .and_then(|profile| profile.rows)
+            .or(self.table.estimated_rows)
+            .unwrap_or(0)
+    }
+
+    /// Whether all rows were read.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.profile
+            .is_some_and(|profile| profile.extent == Extent::Whole)
+    }
+}
+
+impl ColumnFacts<'_> {
+    /// Whether the column can refer to something at all.
+    pub(crate) fn can_be_child(&self) -> bool {
+        let Some(profile) = self.profile.filter(|profile| profile.values > 0) else {
+            return self.family.can_be_key();
+        };
+        match self.family {
+            TypeFamily::Integer | TypeFamily::Float => profile.range.is_some(),
+            TypeFamily::Text => {
+                profile.lengths.is_none_or(|(_, long)| long <= 64) && profile.shape.blanks < 0.5
+            }
+            TypeFamily::Uuid => true,
+            TypeFamily::Boolean | TypeFamily::Time | TypeFamily::Opaque => false,
+        }
+    }
+
+    /// Whether the values look like identifiers: UUIDs, codes with digits, or texts of one length.
+    pub(crate) fn looks_identifying(&self) -> bool {
+        let Some(profile) = self.profile else {
+            return self.family == TypeFamily::Uuid;
+        };
+        let one_length = profile
+            .lengths
+            .is_some_and(|(short, long)| short == long && (2..=40).contains(&short));
+        self.family == TypeFamily::Uuid
+            || (self.family == TypeFamily::Text
+                && (profile.shape.digits > 0.8 || one_length)
+                && profile.shape.blanks < 0.1)
+    }
+}
+
+/// First words with which three or more table names begin and that are no entity themselves: `order` of
+/// `order_items` is one where there are `orders`, `crm` of `crm_orders` is not.
+fn shared_first_words(tables: &[Table]) -> BTreeSet<String> {
+    let names: Vec<Vec<String>> = tables
+        .iter()
+        .map(|table| Words::of(&table.table.name).0)
+        .collect();
+    let mut sharing: BTreeMap<&str, BTreeSet<&[String]>> = BTreeMap::new();
+    for name in &names {
+        if let [first, rest @ ..] = name.as_slice()
+            && !rest.is_empty()
+        {
+            sharing.entry(first).or_default().insert(rest);
+        }
+    }
+    let alone: BTreeSet<&str> = names
+        .iter()
+        .filter_map(|name| match name.as_slice() {
+            [only] => Some(only.as_str()),
+            _ => None,
+        })
+        .collect();
+    let is_entity = |word: &str| {
+        alone
+            .iter()
+            .any(|only| crate::names::word_likeness(only, word) > 0.9)
+    };
+    sharing
+        .into_iter()
+        .filter(|(word, names)| names.len() >= 3 && word.len() <= 6 && !is_entity(word))
+        .map(|(word, _)| word.to_owned())
+        .collect()
+}
+
+fn table_facts<'a>(
+    table: &'a Table,
+    profile: Option<&'a TableProfile>,
+    name: TableName,
+    included: bool,
+) -> TableFacts<'a> {
+    let prefix = shared_prefix(table.columns.iter().map(|column| column.name.as_str()));
+    let mut columns: Vec<ColumnFacts<'a>> = table
+        .columns
+        .iter()
+        .map(|column| {
+            let read = ColumnName::read(&column.name, prefix.as_deref());
+            let own = own_match(&read, &name);
+            let family = TypeFamily::of(column);
+            let profile = profile.and_then(|profile| profile.column(&column.name));
+            ColumnFacts {
+                column,
+                family,
+                profile,
+                name: read,
+                own,
+                key: 0.0,
+            }
+        })
+        .collect();
+    let strengths: Vec<f64> = columns
+        .iter()
+        .enumerate()
+        .map(|(at, column)| key_strength(table, profile, &name, column, at))
+        .collect();
+    let best = strengths.iter().copied().fold(0.0, f64::max);
+    for (column, strength) in columns.iter_mut().zip(&strengths) {
+        // Attributes such as names are keys only where nothing better is.
+        column.key = if *strength >= 0.3 || (best < 0.3 && *strength > 0.0) {
+            *strength
+        } else {
+            0.0
+        };
+    }
+    let primary = columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| column.key > 0.0)
+        .max_by(|left, right| {
+            left.1
+                .key
+                .total_cmp(&right.1.key)
+                .then(right.0.cmp(&left.0))
+        })
+        .map(|(at, _)| at);
+    TableFacts {
+        table,
+        profile,
+        name,
+        columns,
+        primary,
+        included,
+    }
+}
+
+/// How well a column's name says that it is the key of its own table.
+fn own_match(column: &ColumnName, table: &TableName) -> f64 {
+    if column.is_bare_key() {
+        return if column.mark == KeyMark::Strong {
+            1.0
+        } else {
+            0.85
+        };
+    }
+    let named = column
+        .bases
+        .iter()
+        .map(|base| entity_match(base, &table.words))
+        .fold(0.0, f64::max);
+    if named >= 0.7 { named } else { 0.0 }
+}
+
+/// How well a column identifies rows: 0 when its values do not.
+fn key_strength(
+    table: &Table,
+    profile: Option<&TableProfile>,
+    name: &TableName,
+    column: &ColumnFacts<'_>,
+    at: usize,
+) -> f64 {
+    if table.primary_key.as_slice() == [column.column.name.clone()] {
+        return 1.0;
+    }
+    if !column.family.can_be_key() {
+        return 0.0;
+    }
+    let empty = column.profile.is_none_or(|profile| profile.values == 0);
+    if !empty && !has_key_values(table, profile, column) {
+        return 0.0;
+    }
+    let mark = column.name.mark;
+    if empty && (mark == KeyMark::None || column.own < 0.7) {
+        return 0.0;
+    }
+    let mut strength: f64 = match (column.own >= 0.7, mark, column.name.telling && name.telling) {
+        (true, KeyMark::Strong, _) => 0.75 + 0.2 * column.own,
+        (true, KeyMark::Weak, _) => 0.55 + 0.2 * column.own,
+        (true, KeyMark::None, true) => 0.55,
+        (_, KeyMark::Strong, _) => 0.6,
+        (_, KeyMark::Weak, _) => 0.5,
+        (_, KeyMark::None, true) => 0.35,
+        (_, KeyMark::None, false) => 0.6,
+    };
+    if at == 0 {
+        strength += 0.12;
+    }
+    if column.family != TypeFamily::Text {
+        strength += 0.04;
+    } else if column.looks_identifying() {
+        strength += 0.03;
+    }
+    if column.name.measure {
+        strength -= 0.4;
+    }
+    let attribute = column
+        .name
+        .words
+        .last()
+        .is_some_and(|word| ATTRIBUTES.contains(&word.as_str()));
+    if attribute && mark != KeyMark::Strong {
+        strength = strength.min(0.2);
+    }
+    if column
+        .profile
+        .is_some_and(|profile| profile.uniqueness() < 0.9995)
+    {
+        strength -= 0.1;
+    }
+    strength.clamp(0.05, 0.99)
+}
+
+/// Whether the values tell rows apart: a few repeated or missing ones are dirt.
+fn has_key_values(table: &Table, profile: Option<&TableProfile>, column: &ColumnFacts<'_>) -> bool {
+    let Some(values) = column.profile else {
+        return false;
+    };
+    if values.uniqueness() < 0.98 || values.null_rate() > 0.05 {
+        return false;
+    }
+    if profile.is_some_and(|profile| profile.rows_read < 2)
+        && table.columns.len() > 1
+        && column.own < 0.7
+    {
+        return false;
+    }
+    match column.family {
+        TypeFamily::Integer => values.range.is_some(),
+        TypeFamily::Text => {
+            let shape = &values.shape;
+            let short = values
+                .lengths
+                .is_some_and(|(short, long)| short > 0 && long <= 64);
+            short && shape.mail < 0.3 && shape.url < 0.3 && shape.phone < 0.5 && shape.blanks < 0.5
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,174 @@
+//! Finds tables and keys by words without comparing every pair.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::names::word_likeness;
+use crate::relationships::entity::entity_match;
+use crate::relationships::facts::{At, Facts};
+
+/// Tables looked at for one column at most; a word in more tables than this tells little.
+const TABLES_PER_WORD: usize = 400;
+
+/// Tables by the words of their names, keys by the words of theirs.
+#[derive(Debug, Default)]
+pub(crate) struct NameIndex {
+    /// First letter → words of table names → tables.
+    words: BTreeMap<char, BTreeMap<String, Vec<usize>>>,
+    /// Last three letters → words of table names, for compound words.
+    endings: BTreeMap<String, BTreeSet<String>>,
+    /// First letters of table names of several words → tables.
+    initials: BTreeMap<String, Vec<usize>>,
+    /// Last word of a key's name without key words → keys.
+    keys: BTreeMap<String, Vec<At>>,
+    likenesses: HashMap<String, Vec<(usize, f64)>>,
+}
+
+impl NameIndex {
+    /// Indexes the tables that have keys.
+    pub(crate) fn of(facts: &Facts<'_>) -> Self {
+        let mut index = Self::default();
+        for (at, table) in facts.tables.iter().enumerate() {
+            if table.primary.is_none() || !table.included {
+                continue;
+            }
+            for word in &table.name.words {
+                index.add_word(word, at);
+            }
+            if table.name.words.len() > 1 {
+                index.add_word(&table.name.words.concat(), at);
+                let letters: String = table
+                    .name
+                    .words
+                    .iter()
+                    .filter_map(|word| word.chars().next())
+                    .collect();
+                index.initials.entry(letters).or_default().push(at);
+            }
+        }
+        for (at, key) in facts.keys() {
+            for base in &key.name.bases {
+                if let Some(last) = base.last() {
+                    index.keys.entry(last.clone()).or_default().push(at);
+                }
+            }
+        }
+        index
+    }
+
+    fn add_word(&mut self, word: &str, table: usize) {
+        let Some(first) = word.chars().next() else {
+            return;
+        };
+        self.words
+            .entry(first)
+            .or_default()
+            .entry(word.to_owned())
+            .or_default()
+            .push(table);
+        self.endings
+            .entry(ending(word))
+            .or_default()
+            .insert(word.to_owned());
+    }
+
+    /// The tables that these words may name, best first, with how well they do.
+    pub(crate) fn tables(
+        &mut self,
+        facts: &Facts<'_>,
+        bases: &[Vec<String>],
+        limit: usize,
+    ) -> Vec<(usize, f64)> {
+        let mut found: BTreeMap<usize, f64> = BTreeMap::new();
+        for base in bases {
+            let mut candidates: BTreeSet<usize> = BTreeSet::new();
+            let joined = base.concat();
+            for word in base.iter().chain((base.len() > 1).then_some(&joined)) {
+                let likely = self.likely(word);
+                candidates.extend(likely.iter().take(TABLES_PER_WORD).map(|(table, _)| *table));
+            }
+            if let [word] = base.as_slice() {
+                candidates.extend(self.initials.get(word).into_iter().flatten());
+            }
+            for table in candidates {
+                let Some(facts) = facts.table(table) else {
+                    continue;
+                };
+                let score = entity_match(base, &facts.name.words);
+                if score >= 0.4 {
+                    let best = found.entry(table).or_insert(0.0);
+                    *best = best.max(score);
+                }
+            }
+        }
+        let mut found: Vec<(usize, f64)> = found.into_iter().collect();
+        found.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
+        found.truncate(limit);
+        found
+    }
+
+    /// The keys whose name ends with the last of these words.
+    pub(crate) fn keys(&self, bases: &[Vec<String>], limit: usize) -> Vec<At> {
+        let last = bases.iter().filter_map(|base| base.last());
+        let found: BTreeSet<At> = last
+            .filter_map(|word| self.keys.get(word))
+            .flatten()
+            .copied()
+            .collect();
+        found.into_iter().take(limit).collect()
+    }
+
+    /// Tables with a word like this one, best first.
+    fn likely(&mut self, word: &str) -> &[(usize, f64)] {
+        if !self.likenesses.contains_key(word) {
+            let found = self.compare(word);
+            self.likenesses.insert(word.to_owned(), found);
+        }
+        self.likenesses
+            .get(word)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+
+    fn compare(&self, word: &str) -> Vec<(usize, f64)> {
+        let mut found: BTreeMap<usize, f64> = BTreeMap::new();
+        let mut note = |tables: &[usize], likeness: f64| {
+            for table in tables {
+                let best = found.entry(*table).or_insert(0.0);
+                *best = best.max(likeness);
+            }
+        };
+        let bucket = word.chars().next().and_then(|first| self.words.get(&first));
+        for (other, tables) in bucket.into_iter().flatten() {
+            let likeness = word_likeness(word, other);
+            if likeness >= 0.4 {
+                note(tables, likeness);
+            }
+        }
+        for other in self.endings.get(&ending(word)).into_iter().flatten() {
+            let closes = other.len() >= 5 && word.ends_with(other.as_str())
+                || word.len() >= 5 && other.ends_with(word);
+            let bucket = other
+                .chars()
+                .next()
+                .and_then(|first| self.words.get(&first));
+            if let Some(tables) = bucket
+                .and_then(|bucket| bucket.get(other))
+                .filter(|_| closes)
+            {
+                note(tables, 0.8);
+            }
+        }
+        let mut found: Vec<(usize, f64)> = found.into_iter().collect();
+        found.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
+        found
+    }
+}
+
+/// The last three letters.
+fn ending(word: &str) -> String {
+    let letters: Vec<char> = word.chars().collect();
+    letters
+        .iter()
+        .skip(letters.len().saturating_sub(3))
+        .collect()
+}

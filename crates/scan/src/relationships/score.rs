@@ -1,0 +1,360 @@
+//! How likely it is that one column refers to another: evidence added up as log odds.
+//!
+//! Numbers from 1 to n are in every key column, so for them names must speak; values that only one key
+//! holds speak for themselves. The weights are the author's judgement of how telling each observation
+//! is, not fitted to any schema.
+
+mod names;
+
+use crate::profile::sketch::{Containment, ratio};
+use crate::relationships::candidates::robust_range;
+use crate::relationships::entity::{Copy, entity_match};
+use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
+use crate::relationships::link::{Check, Evidence};
+use crate::relationships::score::names::name_evidence;
+use crate::types::TypeFamily;
+
+/// The share of values below which two columns have nothing to do with each other.
+const LEAST_COVERAGE: f64 = 0.8;
+
+/// What the comparison of two columns gave.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Scored {
+    /// The referring column.
+    pub child: At,
+    /// The column referred to.
+    pub parent: At,
+    /// Log odds.
+    pub odds: f64,
+    /// Of these, what the fit of number ranges gave; used when several keys compete.
+    pub fit: Option<Fit>,
+    /// What was measured.
+    pub evidence: Evidence,
+    /// How the values were checked.
+    pub check: Check,
+    /// Why, in words.
+    pub reasons: Vec<String>,
+}
+
+impl Scored {
+    /// The likelihood of the link, 0 to 1.
+    pub(crate) fn likelihood(&self) -> f64 {
+        1.0 / (1.0 + (-self.odds).exp())
+    }
+}
+
+/// How a column of whole numbers lies in a dense key.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Fit {
+    /// The share of the key's range that the column spans.
+    pub span: f64,
+    /// Distinct values of the column.
+    pub distinct: u64,
+}
+
+impl Fit {
+    /// The log likelihood that values drawn evenly from the key span no more than this.
+    pub(crate) fn log_likelihood(self) -> f64 {
+        let draws = ratio(self.distinct.clamp(1, 60), 1) * 0.5;
+        draws * self.span.clamp(1e-6, 1.0).ln()
+    }
+}
+
+/// One pair with all its facts at hand.
+#[derive(Clone, Copy)]
+struct Pair<'f> {
+    child: &'f ColumnFacts<'f>,
+    parent: &'f ColumnFacts<'f>,
+    from: &'f TableFacts<'f>,
+    to: &'f TableFacts<'f>,
+    is_primary: bool,
+    is_self: bool,
+}
+
+/// Compares two columns. `None`: they cannot be linked.
+pub(crate) fn score(
+    facts: &Facts<'_>,
+    (child_at, parent_at): (At, At),
+    containers: usize,
+    ignored: &[u64],
+    probed: Option<Containment>,
+) -> Option<Scored> {
+    let pair = Pair {
+        child: facts.column(child_at)?,
+        parent: facts.column(parent_at)?,
+        from: facts.table(child_at.table)?,
+        to: facts.table(parent_at.table)?,
+        is_primary: facts.table(parent_at.table)?.primary == Some(parent_at.column),
+        is_self: child_at.table == parent_at.table,
+    };
+    let own_primary = pair.from.primary == Some(child_at.column);
+    let name = name_evidence(&pair, own_primary);
+    if own_primary
+        && pair.child.own >= 0.7
+        && (pair.child.own >= name.score || names_same_entity(&pair))
+    {
+        return None;
+    }
+    let values = value_evidence(&pair, containers, ignored, probed, name.score)?;
+    let mut reasons = vec![name.reason.clone()];
+    reasons.extend(values.reasons);
+    let mut odds = -2.2 + name.odds + values.odds;
+    odds += structure(&pair, own_primary, name.score, &mut reasons);
+    let flag = pair.child.profile.is_some_and(|profile| {
+        profile.distinct <= 2
+            && profile
+                .range
+                .is_some_and(|(low, high)| low >= 0 && high <= 1)
+    });
+    if flag && name.score < 0.85 {
+        return None;
+    }
+    Some(Scored {
+        child: child_at,
+        parent: parent_at,
+        odds,
+        fit: values.fit,
+        evidence: Evidence {
+            name: name.score,
+            ..values.evidence
+        },
+        check: values.check,
+        reasons,
+    })
+}
+
+fn names_same_entity(pair: &Pair<'_>) -> bool {
+    entity_match(&pair.from.name.words, &pair.to.name.words) >= 0.95
+}
+
+struct ValueEvidence {
+    odds: f64,
+    fit: Option<Fit>,
+    evidence: Evidence,
+    check: Check,
+    reasons: Vec<String>,
+}
+
+fn value_evidence(
+    pair: &Pair<'_>,
+    containers: usize,
+    ignored: &[u64],
+    probed: Option<Containment>,
+    name: f64,
+) -> Option<ValueEvidence> {
+    let evidence = Evidence {
+        uniqueness: pair
+            .parent
+            .profile
+            .map(crate::profile::ColumnProfile::uniqueness),
+        null_rate: pair
+            .child
+            .profile
+            .map(crate::profile::ColumnProfile::null_rate),
+        ..Evidence::default()
+    };
+    let (Some(child), Some(parent)) = (pair.child.profile, pair.parent.profile) else {
+        return Some(unchecked(pair, evidence, Check::None));
+    };
+    if child.values == 0 {
+        return Some(unchecked(
+            pair,
+            evidence,
+            if pair.from.is_whole() {
+                Check::Empty
+            } else {
+                Check::None
+            },
+        ));
+    }
+    let (contained, check) = match probed {
+        Some(contained) => (contained, Check::Probed),
+        None if !parent.sketch.complete => {
+            return ranges_meet(pair).then(|| unchecked(pair, evidence, Check::None));
+        }
+        None => match child.sketch.containment_in(&parent.sketch, ignored) {
+            Some(contained) => (contained, Check::Complete),
+            None => return Some(unchecked(pair, evidence, Check::Empty)),
+        },
+    };
+    let coverage = contained.distinct.max(contained.rows);
+    if coverage < LEAST_COVERAGE {
+        return None;
+    }
+    let evidence = Evidence {
+        coverage: Some(contained.distinct),
+        row_coverage: Some(contained.rows),
+        compared: contained.compared,
+        parent_share: Some(ratio(child.distinct.min(parent.distinct), parent.distinct)),
+        ..evidence
+    };
+    let mut reasons = vec![format!(
+        "{} of {} distinct values are keys of the other table ({:.1} % of rows)",
+        contained.found,
+        contained.compared,
+        contained.rows * 100.0
+    )];
+    let mut odds = missing_odds(coverage) - if contained.distinct < 0.4 { 0.8 } else { 0.0 };
+    let distinct = ratio(contained.found as u64, 1);
+    let fit = if parent.is_dense_from_one() {
+        spread(pair)
+    } else {
+        None
+    };
+    if let Some(fit) = fit {
+        odds += dense_odds(fit, name);
+        reasons.push(format!(
+            "the keys are numbered without gaps and the column spans {:.0} % of them",
+            fit.span * 100.0
+        ));
+    } else {
+        odds += ((1.0 + distinct).ln() * telling(pair, containers)).min(4.6);
+        if let Some(spread) = spread(pair).filter(|_| parent.is_dense()) {
+            odds += (spread.log_likelihood() * if name >= 0.85 { 0.25 } else { 0.6 }).max(-3.0);
+        }
+        if containers > 1 {
+            odds -= ratio(containers as u64, 1).ln() * 0.7;
+            reasons.push(format!("keys of {containers} tables hold these values"));
+        }
+    }
+    Some(ValueEvidence {
+        odds,
+        fit,
+        evidence,
+        check,
+        reasons,
+    })
+}
+
+/// How much one shared value says: a UUID more than a number, a number more than a word.
+fn telling(pair: &Pair<'_>, containers: usize) -> f64 {
+    let child = pair.child;
+    let uuids = child.family == TypeFamily::Uuid
+        || child
+            .profile
+            .is_some_and(|profile| profile.shape.uuid > 0.9);
+    match child.family {
+        _ if uuids => 1.7,
+        TypeFamily::Text if !child.looks_identifying() => 0.55,
+        TypeFamily::Text => 1.2,
+        _ if containers <= 1 => 1.45,
+        _ => 1.0,
+    }
+}
+
+/// Without values to compare, names decide; a little less is believed.
+fn unchecked(pair: &Pair<'_>, evidence: Evidence, check: Check) -> ValueEvidence {
+    let same_family = pair.child.family == pair.parent.family;
+    let reason = match check {
+        Check::Empty => "there are no values to compare",
+        _ => "the values could not be compared here",
+    };
+    ValueEvidence {
+        odds: if same_family { -0.2 } else { -1.5 },
+        fit: None,
+        evidence,
+        check,
+        reasons: vec![reason.to_owned()],
+    }
+}
+
+/// Whether the child's numbers lie inside the parent's as far as samples tell.
+fn ranges_meet(pair: &Pair<'_>) -> bool {
+    let range = pair
+        .parent
+        .profile
+        .and_then(crate::profile::ColumnProfile::key_range);
+    match (robust_range(pair.child), range) {
+        (Some((low, high)), Some((from, to))) => {
+            let slack = to.saturating_sub(from) / 4;
+            low >= from.saturating_sub(slack) && high <= to.saturating_add(slack)
+        }
+        (None, None) => true,
+        _ => pair.child.family == TypeFamily::Text || pair.parent.family == TypeFamily::Text,
+    }
+}
+
+/// Every hundredth of missing values costs the same.
+fn missing_odds(coverage: f64) -> f64 {
+    ((coverage - 0.995) * 11.5).min(0.0)
+}
+
+fn spread(pair: &Pair<'_>) -> Option<Fit> {
+    let (low, high) = robust_range(pair.child)?;
+    let (from, to) = pair.parent.profile?.key_range()?;
+    let span = high
+        .min(to)
+        .saturating_sub(low.max(from))
+        .saturating_add(1)
+        .unsigned_abs();
+    let size = to.saturating_sub(from).saturating_add(1).unsigned_abs();
+    let distinct = pair.child.profile?.distinct;
+    Some(Fit {
+        span: ratio(span, size),
+        distinct,
+    })
+}
+
+fn dense_odds(fit: Fit, name: f64) -> f64 {
+    let bonus = match (fit.distinct, fit.span) {
+        (50.., share) if share > 0.96 => 1.15,
+        (10.., share) if share > 0.85 => 0.8,
+        (3.., share) if share > 0.7 => 0.3,
+        (1, _) => -0.5,
+        _ => 0.0,
+    };
+    let named = if name >= 0.85 { 0.25 } else { 0.7 };
+    bonus + (fit.log_likelihood() * named).max(-3.0)
+}
+
+/// What keys, places and layers say.
+fn structure(pair: &Pair<'_>, own_primary: bool, name: f64, reasons: &mut Vec<String>) -> f64 {
+    let mut odds = (pair.parent.key - 0.7).max(-0.4);
+    odds += if pair.is_primary { 0.4 } else { -0.4 };
+    if pair.from.table.table.db != pair.to.table.table.db {
+        odds -= 0.5;
+    }
+    match (pair.from.name.layer, pair.to.name.layer) {
+        (Some(own), Some(other)) if own == other => odds += 0.3,
+        (None, None) => {}
+        _ => {
+            odds -= 1.2;
+            reasons.push("the tables stand in different layers".to_owned());
+        }
+    }
+    match (&pair.from.name.namespace, &pair.to.name.namespace) {
+        (Some(own), Some(other)) if own == other => odds += 0.25,
+        (Some(_), Some(_)) => odds -= 0.3,
+        _ => {}
+    }
+    if pair.to.name.copy == Copy::Copy && pair.from.name.copy == Copy::Original {
+        odds -= 1.5;
+        reasons.push("the other table looks like a copy".to_owned());
+    }
+    if pair.to.table.kind == ktx_warehouse::TableKind::View {
+        odds -= 1.0;
+    }
+    let unique = pair
+        .child
+        .profile
+        .is_some_and(|child| child.values > 1 && child.uniqueness() >= 0.999);
+    if own_primary {
+        odds -= if name >= 0.85 { 0.3 } else { 2.4 };
+    } else if unique && name < 0.85 {
+        odds -= 0.5;
+    }
+    if pair.is_self && !pair.child.name.has_self_role() && name < 0.85 {
+        odds -= 1.0;
+    }
+    // `customer.customer_no` beside `customer.id` numbers the row itself.
+    let no_role = pair
+        .child
+        .name
+        .bases
+        .iter()
+        .all(|base| base.len() <= pair.to.name.words.len());
+    if pair.is_self && pair.child.own >= 0.7 && !pair.child.name.has_self_role() && no_role {
+        odds -= 4.0;
+    }
+    odds
+}

@@ -1,0 +1,171 @@
+//! What the names of two columns and their tables say about a link.
+
+use crate::relationships::entity::{KeyMark, entity_match};
+use crate::relationships::score::Pair;
+
+/// What two names say about a link.
+pub(super) struct NameEvidence {
+    pub(super) score: f64,
+    pub(super) odds: f64,
+    pub(super) reason: String,
+}
+
+/// Compares the names of a pair.
+pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence {
+    let child = &pair.child.name;
+    let table = by_table(pair);
+    let equal = by_column(pair);
+    let qualified = by_table_and_column(pair);
+    let extension = if own_primary && child.is_bare_key() {
+        by_extension(pair)
+    } else {
+        0.0
+    };
+    let person = if child.has_person_role() && pair.to.name.holds_people() && pair.is_primary {
+        0.62
+    } else {
+        0.0
+    };
+    let own_role = if child.has_self_role() && pair.is_self && pair.is_primary {
+        0.7
+    } else {
+        0.0
+    };
+    let score = [table, equal, qualified, extension, person, own_role]
+        .into_iter()
+        .fold(0.0, f64::max);
+    let both = table.min(equal.max(qualified));
+    let mut odds = if score >= 0.4 {
+        (score - 0.4) * 8.0 + 0.3 * both
+    } else {
+        unnamed(pair)
+    };
+    odds += match child.mark {
+        KeyMark::Strong => 1.0,
+        KeyMark::Weak => 0.4,
+        KeyMark::None => 0.0,
+    };
+    if child.measure {
+        odds -= if score >= 0.85 { 1.2 } else { 3.5 };
+    }
+    let reason = if score >= 0.4 {
+        let kind = if table >= score {
+            "the column names the table"
+        } else if equal >= score {
+            "the column is called like the key"
+        } else if qualified >= score {
+            "the column is called like the table and its key"
+        } else if extension >= score {
+            "the table extends the other"
+        } else if person >= score {
+            "the column names a person's part and the table holds people"
+        } else {
+            "the column names a row of its own table"
+        };
+        format!("{kind} ({score:.2})")
+    } else {
+        "the names have nothing in common".to_owned()
+    };
+    NameEvidence {
+        score,
+        odds,
+        reason,
+    }
+}
+
+/// What it means that the names have nothing in common.
+fn unnamed(pair: &Pair<'_>) -> f64 {
+    let child = &pair.child.name;
+    if !child.telling || (!pair.to.name.telling && !pair.parent.name.telling) {
+        return 0.0;
+    }
+    match child.mark {
+        KeyMark::Strong => -0.3,
+        KeyMark::Weak => -0.8,
+        KeyMark::None if pair.child.looks_identifying() => -0.6,
+        KeyMark::None => -1.8,
+    }
+}
+
+fn by_table(pair: &Pair<'_>) -> f64 {
+    let words = &pair.to.name.words;
+    let named = pair
+        .child
+        .name
+        .bases
+        .iter()
+        .map(|base| entity_match(base, words))
+        .fold(0.0, f64::max);
+    if pair.is_primary {
+        return named;
+    }
+    // A second key is meant by its table's name only where it is a number or code of that entity.
+    let code = pair.parent.name.mark != KeyMark::None && pair.parent.own >= 0.7;
+    named * if code { 0.95 } else { 0.7 }
+}
+
+/// The child is called like the parent's key, perhaps with a role before it.
+fn by_column(pair: &Pair<'_>) -> f64 {
+    let (child, parent) = (&pair.child.name, &pair.parent.name);
+    if parent.is_bare_key() && parent.bases.len() == 1 || !parent.telling {
+        return 0.0;
+    }
+    let marked = child.mark != KeyMark::None && parent.mark != KeyMark::None;
+    let glued = pair.child.column.name.len() >= 5 && child.words == parent.words && pair.is_primary;
+    let mut best = 0.0_f64;
+    for left in child.bases.iter().filter(|base| !base.is_empty()) {
+        for right in parent.bases.iter().filter(|base| !base.is_empty()) {
+            let likeness = if left == right {
+                1.0
+            } else {
+                entity_match(left, right)
+            };
+            let usable = left.len() >= right.len();
+            best = best.max(if usable { likeness } else { 0.0 });
+        }
+    }
+    let trust = if pair.parent.own >= 0.7 {
+        1.0
+    } else if marked || glued {
+        0.9
+    } else if pair.child.looks_identifying() {
+        0.75
+    } else {
+        0.5
+    };
+    best * trust
+}
+
+/// The child is called like the parent's table and key together: `country_code` and `countries.code`.
+fn by_table_and_column(pair: &Pair<'_>) -> f64 {
+    let words = &pair.child.name.words;
+    let key = &pair.parent.name.words;
+    if key.is_empty() || words.len() <= key.len() || pair.parent.name.mark == KeyMark::None {
+        return 0.0;
+    }
+    let (rest, end) = words.split_at(words.len() - key.len());
+    if end != key.as_slice() {
+        return 0.0;
+    }
+    entity_match(rest, &pair.to.name.words)
+}
+
+/// The child's table is called like the parent's with something behind: `user_settings` and `users`.
+fn by_extension(pair: &Pair<'_>) -> f64 {
+    let (own, other) = (&pair.from.name.words, &pair.to.name.words);
+    let extends = own.len() > other.len()
+        && own
+            .iter()
+            .zip(other)
+            .all(|(left, right)| crate::names::word_likeness(left, right) > 0.9);
+    let smaller = pair.from.rows() <= pair.to.rows();
+    let telling = pair
+        .parent
+        .profile
+        .is_some_and(|profile| !profile.is_dense_from_one());
+    if extends && smaller && telling {
+        1.01
+    } else {
+        0.0
+    }
+}

@@ -1,0 +1,202 @@
+//! What is asked of a scan and what it answers.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use ktx_llm_runtime::{LlmError, LlmRuntime};
+use ktx_vocabulary::{ConnectionId, RunId};
+use ktx_warehouse::{Connector, Scope, WarehouseError};
+use tokio_util::sync::CancellationToken;
+
+use crate::ports::{FileChange, PortError, ProjectFiles, ScanEvents, StageStore};
+use crate::settings::ScanSettings;
+use crate::structural::wire::ScanReport;
+
+/// How much a scan does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ScanMode {
+    /// Reads the catalog only.
+    Structural,
+    /// Reads samples too, and finds links between tables.
+    Relationships,
+    /// Also writes descriptions, when there is a runtime.
+    Enriched,
+}
+
+impl ScanMode {
+    /// The spelling in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Structural => "structural",
+            Self::Relationships => "relationships",
+            Self::Enriched => "enriched",
+        }
+    }
+}
+
+/// Who started a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScanTrigger {
+    /// The command line.
+    Cli,
+    /// An MCP tool.
+    Mcp,
+    /// A timetable.
+    Scheduled,
+    /// Anything else.
+    Manual,
+}
+
+impl ScanTrigger {
+    /// The spelling in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cli => "cli",
+            Self::Mcp => "mcp",
+            Self::Scheduled => "scheduled",
+            Self::Manual => "manual",
+        }
+    }
+}
+
+/// Whether the changes are meant to be published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writing {
+    /// The caller publishes the changes.
+    Publish,
+    /// Everything is computed, no change is handed out.
+    DryRun,
+}
+
+/// Whether finished work of earlier runs is used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reuse {
+    /// Unchanged tables are not read or described again.
+    Unchanged,
+    /// Everything is done anew.
+    Nothing,
+}
+
+/// Asks for one scan of one connection.
+#[derive(Clone)]
+pub struct ScanRequest {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// The driver as `ktx.yaml` names it.
+    pub driver: String,
+    /// The warehouse.
+    pub connector: Arc<dyn Connector>,
+    /// Which part of the warehouse.
+    pub scope: Scope,
+    /// How much to do.
+    pub mode: ScanMode,
+    /// Who asks.
+    pub trigger: ScanTrigger,
+    /// The run that the scan belongs to.
+    pub run_id: RunId,
+    /// The time of the scan.
+    pub now: Timestamp,
+    /// Whether changes are handed out.
+    pub writing: Writing,
+    /// Whether finished work is used again.
+    pub reuse: Reuse,
+    /// The settings.
+    pub settings: ScanSettings,
+    /// The model, when one is configured.
+    pub runtime: Option<Arc<dyn LlmRuntime>>,
+    /// The name of the model behind the role that describes tables; part of the cache key.
+    pub model: String,
+    /// The project's files as they are.
+    pub files: Arc<dyn ProjectFiles>,
+    /// Rows of finished work.
+    pub stages: Arc<dyn StageStore>,
+    /// The listener.
+    pub events: Arc<dyn ScanEvents>,
+    /// Stops the scan; finished work stays in the stage store.
+    pub cancel: CancellationToken,
+}
+
+impl std::fmt::Debug for ScanRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ScanRequest")
+            .field("connection", &self.connection)
+            .field("driver", &self.driver)
+            .field("mode", &self.mode)
+            .field("run_id", &self.run_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a scan found. Nothing is written: the caller publishes `changes` in one commit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScanOutcome {
+    /// The sync folder that holds the artifacts, new or kept.
+    pub sync_id: String,
+    /// The changes, sorted by path; empty when nothing changed or on a dry run.
+    pub changes: Vec<FileChange>,
+    /// The report, as it stands in `scan-report.json`.
+    pub report: ScanReport,
+    /// Statements sent for samples.
+    pub profile_statements: usize,
+    /// Statements sent to check links.
+    pub validation_statements: usize,
+    /// Calls of the model.
+    pub model_calls: usize,
+}
+
+/// Why a scan ended without a result. Nothing has changed then; finished work is kept.
+#[derive(Debug, thiserror::Error)]
+pub enum ScanError {
+    /// The structure could not be read.
+    #[error("could not read the structure of `{connection}`")]
+    Introspect {
+        /// The connection.
+        connection: ConnectionId,
+        /// Why.
+        #[source]
+        source: WarehouseError,
+    },
+    /// The model cannot be used at all.
+    #[error("the model stopped the scan of `{connection}`")]
+    Model {
+        /// The connection.
+        connection: ConnectionId,
+        /// Why.
+        #[source]
+        source: LlmError,
+    },
+    /// The project's files or the stage store could not be read or written.
+    #[error("could not use `{what}`")]
+    Port {
+        /// The file or row.
+        what: String,
+        /// Why.
+        #[source]
+        source: PortError,
+    },
+    /// The review decisions cannot be read; going on would undo them.
+    #[error("could not read the review decisions in `{path}`: {reason}")]
+    Decisions {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// The caller stopped the scan.
+    #[error("the scan was cancelled")]
+    Cancelled,
+    /// A fault of ours.
+    #[error("internal fault: {reason}")]
+    Internal {
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl ScanError {
+    /// Wraps a failure of a port.
+    pub(crate) fn port(what: &str) -> impl FnOnce(PortError) -> Self + use<> {
+        let what = what.to_owned();
+        move |source| Self::Port { what, source }
+    }
+}

@@ -1,0 +1,110 @@
+//! The settings of a scan: the values of `scan.*` in `ktx.yaml` after defaults.
+
+/// How many statements may be spent on checking links in the warehouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValidationBudget {
+    /// Twice the number of tables, at most 1 000.
+    Automatic,
+    /// As many as there are links to check.
+    All,
+    /// At most this many.
+    Statements(usize),
+}
+
+impl ValidationBudget {
+    /// The number of statements allowed for a schema of so many tables.
+    pub fn statements(self, tables: usize) -> usize {
+        match self {
+            Self::Automatic => tables.saturating_mul(2).min(1000),
+            Self::All => usize::MAX,
+            Self::Statements(count) => count,
+        }
+    }
+}
+
+/// Whether something optional is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    /// It is done.
+    On,
+    /// It is left out.
+    Off,
+}
+
+/// Settings of relationship discovery (`scan.relationships`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct RelationshipSettings {
+    /// `enabled`: whether links are looked for at all.
+    pub discovery: Switch,
+    /// `llmProposals`: whether a model may decide undecided links, when there is a model.
+    pub model: Switch,
+    /// `acceptThreshold`: score from which a link is accepted, 0 to 1.
+    pub accept_threshold: f64,
+    /// `reviewThreshold`: score from which a link is kept for review, 0 to 1.
+    pub review_threshold: f64,
+    /// `validationRequiredForManifest`: whether links that no values could confirm stay in review.
+    pub validation_required: Switch,
+    /// `maxLlmTablesPerBatch`: caps the undecided links shown to a model in one call.
+    pub max_model_tables: usize,
+    /// `maxCandidatesPerColumn`: parents looked at for one column at most.
+    pub max_candidates_per_column: usize,
+    /// `profileSampleRows`: rows that are read of a large table.
+    pub profile_sample_rows: usize,
+    /// `profileConcurrency`: statements in flight while profiling.
+    pub profile_concurrency: usize,
+    /// `validationConcurrency`: statements in flight while checking links.
+    pub validation_concurrency: usize,
+    /// `validationBudget`.
+    pub validation_budget: ValidationBudget,
+}
+
+impl Default for RelationshipSettings {
+    fn default() -> Self {
+        Self {
+            discovery: Switch::On,
+            model: Switch::On,
+            accept_threshold: 0.85,
+            review_threshold: 0.55,
+            validation_required: Switch::On,
+            max_model_tables: 40,
+            max_candidates_per_column: 25,
+            profile_sample_rows: 10_000,
+            profile_concurrency: 4,
+            validation_concurrency: 4,
+            validation_budget: ValidationBudget::Automatic,
+        }
+    }
+}
+
+/// All settings of a scan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScanSettings {
+    /// Relationship discovery.
+    pub relationships: RelationshipSettings,
+    /// Tables of up to this many rows are read whole.
+    pub whole_table_rows: u64,
+    /// Distinct values up to which a text column gets a value list in the dictionary.
+    pub dictionary_max_distinct: usize,
+    /// Values kept of one column in the dictionary.
+    pub dictionary_max_values: usize,
+    /// Whether columns that look personal are left out of the dictionary and of prompts.
+    pub hide_personal_values: Switch,
+    /// Tables described at the same time.
+    pub description_concurrency: usize,
+    /// Time that one statement may take, in seconds.
+    pub statement_seconds: u64,
+}
+
+impl Default for ScanSettings {
+    fn default() -> Self {
+        Self {
+            relationships: RelationshipSettings::default(),
+            whole_table_rows: 50_000,
+            dictionary_max_distinct: 200,
+            dictionary_max_values: 100,
+            hide_personal_values: Switch::On,
+            description_concurrency: 4,
+            statement_seconds: 60,
+        }
+    }
+}

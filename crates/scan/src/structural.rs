@@ -1,0 +1,12 @@
+//! The structure of a warehouse as files: one artifact a table, compared with the last scan.
+
+pub(crate) mod artifact;
+pub(crate) mod diff;
+pub(crate) mod hash;
+pub(crate) mod sync;
+pub mod wire;
+
+pub use diff::DiffSummary;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! The texts and names of the structural artifacts.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ktx_vocabulary::TableRef;
+use ktx_warehouse::{ScanWarning, SchemaSnapshot, Table};
+use serde::Serialize;
+
+use crate::request::{ScanError, ScanRequest};
+use crate::structural::hash::structure_hash;
+use crate::structural::wire::{
+    ConnectionArtifact, ConnectionMetadata, ForeignKeysArtifact, ListedForeignKey, ScopeArtifact,
+    TableArtifact, WarningsArtifact,
+};
+
+/// Two-space JSON with a closing line end.
+pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, ScanError> {
+    let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| ScanError::Internal {
+        reason: format!("an artifact could not be written: {error}"),
+    })?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// `tables/<c>.<d>.<n>.json`: the parts in base64url, `_` for an absent one.
+pub(crate) fn table_file(table: &TableRef) -> String {
+    let part = |part: Option<&str>| {
+        part.map_or_else(|| "_".to_owned(), |part| URL_SAFE_NO_PAD.encode(part))
+    };
+    let (catalog, db) = (part(table.catalog.as_deref()), part(table.db.as_deref()));
+    format!("tables/{catalog}.{db}.{}.json", part(Some(&table.name)))
+}
+
+/// The artifact of a table, with its hash.
+pub(crate) fn table_artifact(table: &Table) -> TableArtifact {
+    let mut artifact = TableArtifact::of(table);
+    artifact.structure_hash = Some(structure_hash(table));
+    artifact
+}
+
+/// The structural files of a sync folder, by name in the folder.
+pub(crate) fn structural_files(
+    request: &ScanRequest,
+    snapshot: &SchemaSnapshot,
+    warnings: &[ScanWarning],
+) -> Result<Vec<(String, Vec<u8>)>, ScanError> {
+    let connection = ConnectionArtifact {
+        connection_id: request.connection.to_string(),
+        driver: request.driver.clone(),
+        extracted_at: request.now.to_string(),
+        scope: ScopeArtifact {
+            schemas: snapshot.schemas.clone(),
+            tables: request.scope.tables.clone(),
+        },
+        metadata: ConnectionMetadata {
+            dialect: request.connector.dialect().name(),
+        },
+        table_count: snapshot.tables.len(),
+    };
+    let mut foreign_keys: Vec<ListedForeignKey> =
+        snapshot.tables.iter().flat_map(listed_keys).collect();
+    foreign_keys.sort();
+    let mut files = vec![
+        ("connection.json".to_owned(), json(&connection)?),
+        (
+            "foreign-keys.json".to_owned(),
+            json(&ForeignKeysArtifact { foreign_keys })?,
+        ),
+        (
+            "warnings.json".to_owned(),
+            json(&WarningsArtifact {
+                warnings: warnings.to_vec(),
+            })?,
+        ),
+    ];
+    for table in &snapshot.tables {
+        files.push((table_file(&table.table), json(&table_artifact(table))?));
+    }
+    Ok(files)
+}
+
+fn listed_keys(table: &Table) -> Vec<ListedForeignKey> {
+    let pairs = table.foreign_keys.iter().flat_map(|key| {
+        key.from_columns
+            .iter()
+            .zip(&key.to_columns)
+            .map(|(from, to)| ListedForeignKey {
+                from_table: table.table.name.clone(),
+                from_table_path: table_file(&table.table),
+                from_column: from.clone(),
+                to_catalog: key.to_table.catalog.clone(),
+                to_db: key.to_table.db.clone(),
+                to_table: key.to_table.name.clone(),
+                to_column: to.clone(),
+                constraint_name: key.constraint_name.clone(),
+            })
+    });
+    pairs.collect()
+}

@@ -1,0 +1,293 @@
+//! The serialised shapes of the structural artifacts and of the scan report.
+//!
+//! Names and keys are those of KTX 0.12; keys of our own are added, none is renamed. Reading is
+//! tolerant, since other versions wrote these files too.
+
+use ktx_vocabulary::TableRef;
+use ktx_warehouse::{Column, DimensionType, ScanWarning, Table, TableKind};
+use serde::{Deserialize, Serialize};
+
+pub use crate::relationships::wire::StatusCounts;
+use crate::structural::diff::DiffSummary;
+
+/// `tables/<c>.<d>.<n>.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TableArtifact {
+    pub(crate) catalog: Option<String>,
+    pub(crate) db: Option<String>,
+    pub(crate) name: String,
+    pub(crate) kind: TableKind,
+    pub(crate) comment: Option<String>,
+    pub(crate) estimated_rows: Option<u64>,
+    pub(crate) columns: Vec<ColumnArtifact>,
+    /// One entry a column pair, as in KTX 0.12.
+    pub(crate) foreign_keys: Vec<TableForeignKey>,
+    /// The declared primary key in key order.
+    #[serde(default)]
+    pub(crate) primary_key: Vec<String>,
+    /// The foreign keys whole, columns in order.
+    #[serde(default)]
+    pub(crate) foreign_key_groups: Vec<ForeignKeyGroup>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) structure_hash: Option<String>,
+}
+
+/// One column.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ColumnArtifact {
+    pub(crate) name: String,
+    pub(crate) native_type: String,
+    pub(crate) normalized_type: String,
+    pub(crate) dimension_type: DimensionType,
+    pub(crate) nullable: bool,
+    pub(crate) primary_key: bool,
+    pub(crate) comment: Option<String>,
+}
+
+/// One column pair of a foreign key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TableForeignKey {
+    pub(crate) from_column: String,
+    pub(crate) to_catalog: Option<String>,
+    pub(crate) to_db: Option<String>,
+    pub(crate) to_table: String,
+    pub(crate) to_column: String,
+    pub(crate) constraint_name: Option<String>,
+}
+
+/// One foreign key, whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ForeignKeyGroup {
+    pub(crate) constraint_name: Option<String>,
+    pub(crate) from_columns: Vec<String>,
+    pub(crate) to_table: TableRef,
+    pub(crate) to_columns: Vec<String>,
+}
+
+impl TableArtifact {
+    /// The artifact of a table.
+    pub(crate) fn of(table: &Table) -> Self {
+        let pairs = table.foreign_keys.iter().flat_map(|key| {
+            key.from_columns
+                .iter()
+                .zip(&key.to_columns)
+                .map(|(from, to)| TableForeignKey {
+                    from_column: from.clone(),
+                    to_catalog: key.to_table.catalog.clone(),
+                    to_db: key.to_table.db.clone(),
+                    to_table: key.to_table.name.clone(),
+                    to_column: to.clone(),
+                    constraint_name: key.constraint_name.clone(),
+                })
+        });
+        let groups = table.foreign_keys.iter().map(|key| ForeignKeyGroup {
+            constraint_name: key.constraint_name.clone(),
+            from_columns: key.from_columns.clone(),
+            to_table: key.to_table.clone(),
+            to_columns: key.to_columns.clone(),
+        });
+        Self {
+            catalog: table.table.catalog.clone(),
+            db: table.table.db.clone(),
+            name: table.table.name.clone(),
+            kind: table.kind,
+            comment: table.comment.clone(),
+            estimated_rows: table.estimated_rows,
+            columns: table.columns.iter().map(ColumnArtifact::of).collect(),
+            foreign_keys: pairs.collect(),
+            primary_key: table.primary_key.clone(),
+            foreign_key_groups: groups.collect(),
+            structure_hash: None,
+        }
+    }
+
+    /// The table's full place.
+    pub(crate) fn place(&self) -> TableRef {
+        TableRef::new(self.catalog.as_deref(), self.db.as_deref(), &self.name)
+    }
+}
+
+impl ColumnArtifact {
+    fn of(column: &Column) -> Self {
+        Self {
+            name: column.name.clone(),
+            native_type: column.native_type.clone(),
+            normalized_type: column.normalized_type.clone(),
+            dimension_type: column.dimension_type,
+            nullable: column.nullable,
+            primary_key: column.primary_key,
+            comment: column.comment.clone(),
+        }
+    }
+}
+
+/// `connection.json`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConnectionArtifact {
+    pub(crate) connection_id: String,
+    pub(crate) driver: String,
+    pub(crate) extracted_at: String,
+    pub(crate) scope: ScopeArtifact,
+    pub(crate) metadata: ConnectionMetadata,
+    pub(crate) table_count: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct ScopeArtifact {
+    pub(crate) schemas: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tables: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct ConnectionMetadata {
+    pub(crate) dialect: &'static str,
+}
+
+/// `foreign-keys.json`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ForeignKeysArtifact {
+    pub(crate) foreign_keys: Vec<ListedForeignKey>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ListedForeignKey {
+    pub(crate) from_table: String,
+    pub(crate) from_table_path: String,
+    pub(crate) from_column: String,
+    pub(crate) to_catalog: Option<String>,
+    pub(crate) to_db: Option<String>,
+    pub(crate) to_table: String,
+    pub(crate) to_column: String,
+    pub(crate) constraint_name: Option<String>,
+}
+
+/// `warnings.json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct WarningsArtifact {
+    pub(crate) warnings: Vec<ScanWarning>,
+}
+
+/// Whether a part of a scan was done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StageOutcome {
+    /// Not asked for, or nothing to do it with.
+    #[default]
+    Skipped,
+    /// Done.
+    Completed,
+    /// Tried; nothing came of it.
+    Failed,
+}
+
+/// What was done beyond the structure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EnrichmentSummary {
+    /// Value lists.
+    pub data_dictionary: StageOutcome,
+    /// Descriptions of tables.
+    pub table_descriptions: StageOutcome,
+    /// Descriptions of columns.
+    pub column_descriptions: StageOutcome,
+    /// Embeddings; another stage makes them.
+    pub embeddings: StageOutcome,
+    /// Links from names and values.
+    pub deterministic_relationships: StageOutcome,
+    /// Links decided by the model.
+    pub llm_relationship_validation: StageOutcome,
+    /// Links checked in the warehouse.
+    pub statistical_validation: StageOutcome,
+}
+
+/// Where the files of a scan stand, relative to the project.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ArtifactPaths {
+    /// The sync folder.
+    pub raw_sources_dir: String,
+    /// The report.
+    pub report_path: String,
+    /// The manifest shards.
+    pub manifest_shards: Vec<String>,
+    /// The files of enrichment.
+    pub enrichment_artifacts: Vec<String>,
+}
+
+/// What a scan did to the stored structure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StructuralSyncStats {
+    /// New tables.
+    pub tables_created: usize,
+    /// Changed tables.
+    pub tables_updated: usize,
+    /// Tables that are gone.
+    pub tables_deleted: usize,
+    /// New columns.
+    pub columns_created: usize,
+    /// Changed columns.
+    pub columns_updated: usize,
+    /// Columns that are gone.
+    pub columns_deleted: usize,
+}
+
+/// Which stages were done again and which were not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EnrichmentState {
+    /// Taken whole from earlier runs.
+    pub resumed_stages: Vec<String>,
+    /// Done.
+    pub completed_stages: Vec<String>,
+    /// Tried in vain.
+    pub failed_stages: Vec<String>,
+}
+
+/// `scan-report.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScanReport {
+    /// The connection.
+    pub connection_id: String,
+    /// Its driver.
+    pub driver: String,
+    /// The sync folder's name.
+    pub sync_id: String,
+    /// The run.
+    pub run_id: String,
+    /// Who asked.
+    pub trigger: String,
+    /// `structural`, `relationships` or `enriched`.
+    pub mode: String,
+    /// Whether nothing was to be written.
+    pub dry_run: bool,
+    /// Where the files are.
+    pub artifact_paths: ArtifactPaths,
+    /// What changed since the scan before.
+    pub diff_summary: DiffSummary,
+    /// Shards that were written.
+    pub manifest_shards_written: usize,
+    /// What was done to the stored structure.
+    pub structural_sync_stats: StructuralSyncStats,
+    /// What was done beyond the structure.
+    pub enrichment: EnrichmentSummary,
+    /// What the connector cannot do.
+    pub capability_gaps: Vec<String>,
+    /// What could not be done.
+    pub warnings: Vec<ScanWarning>,
+    /// Links by what became of them.
+    pub relationships: StatusCounts,
+    /// Which stages were done again.
+    pub enrichment_state: EnrichmentState,
+    /// When, as RFC 3339.
+    pub created_at: String,
+}

@@ -1,0 +1,78 @@
+//! Families of column types: what can be compared with what.
+
+use ktx_warehouse::{Column, DimensionType};
+use serde::{Deserialize, Serialize};
+
+/// What kind of values a column holds, by its declared type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TypeFamily {
+    /// Whole numbers, and exact decimals that may hold whole numbers.
+    Integer,
+    /// Binary floating-point numbers.
+    Float,
+    /// Text.
+    Text,
+    /// UUIDs.
+    Uuid,
+    /// Truth values.
+    Boolean,
+    /// Dates and times.
+    Time,
+    /// Everything that is neither compared nor listed: binary, JSON, arrays, shapes.
+    Opaque,
+}
+
+const OPAQUE: &[&str] = &[
+    "blob",
+    "bytea",
+    "binary",
+    "image",
+    "json",
+    "xml",
+    "geometry",
+    "geography",
+    "vector",
+    "array",
+    "struct",
+    "map",
+    "record",
+    "object",
+    "variant",
+    "hstore",
+    "tsvector",
+    "super",
+    "bytes",
+];
+const FLOATS: &[&str] = &["float", "double", "real", "money"];
+
+impl TypeFamily {
+    /// The family of a column.
+    pub(crate) fn of(column: &Column) -> Self {
+        let name = column.normalized_type.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        if name.contains("[]") || has(OPAQUE) {
+            return Self::Opaque;
+        }
+        if name.contains("uuid") || name.contains("uniqueidentifier") {
+            return Self::Uuid;
+        }
+        match column.dimension_type {
+            DimensionType::Time => Self::Time,
+            DimensionType::Boolean => Self::Boolean,
+            DimensionType::Number if has(FLOATS) => Self::Float,
+            DimensionType::Number => Self::Integer,
+            DimensionType::String => Self::Text,
+        }
+    }
+
+    /// Whether values of this family can identify a row.
+    pub(crate) const fn can_be_key(self) -> bool {
+        matches!(self, Self::Integer | Self::Text | Self::Uuid)
+    }
+
+    /// Whether values of both families can be equal.
+    pub(crate) const fn comparable(self, other: Self) -> bool {
+        self.can_be_key() && other.can_be_key()
+    }
+}

@@ -1,0 +1,272 @@
+//! Scans with a model: descriptions, undecided links, failures, interruptions.
+
+use std::sync::{Arc, Mutex};
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind, NoEvents, Reply, ScriptedRuntime};
+use ktx_scan::{ScanError, ScanMode, scan};
+use serde_json::{Value, json};
+
+use crate::memory::{Listener, World};
+use crate::scans::{SHARD, run, world};
+use crate::sqlite::{Keys, Sqlite};
+
+/// The columns that a prompt asks for.
+fn asked(prompt: &str) -> Vec<String> {
+    let line = prompt
+        .lines()
+        .rfind(|line| line.starts_with("Describe"))
+        .unwrap_or_default();
+    let (_, list) = line.split_once("columns: ").unwrap_or_default();
+    list.split(", ").map(str::to_owned).collect()
+}
+
+fn described(prompt: &str) -> Value {
+    let columns: Vec<Value> = asked(prompt)
+        .iter()
+        .map(|name| json!({"name": name, "description": format!("The {name}.")}))
+        .collect();
+    json!({"tableDescription": "One row each.", "columns": columns})
+}
+
+pub(crate) fn describing() -> Arc<ScriptedRuntime> {
+    Arc::new(ScriptedRuntime::answering(
+        |prompt| {
+            if prompt.contains("Decide each of these pairs") {
+                let pairs = prompt
+                    .lines()
+                    .filter(|line| line.starts_with("Pair "))
+                    .count();
+                let all: Vec<Value> = (1..=pairs)
+                    .map(|pair| json!({"pair": pair, "verdict": "unsure", "reason": "?"}))
+                    .collect();
+                return Some(Reply::Object(json!({"decisions": all})));
+            }
+            Some(Reply::Object(described(prompt)))
+        },
+        Arc::new(NoEvents),
+    ))
+}
+
+#[tokio::test]
+async fn descriptions_land_in_the_shard_and_their_artifact() {
+    let (mut world, _) = world(Keys::Shown);
+    world.runtime = Some(describing());
+    let outcome = run(&world, ScanMode::Enriched).await;
+    assert_eq!(outcome.model_calls, 4);
+    assert_eq!(outcome.report.warnings, Vec::new());
+    let artifact = world.project.json("descriptions.json");
+    assert_eq!(
+        artifact["tables"][0]["columns"][0],
+        json!({"name": "id", "description": "The id."})
+    );
+    let shard = world.project.text(SHARD);
+    assert!(shard.starts_with(
+        "tables:
+  customers:
+    table: customers
+    descriptions:
+      ai: One row each.
+    columns:
+      - name: id
+        type: number
+        pk: true
+        nullable: false
+        descriptions:
+          ai: The id.
+"
+    ));
+    let report = world.project.json("scan-report.json");
+    assert_eq!(
+        report["enrichment"]["tableDescriptions"],
+        json!("completed")
+    );
+    assert_eq!(
+        report["enrichment"]["columnDescriptions"],
+        json!("completed")
+    );
+    assert_eq!(report["mode"], json!("enriched"));
+}
+
+/// Columns that the answer left out are asked for once more; columns that do not exist are dropped.
+#[tokio::test]
+async fn missing_columns_are_asked_for_again_and_unknown_ones_dropped() {
+    let (mut world, _) = world(Keys::Shown);
+    let prompts: Arc<Mutex<Vec<Vec<String>>>> = Arc::default();
+    let seen = prompts.clone();
+    let answer = move |prompt: &str| {
+        let mut answer = described(prompt);
+        if prompt.contains("table: orders") {
+            let mut seen = seen.lock().expect("not poisoned");
+            seen.push(asked(prompt));
+            if seen.len() == 1 {
+                answer["columns"] = json!([{"name": "id", "description": "The id."}, {"name": "ghost", "description": "Boo."}]);
+            }
+        }
+        Some(Reply::Object(answer))
+    };
+    world.runtime = Some(Arc::new(ScriptedRuntime::answering(
+        answer,
+        Arc::new(NoEvents),
+    )));
+    let outcome = run(&world, ScanMode::Enriched).await;
+    assert_eq!(outcome.model_calls, 5);
+    assert_eq!(
+        *prompts.lock().expect("not poisoned"),
+        [
+            vec!["id", "customer_id", "day", "total"],
+            vec!["customer_id", "day", "total"]
+        ]
+    );
+    let messages: Vec<&str> = outcome
+        .report
+        .warnings
+        .iter()
+        .map(|warning| warning.message.as_str())
+        .collect();
+    assert_eq!(
+        messages,
+        ["the model described columns that `orders` does not have: ghost"]
+    );
+    assert!(!world.project.text(SHARD).contains("Boo"));
+}
+
+/// A table that cannot be described is a warning and is tried again by the next scan; the others stand.
+#[tokio::test]
+async fn one_failed_table_does_not_fail_the_scan() {
+    let (mut world, _) = world(Keys::Shown);
+    let answer = |prompt: &str| {
+        if prompt.contains("table: orders") {
+            return Some(Reply::Error(LlmError::new(
+                LlmErrorKind::Refusal,
+                "the model refused",
+            )));
+        }
+        Some(Reply::Object(described(prompt)))
+    };
+    world.runtime = Some(Arc::new(ScriptedRuntime::answering(
+        answer,
+        Arc::new(NoEvents),
+    )));
+    let outcome = run(&world, ScanMode::Enriched).await;
+    let messages: Vec<&str> = outcome
+        .report
+        .warnings
+        .iter()
+        .map(|warning| warning.message.as_str())
+        .collect();
+    assert_eq!(messages, ["could not describe `orders`: the model refused"]);
+    let healthy = describing();
+    world.runtime = Some(healthy.clone());
+    let outcome = run(&world, ScanMode::Enriched).await;
+    assert_eq!(
+        (outcome.model_calls, outcome.report.warnings),
+        (1, Vec::new())
+    );
+}
+
+/// Without a login, credit or process no call can succeed: the scan stops at once and changes nothing.
+#[tokio::test]
+async fn a_dead_model_stops_the_scan_before_anything_changes() {
+    for kind in [
+        LlmErrorKind::Auth,
+        LlmErrorKind::Billing,
+        LlmErrorKind::Process,
+    ] {
+        let (mut world, _) = world(Keys::Shown);
+        let answer = move |_: &str| Some(Reply::Error(LlmError::new(kind, "no")));
+        let runtime = Arc::new(ScriptedRuntime::answering(answer, Arc::new(NoEvents)));
+        world.runtime = Some(runtime.clone());
+        let error = scan(world.request(ScanMode::Enriched))
+            .await
+            .expect_err("no scan");
+        assert!(
+            matches!(&error, ScanError::Model { source, .. } if source.kind == kind),
+            "{error}"
+        );
+        assert_eq!(world.project.paths(), Vec::<String>::new());
+        assert!(runtime.prompts().len() <= 4);
+    }
+}
+
+#[tokio::test]
+async fn without_a_model_nothing_is_invented() {
+    let (world, _) = world(Keys::Hidden);
+    let outcome = run(&world, ScanMode::Enriched).await;
+    assert_eq!(
+        outcome
+            .report
+            .warnings
+            .iter()
+            .map(|warning| warning.code.as_str())
+            .collect::<Vec<_>>(),
+        ["llm_unavailable"]
+    );
+    assert!(!world.project.text(SHARD).contains("descriptions"));
+    assert_eq!(outcome.report.relationships.accepted, 3);
+    assert!(
+        world
+            .project
+            .paths()
+            .iter()
+            .all(|path| !path.ends_with("descriptions.json"))
+    );
+}
+
+/// A cancelled scan keeps what it had finished: the next one goes on from there.
+#[tokio::test]
+async fn a_cancelled_scan_goes_on_where_it_stopped() {
+    let (mut world, sqlite) = world(Keys::Shown);
+    let runtime = describing();
+    world.runtime = Some(runtime.clone());
+    let mut request = world.request(ScanMode::Enriched);
+    request.settings.description_concurrency = 1;
+    request.events = Arc::new(Listener {
+        cancel_after: Some((6, request.cancel.clone())),
+        ..Listener::default()
+    });
+    assert!(matches!(scan(request).await, Err(ScanError::Cancelled)));
+    assert_eq!((sqlite.count(), runtime.prompts().len()), (4, 2));
+    assert_eq!(world.project.paths(), Vec::<String>::new());
+    let outcome = run(&world, ScanMode::Enriched).await;
+    assert_eq!((outcome.profile_statements, outcome.model_calls), (0, 2));
+    assert_eq!(outcome.report.enrichment_state.resumed_stages, ["profile"]);
+}
+
+/// The model sees undecided links only, a few at a time, and its answer is kept.
+#[tokio::test]
+async fn undecided_links_are_shown_to_the_model_once() {
+    let script = "
+CREATE TABLE shops (shop_key INTEGER, city TEXT);
+CREATE TABLE visits (visit_key INTEGER, place INTEGER);
+INSERT INTO shops SELECT value, 'c' || value FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 40) SELECT value FROM n);
+INSERT INTO visits SELECT value, 1 + (value * 7) % 40 FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 90) SELECT value FROM n);
+";
+    let mut world = World::new(Arc::new(Sqlite::new(Keys::Hidden, script)));
+    let answer = |prompt: &str| {
+        assert!(
+            prompt.contains("Pair 1: visits.place -> shops.shop_key"),
+            "{prompt}"
+        );
+        Some(Reply::Object(
+            json!({"decisions": [{"pair": 1, "verdict": "link", "reason": "a place is a shop"}]}),
+        ))
+    };
+    let runtime = Arc::new(ScriptedRuntime::answering(answer, Arc::new(NoEvents)));
+    world.runtime = Some(runtime.clone());
+    let mut request = world.request(ScanMode::Relationships);
+    request.settings.relationships.review_threshold = 0.05;
+    let outcome = scan(request.clone()).await.expect("a scan");
+    assert_eq!(
+        (outcome.model_calls, outcome.report.relationships.accepted),
+        (1, 1)
+    );
+    let again = scan(request).await.expect("a scan");
+    assert_eq!(
+        (
+            again.model_calls,
+            again.report.relationships.accepted,
+            runtime.prompts().len()
+        ),
+        (0, 1, 1)
+    );
+}

@@ -1,0 +1,12 @@
+//! Scans of real SQLite databases, end to end.
+#![expect(clippy::expect_used, reason = "test helpers fail the test")]
+#![expect(clippy::panic, reason = "test helpers fail the test")]
+
+mod describing;
+mod generator;
+mod memory;
+mod quality;
+mod scans;
+mod schemas;
+mod sqlite;
+mod styles;
