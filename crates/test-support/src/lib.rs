@@ -1,4 +1,6 @@
 //! Fakes that check what they are given, test projects, output filters. Never in a product build.
 
+pub mod fake_claude;
+pub mod provider_fake;
 pub mod sandbox;
 pub mod services;

@@ -1,5 +1,8 @@
 //! A throw-away folder with a home, a clean environment and programs that run in it.
-#![expect(clippy::disallowed_methods, reason = "tests make files and run programs")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests make files and run programs"
+)]
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -30,8 +33,14 @@ pub struct Printed {
 
 impl std::fmt::Display for Printed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let code = self.code.map_or_else(|| "signal".to_owned(), |code| code.to_string());
-        write!(f, "exit: {code}\n--- stdout\n{}--- stderr\n{}", self.stdout, self.stderr)
+        let code = self
+            .code
+            .map_or_else(|| "signal".to_owned(), |code| code.to_string());
+        write!(
+            f,
+            "exit: {code}\n--- stdout\n{}--- stderr\n{}",
+            self.stdout, self.stderr
+        )
     }
 }
 
@@ -60,7 +69,11 @@ impl Sandbox {
         ] {
             variables.insert(name.to_owned(), value.to_owned());
         }
-        Ok(Self { folder, program: program.into(), variables })
+        Ok(Self {
+            folder,
+            program: program.into(),
+            variables,
+        })
     }
 
     /// Sets an environment variable for every later run.
@@ -85,7 +98,10 @@ impl Sandbox {
 
     fn root(&self) -> PathBuf {
         // Made canonical, because programs print the canonical form.
-        self.folder.path().canonicalize().unwrap_or_else(|_| self.folder.path().to_owned())
+        self.folder
+            .path()
+            .canonicalize()
+            .unwrap_or_else(|_| self.folder.path().to_owned())
     }
 
     /// A command for the program in the sandbox; stdin is empty.
@@ -143,7 +159,11 @@ impl Sandbox {
     }
 
     fn printed(&self, code: Option<i32>, stdout: &[u8], stderr: &[u8]) -> Printed {
-        Printed { code, stdout: self.filter(stdout), stderr: self.filter(stderr) }
+        Printed {
+            code,
+            stdout: self.filter(stdout),
+            stderr: self.filter(stderr),
+        }
     }
 
     /// Replaces what varies from run to run: the sandbox, times, ids, durations.
@@ -207,8 +227,14 @@ fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
 pub fn filter_text(text: &str) -> String {
     let rules = [
         (r"\d{4}-\d{2}-\d{2}-\d{6}-[a-z0-9-]+", "[SYNC]"),
-        (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[UUID]"),
-        (r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})", "[TIME]"),
+        (
+            r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+            "[UUID]",
+        ),
+        (
+            r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})",
+            "[TIME]",
+        ),
         (r"\b[0-9a-f]{40}\b", "[COMMIT]"),
         (r"\b\d+(\.\d+)? ?(ms|µs)\b", "[DURATION]"),
         (r"\b\d+\.\d+ ?s\b", "[DURATION]"),

@@ -1,0 +1,474 @@
+//! One call as a state machine without IO: frames in, actions out.
+
+mod action;
+
+use std::collections::BTreeMap;
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind, StopReason, ToolTrace};
+use ktx_tool_descriptors::{ToolError, ToolOutput, ToolSet};
+use serde_json::{Value, json};
+
+use crate::invocation::{FAILURE_HOOK, GATE_HOOK, OBJECT_TOOL, Query};
+use crate::mcp::{Answer, SERVER, ToolServer, tool_name};
+use crate::outcome::{FailureSigns, stop_reason_of};
+use crate::protocol::{
+    Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, ResultFrame, StreamFrame,
+    ToolResult,
+};
+use crate::surface::{checked_account, checked_surface};
+use crate::turns::{TurnCounter, UsageMeter};
+
+pub(crate) use action::{Action, Note, Record};
+
+/// The id of our first question.
+const INITIALIZE: &str = "ktx-initialize";
+
+/// The id of the question that ends a turn early.
+const INTERRUPT: &str = "ktx-interrupt";
+
+/// Told to the child, and through it to the model, about a tool that is not ours.
+const DENIED: &str = "this tool is not available here; use only the tools that were given";
+
+#[derive(Debug)]
+struct OpenCall {
+    rpc: Value,
+    call_id: String,
+    name: String,
+    arguments: Value,
+}
+
+/// The state of one call.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    query: Query,
+    server: ToolServer,
+    initialized: bool,
+    init: Option<InitFrame>,
+    calls: BTreeMap<String, OpenCall>,
+    traces: Vec<ToolTrace>,
+    objects: BTreeMap<String, Value>,
+    accepted: Option<Value>,
+    turns: TurnCounter,
+    meter: UsageMeter,
+    signs: FailureSigns,
+    unknown: BTreeMap<String, u32>,
+    result: Option<ResultFrame>,
+}
+
+impl Conversation {
+    /// A call that has not begun. `version` is ours.
+    pub(crate) fn new(query: Query, version: &str) -> Self {
+        Self {
+            server: ToolServer::new(query.tools(), version),
+            query,
+            initialized: false,
+            init: None,
+            calls: BTreeMap::new(),
+            traces: Vec::new(),
+            objects: BTreeMap::new(),
+            accepted: None,
+            turns: TurnCounter::default(),
+            meter: UsageMeter::default(),
+            signs: FailureSigns::default(),
+            unknown: BTreeMap::new(),
+            result: None,
+        }
+    }
+
+    /// The first line to write. The prompt follows when the account has been checked.
+    pub(crate) fn begin(&self) -> Value {
+        question(INITIALIZE, &self.query.initialize())
+    }
+
+    /// The line that asks the child to end the turn now.
+    pub(crate) fn interrupt() -> Value {
+        question(INTERRUPT, &json!({ "subtype": "interrupt" }))
+    }
+
+    /// Whether the prompt has been written.
+    pub(crate) fn is_prompted(&self) -> bool {
+        self.initialized
+    }
+
+    /// Whether the surface has been checked.
+    pub(crate) fn is_verified(&self) -> bool {
+        self.init.is_some()
+    }
+
+    /// Whether the child waits for a tool of ours.
+    pub(crate) fn waits_for_us(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// The tools.
+    pub(crate) fn tools(&self) -> &ToolSet {
+        self.server.tools()
+    }
+
+    /// Takes one frame.
+    pub(crate) fn on_frame(&mut self, frame: Frame) -> Vec<Action> {
+        let mut actions = Vec::new();
+        match frame {
+            Frame::Ask { id, ask } => self.on_ask(id, ask, &mut actions),
+            Frame::Answer(answer) => self.on_answer(&answer, &mut actions),
+            Frame::Withdrawn { id } => {
+                if self.calls.remove(&id).is_some() {
+                    actions.push(Action::Abort { request: id });
+                }
+            }
+            Frame::Init(init) => self.on_init(init, &mut actions),
+            Frame::Assistant(frame) => self.on_assistant(&frame, &mut actions),
+            Frame::ToolResults { results, nested } => {
+                if !nested {
+                    self.on_tool_results(&results, &mut actions);
+                }
+            }
+            Frame::Stream(frame) => self.on_stream(frame, &mut actions),
+            Frame::RateLimit(limit) => {
+                if limit.status == "rejected" {
+                    self.signs.rejected = Some(limit.clone());
+                }
+                actions.push(Action::Note(Note::RateLimit(limit)));
+            }
+            Frame::Retry { attempt, delay_ms } => {
+                actions.push(Action::Note(Note::Retry { attempt, delay_ms }));
+            }
+            Frame::Compaction => actions.push(Action::Note(Note::Compaction)),
+            Frame::Result(result) => self.on_result(*result, &mut actions),
+            Frame::Progress | Frame::Known => {}
+            Frame::Unknown(kind) => *self.unknown.entry(kind).or_default() += 1,
+        }
+        actions
+    }
+
+    fn on_answer(&mut self, answer: &ControlAnswer, actions: &mut Vec<Action>) {
+        if answer.id != INITIALIZE || self.initialized {
+            return;
+        }
+        let account = match &answer.outcome {
+            Ok(response) => response.get("account").unwrap_or(&Value::Null),
+            Err(reason) => {
+                let error = LlmError::new(
+                    LlmErrorKind::Protocol,
+                    "Claude Code refused to start the session",
+                );
+                actions.push(Action::Fail(error.detail(reason.clone())));
+                return;
+            }
+        };
+        match checked_account(account) {
+            Ok(account) => {
+                self.initialized = true;
+                actions.push(Action::Note(Note::Payer(account.payer)));
+                actions.push(Action::Send(self.query.prompt_line()));
+            }
+            Err(error) => actions.push(Action::Fail(error)),
+        }
+    }
+
+    fn on_init(&mut self, init: InitFrame, actions: &mut Vec<Action>) {
+        match checked_surface(&init, &self.query) {
+            Ok(warnings) if self.init.is_none() => {
+                actions.push(Action::Note(Note::Verified(init.version.clone())));
+                actions.extend(warnings.into_iter().map(Note::Warning).map(Action::Note));
+                self.init = Some(init);
+            }
+            Ok(_) => {}
+            Err(error) => actions.push(Action::Fail(error)),
+        }
+    }
+
+    /// Whether model output may be used; if not, the call fails.
+    fn output_allowed(&self, actions: &mut Vec<Action>) -> bool {
+        if self.init.is_none() {
+            actions.push(Action::Fail(
+                LlmError::new(
+                    LlmErrorKind::Isolation,
+                    "Claude Code answered before it said what the model can reach; nothing of its answer was used",
+                )
+                .hint("update Claude Code, then run the command again"),
+            ));
+        }
+        self.init.is_some()
+    }
+
+    fn on_assistant(&mut self, frame: &AssistantFrame, actions: &mut Vec<Action>) {
+        if let Some(class) = &frame.error {
+            self.signs.class = Some(class.clone());
+        }
+        if frame.is_synthetic() {
+            return;
+        }
+        if !self.output_allowed(actions) {
+            return;
+        }
+        let usage = self.meter.assistant(frame);
+        actions.extend(usage.map(Note::Usage).map(Action::Note));
+        if frame.nested {
+            return;
+        }
+        if self.turns.assistant(frame) {
+            actions.push(Action::Note(Note::Step));
+        }
+        for block in &frame.blocks {
+            if let Block::ToolUse { id, name, input } = block {
+                self.on_tool_use(id, name, input, actions);
+            }
+        }
+    }
+
+    fn on_tool_use(&mut self, id: &str, name: &str, input: &Value, actions: &mut Vec<Action>) {
+        if name == OBJECT_TOOL && self.query.schema().is_some() {
+            self.objects.insert(id.to_owned(), input.clone());
+            return;
+        }
+        self.trace(id, tool_name(name).unwrap_or(name), input, actions);
+    }
+
+    /// The trace of a call; begins one when the call is new.
+    fn trace(&mut self, id: &str, name: &str, arguments: &Value, actions: &mut Vec<Action>) {
+        if self.traces.iter().any(|trace| trace.call_id == id) {
+            return;
+        }
+        self.traces.push(ToolTrace {
+            call_id: id.to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.clone(),
+            markdown: String::new(),
+            structured: None,
+            is_error: false,
+        });
+        actions.push(Action::Note(Note::ToolStart {
+            call_id: id.to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.clone(),
+        }));
+    }
+
+    fn on_tool_results(&mut self, results: &[ToolResult], actions: &mut Vec<Action>) {
+        self.turns.tool_results(results);
+        for result in results {
+            if let Some(object) = self.objects.remove(&result.call_id) {
+                if !result.is_error {
+                    self.accepted = Some(object);
+                }
+                continue;
+            }
+            let found = self
+                .traces
+                .iter_mut()
+                .find(|trace| trace.call_id == result.call_id);
+            let Some(trace) = found else { continue };
+            trace.is_error |= result.is_error;
+            if trace.markdown.is_empty() {
+                trace.markdown.clone_from(&result.text);
+            }
+            actions.push(Action::Note(Note::ToolEnd {
+                call_id: trace.call_id.clone(),
+                markdown: trace.markdown.clone(),
+                is_error: trace.is_error,
+            }));
+        }
+    }
+
+    fn on_stream(&mut self, frame: StreamFrame, actions: &mut Vec<Action>) {
+        if !self.output_allowed(actions) {
+            return;
+        }
+        let usage = self.meter.stream(&frame);
+        actions.extend(usage.map(Note::Usage).map(Action::Note));
+        if let StreamFrame::Text(text) = frame {
+            actions.push(Action::Note(Note::Text(text)));
+        }
+    }
+
+    fn on_result(&mut self, result: ResultFrame, actions: &mut Vec<Action>) {
+        if self.result.is_some() {
+            *self.unknown.entry("second result".to_owned()).or_default() += 1;
+            return;
+        }
+        let stop = stop_reason_of(&result);
+        if stop == StopReason::Natural && !self.output_allowed(actions) {
+            return;
+        }
+        actions.extend(self.flush());
+        if self.turns.result(stop) {
+            actions.push(Action::Note(Note::Step));
+        }
+        self.result = Some(result);
+        let open: Vec<String> = self.calls.keys().cloned().collect();
+        for request in open {
+            let cancelled = Err(ToolError::new("the call was cancelled"));
+            actions.extend(self.tool_done(&request, &cancelled));
+            actions.push(Action::Abort { request });
+        }
+        actions.push(Action::Finish);
+    }
+
+    /// Counts what never became whole; also called when no result comes any more.
+    pub(crate) fn flush(&mut self) -> Vec<Action> {
+        let open = self.meter.flush();
+        open.into_iter()
+            .map(Note::Usage)
+            .map(Action::Note)
+            .collect()
+    }
+
+    fn on_ask(&mut self, id: String, ask: Ask, actions: &mut Vec<Action>) {
+        let answer = match ask {
+            Ask::Mcp { server, message } if self.serves(&server) => {
+                return self.on_mcp(id, &message, actions);
+            }
+            Ask::Mcp { server, .. } => Err(format!("no server named {server}")),
+            Ask::CanUseTool {
+                tool,
+                input,
+                call_id,
+            } => Ok(if self.allows(&tool) {
+                json!({ "behavior": "allow", "updatedInput": input, "toolUseID": call_id })
+            } else {
+                json!({ "behavior": "deny", "message": DENIED, "toolUseID": call_id })
+            }),
+            Ask::Hook { callback, tool } => self.hook_answer(&callback, &tool),
+            Ask::Other(subtype) => Err(format!("ktx does not answer {subtype}")),
+        };
+        actions.push(Action::Send(control_answer(&id, answer)));
+    }
+
+    fn serves(&self, server: &str) -> bool {
+        server == SERVER && !self.server.tools().is_empty()
+    }
+
+    fn allows(&self, tool: &str) -> bool {
+        self.query
+            .expected_tools()
+            .iter()
+            .any(|expected| expected == tool)
+    }
+
+    /// The gate that stays shut for everything not ours (KTX-28).
+    fn hook_answer(&self, callback: &str, tool: &str) -> Result<Value, String> {
+        match callback {
+            GATE_HOOK if self.allows(tool) => Ok(json!({})),
+            GATE_HOOK => Ok(json!({ "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "permissionDecisionReason": DENIED,
+            } })),
+            FAILURE_HOOK => Ok(json!({})),
+            other => Err(format!("no hook named {other}")),
+        }
+    }
+
+    fn on_mcp(&mut self, id: String, message: &Value, actions: &mut Vec<Action>) {
+        match self.server.answer(message) {
+            Answer::Reply(reply) => actions.push(Action::Send(mcp_answer(&id, &reply))),
+            Answer::Cancel { rpc, reply } => {
+                actions.push(Action::Send(mcp_answer(&id, &reply)));
+                let open = self.calls.iter().find(|(_, call)| call.rpc == rpc);
+                if let Some(request) = open.map(|(request, _)| request.clone()) {
+                    self.calls.remove(&request);
+                    actions.push(Action::Abort { request });
+                }
+            }
+            Answer::Call {
+                rpc,
+                name,
+                arguments,
+                call_id,
+            } => {
+                let call_id = call_id.unwrap_or_else(|| format!("call-{rpc}"));
+                if self.init.is_none() {
+                    let refused = Err(ToolError::new("the session is not verified yet"));
+                    let reply = self.server.result_message(&rpc, &refused);
+                    actions.push(Action::Send(mcp_answer(&id, &reply)));
+                    return;
+                }
+                self.trace(&call_id, &name, &arguments, actions);
+                let call = OpenCall {
+                    rpc,
+                    call_id: call_id.clone(),
+                    name: name.clone(),
+                    arguments: arguments.clone(),
+                };
+                self.calls.insert(id.clone(), call);
+                actions.push(Action::Call {
+                    request: id,
+                    name,
+                    arguments,
+                    call_id,
+                });
+            }
+        }
+    }
+
+    /// Takes the outcome of a tool that [`Action::Call`] asked for. A call that is void meanwhile
+    /// is forgotten.
+    pub(crate) fn tool_done(
+        &mut self,
+        request: &str,
+        outcome: &Result<ToolOutput, ToolError>,
+    ) -> Vec<Action> {
+        let Some(call) = self.calls.remove(request) else {
+            return Vec::new();
+        };
+        let reply = self.server.result_message(&call.rpc, outcome);
+        let mut actions = Vec::new();
+        self.trace(&call.call_id, &call.name, &call.arguments, &mut actions);
+        let found = self
+            .traces
+            .iter_mut()
+            .find(|trace| trace.call_id == call.call_id);
+        if let Some(trace) = found {
+            match outcome {
+                Ok(output) => {
+                    trace.markdown.clone_from(&output.markdown);
+                    trace.structured.clone_from(&output.structured);
+                }
+                Err(error) => {
+                    trace.markdown.clone_from(&error.message);
+                    trace.is_error = true;
+                }
+            }
+        }
+        actions.push(Action::Send(mcp_answer(request, &reply)));
+        actions
+    }
+
+    /// What is left of the call when the child is gone.
+    pub(crate) fn into_record(self) -> Record {
+        let tool_failures = self.traces.iter().filter(|trace| trace.is_error).count();
+        Record {
+            model: self
+                .init
+                .map(|init| init.model)
+                .filter(|model| !model.is_empty()),
+            tool_failures: u32::try_from(tool_failures).unwrap_or(u32::MAX),
+            usage: self.meter.total(),
+            tools: self.traces,
+            accepted: self.accepted,
+            signs: self.signs,
+            unknown: self.unknown,
+            result: self.result,
+        }
+    }
+}
+
+fn question(id: &str, request: &Value) -> Value {
+    json!({ "type": "control_request", "request_id": id, "request": request })
+}
+
+fn control_answer(id: &str, answer: Result<Value, String>) -> Value {
+    let response = match answer {
+        Ok(response) => json!({ "subtype": "success", "request_id": id, "response": response }),
+        Err(error) => json!({ "subtype": "error", "request_id": id, "error": error }),
+    };
+    json!({ "type": "control_response", "response": response })
+}
+
+fn mcp_answer(id: &str, reply: &Value) -> Value {
+    control_answer(id, Ok(json!({ "mcp_response": reply })))
+}
+
+#[cfg(test)]
+mod tests;

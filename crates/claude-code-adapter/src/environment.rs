@@ -1,0 +1,168 @@
+//! The environment boundary: the parent's variables in, the child's variables out (KTX-40…43).
+//!
+//! To extend the boundary for a new Claude Code version, add a name to [`DENIED`] or, for a whole
+//! family of names, a prefix to [`DENIED_PREFIXES`]; [`KEPT`] wins over prefixes, never over names.
+
+use std::collections::BTreeMap;
+
+/// Names that move authentication, provider, endpoint or model, or that belong to an enclosing
+/// session. Each was seen to do so, or is the companion of one that was.
+pub(crate) const DENIED: &[&str] = &[
+    // the names of the specification (KTX-41)
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_MODEL",
+    "ANTHROPIC_VERTEX_PROJECT_ID",
+    "CLOUD_ML_REGION",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_CLOUD_PROJECT",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_PROFILE",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    // what else routes (KTX-42)
+    "CLAUDE_CODE_USE_FOUNDRY",
+    "CLAUDE_CODE_USE_ANTHROPIC_AWS",
+    "CLAUDE_CODE_USE_MANTLE",
+    "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD",
+    "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
+    "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR",
+    "CLAUDE_CODE_CUSTOM_OAUTH_URL",
+    "CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST",
+    "CLAUDE_CODE_SIMPLE",
+    "CLAUDE_CODE_SUBAGENT_MODEL",
+    "ANTHROPIC_CUSTOM_HEADERS",
+    "ANTHROPIC_UNIX_SOCKET",
+    "ANTHROPIC_BETAS",
+    "ANTHROPIC_DEFAULT_SONNET_MODEL",
+    "ANTHROPIC_DEFAULT_OPUS_MODEL",
+    "ANTHROPIC_DEFAULT_HAIKU_MODEL",
+    "ANTHROPIC_DEFAULT_FABLE_MODEL",
+    "ANTHROPIC_DEFAULT_MODEL",
+    "ANTHROPIC_SMALL_FAST_MODEL",
+    "ANTHROPIC_FOUNDRY_API_KEY",
+    "ANTHROPIC_FOUNDRY_BASE_URL",
+    "ANTHROPIC_FOUNDRY_RESOURCE",
+    "ANTHROPIC_AWS_API_KEY",
+    "ANTHROPIC_AWS_BASE_URL",
+    "ANTHROPIC_AWS_WORKSPACE_ID",
+    "ANTHROPIC_BEDROCK_BASE_URL",
+    "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
+    "ANTHROPIC_VERTEX_BASE_URL",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "AWS_DEFAULT_REGION",
+    "AI_GATEWAY_API_KEY",
+    // leftovers of an enclosing session (KTX-43)
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_MESSAGING_SOCKET",
+    // what changes the runtime under the child
+    "NODE_OPTIONS",
+    "BUN_OPTIONS",
+    "DEBUG",
+];
+
+/// Families of names that route today or may do so in a version to come.
+pub(crate) const DENIED_PREFIXES: &[&str] = &[
+    "AI_GATEWAY_",
+    "ANTHROPIC_",
+    "AWS_",
+    "AZURE_",
+    "BEDROCK_",
+    "CLAUDE_",
+    "CLOUDSDK_",
+    "CLOUD_ML_",
+    "GCLOUD_",
+    "GOOGLE_",
+    "VERTEX_",
+];
+
+/// Names inside those families that belong to the user's own session or bound its effort.
+pub(crate) const KEPT: &[&str] = &[
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_MAX_RETRIES",
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY",
+    "CLAUDE_CODE_CLIENT_CERT",
+    "CLAUDE_CODE_CLIENT_KEY",
+    "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+];
+
+/// Whether the child may summarise a conversation that has become too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compaction {
+    /// It may: a loop goes on with a summary of its own work.
+    Allowed,
+    /// It may not: an answer about a summary of the prompt is no answer.
+    Refused,
+}
+
+/// Whether a variable of the parent reaches the child.
+pub(crate) fn is_passed(name: &str) -> bool {
+    if DENIED.contains(&name) {
+        return false;
+    }
+    KEPT.contains(&name)
+        || !DENIED_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+}
+
+/// The child's whole environment. `child_token` marks every process that descends from the child.
+pub(crate) fn child_environment(
+    parent: &BTreeMap<String, String>,
+    version: &str,
+    compaction: Compaction,
+    child_token: &str,
+) -> BTreeMap<String, String> {
+    let mut child: BTreeMap<String, String> = parent
+        .iter()
+        .filter(|(name, _)| is_passed(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let mut set = |name: &str, value: &str| child.insert(name.to_owned(), value.to_owned());
+    set("CLAUDE_AGENT_SDK_CLIENT_APP", &format!("ktx/{version}"));
+    set("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
+    set("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1");
+    set(CHILD_TOKEN, child_token);
+    if compaction == Compaction::Refused {
+        set("DISABLE_AUTO_COMPACT", "1");
+    }
+    child
+}
+
+/// The variable that marks the child's descendants, so that none outlives the call.
+pub(crate) const CHILD_TOKEN: &str = "KTX_CLAUDE_CHILD";
+
+/// The values that must never be shown: whatever the parent calls a key, token, secret or password.
+pub(crate) fn secret_values(parent: &BTreeMap<String, String>) -> Vec<&str> {
+    parent
+        .iter()
+        .filter(|(name, _)| {
+            let name = name.to_ascii_uppercase();
+            [
+                "KEY",
+                "TOKEN",
+                "SECRET",
+                "PASSWORD",
+                "PASSPHRASE",
+                "CREDENTIAL",
+                "HEADERS",
+            ]
+            .iter()
+            .any(|word| name.contains(word))
+        })
+        .map(|(_, value)| value.as_str())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! What all calls of one runtime share: settings, places for children, and what was learnt about
+//! the account and the program.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ktx_llm_runtime::{EventSink, LlmError, RuntimeEvent};
+use ktx_secrets::{Redactor, Secret};
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard, OnceCell, Semaphore, SemaphorePermit};
+use tokio_util::future::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use crate::environment::secret_values;
+use crate::settings::ClaudeCodeSettings;
+use crate::surface::usual_payer;
+
+/// What one child needs at its peak.
+const CHILD_MEMORY: u64 = 450 * 1024 * 1024;
+
+/// More children than this gain nothing.
+const MOST_CHILDREN: u64 = 8;
+
+/// The oldest version that was seen to speak the protocol.
+pub(crate) const OLDEST_TESTED: &str = "2.0.76";
+
+/// The newest version that the recordings are of.
+pub(crate) const NEWEST_TESTED: &str = "2.1.330";
+
+/// Shared by all calls of a runtime.
+pub(crate) struct Host {
+    /// The settings.
+    pub(crate) settings: ClaudeCodeSettings,
+    events: Arc<dyn EventSink>,
+    places: Semaphore,
+    warm: AsyncMutex<Warmth>,
+    swept: OnceCell<()>,
+    redactor: Redactor,
+    learnt: Mutex<Learnt>,
+}
+
+#[derive(Debug, Default)]
+struct Learnt {
+    payer: Option<String>,
+    version: Option<String>,
+    warned: BTreeSet<String>,
+}
+
+/// Whether a child has been seen to work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Warmth {
+    Cold,
+    Warm,
+}
+
+/// The first call goes alone until its surface is checked: a missing login fails once, not as often
+/// as there are calls, and the program's files are read once.
+pub(crate) struct WarmUp<'a> {
+    guard: Option<MutexGuard<'a, Warmth>>,
+}
+
+impl WarmUp<'_> {
+    /// The child works: everyone may go.
+    pub(crate) fn done(&mut self) {
+        if let Some(mut guard) = self.guard.take() {
+            *guard = Warmth::Warm;
+        }
+    }
+}
+
+impl Host {
+    /// A host that has started nothing yet.
+    pub(crate) fn new(settings: ClaudeCodeSettings, events: Arc<dyn EventSink>) -> Self {
+        let mut redactor = Redactor::new();
+        for value in secret_values(&settings.environment) {
+            redactor.learn(&Secret::new(value));
+        }
+        let places = settings
+            .max_children
+            .unwrap_or_else(|| children_for(available_memory()))
+            .max(1);
+        Self {
+            settings,
+            events,
+            places: Semaphore::new(places),
+            warm: AsyncMutex::new(Warmth::Cold),
+            swept: OnceCell::new(),
+            redactor,
+            learnt: Mutex::new(Learnt::default()),
+        }
+    }
+
+    /// Waits for a place for one more child.
+    pub(crate) async fn place(
+        &self,
+        cancel: &CancellationToken,
+    ) -> Result<(SemaphorePermit<'_>, WarmUp<'_>), LlmError> {
+        let waiting = async {
+            let permit = self.places.acquire().await;
+            let guard = self.warm.lock().await;
+            (permit, guard)
+        };
+        let Some((Ok(permit), guard)) = waiting.with_cancellation_token(cancel).await else {
+            return Err(LlmError::cancelled());
+        };
+        self.swept
+            .get_or_init(async || {
+                if let Some(state_dir) = &self.settings.state_dir {
+                    crate::process::sweep(state_dir);
+                }
+            })
+            .await;
+        let guard = (*guard == Warmth::Cold).then_some(guard);
+        Ok((permit, WarmUp { guard }))
+    }
+
+    /// Tells the caller's sink.
+    pub(crate) fn tell(&self, event: RuntimeEvent) {
+        self.events.event(event);
+    }
+
+    /// Tells a warning once.
+    pub(crate) fn warn_once(&self, warning: String) {
+        let first = self.learnt().warned.insert(warning.clone());
+        if first {
+            self.tell(RuntimeEvent::Warning(warning));
+        }
+    }
+
+    /// Remembers who pays.
+    pub(crate) fn learn_payer(&self, payer: String) {
+        self.learnt().payer = Some(payer);
+    }
+
+    /// Who pays, as far as it is known.
+    pub(crate) fn payer(&self) -> String {
+        self.learnt().payer.clone().unwrap_or_else(usual_payer)
+    }
+
+    /// Remembers the program's version and warns about one that was never tested.
+    pub(crate) fn learn_version(&self, version: &str) {
+        self.learnt().version = Some(version.to_owned());
+        if let Some(warning) = version_warning(version) {
+            self.warn_once(warning);
+        }
+    }
+
+    /// The program's version, when a child has told it.
+    pub(crate) fn version(&self) -> Option<String> {
+        self.learnt().version.clone()
+    }
+
+    /// The error with the backend's words made safe for a log.
+    pub(crate) fn redacted(&self, mut error: LlmError) -> LlmError {
+        error.detail = error.detail.map(|detail| self.redactor.redact(&detail));
+        error
+    }
+
+    fn learnt(&self) -> std::sync::MutexGuard<'_, Learnt> {
+        self.learnt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What to say about a version outside the tested range.
+pub(crate) fn version_warning(version: &str) -> Option<String> {
+    let found = numbers(version)?;
+    let tested = numbers(OLDEST_TESTED)?..=numbers(NEWEST_TESTED)?;
+    (!tested.contains(&found)).then(|| {
+        format!(
+            "Claude Code {version} is outside the tested range {OLDEST_TESTED} to {NEWEST_TESTED}"
+        )
+    })
+}
+
+fn numbers(version: &str) -> Option<(u32, u32, u32)> {
+    let mut parts = version.split('.').map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??, parts.next()??))
+}
+
+/// How many children fit into this much memory, in bytes; unknown memory is taken for plenty.
+fn children_for(memory: Option<u64>) -> usize {
+    let fitting = memory.map_or(MOST_CHILDREN, |memory| memory / CHILD_MEMORY);
+    usize::try_from(fitting.clamp(1, MOST_CHILDREN)).unwrap_or(1)
+}
+
+/// Memory that can be used without swapping, in bytes, on systems that tell.
+fn available_memory() -> Option<u64> {
+    let facts = std::fs::read_to_string(Path::new("/proc/meminfo")).ok()?;
+    let line = facts
+        .lines()
+        .find(|line| line.starts_with("MemAvailable:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests;

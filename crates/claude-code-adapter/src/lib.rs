@@ -1,0 +1,32 @@
+//! Drives the user's own local Claude Code session behind the runtime port.
+//!
+//! Four parts, each pure but the last: `invocation` (what a child is asked), `environment` (what it
+//! inherits), `protocol` with `conversation` (what it says and what follows from it) and `process`
+//! with `session` (that it runs and ends). Every call is one fresh child, sealed off from the host:
+//! no settings, no tools but ours, no plugins, no stored session, and what it reports about itself
+//! is compared with that before its first token counts.
+//!
+//! This crate must never know `ktx.yaml`, ingest or the CLI.
+
+mod conversation;
+mod environment;
+mod host;
+mod internal_exec;
+mod invocation;
+mod mcp;
+mod outcome;
+mod probe;
+mod process;
+mod prompt;
+mod protocol;
+mod report;
+mod run;
+mod runtime;
+mod session;
+mod settings;
+mod surface;
+mod turns;
+
+pub use internal_exec::{InternalExecError, internal_exec};
+pub use runtime::ClaudeCodeRuntime;
+pub use settings::{ClaudeCodeSettings, Launcher, Timeouts};

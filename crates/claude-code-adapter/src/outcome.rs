@@ -1,0 +1,260 @@
+//! The end of a turn: stop reasons (KTX-61…64) and the error taxonomy (KTX-67).
+
+use std::time::Duration;
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind, StopReason};
+
+use crate::protocol::{RateLimit, ResultFrame};
+use crate::surface::not_usable;
+
+/// What was seen before the result that tells why it is an error.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct FailureSigns {
+    /// The class of the last error text that the program made.
+    pub(crate) class: Option<String>,
+    /// The last rate-limit window that refused the request.
+    pub(crate) rejected: Option<RateLimit>,
+}
+
+/// Why the turn ended. Three signals are read: the subtype, the terminal reason and the stop
+/// reason of the last message; `max_turns` in any of them is a used-up budget (KTX-64), and no
+/// success counts while `is_error` is set.
+pub(crate) fn stop_reason(
+    subtype: &str,
+    is_error: bool,
+    terminal_reason: Option<&str>,
+    message_stop_reason: Option<&str>,
+) -> StopReason {
+    let out_of_turns = subtype == "error_max_turns"
+        || terminal_reason == Some("max_turns")
+        || message_stop_reason == Some("max_turns");
+    if out_of_turns {
+        StopReason::Budget
+    } else if subtype == "success"
+        && !is_error
+        && matches!(terminal_reason, None | Some("completed"))
+    {
+        StopReason::Natural
+    } else {
+        StopReason::Error
+    }
+}
+
+/// [`stop_reason`] of a result.
+pub(crate) fn stop_reason_of(result: &ResultFrame) -> StopReason {
+    stop_reason(
+        &result.subtype,
+        result.is_error,
+        result.terminal_reason.as_deref(),
+        result.stop_reason.as_deref(),
+    )
+}
+
+/// The error of a result that is not natural. `now` is in Unix seconds; `model` is what was asked
+/// for. The backend's words go to `detail`, not yet redacted.
+pub(crate) fn failure(
+    result: &ResultFrame,
+    signs: &FailureSigns,
+    model: &str,
+    now: i64,
+) -> LlmError {
+    let kind = failure_kind(result, signs);
+    let mut error = described(kind, signs, model);
+    if kind == LlmErrorKind::RateLimit
+        && let Some(resets_at) = signs.rejected.as_ref().and_then(|limit| limit.resets_at)
+    {
+        error.retry_after = u64::try_from(resets_at - now).ok().map(Duration::from_secs);
+    }
+    error.detail(words(result, signs))
+}
+
+/// The kind of a result that is not natural.
+pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErrorKind {
+    use LlmErrorKind as Kind;
+    if stop_reason_of(result) == StopReason::Budget {
+        return Kind::MaxTurns;
+    }
+    match result.subtype.as_str() {
+        "error_max_structured_output_retries" => return Kind::StructuredOutput,
+        "error_max_budget_usd" => return Kind::Budget,
+        _ => {}
+    }
+    match result.terminal_reason.as_deref() {
+        Some("prompt_too_long" | "blocking_limit" | "rapid_refill_breaker") => {
+            return Kind::ContextTooLong;
+        }
+        Some("aborted_streaming" | "aborted_tools") => return Kind::Cancelled,
+        Some("structured_output_retry_exhausted") => return Kind::StructuredOutput,
+        Some("budget_exhausted") => return Kind::Budget,
+        Some("image_error") => return Kind::InvalidRequest,
+        Some(
+            "hook_stopped"
+            | "stop_hook_prevented"
+            | "tool_deferred"
+            | "tool_deferred_unavailable"
+            | "background_requested",
+        ) => return Kind::Permission,
+        Some("malformed_tool_use_exhausted") => return Kind::Protocol,
+        _ => {}
+    }
+    if result.stop_reason.as_deref() == Some("refusal") {
+        return Kind::Refusal;
+    }
+    if let Some(kind) = signs
+        .class
+        .as_deref()
+        .and_then(|class| class_kind(class, result))
+    {
+        return kind;
+    }
+    if signs.rejected.is_some() {
+        return Kind::RateLimit;
+    }
+    match (result.api_status, result.terminal_reason.as_deref()) {
+        (Some(status), _) => status_kind(status),
+        (None, Some("model_error" | "api_error")) => Kind::Server,
+        (None, Some("turn_setup_failed")) => Kind::Process,
+        (None, _) if result.subtype == "error_during_execution" => Kind::Process,
+        (None, _) => Kind::Protocol,
+    }
+}
+
+/// The kind of an error class; `None` for classes that only the status can tell apart.
+fn class_kind(class: &str, result: &ResultFrame) -> Option<LlmErrorKind> {
+    use LlmErrorKind as Kind;
+    let status = result.api_status;
+    let kind = match class {
+        "authentication_failed"
+        | "oauth_org_not_allowed"
+        | "verification_required"
+        | "account_on_hold"
+        | "cloud_credential_error" => Kind::Auth,
+        "billing_error" => Kind::Billing,
+        "rate_limit" => Kind::RateLimit,
+        "overloaded" => Kind::Overloaded,
+        "model_not_found" => Kind::ModelNotFound,
+        "max_output_tokens" => Kind::MaxOutput,
+        "server_error" => status.map_or(Kind::Transport, status_kind),
+        "invalid_request" => match status {
+            Some(404) => Kind::ModelNotFound,
+            _ => Kind::InvalidRequest,
+        },
+        "unknown" => status.map_or(Kind::Transport, status_kind),
+        _ => return None,
+    };
+    Some(kind)
+}
+
+fn status_kind(status: u16) -> LlmErrorKind {
+    match status {
+        401 | 403 => LlmErrorKind::Auth,
+        402 => LlmErrorKind::Billing,
+        404 => LlmErrorKind::ModelNotFound,
+        408 | 504 => LlmErrorKind::Timeout,
+        413 => LlmErrorKind::ContextTooLong,
+        429 => LlmErrorKind::RateLimit,
+        529 => LlmErrorKind::Overloaded,
+        500.. => LlmErrorKind::Server,
+        _ => LlmErrorKind::InvalidRequest,
+    }
+}
+
+/// Our own words for a kind.
+fn described(kind: LlmErrorKind, signs: &FailureSigns, model: &str) -> LlmError {
+    use LlmErrorKind as Kind;
+    let plain = |message: &str| LlmError::new(kind, message);
+    match kind {
+        Kind::Auth => not_usable(),
+        Kind::Billing => plain("the Claude account has no credit for this call")
+            .hint("check the plan and credit of the account that Claude Code is logged in with"),
+        Kind::RateLimit => rate_limited(signs),
+        Kind::Overloaded => plain("Claude is overloaded").hint("run the command again later"),
+        Kind::Server => plain("Claude failed on its side").hint("run the command again later"),
+        Kind::Transport => plain("the connection to Claude failed")
+            .hint("check the network and the proxy, then run the command again"),
+        Kind::Timeout => plain("Claude did not answer in time").hint("run the command again later"),
+        Kind::ContextTooLong => plain("the prompt is too long for the model"),
+        Kind::MaxOutput => plain("the answer is longer than the model may write"),
+        Kind::Refusal => plain("the model refused to answer"),
+        Kind::ModelNotFound => LlmError::new(
+            kind,
+            format!("the model `{model}` is not available to this Claude account"),
+        )
+        .hint("set `llm.models` to `sonnet`, `opus`, `haiku` or a model id of your plan"),
+        Kind::InvalidRequest => plain("Claude refused the request"),
+        Kind::StructuredOutput => plain("the model gave no object that matches the schema"),
+        Kind::Permission => plain("Claude Code stopped the turn at a permission rule"),
+        Kind::MaxTurns => plain("the model used up its turns before it answered"),
+        Kind::Budget => plain("the money limit of the call is used up"),
+        Kind::Cancelled => LlmError::cancelled(),
+        Kind::Process => plain("Claude Code failed while it worked on the call"),
+        Kind::Isolation | Kind::Protocol | Kind::Internal => {
+            plain("Claude Code ended the turn in a way that ktx does not know")
+        }
+    }
+}
+
+fn rate_limited(signs: &FailureSigns) -> LlmError {
+    let window = signs
+        .rejected
+        .as_ref()
+        .map(|limit| window_name(&limit.window));
+    match window.filter(|name| !name.is_empty()) {
+        Some(name) => LlmError::new(
+            LlmErrorKind::RateLimit,
+            format!("the {name} usage limit of your Claude plan is reached"),
+        )
+        .hint("wait until the limit resets, then run the command again"),
+        None => LlmError::new(
+            LlmErrorKind::RateLimit,
+            "Claude limits requests at the moment",
+        )
+        .hint("run the command again later"),
+    }
+}
+
+/// A rate-limit window in words; unknown windows have none.
+pub(crate) fn window_name(window: &str) -> &'static str {
+    match window {
+        "five_hour" => "5-hour",
+        "seven_day" => "7-day",
+        "seven_day_opus" => "7-day Opus",
+        "seven_day_sonnet" => "7-day Sonnet",
+        "overage" => "extra",
+        _ => "",
+    }
+}
+
+/// A rate-limit window for people.
+pub(crate) fn window_words(window: &str) -> String {
+    match window_name(window) {
+        "" => "a usage limit".to_owned(),
+        name => format!("the {name} usage limit"),
+    }
+}
+
+/// What the backend said, for the log.
+fn words(result: &ResultFrame, signs: &FailureSigns) -> String {
+    let mut words = vec![format!("subtype {}", result.subtype)];
+    let mut add = |label: &str, value: Option<&str>| {
+        words.extend(value.map(|value| format!("{label} {value}")));
+    };
+    add("terminal reason", result.terminal_reason.as_deref());
+    add("class", signs.class.as_deref());
+    add("api error", result.api_error.as_deref());
+    add(
+        "status",
+        result
+            .api_status
+            .map(|status| status.to_string())
+            .as_deref(),
+    );
+    add("said", result.text.as_deref().filter(|_| result.is_error));
+    for error in &result.errors {
+        add("error", Some(error));
+    }
+    words.join("; ")
+}
+
+#[cfg(test)]
+mod tests;

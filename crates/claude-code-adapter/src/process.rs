@@ -1,0 +1,177 @@
+//! The child: spawned in a group of its own, its pipes served, its whole tree ended.
+
+mod launch;
+mod pipes;
+mod registry;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use tokio::process::{Child, ChildStdout};
+use tokio::time::timeout;
+
+use crate::environment::child_environment;
+use crate::invocation::Query;
+use crate::settings::ClaudeCodeSettings;
+
+pub(crate) use launch::find_program;
+pub(crate) use pipes::{Input, Tail};
+pub(crate) use registry::sweep;
+use tree::Tree;
+
+/// How the child is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It has said all it had to: wait for it, then as for `Stop`.
+    Wait,
+    /// Terminate, wait, kill.
+    Stop,
+    /// Kill.
+    Kill,
+}
+
+/// A running child. Dropping it kills its whole tree.
+#[derive(Debug)]
+pub(crate) struct Running {
+    /// What it writes.
+    pub(crate) stdout: ChildStdout,
+    /// What it reads.
+    pub(crate) input: Input,
+    /// The end of what it complains about.
+    pub(crate) complaints: Tail,
+    child: Child,
+    tree: Tree,
+}
+
+/// Starts one child for a query. The only place where the program is started.
+pub(crate) async fn spawn(
+    settings: &ClaudeCodeSettings,
+    query: &Query,
+) -> Result<Running, LlmError> {
+    let program = find_program(settings)?;
+    if !settings.project_dir.is_dir() {
+        return Err(LlmError::new(
+            LlmErrorKind::Process,
+            format!(
+                "the project directory `{}` does not exist",
+                settings.project_dir.display()
+            ),
+        ));
+    }
+    let token = uuid::Uuid::new_v4().to_string();
+    let environment: BTreeMap<String, String> = child_environment(
+        &settings.environment,
+        &settings.version,
+        query.compaction(),
+        &token,
+    );
+    let mut command = launch::command(settings, &program, &query.arguments(), &environment);
+    let mut pause = settings.timeouts.spawn_backoff;
+    let mut tries = 1;
+    let mut child = loop {
+        match command.spawn() {
+            Ok(child) => break child,
+            Err(error) if tries < 4 && launch::may_pass(&error) => {
+                tracing::warn!(%error, tries, "there is no room for a Claude Code process, waiting");
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+                tries += 1;
+            }
+            Err(error) => return Err(launch::not_started(&program, &error)),
+        }
+    };
+    let (Some(stdin), Some(stdout), Some(stderr)) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err(LlmError::new(
+            LlmErrorKind::Process,
+            "the pipes of the Claude Code process are missing",
+        ));
+    };
+    let tree = Tree::new(child.id(), token, settings.state_dir.as_deref());
+    Ok(Running {
+        stdout,
+        input: Input::new(stdin),
+        complaints: Tail::new(stderr),
+        child,
+        tree,
+    })
+}
+
+impl Running {
+    /// Waits for the end of the process. May be called again.
+    pub(crate) async fn exited(child: &mut Child) -> Option<ExitStatus> {
+        match child.wait().await {
+            Ok(status) => Some(status),
+            Err(error) => {
+                tracing::warn!(%error, "the end of the Claude Code process was not seen");
+                None
+            }
+        }
+    }
+
+    /// Both halves that a caller waits for at the same time.
+    pub(crate) fn parts(&mut self) -> (&mut ChildStdout, &mut Child) {
+        (&mut self.stdout, &mut self.child)
+    }
+
+    /// Ends the process and everything that descends from it. Gives its status and the end of its
+    /// complaints.
+    pub(crate) async fn end(
+        self,
+        ending: Ending,
+        limits: &crate::Timeouts,
+    ) -> (Option<ExitStatus>, String) {
+        let Self {
+            mut stdout,
+            input,
+            complaints,
+            mut child,
+            tree,
+        } = self;
+        let drain = tokio::spawn(async move {
+            tokio::io::copy(&mut stdout, &mut tokio::io::sink())
+                .await
+                .map(|_| ())
+        });
+        input.close();
+        let mut status = None;
+        if ending == Ending::Wait {
+            status = within(limits.exit, &mut child).await;
+        }
+        if status.is_none() && ending != Ending::Kill {
+            tree.terminate();
+            status = within(limits.terminate, &mut child).await;
+        }
+        if status.is_none() {
+            tree.kill();
+            status = within(limits.terminate, &mut child).await;
+        }
+        drop(tree);
+        drain.abort();
+        let tail = complaints.finish(limits.drain).await;
+        (status, tail)
+    }
+}
+
+async fn within(limit: Duration, child: &mut Child) -> Option<ExitStatus> {
+    timeout(limit, Running::exited(child)).await.ok().flatten()
+}
+
+/// A status in words.
+pub(crate) fn status_words(status: Option<ExitStatus>) -> String {
+    let Some(status) = status else {
+        return "without a status".to_owned();
+    };
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("by signal {signal}");
+    }
+    status.code().map_or_else(
+        || "without a status".to_owned(),
+        |code| format!("with exit code {code}"),
+    )
+}

@@ -1,0 +1,126 @@
+//! Finding the program and building its command.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use tokio::process::Command;
+
+use crate::settings::{ClaudeCodeSettings, Launcher};
+
+/// The file endings that `node` runs.
+const SCRIPTS: &[&str] = &["js", "mjs", "ts", "tsx", "jsx"];
+
+/// The executable: as configured, else the first `claude` on the given `PATH`.
+pub(crate) fn find_program(settings: &ClaudeCodeSettings) -> Result<PathBuf, LlmError> {
+    let Some(program) = &settings.program else {
+        return on_path(settings, "claude");
+    };
+    if program.components().count() == 1 {
+        return on_path(settings, &program.to_string_lossy());
+    }
+    let program = settings.project_dir.join(program);
+    match program.metadata() {
+        Ok(_) => Ok(program),
+        Err(error) => Err(not_started(&program, &error)),
+    }
+}
+
+fn on_path(settings: &ClaudeCodeSettings, name: &str) -> Result<PathBuf, LlmError> {
+    let path = settings.environment.get("PATH").map_or("", String::as_str);
+    std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|candidate| is_executable(candidate))
+        .ok_or_else(|| {
+            LlmError::new(
+                LlmErrorKind::Process,
+                format!("Claude Code is not installed: there is no `{name}` on the PATH"),
+            )
+            .hint("install the Claude Code CLI, log in with it, then run the command again")
+        })
+}
+
+#[cfg(unix)]
+fn is_executable(candidate: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    candidate
+        .metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(candidate: &Path) -> bool {
+    candidate.is_file()
+}
+
+/// The command, ready to spawn.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this crate owns the Claude Code process"
+)]
+pub(super) fn command(
+    settings: &ClaudeCodeSettings,
+    program: &Path,
+    arguments: &[String],
+    environment: &BTreeMap<String, String>,
+) -> Command {
+    let is_script = program
+        .extension()
+        .and_then(|extension| extension.to_str())
+        .is_some_and(|extension| SCRIPTS.contains(&extension));
+    let runner = Path::new("node");
+    let target = if is_script { runner } else { program };
+    let mut command = match &settings.launcher {
+        Launcher::Direct => Command::new(target),
+        Launcher::Through(trampoline) => {
+            let mut command = Command::new(trampoline);
+            command
+                .arg("internal-exec")
+                .arg(std::process::id().to_string())
+                .arg(target);
+            command
+        }
+    };
+    if is_script {
+        command.arg(program);
+    }
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(environment)
+        .current_dir(&settings.project_dir)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    command
+}
+
+/// Whether a failed start may succeed a moment later.
+pub(super) fn may_pass(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock
+            | ErrorKind::OutOfMemory
+            | ErrorKind::ExecutableFileBusy
+            | ErrorKind::Interrupted
+    )
+}
+
+/// The error of a failed start.
+pub(super) fn not_started(program: &Path, error: &std::io::Error) -> LlmError {
+    let program = program.display();
+    let message = match error.kind() {
+        ErrorKind::NotFound => format!("Claude Code is not installed: `{program}` does not exist"),
+        ErrorKind::PermissionDenied => format!("`{program}` may not be executed"),
+        _ => format!("`{program}` could not be started"),
+    };
+    LlmError::new(LlmErrorKind::Process, message)
+        .hint("install the Claude Code CLI, log in with it, then run the command again")
+        .detail(error.to_string())
+}

@@ -1,0 +1,92 @@
+//! The writing side and the complaints of a child, each served by a task of its own.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{ChildStderr, ChildStdin};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// How much of the complaints is kept: enough for an error message.
+const TAIL: usize = 8 * 1024;
+
+/// One writer for the child's input: lines go out whole and in order, however long, while the
+/// child's output is read.
+#[derive(Debug)]
+pub(crate) struct Input {
+    lines: mpsc::UnboundedSender<String>,
+}
+
+impl Input {
+    /// Serves this pipe. The pipe closes when the input is dropped and all lines are written.
+    pub(super) fn new(mut stdin: ChildStdin) -> Self {
+        let (lines, mut queue) = mpsc::unbounded_channel::<String>();
+        tokio::spawn(async move {
+            while let Some(line) = queue.recv().await {
+                if let Err(error) = write(&mut stdin, &line).await {
+                    tracing::debug!(%error, "Claude Code does not read its input any more");
+                    break;
+                }
+            }
+        });
+        Self { lines }
+    }
+
+    /// Queues one line.
+    pub(crate) fn send(&self, line: &Value) {
+        let mut text = line.to_string();
+        text.push('\n');
+        if self.lines.send(text).is_err() {
+            tracing::debug!("a line for Claude Code came after the end of its input");
+        }
+    }
+
+    /// Closes the pipe behind the last queued line.
+    pub(super) fn close(self) {
+        drop(self.lines);
+    }
+}
+
+async fn write(stdin: &mut ChildStdin, line: &str) -> std::io::Result<()> {
+    stdin.write_all(line.as_bytes()).await?;
+    stdin.flush().await
+}
+
+/// Reads the complaints to the end, however many there are, and keeps the last of them.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    kept: Arc<Mutex<VecDeque<u8>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Tail {
+    /// Serves this pipe.
+    pub(super) fn new(mut stderr: ChildStderr) -> Self {
+        let kept = Arc::new(Mutex::new(VecDeque::with_capacity(TAIL)));
+        let shared = Arc::clone(&kept);
+        let reader = tokio::spawn(async move {
+            let mut buffer = vec![0; TAIL];
+            while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
+                let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend(buffer.iter().take(count));
+                let surplus = kept.len().saturating_sub(TAIL);
+                kept.drain(..surplus);
+            }
+        });
+        Self { kept, reader }
+    }
+
+    /// Waits a moment for the end of the complaints and gives the last of them.
+    pub(super) async fn finish(mut self, limit: Duration) -> String {
+        if tokio::time::timeout(limit, &mut self.reader).await.is_err() {
+            self.reader.abort();
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(kept.make_contiguous())
+            .trim()
+            .to_owned()
+    }
+}

@@ -1,0 +1,119 @@
+//! Running children, written down one file each, so that the next start can end those whose owner
+//! is gone.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::tree::{Strength, kill_by_token, signal_group};
+
+/// The folder inside the state folder.
+const FOLDER: &str = "claude-children";
+
+/// One child that is written down.
+#[derive(Debug)]
+pub(super) struct Entry {
+    file: PathBuf,
+}
+
+impl Entry {
+    /// Writes a child down. A state folder that cannot be written is no reason not to work.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the file is a note about a live process, not project state"
+    )]
+    pub(super) fn write(state_dir: &Path, process: u32, token: &str) -> Option<Self> {
+        let folder = state_dir.join(FOLDER);
+        let owner = std::process::id();
+        let note = json!({
+            "process": process,
+            "started": start_of(process),
+            "token": token,
+            "owner": owner,
+            "owner_started": start_of(owner),
+        });
+        let file = folder.join(format!("{process}-{token}.json"));
+        let written =
+            std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, note.to_string()));
+        match written {
+            Ok(()) => Some(Self { file }),
+            Err(error) => {
+                tracing::warn!(%error, "a Claude Code process could not be written down");
+                None
+            }
+        }
+    }
+
+    /// Takes the note away.
+    pub(super) fn remove(self) {
+        remove(&self.file);
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the file is a note about a live process, not project state"
+)]
+fn remove(file: &Path) {
+    if let Err(error) = std::fs::remove_file(file)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        tracing::warn!(%error, "the note about a Claude Code process could not be removed");
+    }
+}
+
+/// Ends the children whose owner is gone, and forgets the notes about them. Gives the number of
+/// notes that were cleared.
+pub(crate) fn sweep(state_dir: &Path) -> u32 {
+    let Ok(entries) = std::fs::read_dir(state_dir.join(FOLDER)) else {
+        return 0;
+    };
+    let mut cleared = 0;
+    for entry in entries.flatten() {
+        let file = entry.path();
+        let note = std::fs::read_to_string(&file)
+            .ok()
+            .and_then(|text| serde_json::from_str::<Value>(&text).ok())
+            .unwrap_or_default();
+        if is_running(&note, "owner", "owner_started") {
+            continue;
+        }
+        if is_running(&note, "process", "started") {
+            let process = number(&note, "process");
+            tracing::warn!(
+                process,
+                "a Claude Code process outlived its owner and is ended"
+            );
+            signal_group(process, Strength::Kill);
+        }
+        if let Some(token) = note.get("token").and_then(Value::as_str) {
+            kill_by_token(token);
+        }
+        remove(&file);
+        cleared += 1;
+    }
+    cleared
+}
+
+/// Whether the process of a note still is the same process.
+fn is_running(note: &Value, process: &str, started: &str) -> bool {
+    let start = note.get(started).and_then(Value::as_u64);
+    number(note, process).is_some_and(|process| start.is_some() && start_of(process) == start)
+}
+
+fn number(note: &Value, key: &str) -> Option<u32> {
+    note.get(key)
+        .and_then(Value::as_u64)
+        .and_then(|number| u32::try_from(number).ok())
+}
+
+/// When a process started, in clock ticks since the boot: with its id, a name that is not used
+/// twice. Field 22 of `/proc/<id>/stat`; `None` when there is no such process.
+fn start_of(process: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,14 @@
+//! What the child writes: bytes → lines → frames. Tolerant, as the protocol is not versioned.
+
+mod decoder;
+mod frame;
+mod read;
+
+pub(crate) use decoder::{Line, LineDecoder, MAX_LINE};
+pub(crate) use frame::{
+    Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, RateLimit, ResultFrame,
+    StreamFrame, ToolResult,
+};
+
+#[cfg(test)]
+mod tests;

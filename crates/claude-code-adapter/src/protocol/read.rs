@@ -1,0 +1,324 @@
+//! Lines to frames. Reading never fails: what is missing is empty, what is unknown is counted.
+
+use ktx_llm_runtime::TokenUsage;
+use serde_json::Value;
+
+use super::frame::{
+    Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, Plugin, RateLimit, ResultFrame,
+    Server, StreamFrame, ToolResult,
+};
+
+impl Frame {
+    /// Reads one line.
+    pub(crate) fn read(line: &Value) -> Self {
+        let kind = text(line, "type");
+        match kind.as_str() {
+            "control_request" => ask(line),
+            "control_response" => answer(line),
+            "control_cancel_request" => Self::Withdrawn {
+                id: text(line, "request_id"),
+            },
+            "system" => system(line),
+            "assistant" => Self::Assistant(assistant(line)),
+            "user" => Self::ToolResults {
+                results: tool_results(line),
+                nested: is_nested(line),
+            },
+            "stream_event" => {
+                if is_nested(line) {
+                    Self::Known
+                } else {
+                    Self::Stream(stream(line.get("event").unwrap_or(&Value::Null)))
+                }
+            }
+            "rate_limit_event" => Self::RateLimit(rate_limit(
+                line.get("rate_limit_info").unwrap_or(&Value::Null),
+            )),
+            "result" => Self::Result(Box::new(result(line))),
+            "tool_progress" => Self::Progress,
+            "keep_alive" | "conversation_reset" => Self::Known,
+            _ => Self::Unknown(kind),
+        }
+    }
+}
+
+fn ask(line: &Value) -> Frame {
+    let request = line.get("request").unwrap_or(&Value::Null);
+    let field = |key: &str| request.get(key).cloned().unwrap_or(Value::Null);
+    let subtype = text(request, "subtype");
+    let ask = match subtype.as_str() {
+        "mcp_message" => Ask::Mcp {
+            server: text(request, "server_name"),
+            message: field("message"),
+        },
+        "can_use_tool" => Ask::CanUseTool {
+            tool: text(request, "tool_name"),
+            input: field("input"),
+            call_id: text(request, "tool_use_id"),
+        },
+        "hook_callback" => Ask::Hook {
+            callback: text(request, "callback_id"),
+            tool: request
+                .get("input")
+                .map(|input| text(input, "tool_name"))
+                .unwrap_or_default(),
+        },
+        _ => Ask::Other(subtype),
+    };
+    Frame::Ask {
+        id: text(line, "request_id"),
+        ask,
+    }
+}
+
+fn answer(line: &Value) -> Frame {
+    let response = line.get("response").unwrap_or(&Value::Null);
+    let outcome = if text(response, "subtype") == "success" {
+        Ok(response.get("response").cloned().unwrap_or(Value::Null))
+    } else {
+        Err(text(response, "error"))
+    };
+    Frame::Answer(ControlAnswer {
+        id: text(response, "request_id"),
+        outcome,
+    })
+}
+
+fn system(line: &Value) -> Frame {
+    let subtype = text(line, "subtype");
+    match subtype.as_str() {
+        "init" => Frame::Init(init(line)),
+        "api_retry" => Frame::Retry {
+            attempt: number(line, "attempt")
+                .and_then(|n| u32::try_from(n).ok())
+                .unwrap_or(0),
+            delay_ms: line
+                .get("retry_delay_ms")
+                .and_then(Value::as_f64)
+                .map_or(0, milliseconds),
+        },
+        "compact_boundary" => Frame::Compaction,
+        "status" if text(line, "status") == "compacting" => Frame::Compaction,
+        "thinking_tokens" => Frame::Progress,
+        "status"
+        | "permission_denied"
+        | "hook_started"
+        | "hook_response"
+        | "session_state_changed"
+        | "session_title_changed"
+        | "informational"
+        | "notification"
+        | "background_tasks_changed" => Frame::Known,
+        _ => Frame::Unknown(format!("system/{subtype}")),
+    }
+}
+
+fn init(line: &Value) -> InitFrame {
+    InitFrame {
+        tools: list(line, "tools", |tool| {
+            tool.as_str().unwrap_or_default().to_owned()
+        }),
+        servers: list(line, "mcp_servers", |server| Server {
+            name: text(server, "name"),
+            status: text(server, "status"),
+        }),
+        plugins: list(line, "plugins", |plugin| Plugin {
+            name: text(plugin, "name"),
+            path: text(plugin, "path"),
+        }),
+        permission_mode: text(line, "permissionMode"),
+        api_key_source: line
+            .get("apiKeySource")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+        model: text(line, "model"),
+        version: text(line, "claude_code_version"),
+    }
+}
+
+fn assistant(line: &Value) -> AssistantFrame {
+    let message = line.get("message").unwrap_or(&Value::Null);
+    let blocks = list(message, "content", |block| {
+        match text(block, "type").as_str() {
+            "text" => Block::Text(text(block, "text")),
+            "tool_use" => Block::ToolUse {
+                id: text(block, "id"),
+                name: text(block, "name"),
+                input: block.get("input").cloned().unwrap_or(Value::Null),
+            },
+            _ => Block::Other,
+        }
+    });
+    AssistantFrame {
+        id: text(message, "id"),
+        model: text(message, "model"),
+        blocks: blocks.unwrap_or_default(),
+        stop_reason: optional(message, "stop_reason"),
+        usage: usage_of(message.get("usage").unwrap_or(&Value::Null)),
+        nested: is_nested(line),
+        error: optional(line, "error"),
+    }
+}
+
+fn tool_results(line: &Value) -> Vec<ToolResult> {
+    let content = line.pointer("/message/content").and_then(Value::as_array);
+    content
+        .into_iter()
+        .flatten()
+        .filter(|block| text(block, "type") == "tool_result")
+        .map(|block| ToolResult {
+            call_id: text(block, "tool_use_id"),
+            text: content_text(block.get("content").unwrap_or(&Value::Null)),
+            is_error: block
+                .get("is_error")
+                .and_then(Value::as_bool)
+                .unwrap_or(false),
+        })
+        .collect()
+}
+
+/// The text of a tool result, which is a text or a list of blocks.
+fn content_text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts: Vec<String> = blocks.iter().map(|block| text(block, "text")).collect();
+            texts.join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn stream(event: &Value) -> StreamFrame {
+    match text(event, "type").as_str() {
+        "message_start" => {
+            let message = event.get("message").unwrap_or(&Value::Null);
+            StreamFrame::Start {
+                id: text(message, "id"),
+                model: text(message, "model"),
+                usage: usage_of(message.get("usage").unwrap_or(&Value::Null)),
+            }
+        }
+        "content_block_delta" => match event.get("delta") {
+            Some(delta) if text(delta, "type") == "text_delta" => {
+                StreamFrame::Text(text(delta, "text"))
+            }
+            _ => StreamFrame::Other,
+        },
+        "message_delta" => StreamFrame::Delta {
+            output: event
+                .pointer("/usage/output_tokens")
+                .and_then(Value::as_u64),
+        },
+        "message_stop" => StreamFrame::Stop,
+        _ => StreamFrame::Other,
+    }
+}
+
+fn rate_limit(info: &Value) -> RateLimit {
+    let window = text(info, "rateLimitType");
+    let in_window = info
+        .get("unifiedWindows")
+        .and_then(|windows| windows.get(&window))
+        .and_then(|window| window.get("utilization"));
+    RateLimit {
+        status: text(info, "status"),
+        resets_at: number(info, "resetsAt"),
+        utilization: info
+            .get("utilization")
+            .or(in_window)
+            .and_then(Value::as_f64),
+        window,
+    }
+}
+
+fn result(line: &Value) -> ResultFrame {
+    let errors = list(line, "errors", |error| {
+        error.as_str().unwrap_or_default().to_owned()
+    });
+    ResultFrame {
+        subtype: text(line, "subtype"),
+        is_error: line
+            .get("is_error")
+            .and_then(Value::as_bool)
+            .unwrap_or(false),
+        terminal_reason: optional(line, "terminal_reason"),
+        stop_reason: optional(line, "stop_reason"),
+        text: optional(line, "result"),
+        errors: errors.unwrap_or_default(),
+        object: line
+            .get("structured_output")
+            .filter(|object| !object.is_null())
+            .cloned(),
+        api_status: number(line, "api_error_status").and_then(|status| u16::try_from(status).ok()),
+        api_error: optional(line, "api_error").or_else(|| optional(line, "api_error_type")),
+        cost_usd: line.get("total_cost_usd").and_then(Value::as_f64),
+        total: model_usage(line.get("modelUsage").unwrap_or(&Value::Null)),
+    }
+}
+
+/// The sum over all models. The totals do not tell the two cache lifetimes apart on old versions.
+fn model_usage(models: &Value) -> TokenUsage {
+    let mut total = TokenUsage::default();
+    for model in models
+        .as_object()
+        .into_iter()
+        .flat_map(|models| models.values())
+    {
+        let count = |key: &str| model.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let hour = count("cacheCreationEphemeral1hInputTokens");
+        total += TokenUsage {
+            input: count("inputTokens"),
+            cache_write_5m: count("cacheCreationInputTokens").saturating_sub(hour),
+            cache_write_1h: hour,
+            cache_read: count("cacheReadInputTokens"),
+            output: count("outputTokens"),
+        };
+    }
+    total
+}
+
+/// The counters of a `usage` object. Cache writes without a lifetime count as five minutes, the
+/// default of the API.
+pub(crate) fn usage_of(usage: &Value) -> TokenUsage {
+    let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
+    let hour = count("/cache_creation/ephemeral_1h_input_tokens");
+    TokenUsage {
+        input: count("/input_tokens"),
+        cache_write_5m: count("/cache_creation_input_tokens").saturating_sub(hour),
+        cache_write_1h: hour,
+        cache_read: count("/cache_read_input_tokens"),
+        output: count("/output_tokens"),
+    }
+}
+
+fn is_nested(line: &Value) -> bool {
+    line.get("parent_tool_use_id")
+        .is_some_and(|parent| !parent.is_null())
+}
+
+fn text(value: &Value, key: &str) -> String {
+    optional(value, key).unwrap_or_default()
+}
+
+fn optional(value: &Value, key: &str) -> Option<String> {
+    value.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn number(value: &Value, key: &str) -> Option<i64> {
+    value.get(key).and_then(Value::as_i64)
+}
+
+fn list<T>(value: &Value, key: &str, read: impl Fn(&Value) -> T) -> Option<Vec<T>> {
+    let items = value.get(key)?.as_array()?;
+    Some(items.iter().map(read).collect())
+}
+
+/// A delay as whole milliseconds; nonsense is no delay, and no delay is longer than an hour.
+fn milliseconds(delay: f64) -> u64 {
+    let bounded = delay.clamp(0.0, 3_600_000.0);
+    std::time::Duration::try_from_secs_f64(bounded / 1000.0)
+        .ok()
+        .and_then(|delay| u64::try_from(delay.as_millis()).ok())
+        .unwrap_or(0)
+}

@@ -1,0 +1,145 @@
+//! The run handle: ordered events and one final record (COG-03…06, COG-25).
+
+use std::sync::Arc;
+
+use ktx_llm_runtime::{
+    LlmError, LlmErrorKind, RunEvent, RunFinal, RunHandle, RunRequest, RunWriter, TokenUsage,
+    run_channel,
+};
+use tokio::sync::mpsc;
+
+use crate::conversation::Note;
+use crate::host::Host;
+use crate::invocation::Purpose;
+use crate::outcome::window_words;
+use crate::prompt::build_prompt;
+use crate::report::Caller;
+use crate::runtime::{natural, query_for};
+use crate::session::run;
+
+/// Starts a run in the background and returns at once.
+pub(crate) fn start(host: Arc<Host>, request: RunRequest) -> RunHandle {
+    let run_id = request.label.run_id.clone();
+    let (writer, handle) = run_channel(run_id, request.ingress_request_id.clone());
+    let span = tracing::info_span!(
+        "run",
+        run_id = %request.label.run_id,
+        trace_id = request.trace_id.as_deref().unwrap_or_default(),
+    );
+    tokio::spawn(tracing::Instrument::instrument(
+        to_the_end(host, request, writer),
+        span,
+    ));
+    handle
+}
+
+async fn to_the_end(host: Arc<Host>, request: RunRequest, writer: RunWriter) {
+    let run_id = request.label.run_id.clone();
+    let request_id = request.ingress_request_id.clone();
+    // Events wait here, so that a listener who is slow holds up neither the child nor the billing.
+    let (events, mut queue) = mpsc::unbounded_channel();
+    let work = async move {
+        let outcome = work(&host, request, &events).await;
+        drop(events);
+        outcome
+    };
+    let forward = async {
+        while let Some(event) = queue.recv().await {
+            writer.event(event).await;
+        }
+    };
+    let ((result, usage), ()) = tokio::join!(work, forward);
+    let last = RunFinal {
+        run_id,
+        request_id,
+        result,
+        usage,
+    };
+    writer.finish(last).await;
+}
+
+async fn work(
+    host: &Host,
+    request: RunRequest,
+    events: &mpsc::UnboundedSender<RunEvent>,
+) -> (Result<String, LlmError>, TokenUsage) {
+    let RunRequest {
+        role,
+        system,
+        messages,
+        tools,
+        step_budget,
+        cancel,
+        label,
+        ..
+    } = request;
+    if step_budget == 0 {
+        let error = LlmError::new(
+            LlmErrorKind::InvalidRequest,
+            "the step budget must be at least 1",
+        );
+        return (Err(error), TokenUsage::default());
+    }
+    let query = build_prompt(&messages).and_then(|prompt| {
+        let purpose = Purpose::Loop {
+            tools,
+            budget: step_budget,
+        };
+        query_for(host, role, purpose, system, prompt, &label.stage)
+    });
+    let query = match query {
+        Ok(query) => query,
+        Err(error) => return (Err(error), TokenUsage::default()),
+    };
+    let caller = Caller {
+        role,
+        label,
+        cancel,
+    };
+    let mut observe = |note: &Note| {
+        if let Some(event) = event_of(note, &caller)
+            && events.send(event).is_err()
+        {
+            tracing::trace!("nobody forwards the events of the run any more");
+        }
+    };
+    let report = run(host, query, &caller, &mut observe).await;
+    let result = natural(host, role, &report);
+    let usage = report.metrics.usage;
+    (result.map(|result| result.text.unwrap_or_default()), usage)
+}
+
+/// A note as an event of the run (COG-06).
+fn event_of(note: &Note, caller: &Caller) -> Option<RunEvent> {
+    Some(match note {
+        Note::Text(text) => RunEvent::TextDelta(text.clone()),
+        Note::ToolStart {
+            call_id,
+            name,
+            arguments,
+        } => RunEvent::ToolCallStart {
+            call_id: call_id.clone(),
+            name: name.clone(),
+            arguments: arguments.clone(),
+        },
+        Note::ToolEnd {
+            call_id,
+            markdown,
+            is_error,
+        } => RunEvent::ToolCallResult {
+            call_id: call_id.clone(),
+            markdown: markdown.clone(),
+            is_error: *is_error,
+        },
+        Note::Usage(message) => RunEvent::UsageReport(caller.usage_fact(message)),
+        Note::Retry { attempt, .. } => {
+            RunEvent::Status(format!("Claude did not answer, try {} begins", attempt + 1))
+        }
+        Note::Compaction => RunEvent::Status("the conversation is being summarised".to_owned()),
+        Note::RateLimit(limit) if limit.status == "allowed_warning" => {
+            RunEvent::Status(format!("{} is nearly reached", window_words(&limit.window)))
+        }
+        Note::Warning(warning) => RunEvent::Status(warning.clone()),
+        Note::Payer(_) | Note::Verified(_) | Note::Step | Note::RateLimit(_) => return None,
+    })
+}

@@ -1,0 +1,278 @@
+//! The port over the local Claude Code session.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ktx_llm_runtime::{
+    BackendInfo, EventSink, LlmError, LlmErrorKind, LlmRuntime, LoopOutcome, LoopRequest,
+    ObjectOutcome, ObjectRequest, ProbeReport, RunHandle, RunRequest, Step, StopReason,
+    TextOutcome, TextRequest, validated_object,
+};
+use ktx_vocabulary::ModelRole;
+
+use crate::conversation::Note;
+use crate::host::Host;
+use crate::invocation::{Purpose, Query};
+use crate::outcome::{failure, stop_reason_of};
+use crate::protocol::ResultFrame;
+use crate::report::{Caller, Report};
+use crate::session::run;
+use crate::settings::ClaudeCodeSettings;
+
+/// The `claude-code` backend: every call is one isolated child of the user's own `claude`.
+pub struct ClaudeCodeRuntime {
+    host: Arc<Host>,
+}
+
+impl std::fmt::Debug for ClaudeCodeRuntime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClaudeCodeRuntime").finish_non_exhaustive()
+    }
+}
+
+impl ClaudeCodeRuntime {
+    /// Checks the settings. Starts no process and looks for no executable.
+    ///
+    /// Fails when no default model is set, a model is not a model id, or the project directory is
+    /// not absolute.
+    pub fn new(settings: ClaudeCodeSettings, events: Arc<dyn EventSink>) -> Result<Self, LlmError> {
+        Ok(Self {
+            host: Arc::new(Host::new(settings.checked()?, events)),
+        })
+    }
+}
+
+/// The model of a role, or why there is none.
+pub(crate) fn model_of(host: &Host, role: ModelRole) -> Result<String, LlmError> {
+    let model = host.settings.model(role).map(str::to_owned);
+    model.ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the default model is missing"))
+}
+
+/// Makes a query of a request, or says what is wrong with the request.
+pub(crate) fn query_for(
+    host: &Host,
+    role: ModelRole,
+    purpose: Purpose,
+    system: String,
+    prompt: String,
+    stage: &str,
+) -> Result<Query, LlmError> {
+    if prompt.trim().is_empty() {
+        return Err(LlmError::new(
+            LlmErrorKind::InvalidRequest,
+            "the prompt is empty",
+        ));
+    }
+    let model = model_of(host, role)?;
+    Ok(Query::new(purpose, &model, system, prompt, stage))
+}
+
+/// Seconds since 1970, to turn the time at which a limit resets into a wait.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the provider names the end of a limit as a point in time"
+)]
+fn unix_now() -> i64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .ok()
+        .and_then(|passed| i64::try_from(passed.as_secs()).ok())
+        .unwrap_or(i64::MAX)
+}
+
+/// The error of a result that is not natural.
+pub(crate) fn failure_of(
+    host: &Host,
+    role: ModelRole,
+    result: &ResultFrame,
+    report: &Report,
+) -> LlmError {
+    let model = host.settings.model(role).unwrap_or_default();
+    host.redacted(failure(result, &report.signs, model, unix_now()))
+}
+
+/// The natural result of a call, or its error. A used-up budget is an error here.
+pub(crate) fn natural(
+    host: &Host,
+    role: ModelRole,
+    report: &Report,
+) -> Result<ResultFrame, LlmError> {
+    let result = report.ending.clone()?;
+    match stop_reason_of(&result) {
+        StopReason::Natural => Ok(result),
+        StopReason::Budget | StopReason::Error => Err(failure_of(host, role, &result, report)),
+    }
+}
+
+fn nothing(_note: &Note) {}
+
+#[async_trait]
+impl LlmRuntime for ClaudeCodeRuntime {
+    async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError> {
+        let TextRequest {
+            role,
+            system,
+            prompt,
+            cancel,
+            label,
+        } = request;
+        let query = query_for(
+            &self.host,
+            role,
+            Purpose::Text,
+            system,
+            prompt,
+            &label.stage,
+        )?;
+        let caller = Caller {
+            role,
+            label,
+            cancel,
+        };
+        let report = run(&self.host, query, &caller, &mut nothing).await;
+        let result = natural(&self.host, role, &report)?;
+        Ok(TextOutcome {
+            text: result.text.unwrap_or_default(),
+            metrics: report.metrics,
+        })
+    }
+
+    async fn generate_object(&self, request: ObjectRequest) -> Result<ObjectOutcome, LlmError> {
+        let ObjectRequest {
+            role,
+            system,
+            prompt,
+            schema,
+            cancel,
+            label,
+        } = request;
+        let purpose = Purpose::Object(schema.clone());
+        let query = query_for(&self.host, role, purpose, system, prompt, &label.stage)?;
+        let caller = Caller {
+            role,
+            label,
+            cancel,
+        };
+        let report = run(&self.host, query, &caller, &mut nothing).await;
+        let value = object_of(&self.host, role, &report)?;
+        let value = validated_object(value, &schema).map_err(|error| {
+            LlmError::new(
+                LlmErrorKind::StructuredOutput,
+                "the model's object does not match its schema",
+            )
+            .detail(error.to_string())
+        })?;
+        Ok(ObjectOutcome {
+            value,
+            metrics: report.metrics,
+        })
+    }
+
+    async fn run_agent_loop(&self, request: LoopRequest) -> LoopOutcome {
+        if let Err(error) = request.checked() {
+            return LoopOutcome::failed(error);
+        }
+        let LoopRequest {
+            role,
+            system,
+            prompt,
+            tools,
+            step_budget,
+            on_step,
+            cancel,
+            label,
+        } = request;
+        let purpose = Purpose::Loop {
+            tools,
+            budget: step_budget,
+        };
+        let query = match query_for(&self.host, role, purpose, system, prompt, &label.stage) {
+            Ok(query) => query,
+            Err(error) => return LoopOutcome::failed(error),
+        };
+        let caller = Caller {
+            role,
+            label,
+            cancel,
+        };
+        let mut index = 0;
+        let mut observe = |note: &Note| {
+            if *note == Note::Step {
+                index += 1;
+                if let Some(on_step) = &on_step {
+                    let step = Step {
+                        index,
+                        budget: step_budget,
+                    };
+                    match catch_unwind(AssertUnwindSafe(|| on_step(step))) {
+                        Ok(Ok(())) => {}
+                        Ok(Err(reason)) => tracing::warn!(reason, "a step callback failed"),
+                        Err(_) => tracing::warn!("a step callback broke down"),
+                    }
+                }
+            }
+        };
+        let report = run(&self.host, query, &caller, &mut observe).await;
+        loop_outcome(&self.host, role, report)
+    }
+
+    fn start_run(&self, request: RunRequest) -> RunHandle {
+        crate::run::start(Arc::clone(&self.host), request)
+    }
+
+    async fn probe(&self) -> Result<ProbeReport, LlmError> {
+        crate::probe::probe(&self.host).await
+    }
+
+    fn describe(&self) -> BackendInfo {
+        BackendInfo {
+            name: "claude-code",
+            payer: self.host.payer(),
+            ignored_fields: self.host.settings.ignored_caching_fields.clone(),
+        }
+    }
+}
+
+/// The object of a report. Turns that ran out behind an accepted object do not undo it.
+fn object_of(host: &Host, role: ModelRole, report: &Report) -> Result<serde_json::Value, LlmError> {
+    let missing = || {
+        LlmError::new(
+            LlmErrorKind::StructuredOutput,
+            "the model gave no object that matches the schema",
+        )
+    };
+    let out_of_turns = |result: &ResultFrame| stop_reason_of(result) == StopReason::Budget;
+    if let Ok(result) = &report.ending
+        && out_of_turns(result)
+    {
+        let accepted = result.object.clone().or_else(|| report.accepted.clone());
+        return accepted.ok_or_else(|| failure_of(host, role, result, report));
+    }
+    let result = natural(host, role, report)?;
+    result.object.ok_or_else(missing)
+}
+
+fn loop_outcome(host: &Host, role: ModelRole, report: Report) -> LoopOutcome {
+    let (stop_reason, text, error) = match &report.ending {
+        Err(error) => (StopReason::Error, None, Some(error.clone())),
+        Ok(result) => match stop_reason_of(result) {
+            StopReason::Natural => {
+                let text = result.text.clone().filter(|text| !text.is_empty());
+                (StopReason::Natural, text, None)
+            }
+            StopReason::Budget => (StopReason::Budget, None, None),
+            StopReason::Error => {
+                let error = failure_of(host, role, result, &report);
+                (StopReason::Error, None, Some(error))
+            }
+        },
+    };
+    LoopOutcome {
+        stop_reason,
+        text,
+        error,
+        tools: report.tools,
+        metrics: report.metrics,
+    }
+}

@@ -1,0 +1,424 @@
+//! The shell around one conversation: a child, its lines, the tools, the watchdogs.
+
+use std::collections::BTreeMap;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use ktx_llm_runtime::{CallMetrics, LlmError, LlmErrorKind, RuntimeEvent};
+use ktx_tool_descriptors::{CallContext, NoProgress, ToolError, ToolOutput};
+use serde_json::Value;
+use tokio::io::AsyncReadExt as _;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::conversation::{Action, Conversation, Note};
+use crate::host::{Host, WarmUp};
+use crate::invocation::Query;
+use crate::process::{Ending, Running, spawn};
+use crate::protocol::{Frame, Line, LineDecoder, MAX_LINE};
+use crate::report::{Caller, Report, died, log_differences, with_complaints};
+
+/// Whether the process still runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    /// It does.
+    Running,
+    /// It has ended, with this status when it was seen.
+    Gone(Option<ExitStatus>),
+}
+
+impl Life {
+    fn status(self) -> Option<ExitStatus> {
+        match self {
+            Self::Running => None,
+            Self::Gone(status) => status,
+        }
+    }
+}
+
+/// Why the reading stopped.
+#[derive(Debug)]
+enum Stop {
+    /// The result is here.
+    Result,
+    /// The output ended, or the process did.
+    Ended(Option<ExitStatus>),
+    /// The child must not go on.
+    Fail(LlmError),
+    /// A deadline passed.
+    Watchdog(LlmError),
+    /// The interrupt was not answered in time.
+    Cancelled,
+}
+
+/// Runs one query to its end. Never panics, never leaves a process.
+pub(crate) async fn run(
+    host: &Host,
+    query: Query,
+    caller: &Caller,
+    observe: &mut (dyn FnMut(&Note) + Send),
+) -> Report {
+    let started = Instant::now();
+    let (_permit, warm_up) = match host.place(&caller.cancel).await {
+        Ok(place) => place,
+        Err(error) => return Report::failed(error),
+    };
+    let running = match spawn(&host.settings, &query).await {
+        Ok(running) => running,
+        Err(error) => return Report::failed(host.redacted(error)),
+    };
+    let session = Session {
+        host,
+        caller,
+        observe,
+        warm_up,
+        conversation: Conversation::new(query, &host.settings.version),
+        tools: JoinSet::new(),
+        tokens: BTreeMap::new(),
+        boundaries: Vec::new(),
+        stray: Vec::new(),
+        started,
+        deadline: started,
+        interrupted: false,
+    };
+    session.drive(running).await
+}
+
+struct Session<'a> {
+    host: &'a Host,
+    caller: &'a Caller,
+    observe: &'a mut (dyn FnMut(&Note) + Send),
+    warm_up: WarmUp<'a>,
+    conversation: Conversation,
+    tools: JoinSet<(String, Result<ToolOutput, ToolError>)>,
+    tokens: BTreeMap<String, CancellationToken>,
+    boundaries: Vec<Duration>,
+    stray: Vec<String>,
+    started: Instant,
+    deadline: Instant,
+    interrupted: bool,
+}
+
+impl Session<'_> {
+    async fn drive(mut self, mut running: Running) -> Report {
+        running.input.send(&self.conversation.begin());
+        self.deadline = Instant::now() + self.host.settings.timeouts.initialize;
+        let stop = self.read(&mut running).await;
+        self.tools.abort_all();
+        for token in self.tokens.values() {
+            token.cancel();
+        }
+        let ending = match &stop {
+            Stop::Result | Stop::Ended(_) => Ending::Wait,
+            Stop::Watchdog(_) | Stop::Cancelled => Ending::Stop,
+            Stop::Fail(_) => Ending::Kill,
+        };
+        let (status, complaints) = running.end(ending, &self.host.settings.timeouts).await;
+        for action in self.conversation.flush() {
+            if let Action::Note(note) = action {
+                self.note(&note);
+            }
+        }
+        self.report(stop, status, &complaints)
+    }
+
+    /// Reads until something ends the reading.
+    async fn read(&mut self, running: &mut Running) -> Stop {
+        let mut decoder = LineDecoder::new(MAX_LINE);
+        let mut buffer = vec![0; 64 * 1024];
+        let mut life = Life::Running;
+        let cancel = self.caller.cancel.clone();
+        loop {
+            let deadline = self.deadline;
+            let watched =
+                life != Life::Running || self.interrupted || !self.conversation.waits_for_us();
+            let (stdout, child) = running.parts();
+            let mut lines = Vec::new();
+            tokio::select! {
+                () = cancel.cancelled(), if !self.interrupted => {
+                    if let Some(stop) = self.interrupt(running) {
+                        return stop;
+                    }
+                }
+                read = stdout.read(&mut buffer) => match read {
+                    Ok(0) | Err(_) => {
+                        if let Some(stop) = decoder.finish().and_then(|line| self.take(line, running)) {
+                            return stop;
+                        }
+                        return self.ended(life.status());
+                    }
+                    Ok(count) => match decoder.push(buffer.get(..count).unwrap_or_default()) {
+                        Ok(complete) => lines = complete,
+                        Err(error) => return Stop::Fail(
+                            LlmError::new(LlmErrorKind::Protocol, "Claude Code wrote a line without an end")
+                                .detail(error.to_string()),
+                        ),
+                    },
+                },
+                Some(done) = self.tools.join_next() => self.tool_done(done, running),
+                status = Running::exited(child), if life == Life::Running => {
+                    life = Life::Gone(status);
+                    self.deadline = Instant::now() + self.host.settings.timeouts.drain;
+                }
+                () = tokio::time::sleep_until(deadline), if watched => {
+                    return self.too_late(life);
+                }
+            }
+            for line in lines {
+                if let Some(stop) = self.take(line, running) {
+                    return stop;
+                }
+            }
+        }
+    }
+
+    /// Begins the end of a cancelled call.
+    fn interrupt(&mut self, running: &Running) -> Option<Stop> {
+        self.interrupted = true;
+        for token in self.tokens.values() {
+            token.cancel();
+        }
+        if !self.conversation.is_prompted() {
+            return Some(Stop::Cancelled);
+        }
+        running.input.send(&Conversation::interrupt());
+        self.deadline = Instant::now() + self.host.settings.timeouts.interrupt;
+        None
+    }
+
+    fn ended(&self, status: Option<ExitStatus>) -> Stop {
+        if self.interrupted {
+            Stop::Cancelled
+        } else {
+            Stop::Ended(status)
+        }
+    }
+
+    /// A deadline has passed: which one follows from the state.
+    fn too_late(&self, life: Life) -> Stop {
+        if let Life::Gone(status) = life {
+            return self.ended(status);
+        }
+        if self.interrupted {
+            return Stop::Cancelled;
+        }
+        let limits = &self.host.settings.timeouts;
+        let (what, limit) = if !self.conversation.is_prompted() {
+            ("Claude Code did not start its session", limits.initialize)
+        } else if !self.conversation.is_verified() {
+            (
+                "Claude Code did not say what the model can reach",
+                limits.surface,
+            )
+        } else {
+            ("Claude Code was silent", limits.silence)
+        };
+        let seconds = limit.as_secs_f64();
+        let for_how_long = if self.conversation.is_verified() {
+            "for"
+        } else {
+            "within"
+        };
+        Stop::Watchdog(
+            LlmError::new(LlmErrorKind::Timeout, format!("{what} {for_how_long} {seconds} s"))
+                .hint("run the command again; if it stays, run `claude` once by hand and look at what it says"),
+        )
+    }
+
+    /// Takes one line. Every line is a sign of life.
+    fn take(&mut self, line: Line, running: &Running) -> Option<Stop> {
+        let value = match line {
+            Line::Json(value) => value,
+            Line::Stray(text) => {
+                tracing::debug!(text, "Claude Code wrote a line that is not a message");
+                if self.stray.len() < 20 {
+                    self.stray.push(text);
+                }
+                return None;
+            }
+        };
+        let mut extra = Duration::ZERO;
+        let mut stop = None;
+        for action in self.conversation.on_frame(Frame::read(&value)) {
+            match action {
+                Action::Note(note) => {
+                    if let Note::Retry { delay_ms, .. } = &note {
+                        extra = Duration::from_millis(*delay_ms);
+                    }
+                    self.note(&note);
+                }
+                Action::Fail(error) => {
+                    stop = Some(Stop::Fail(error));
+                    break;
+                }
+                Action::Finish => stop = Some(Stop::Result),
+                other => self.act(other, running),
+            }
+        }
+        if !self.interrupted {
+            let limits = &self.host.settings.timeouts;
+            if self.conversation.is_verified() {
+                self.deadline = Instant::now() + limits.silence + extra;
+            } else if self.conversation.is_prompted()
+                && matches!(value.get("type"), Some(kind) if kind == "control_response")
+            {
+                self.deadline = Instant::now() + limits.surface;
+            }
+        }
+        stop
+    }
+
+    fn act(&mut self, action: Action, running: &Running) {
+        match action {
+            Action::Send(line) => running.input.send(&line),
+            Action::Call {
+                request,
+                name,
+                arguments,
+                call_id,
+            } => {
+                self.call(request, name, arguments, call_id);
+            }
+            Action::Abort { request } => {
+                if let Some(token) = self.tokens.remove(&request) {
+                    token.cancel();
+                }
+            }
+            Action::Note(_) | Action::Fail(_) | Action::Finish => {}
+        }
+    }
+
+    /// Runs a tool beside the reading.
+    fn call(&mut self, request: String, name: String, arguments: Value, call_id: String) {
+        let cancel = self.caller.cancel.child_token();
+        self.tokens.insert(request.clone(), cancel.clone());
+        let tools = self.conversation.tools().clone();
+        self.tools.spawn(async move {
+            let context = CallContext {
+                call_id,
+                cancel,
+                progress: std::sync::Arc::new(NoProgress),
+            };
+            // A task of its own, so that a tool that panics fails its call and nothing else.
+            let call = tokio::spawn(async move { tools.call(&name, arguments, context).await });
+            let outcome = AbortOnDrop(call).join().await;
+            (request, outcome)
+        });
+    }
+
+    fn tool_done(
+        &mut self,
+        done: Result<(String, Result<ToolOutput, ToolError>), tokio::task::JoinError>,
+        running: &Running,
+    ) {
+        let Ok((request, outcome)) = done else { return };
+        self.tokens.remove(&request);
+        for action in self.conversation.tool_done(&request, &outcome) {
+            match action {
+                Action::Note(note) => self.note(&note),
+                other => self.act(other, running),
+            }
+        }
+        if !self.interrupted {
+            self.deadline = Instant::now() + self.host.settings.timeouts.silence;
+        }
+    }
+
+    /// Tells everyone who listens.
+    fn note(&mut self, note: &Note) {
+        let host = self.host;
+        match note {
+            Note::Payer(payer) => host.learn_payer(payer.clone()),
+            Note::Verified(version) => {
+                self.warm_up.done();
+                host.learn_version(version);
+                host.tell(RuntimeEvent::IsolationVerified {
+                    version: version.clone(),
+                });
+            }
+            Note::Warning(warning) => host.warn_once(warning.clone()),
+            Note::Step => self.boundaries.push(self.started.elapsed()),
+            Note::Usage(message) => {
+                host.tell(RuntimeEvent::Usage(self.caller.usage_fact(message)));
+            }
+            Note::RateLimit(limit) if limit.window.is_empty() => {}
+            Note::RateLimit(limit) => host.tell(RuntimeEvent::RateLimitObserved {
+                window: limit.window.clone(),
+                utilization: limit.utilization,
+                resets_at: limit.resets_at,
+            }),
+            Note::Retry { attempt, delay_ms } => {
+                tracing::info!(attempt, delay_ms, "Claude Code tries its request again");
+                host.tell(RuntimeEvent::Retry {
+                    attempt: attempt + 1,
+                    code: LlmErrorKind::Transport.code(),
+                });
+            }
+            Note::Compaction => tracing::info!("Claude Code summarises the conversation"),
+            Note::Text(_) | Note::ToolStart { .. } | Note::ToolEnd { .. } => {}
+        }
+        (self.observe)(note);
+    }
+
+    fn report(self, stop: Stop, status: Option<ExitStatus>, complaints: &str) -> Report {
+        let elapsed = self.started.elapsed();
+        let verified = self.conversation.is_verified();
+        let record = self.conversation.into_record();
+        let metrics = CallMetrics {
+            total: elapsed,
+            usage: record.usage,
+            steps: u32::try_from(self.boundaries.len()).unwrap_or(u32::MAX),
+            step_boundaries: self.boundaries,
+            tool_failures: record.tool_failures,
+            model: record.model.clone(),
+            reported_cost_usd: record.result.as_ref().and_then(|result| result.cost_usd),
+        };
+        log_differences(&record, &self.stray);
+        let ending = match (stop, record.result) {
+            (Stop::Fail(error) | Stop::Watchdog(error), _) => {
+                Err(with_complaints(error, complaints))
+            }
+            (Stop::Cancelled, _) => Err(LlmError::cancelled()),
+            (_, _) if self.interrupted => Err(LlmError::cancelled()),
+            (_, Some(result)) => Ok(result),
+            (Stop::Ended(seen), None) => {
+                let error = died(verified, seen.or(status), complaints);
+                Err(with_complaints(error, complaints))
+            }
+            (Stop::Result, None) => {
+                Err(LlmError::new(LlmErrorKind::Internal, "the result is lost"))
+            }
+        };
+        Report {
+            ending: ending.map_err(|error| self.host.redacted(error)),
+            signs: record.signs,
+            accepted: record.accepted,
+            tools: record.tools,
+            metrics,
+        }
+    }
+}
+
+/// A task that ends with whoever waits for it.
+struct AbortOnDrop(tokio::task::JoinHandle<Result<ToolOutput, ToolError>>);
+
+impl AbortOnDrop {
+    async fn join(mut self) -> Result<ToolOutput, ToolError> {
+        match (&mut self.0).await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                tracing::error!(%error, "a tool broke down");
+                Err(ToolError::new(
+                    "the tool failed inside; do not call it again with the same arguments",
+                ))
+            }
+        }
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

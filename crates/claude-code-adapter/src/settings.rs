@@ -1,0 +1,135 @@
+//! What the adapter is told once: where, as whom, with which models and within which deadlines.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use ktx_vocabulary::ModelRole;
+
+/// How the child is started.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Launcher {
+    /// The program itself. A killed parent leaves the child to notice its closed input.
+    #[default]
+    Direct,
+    /// This executable, whose hidden command `internal-exec` asks the kernel to end the child with
+    /// its parent and then becomes the program (Linux; elsewhere the same as direct).
+    Through(PathBuf),
+}
+
+/// The deadlines of one child. None of them limits a model that keeps talking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From the start to the answer to `initialize`.
+    pub initialize: Duration,
+    /// From the prompt to the description of the execution surface.
+    pub surface: Duration,
+    /// Between two lines, while neither a tool of ours runs nor a wait was announced.
+    pub silence: Duration,
+    /// From the result to the end of the process.
+    pub exit: Duration,
+    /// From an interrupt to the result that answers it.
+    pub interrupt: Duration,
+    /// From the termination signal to the kill.
+    pub terminate: Duration,
+    /// From the end of the process to the end of its output.
+    pub drain: Duration,
+    /// Before the second start when the system had no room for a child; doubled each time.
+    pub spawn_backoff: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            initialize: Duration::from_mins(1),
+            surface: Duration::from_mins(2),
+            silence: Duration::from_mins(10),
+            exit: Duration::from_secs(5),
+            interrupt: Duration::from_secs(5),
+            terminate: Duration::from_secs(3),
+            drain: Duration::from_secs(1),
+            spawn_backoff: Duration::from_secs(1),
+        }
+    }
+}
+
+/// The settings of the `claude-code` backend.
+#[derive(Debug, Clone)]
+pub struct ClaudeCodeSettings {
+    /// The executable; without it `claude` is searched on the `PATH` of [`Self::environment`].
+    pub program: Option<PathBuf>,
+    /// The project directory: the working directory of every child (KTX-25).
+    pub project_dir: PathBuf,
+    /// Model per role, passed through as written; [`ModelRole::Default`] is required (KTX-04).
+    pub models: BTreeMap<ModelRole, String>,
+    /// The parent's environment, as it is; the adapter takes out what may not reach the child.
+    pub environment: BTreeMap<String, String>,
+    /// How the child is started.
+    pub launcher: Launcher,
+    /// Where running children are written down, so that the next start can end lost ones.
+    pub state_dir: Option<PathBuf>,
+    /// Configured caching fields that this backend ignores, by full key (KTX-81).
+    pub ignored_caching_fields: Vec<String>,
+    /// Our version, named to the child and to the tool client.
+    pub version: String,
+    /// The deadlines.
+    pub timeouts: Timeouts,
+    /// Children at the same time; without it as many as the memory allows, at most eight.
+    pub max_children: Option<usize>,
+}
+
+impl ClaudeCodeSettings {
+    /// Settings with the same model for every role and defaults for the rest.
+    pub fn new(
+        project_dir: PathBuf,
+        environment: BTreeMap<String, String>,
+        default_model: impl Into<String>,
+    ) -> Self {
+        Self {
+            program: None,
+            project_dir,
+            models: BTreeMap::from([(ModelRole::Default, default_model.into())]),
+            environment,
+            launcher: Launcher::default(),
+            state_dir: None,
+            ignored_caching_fields: Vec::new(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            timeouts: Timeouts::default(),
+            max_children: None,
+        }
+    }
+
+    /// The model of a role, falling back to the default role (KTX-04).
+    pub(crate) fn model(&self, role: ModelRole) -> Option<&str> {
+        self.models
+            .get(&role)
+            .or_else(|| self.models.get(&ModelRole::Default))
+            .map(String::as_str)
+    }
+
+    /// Refuses what no child could be started with.
+    pub(crate) fn checked(self) -> Result<Self, LlmError> {
+        let wrong = |message: String| LlmError::new(LlmErrorKind::InvalidRequest, message);
+        if !self.models.contains_key(&ModelRole::Default) {
+            let message = "the `claude-code` backend has no model for the role `default`";
+            return Err(wrong(message.to_owned())
+                .hint("set `llm.models.default` to `sonnet`, `opus`, `haiku` or a model id"));
+        }
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:/@[]".contains(letter);
+        for (role, model) in &self.models {
+            if model.is_empty() || model.starts_with('-') || !model.chars().all(plain) {
+                let message = format!("the model `{model}` of the role `{role}` is not a model id");
+                return Err(wrong(message)
+                    .hint("use an alias (`sonnet`, `opus`, `haiku`) or a full model id"));
+            }
+        }
+        if !self.project_dir.is_absolute() {
+            return Err(wrong(format!(
+                "the project directory `{}` is not an absolute path",
+                self.project_dir.display()
+            )));
+        }
+        Ok(self)
+    }
+}

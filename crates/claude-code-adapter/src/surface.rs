@@ -1,0 +1,150 @@
+//! Asserted, not assumed: the account and the execution surface are compared with what was asked
+//! for before the first token counts (KTX-30…32).
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use serde_json::Value;
+
+use crate::invocation::Query;
+use crate::protocol::InitFrame;
+
+/// What to do when the local session cannot be used (KTX-84).
+pub(crate) const LOGIN_HINT: &str =
+    "log in with the Claude Code CLI (run `claude`, then `/login`), then run the command again";
+
+/// Where an API key may come from: from nowhere, or from a login that the user made in Claude Code.
+const OWN_SESSION: &[&str] = &["none", "/login managed key"];
+
+/// Who is logged in, as far as it concerns the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Account {
+    /// Who pays, in words.
+    pub(crate) payer: String,
+}
+
+/// The error of a session that cannot be used.
+pub(crate) fn not_usable() -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Auth,
+        "Claude Code is not usable with your local session",
+    )
+    .hint(LOGIN_HINT)
+}
+
+/// Who pays when nothing more is known.
+pub(crate) fn usual_payer() -> String {
+    "your Claude subscription through the local Claude Code session".to_owned()
+}
+
+/// The billing guard: the account must be the user's own session. Runs before the prompt is sent,
+/// so that a refused account costs nothing.
+pub(crate) fn checked_account(account: &Value) -> Result<Account, LlmError> {
+    let field = |key: &str| account.get(key).and_then(Value::as_str);
+    let source = field("apiKeySource");
+    if let Some(source) = source
+        && !OWN_SESSION.contains(&source)
+    {
+        return Err(foreign_key(source));
+    }
+    if let Some(provider) = field("apiProvider")
+        && provider != "firstParty"
+    {
+        return Err(LlmError::new(
+            LlmErrorKind::Billing,
+            "Claude Code would send the prompt to another provider than your local session's",
+        )
+        .hint("take the provider out of the Claude Code configuration, or choose another `llm.provider.backend`")
+        .detail(format!("apiProvider is {provider}")));
+    }
+    let session = "through the local Claude Code session";
+    let payer = if source == Some("/login managed key") {
+        format!("your Anthropic Console account, at API prices, {session}")
+    } else if field("tokenSource") == Some("none") {
+        return Err(not_usable().detail("tokenSource is none"));
+    } else if let Some(plan) = field("subscriptionType").filter(|plan| is_plain(plan)) {
+        format!("your {plan} subscription {session}")
+    } else if field("tokenSource") == Some("CLAUDE_CODE_OAUTH_TOKEN") {
+        format!("the Claude subscription of `CLAUDE_CODE_OAUTH_TOKEN` {session}")
+    } else {
+        usual_payer()
+    };
+    Ok(Account { payer })
+}
+
+fn foreign_key(source: &str) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Billing,
+        "Claude Code would bill an API key instead of your local session",
+    )
+    .hint(
+        "take the key out of the Claude Code configuration, or use the backend `anthropic` with it",
+    )
+    .detail(format!("apiKeySource is {source}"))
+}
+
+fn is_plain(plan: &str) -> bool {
+    (1..=40).contains(&plan.len())
+        && plan
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || letter == ' ')
+}
+
+/// Compares the surface with the query. Gives warnings about what is harmless but new.
+pub(crate) fn checked_surface(init: &InitFrame, query: &Query) -> Result<Vec<String>, LlmError> {
+    let mut tools = init.tools.clone().unwrap_or_default();
+    tools.sort();
+    let expected = query.expected_tools();
+    let servers = init.servers.clone().unwrap_or_default();
+    let names: Vec<&str> = servers.iter().map(|server| &*server.name).collect();
+    if names != query.expected_servers() {
+        return Err(violation("tool servers", &query.expected_servers(), &names));
+    }
+    if let Some(server) = servers.iter().find(|server| server.status != "connected") {
+        return Err(violation(
+            "a connected tool server",
+            &["connected"],
+            &[&server.status],
+        ));
+    }
+    if init.tools.is_none() || tools != expected {
+        return Err(violation("tools", &expected, &tools));
+    }
+    let plugins = init.plugins.clone().unwrap_or_default();
+    let foreign: Vec<&str> = plugins
+        .iter()
+        .filter(|plugin| plugin.path != "builtin")
+        .map(|plugin| &*plugin.name)
+        .collect();
+    if !foreign.is_empty() {
+        return Err(violation::<&str>("plugins", &[], &foreign));
+    }
+    if init.permission_mode != "dontAsk" {
+        return Err(violation(
+            "permission mode",
+            &["dontAsk"],
+            &[&*init.permission_mode],
+        ));
+    }
+    if let Some(source) = init.api_key_source.as_deref()
+        && !OWN_SESSION.contains(&source)
+    {
+        return Err(foreign_key(source));
+    }
+    Ok(plugins
+        .iter()
+        .map(|plugin| format!("Claude Code keeps its built-in plugin `{}` on", plugin.name))
+        .collect())
+}
+
+fn violation<T: AsRef<str>>(what: &str, expected: &[T], found: &[impl AsRef<str>]) -> LlmError {
+    let expected: Vec<&str> = expected.iter().map(AsRef::as_ref).collect();
+    let found: Vec<&str> = found.iter().map(AsRef::as_ref).collect();
+    LlmError::new(
+        LlmErrorKind::Isolation,
+        format!("Claude Code did not start with the {what} that ktx asked for; nothing of its answer was used"),
+    )
+    .hint("update Claude Code; if it stays, report it with the output of the command under `--debug`")
+    .detail(format!("expected {expected:?}, found {found:?}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! Counting turns and tokens over the stream.
+
+use std::collections::BTreeSet;
+
+use ktx_llm_runtime::{StopReason, TokenUsage};
+
+use crate::protocol::{AssistantFrame, Block, StreamFrame, ToolResult};
+
+/// Counts assistant turns (KTX-68). A turn ends when its message has been followed by another one,
+/// after at least one of its tool calls was answered, or by the result.
+#[derive(Debug, Default)]
+pub(crate) struct TurnCounter {
+    message: Option<String>,
+    calls: BTreeSet<String>,
+    answered: bool,
+}
+
+impl TurnCounter {
+    /// Takes a line of a main assistant message; true when it ended the turn before.
+    pub(crate) fn assistant(&mut self, frame: &AssistantFrame) -> bool {
+        let mut ended = false;
+        if self.message.as_deref() != Some(&*frame.id) {
+            ended = std::mem::take(&mut self.answered);
+            self.message = Some(frame.id.clone());
+            self.calls.clear();
+        }
+        for block in &frame.blocks {
+            if let Block::ToolUse { id, .. } = block {
+                self.calls.insert(id.clone());
+            }
+        }
+        ended
+    }
+
+    /// Takes results of tool calls.
+    pub(crate) fn tool_results(&mut self, results: &[ToolResult]) {
+        self.answered |= results
+            .iter()
+            .any(|result| self.calls.contains(&result.call_id));
+    }
+
+    /// Takes the result; true when it ended a turn.
+    pub(crate) fn result(&mut self, stop: StopReason) -> bool {
+        self.answered || (self.message.is_some() && stop == StopReason::Natural)
+    }
+}
+
+/// What one message used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MessageUsage {
+    /// The id of the message.
+    pub(crate) id: String,
+    /// The model.
+    pub(crate) model: String,
+    /// The counters.
+    pub(crate) usage: TokenUsage,
+}
+
+/// Counts tokens, once per message id (COG-07…09): the input from the start of the message, the
+/// output from its end.
+#[derive(Debug, Default)]
+pub(crate) struct UsageMeter {
+    open: Vec<MessageUsage>,
+    counted: BTreeSet<String>,
+    /// The sum over counted messages.
+    total: TokenUsage,
+    streaming: Option<String>,
+}
+
+impl UsageMeter {
+    /// Takes a piece of a message; gives the message when its numbers are final.
+    pub(crate) fn stream(&mut self, frame: &StreamFrame) -> Option<MessageUsage> {
+        match frame {
+            StreamFrame::Start { id, model, usage } => {
+                self.streaming = Some(id.clone());
+                self.keep(id, model, *usage);
+                None
+            }
+            StreamFrame::Delta { output } => {
+                let message = self.streaming_message()?;
+                message.usage.output = output.unwrap_or(message.usage.output);
+                None
+            }
+            StreamFrame::Stop => {
+                let id = self.streaming.take()?;
+                self.count(&id)
+            }
+            StreamFrame::Text(_) | StreamFrame::Other => None,
+        }
+    }
+
+    /// Takes a line of an assistant message. Its numbers are final only when it was not streamed.
+    pub(crate) fn assistant(&mut self, frame: &AssistantFrame) -> Option<MessageUsage> {
+        if frame.is_synthetic() {
+            return None;
+        }
+        self.keep(&frame.id, &frame.model, frame.usage);
+        frame.stop_reason.as_ref()?;
+        if let Some(message) = self.open.iter_mut().find(|open| open.id == frame.id) {
+            message.usage = frame.usage;
+        }
+        self.count(&frame.id)
+    }
+
+    /// Gives the messages that never became whole, with what is known of them.
+    pub(crate) fn flush(&mut self) -> Vec<MessageUsage> {
+        let open: Vec<String> = self.open.iter().map(|message| message.id.clone()).collect();
+        open.iter().filter_map(|id| self.count(id)).collect()
+    }
+
+    /// The sum over counted messages.
+    pub(crate) fn total(&self) -> TokenUsage {
+        self.total
+    }
+
+    fn keep(&mut self, id: &str, model: &str, usage: TokenUsage) {
+        let known = self.counted.contains(id) || self.open.iter().any(|open| open.id == id);
+        if !known && !id.is_empty() {
+            self.open.push(MessageUsage {
+                id: id.to_owned(),
+                model: model.to_owned(),
+                usage,
+            });
+        }
+    }
+
+    fn streaming_message(&mut self) -> Option<&mut MessageUsage> {
+        let id = self.streaming.as_deref()?;
+        self.open.iter_mut().find(|open| open.id == id)
+    }
+
+    fn count(&mut self, id: &str) -> Option<MessageUsage> {
+        let at = self.open.iter().position(|open| open.id == id)?;
+        let message = self.open.remove(at);
+        self.counted.insert(message.id.clone());
+        self.total += message.usage;
+        Some(message)
+    }
+}

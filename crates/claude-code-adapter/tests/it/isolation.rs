@@ -1,0 +1,257 @@
+//! The isolation tuple on every kind of query (KTX-20…34, KTX-40…43).
+
+use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent, StopReason};
+use serde_json::{Value, json};
+
+use crate::support::{
+    Bench, canaries, loop_request, object_request, one_call, run_request, short, text_request,
+};
+
+/// Answers whatever is asked.
+fn anything() -> Value {
+    json!({ "echo": {} })
+}
+
+/// KTX-20…34: the fake refuses every process whose options, environment, `initialize` or prompt
+/// are not the whole tuple; none is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_query_carries_the_whole_tuple() {
+    let bench = Bench::new(anything());
+    let runtime = bench.runtime();
+    runtime
+        .generate_text(text_request("Say hello."))
+        .await
+        .unwrap();
+    runtime
+        .generate_object(object_request("An object."))
+        .await
+        .unwrap();
+    let outcome = runtime.run_agent_loop(loop_request("Work.", 3)).await;
+    assert_eq!(outcome.stop_reason, StopReason::Natural);
+    let last = runtime.start_run(run_request("Work.")).finish().await;
+    assert_eq!(last.result.as_deref(), Ok("ok"));
+    runtime.probe().await.unwrap();
+
+    let records = bench.records();
+    let endings: Vec<&Value> = records.iter().map(|record| &record["ending"]).collect();
+    assert_eq!(endings, vec![&json!("done"); 5]);
+    let turns: Vec<String> = records
+        .iter()
+        .flat_map(|record| record["arguments"].as_array().unwrap())
+        .filter_map(|argument| argument.as_str()?.strip_prefix("--max-turns="))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(turns, ["1", "5", "3", "4", "1"]);
+}
+
+/// KTX-25: the working folder is the project, whatever the parent's is.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_child_works_in_the_project() {
+    let mut bench = Bench::new(anything());
+    bench.settings.project_dir = bench.root().join("not there");
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    let message = format!(
+        "the project directory `{}` does not exist",
+        bench.settings.project_dir.display()
+    );
+    assert_eq!(short(outcome), (LlmErrorKind::Process, message));
+    assert_eq!(bench.records(), Vec::<Value>::new());
+}
+
+/// KTX-40…43: sixty routing variables of the parent, none in the child's environment or arguments.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_routing_variable_reaches_the_child() {
+    let mut bench = Bench::new(anything());
+    let canaries = canaries();
+    assert_eq!(canaries.len(), 60);
+    bench.settings.environment.extend(canaries);
+    bench
+        .settings
+        .environment
+        .insert("CLAUDE_CODE_OAUTH_TOKEN".to_owned(), "own-login".to_owned());
+    bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await
+        .unwrap();
+    let record = bench.records().remove(0);
+    assert!(!record.to_string().contains("canary-"));
+    let names: Vec<&String> = record["environment"].as_object().unwrap().keys().collect();
+    assert_eq!(
+        names,
+        [
+            "CLAUDE_AGENT_SDK_CLIENT_APP",
+            "CLAUDE_CODE_DISABLE_ATTACHMENTS",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "DISABLE_AUTO_COMPACT",
+            "HOME",
+            "KTX_CLAUDE_CHILD",
+            "KTX_FAKE_CLAUDE",
+            "PATH",
+        ]
+    );
+}
+
+/// The prompt, the system prompt and the schema are never arguments, and mentions stay text.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_said_is_an_argument() {
+    let bench = Bench::new(anything());
+    let prompt = "/clear @/etc/passwd --dangerous SECRET-PROMPT";
+    let mut request = object_request(prompt);
+    request.system = "SECRET-SYSTEM".to_owned();
+    bench.runtime().generate_object(request).await.unwrap();
+    let record = bench.records().remove(0);
+    let arguments = record["arguments"].to_string();
+    assert!(!arguments.contains("SECRET") && !arguments.contains("score"));
+    assert_eq!(record["prompt"], prompt);
+    assert_eq!(
+        record["initialize"]["systemPrompt"],
+        json!(["SECRET-SYSTEM"])
+    );
+}
+
+/// KTX-30, KTX-31, KTX-32: surfaces that are not the one asked for end the call before any output.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_foreign_surface_is_never_used() {
+    let foreign = [
+        json!({ "tools": ["Bash"] }),
+        json!({ "tools": ["mcp__ktx__answer"] }),
+        json!({ "tools": null }),
+        json!({ "mcp_servers": [{ "name": "github", "status": "connected" }] }),
+        json!({ "mcp_servers": [{ "name": "ktx", "status": "connected" }] }),
+        json!({ "plugins": [{ "name": "evil", "path": "/home/dev/evil" }] }),
+        json!({ "plugins": [{ "name": "evil" }] }),
+        json!({ "permissionMode": "default" }),
+        json!({ "permissionMode": null }),
+    ];
+    for init in foreign {
+        let bench = Bench::new(json!({ "init": init, "steps": [{ "text": "BAD" }, "hang"] }));
+        let outcome = bench
+            .runtime()
+            .generate_text(text_request("Say hello."))
+            .await;
+        assert_eq!(short(outcome).0, LlmErrorKind::Isolation, "{init}");
+        assert_eq!(bench.survivors(), Vec::<u32>::new());
+        assert!(
+            !bench
+                .events()
+                .iter()
+                .any(|event| matches!(event, RuntimeEvent::Usage(_)))
+        );
+    }
+    let failed = json!({
+        "init": { "mcp_servers": [{ "name": "ktx", "status": "failed" }], "tools": [] },
+        "steps": ["hang"],
+    });
+    let bench = Bench::new(failed);
+    let outcome = bench
+        .runtime()
+        .run_agent_loop(loop_request("Work.", 3))
+        .await;
+    assert_eq!(
+        outcome.error.map(|error| error.kind),
+        Some(LlmErrorKind::Isolation)
+    );
+}
+
+/// Output that comes before the surface is not used either.
+#[tokio::test(flavor = "multi_thread")]
+async fn output_before_the_surface_is_refused() {
+    let early = json!({
+        "type": "assistant", "message": { "id": "m", "model": "x", "content": [{ "type": "text", "text": "BAD" }] },
+    });
+    let bench = Bench::new(json!({ "before": [{ "raw": early }, "hang"] }));
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    assert_eq!(short(outcome).0, LlmErrorKind::Isolation);
+}
+
+/// KTX-32: a built-in plugin of a newer version is told once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_built_in_plugin_is_told_once() {
+    let plugins =
+        json!([{ "name": "cc-plugin-new", "path": "builtin", "source": "cc-plugin-new@builtin" }]);
+    let bench = Bench::new(json!({ "init": { "plugins": plugins }, "echo": {} }));
+    let runtime = bench.runtime();
+    for _ in 0..2 {
+        runtime
+            .generate_text(text_request("Say hello."))
+            .await
+            .unwrap();
+    }
+    let warnings: Vec<RuntimeEvent> = bench
+        .events()
+        .into_iter()
+        .filter(|event| matches!(event, RuntimeEvent::Warning(_)))
+        .collect();
+    let warning = "Claude Code keeps its built-in plugin `cc-plugin-new` on";
+    assert_eq!(warnings, [RuntimeEvent::Warning(warning.to_owned())]);
+}
+
+/// KTX-28: six kinds of tools that are not ours are refused by the gate and by the permission
+/// question; ours are allowed with their input.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_gate_stays_shut_for_everything_not_ours() {
+    let foreign = [
+        "Bash",
+        "Skill",
+        "Agent",
+        "SlashCommand",
+        "mcp__github__push",
+        "mcp__ktx__nothing",
+    ];
+    let calls: Vec<Value> = foreign.iter().map(|name| json!({ "name": name })).collect();
+    let mut steps = vec![json!({ "tools": calls })];
+    for name in foreign.iter().chain(&["answer"]) {
+        steps.push(json!({ "ask_permission": { "name": name, "input": { "key": "k" } } }));
+    }
+    steps.push(json!({ "text": "Nothing ran." }));
+    let bench = Bench::new(json!({ "steps": steps }));
+    let outcome = bench
+        .runtime()
+        .run_agent_loop(loop_request("Work.", 3))
+        .await;
+    assert_eq!(outcome.error, None);
+    let refused: Vec<(&str, bool)> = outcome
+        .tools
+        .iter()
+        .map(|trace| (&*trace.name, trace.is_error))
+        .collect();
+    let expected: Vec<(&str, bool)> = [
+        "Bash",
+        "Skill",
+        "Agent",
+        "SlashCommand",
+        "mcp__github__push",
+        "nothing",
+    ]
+    .map(|name| (name, true))
+    .to_vec();
+    assert_eq!((refused, outcome.metrics.tool_failures), (expected, 6));
+    let record = bench.records().remove(0);
+    let allowed = &record["seen"].as_array().unwrap()[6];
+    assert_eq!(
+        allowed,
+        &json!({ "permission": "mcp__ktx__answer", "behavior": "allow" })
+    );
+}
+
+/// The surface of a loop is told as verified, once per child.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verified_surface_is_told() {
+    let bench = Bench::new(one_call());
+    bench
+        .runtime()
+        .run_agent_loop(loop_request("Work.", 3))
+        .await;
+    let verified = RuntimeEvent::IsolationVerified {
+        version: "2.1.330".to_owned(),
+    };
+    assert_eq!(bench.events().first(), Some(&verified));
+}

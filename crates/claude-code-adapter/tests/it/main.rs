@@ -1,0 +1,19 @@
+//! The adapter against the fake `claude`, which checks everything that it is given. One binary, so
+//! that it is linked once.
+#![expect(clippy::expect_used, reason = "helpers of tests fail the test")]
+#![expect(clippy::panic, reason = "one of the tools of the tests breaks down")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests write scenarios and look at processes"
+)]
+
+mod answers;
+mod billing;
+mod isolation;
+mod misbehaviour;
+mod probe;
+mod processes;
+mod real_claude;
+mod runs;
+mod support;
+mod tools;

@@ -1,0 +1,283 @@
+//! Children that misbehave: each ends with a kind of its own, within its deadline, without a trace.
+
+use std::time::Duration;
+
+use ktx_claude_code_adapter::Timeouts;
+use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
+use serde_json::{Value, json};
+
+use crate::support::{Bench, far, short, text_request};
+
+use LlmErrorKind::{Isolation, Process, Protocol, Timeout};
+
+/// Deadlines of a child that does not end by itself. The three watchdogs stay far away.
+fn near() -> Timeouts {
+    Timeouts {
+        exit: Duration::from_millis(500),
+        interrupt: Duration::from_millis(500),
+        terminate: Duration::from_secs(2),
+        drain: Duration::from_millis(500),
+        ..far()
+    }
+}
+
+async fn fails(scenario: Value) -> (LlmErrorKind, String) {
+    fails_within(scenario, near()).await
+}
+
+async fn fails_within(scenario: Value, limits: Timeouts) -> (LlmErrorKind, String) {
+    let mut bench = Bench::new(scenario);
+    bench.settings.timeouts = limits;
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+    short(outcome)
+}
+
+async fn succeeds(scenario: Value) -> String {
+    let mut bench = Bench::new(scenario);
+    bench.settings.timeouts = near();
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+    outcome.expect("the call succeeds").text
+}
+
+#[track_caller]
+fn check(found: &(LlmErrorKind, String), kind: LlmErrorKind, message: &str) {
+    assert_eq!(*found, (kind, message.to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silence_has_three_watchdogs() {
+    let soon = Duration::from_millis(700);
+    let limits = Timeouts {
+        initialize: soon,
+        ..near()
+    };
+    check(
+        &fails_within(json!({ "before": ["hang"] }), limits).await,
+        Timeout,
+        "Claude Code did not start its session within 0.7 s",
+    );
+    let limits = Timeouts {
+        surface: soon,
+        ..near()
+    };
+    let no_surface = json!({ "init": { "type": "informational" }, "steps": ["hang"] });
+    check(
+        &fails_within(no_surface, limits).await,
+        Timeout,
+        "Claude Code did not say what the model can reach within 0.7 s",
+    );
+    let limits = Timeouts {
+        silence: soon,
+        ..near()
+    };
+    check(
+        &fails_within(json!({ "steps": ["hang"] }), limits).await,
+        Timeout,
+        "Claude Code was silent for 0.7 s",
+    );
+}
+
+/// An announced wait is no silence.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_announced_wait_is_waited_for() {
+    let mut bench = Bench::new(json!({ "steps": [
+        { "retry": { "attempt": 1, "retry_delay_ms": 60_000 } }, { "sleep": 4000 }, { "text": "Back." },
+    ] }));
+    bench.settings.timeouts.silence = Duration::from_secs(3);
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await
+        .unwrap();
+    assert_eq!(outcome.text, "Back.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_without_result_is_an_error() {
+    check(
+        &fails(json!({ "before": [{ "exit": 3 }] })).await,
+        Process,
+        "Claude Code ended with exit code 3 before it began to work",
+    );
+    check(
+        &fails(json!({ "steps": [{ "exit": 0 }] })).await,
+        Process,
+        "Claude Code ended with exit code 0 before it gave a result",
+    );
+    check(
+        &fails(json!({ "steps": [{ "text": "Half" }, "die"] })).await,
+        Process,
+        "Claude Code ended by signal 9 before it gave a result",
+    );
+    check(
+        &fails(json!({ "before": ["die"] })).await,
+        Process,
+        "Claude Code ended by signal 9 before it began to work",
+    );
+    check(
+        &fails(json!({ "steps": [{ "broken_stream": "Half" }, { "exit": 1 }] })).await,
+        Process,
+        "Claude Code ended with exit code 1 before it gave a result",
+    );
+}
+
+/// The output is closed, the process is not: it is ended, and nobody waits for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_output_ends_the_call() {
+    check(
+        &fails(json!({ "steps": ["ignore_termination", "close_stdout", "hang"] })).await,
+        Process,
+        "Claude Code ended by signal 9 before it gave a result",
+    );
+    check(
+        &fails(json!({ "before": ["close_stdout", "hang"] })).await,
+        Process,
+        "Claude Code ended by signal 15 before it began to work",
+    );
+}
+
+/// A result counts, however the process behaves afterwards.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_survives_a_bad_end() {
+    let after = [
+        json!(["hang"]),
+        json!(["ignore_termination", "hang"]),
+        json!(["die"]),
+        json!([{ "exit": 7 }]),
+        json!(["close_stdout", "hang"]),
+        json!([{ "flood_stderr": 4_000_000 }]),
+        json!([{ "junk": "not json\n" }]),
+        json!([{ "big_line": 30_000_000 }]),
+        json!([{ "daemon": "same" }]),
+        json!([{ "daemon": "own" }]),
+    ];
+    for after in after {
+        let scenario = json!({ "steps": [{ "text": "Fine." }], "after": after });
+        assert_eq!(succeeds(scenario).await, "Fine.", "{after}");
+    }
+}
+
+/// A process that stays behind and holds the pipes holds up nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_left_behind_is_found() {
+    for group in ["same", "own"] {
+        check(
+            &fails(json!({ "steps": [{ "daemon": group }, { "exit": 0 }] })).await,
+            Process,
+            "Claude Code ended with exit code 0 before it gave a result",
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_result_changes_nothing() {
+    let second =
+        json!({ "type": "result", "subtype": "success", "is_error": false, "result": "BAD" });
+    let scenario = json!({ "steps": [{ "text": "Fine." }], "after": [{ "raw": second }] });
+    assert_eq!(succeeds(scenario).await, "Fine.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn noise_is_read_over() {
+    let scenario = json!({ "before": [{ "junk": "Warning: a stray line\n\n[1, 2]\n" }], "steps": [
+        { "flood_stderr": 4_000_000 },
+        { "junk": "{\"half\": \n" },
+        { "raw": { "type": "news", "value": 1 } },
+        { "raw": { "type": "system", "subtype": "dream" } },
+        { "raw": { "type": "control_response", "response": { "subtype": "success", "request_id": "nobody" } } },
+        { "raw": { "type": "control_cancel_request", "request_id": "nobody" } },
+        { "raw": { "type": "keep_alive" } },
+        { "raw": {} },
+        { "split": "Grüße 🙂" },
+    ] });
+    assert_eq!(succeeds(scenario).await, "Grüße 🙂");
+}
+
+/// A line of 99 MB is read over, one of 101 MB ends the call.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_have_a_bound() {
+    let scenario = |bytes: u64| json!({ "steps": [{ "big_line": bytes }, { "text": "Fine." }] });
+    let megabyte = 1024 * 1024;
+    assert_eq!(succeeds(scenario(99 * megabyte)).await, "Fine.");
+    check(
+        &fails(scenario(101 * megabyte)).await,
+        Protocol,
+        "Claude Code wrote a line without an end",
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_session_is_an_error() {
+    let refused = json!({ "type": "control_response", "response": {
+        "subtype": "error", "request_id": "ktx-initialize", "error": "Already initialized",
+    } });
+    check(
+        &fails(json!({ "before": [{ "raw": refused }, "hang"] })).await,
+        Protocol,
+        "Claude Code refused to start the session",
+    );
+}
+
+/// A surface that changes later is as bad as one that was wrong from the start.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_surface_that_changes_ends_the_call() {
+    let later = json!({
+        "type": "system", "subtype": "init", "tools": ["Bash"], "mcp_servers": [], "plugins": [],
+        "permissionMode": "dontAsk", "apiKeySource": "none",
+    });
+    let found = fails(json!({ "steps": [{ "raw": later }, { "text": "BAD" }] })).await;
+    assert_eq!(found.0, Isolation);
+}
+
+/// The end of what it complained about is kept, in the detail only and without secrets.
+#[tokio::test(flavor = "multi_thread")]
+async fn complaints_are_for_the_log() {
+    let scenario = json!({ "steps": [
+        { "flood_stderr": 100_000 },
+        { "complain": "fatal: the key is canary-secret-value\n" },
+        { "exit": 1 },
+    ] });
+    let mut bench = Bench::new(scenario);
+    let key = ("MY_API_KEY".to_owned(), "canary-secret-value".to_owned());
+    bench.settings.environment.extend([key]);
+    let error = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await
+        .unwrap_err();
+    let detail = error.detail.unwrap();
+    assert!(detail.ends_with("fatal: the key is ***"), "{detail}");
+    assert!(detail.len() <= 8 * 1024 + 16, "{}", detail.len());
+    assert!(!error.message.contains("fatal"));
+}
+
+/// What the fake finds wrong is an error of the call: the fake's checks can fail a test.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_fake_refuses_what_is_wrong() {
+    let mut bench = Bench::new(json!({ "echo": {} }));
+    bench
+        .settings
+        .models
+        .insert(ktx_vocabulary::ModelRole::Default, "sonnet".to_owned());
+    bench.settings.environment.remove("KTX_FAKE_CLAUDE");
+    let error = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind, error.detail.as_deref()),
+        (
+            Process,
+            Some("stderr: fake claude: the variable `KTX_FAKE_CLAUDE` is missing")
+        )
+    );
+}

@@ -1,0 +1,135 @@
+//! The probe and what the backend says about itself (KTX-81, KTX-83, KTX-84).
+
+use std::path::PathBuf;
+
+use ktx_llm_runtime::{BackendInfo, LlmErrorKind, LlmRuntime as _};
+use serde_json::json;
+
+use crate::support::{Bench, short};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_usable_session_tells_its_facts() {
+    let bench = Bench::new(json!({ "echo": {} }));
+    let report = bench.runtime().probe().await.unwrap();
+    let program = bench
+        .settings
+        .program
+        .clone()
+        .unwrap()
+        .display()
+        .to_string();
+    let facts = [
+        ("executable", &*program),
+        ("version", "2.1.330"),
+        ("model", "sonnet (fake-sonnet)"),
+        (
+            "paid by",
+            "your Claude Max subscription through the local Claude Code session",
+        ),
+    ];
+    let facts = facts.map(|(label, value)| (label.to_owned(), value.to_owned()));
+    assert_eq!(
+        (report.facts, report.warnings),
+        (facts.to_vec(), Vec::new())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_untested_version_is_a_warning() {
+    let bench = Bench::new(json!({ "version": "3.0.0", "echo": {} }));
+    let report = bench.runtime().probe().await.unwrap();
+    assert_eq!(
+        report.warnings,
+        ["Claude Code 3.0.0 is outside the tested range 2.0.76 to 2.1.330"]
+    );
+}
+
+/// KTX-84: the message and the next step.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_login_says_how_to_log_in() {
+    let hint =
+        "log in with the Claude Code CLI (run `claude`, then `/login`), then run the command again";
+    let not_logged_in = json!({ "account": { "tokenSource": "none" } });
+    let refused = json!({ "steps": [
+        { "api_error": { "class": "authentication_failed", "status": 401, "text": "Invalid bearer token" } },
+    ] });
+    for scenario in [not_logged_in, refused] {
+        let error = Bench::new(scenario).runtime().probe().await.unwrap_err();
+        assert_eq!(
+            (error.kind, &*error.message, error.hint.as_deref()),
+            (
+                LlmErrorKind::Auth,
+                "Claude Code is not usable with your local session",
+                Some(hint)
+            )
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_program_is_named() {
+    let mut bench = Bench::new(json!({ "echo": {} }));
+    bench.settings.program = None;
+    let message = "Claude Code is not installed: there is no `claude` on the PATH";
+    assert_eq!(
+        short(bench.runtime().probe().await),
+        (LlmErrorKind::Process, message.to_owned())
+    );
+    bench.settings.program = Some(PathBuf::from("/no/such/claude"));
+    let message = "Claude Code is not installed: `/no/such/claude` does not exist";
+    assert_eq!(
+        short(bench.runtime().probe().await),
+        (LlmErrorKind::Process, message.to_owned())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_old_program_is_named() {
+    let bench = Bench::new(json!({ "unknown_options": ["--strict-mcp-config"] }));
+    let error = bench.runtime().probe().await.unwrap_err();
+    assert_eq!(
+        (
+            error.kind,
+            &*error.message,
+            error.hint.as_deref(),
+            error.detail.as_deref()
+        ),
+        (
+            LlmErrorKind::Process,
+            "Claude Code is too old: it does not know an option that ktx needs",
+            Some("update it (run `claude update`), then run the command again"),
+            Some("stderr: error: unknown option '--strict-mcp-config'"),
+        )
+    );
+}
+
+/// `claude` is searched on the `PATH` that the caller gave.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_program_is_found_on_the_given_path() {
+    let mut bench = Bench::new(json!({ "echo": {} }));
+    let bin = bench.root().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(bench.settings.program.take().unwrap(), bin.join("claude")).unwrap();
+    let path = format!("relative:{}:/usr/bin:/bin", bin.display());
+    bench.settings.environment.insert("PATH".to_owned(), path);
+    let report = bench.runtime().probe().await.unwrap();
+    assert_eq!(
+        report.facts.first().unwrap().1,
+        bin.join("claude").display().to_string()
+    );
+}
+
+/// KTX-81: caching fields are not an error; they are named.
+#[tokio::test(flavor = "multi_thread")]
+async fn ignored_fields_are_named() {
+    let mut bench = Bench::new(json!({}));
+    bench.settings.ignored_caching_fields = vec!["llm.promptCaching.systemTtl".to_owned()];
+    assert_eq!(
+        bench.runtime().describe(),
+        BackendInfo {
+            name: "claude-code",
+            payer: "your Claude subscription through the local Claude Code session".to_owned(),
+            ignored_fields: vec!["llm.promptCaching.systemTtl".to_owned()],
+        }
+    );
+}

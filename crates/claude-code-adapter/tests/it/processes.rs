@@ -1,0 +1,246 @@
+//! Processes: how they end with a cancelled call, a dropped call, a killed parent (COG-22).
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ktx_claude_code_adapter::Launcher;
+use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
+use ktx_test_support::fake_claude::SCENARIO_VARIABLE;
+use serde_json::{Value, json};
+
+use crate::support::{Bench, driver, loop_request, short, text_request};
+
+/// Waits until something holds; fails the test when it never does.
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let mut held = holds();
+    for _ in 0..600 {
+        if held {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        held = holds();
+    }
+    assert!(held, "never: {what}");
+}
+
+/// COG-22: interrupt, grace, TERM, KILL — each is enough for the child that it is for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_call_ends_its_child() {
+    let stubborn = json!({ "ignore_interrupt": true, "steps": ["ignore_termination", "hang"] });
+    let scenarios = [
+        json!({ "steps": ["hang"] }),
+        json!({ "ignore_interrupt": true, "steps": ["hang"] }),
+        stubborn,
+        json!({ "before": ["hang"] }),
+    ];
+    for scenario in scenarios {
+        let mut bench = Bench::new(scenario.clone());
+        let limits = &mut bench.settings.timeouts;
+        limits.interrupt = Duration::from_millis(300);
+        limits.terminate = Duration::from_millis(300);
+        let runtime = Arc::new(bench.runtime());
+        let request = text_request("Say hello.");
+        let cancel = request.cancel.clone();
+        let call = tokio::spawn(async move { runtime.generate_text(request).await });
+        until("the child runs", || {
+            !bench.survivors().is_empty() && bench.notes() == 1
+        })
+        .await;
+        cancel.cancel();
+        let outcome = call.await.unwrap();
+        assert_eq!(
+            short(outcome),
+            (LlmErrorKind::Cancelled, "cancelled".to_owned()),
+            "{scenario}"
+        );
+        assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+    }
+}
+
+/// A tool that runs is told that nobody wants its answer any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_loop_cancels_its_tools() {
+    let bench = Bench::new(json!({ "steps": [
+        { "tools": [{ "name": "answer", "input": { "key": "slow" } }] }, { "text": "BAD" },
+    ] }));
+    let mut request = loop_request("Work.", 3);
+    let cancel = request.cancel.clone();
+    let (started, running) = tokio::sync::oneshot::channel();
+    let slow = Slow(std::sync::Mutex::new(Some(started)));
+    let mut tools: Vec<_> = request.tools.iter().cloned().collect();
+    tools.first_mut().unwrap().handler = Arc::new(slow);
+    request.tools = ktx_tool_descriptors::ToolSet::new(tools).unwrap();
+    let runtime = bench.runtime();
+    let call = tokio::spawn(async move { runtime.run_agent_loop(request).await });
+    running.await.unwrap();
+    cancel.cancel();
+    let outcome = call.await.unwrap();
+    assert_eq!(
+        outcome.error.map(|error| error.kind),
+        Some(LlmErrorKind::Cancelled)
+    );
+    assert_eq!(bench.survivors(), Vec::<u32>::new());
+}
+
+struct Slow(std::sync::Mutex<Option<tokio::sync::oneshot::Sender<()>>>);
+
+#[async_trait::async_trait]
+impl ktx_tool_descriptors::ToolHandler for Slow {
+    async fn call(
+        &self,
+        _arguments: Value,
+        _context: ktx_tool_descriptors::CallContext,
+    ) -> Result<ktx_tool_descriptors::ToolOutput, ktx_tool_descriptors::ToolError> {
+        let started = self.0.lock().expect("no test panics here").take();
+        started
+            .expect("it is called once")
+            .send(())
+            .expect("the test listens");
+        std::future::pending().await
+    }
+}
+
+/// A tool may take longer than the silence that is allowed to the child.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_watchdog_waits_for_our_own_tools() {
+    let mut bench = Bench::new(json!({ "steps": [
+        { "tools": [{ "name": "answer", "input": { "key": "slow" } }] }, { "text": "All done." },
+    ] }));
+    bench.settings.timeouts.silence = Duration::from_secs(3);
+    let mut request = loop_request("Work.", 3);
+    let mut tools: Vec<_> = request.tools.iter().cloned().collect();
+    tools.first_mut().unwrap().handler = Arc::new(Patient);
+    request.tools = ktx_tool_descriptors::ToolSet::new(tools).unwrap();
+    let outcome = bench.runtime().run_agent_loop(request).await;
+    assert_eq!(
+        (outcome.error, outcome.text.as_deref()),
+        (None, Some("All done."))
+    );
+}
+
+struct Patient;
+
+#[async_trait::async_trait]
+impl ktx_tool_descriptors::ToolHandler for Patient {
+    async fn call(
+        &self,
+        _arguments: Value,
+        _context: ktx_tool_descriptors::CallContext,
+    ) -> Result<ktx_tool_descriptors::ToolOutput, ktx_tool_descriptors::ToolError> {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        Ok(ktx_tool_descriptors::ToolOutput::text("late"))
+    }
+}
+
+/// A caller that goes away takes the whole tree along.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_call_leaves_nothing() {
+    let bench = Bench::new(json!({ "steps": [{ "daemon": "own" }, { "daemon": "same" }, "hang"] }));
+    let runtime = bench.runtime();
+    let call = tokio::spawn(async move { runtime.generate_text(text_request("Say hello.")).await });
+    until("the child and its daemons run", || {
+        bench.survivors().len() >= 3
+    })
+    .await;
+    call.abort();
+    assert!(call.await.unwrap_err().is_cancelled());
+    until("the tree is gone", || bench.survivors().is_empty()).await;
+    assert_eq!(bench.notes(), 0);
+}
+
+/// The parent is killed; the kernel ends the child, and the next start ends what is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_parent_takes_its_child_along() {
+    let bench = Bench::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
+    let settings = &bench.settings;
+    let scenario = &settings.environment[SCENARIO_VARIABLE];
+    let mut parent = tokio::process::Command::new(driver())
+        .arg("text")
+        .arg(settings.program.as_ref().unwrap())
+        .arg(&settings.project_dir)
+        .arg(settings.state_dir.as_ref().unwrap())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env(SCENARIO_VARIABLE, scenario)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    // The parent, the child and its daemon carry the mark.
+    until("all three run", || bench.survivors().len() == 3).await;
+    parent.kill().await.unwrap();
+    until("the child is gone", || bench.survivors().len() == 1).await;
+    assert_eq!(bench.notes(), 1);
+
+    std::fs::write(scenario, json!({ "echo": {} }).to_string()).unwrap();
+    bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await
+        .unwrap();
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+}
+
+/// Without the trampoline everything else is the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_can_be_started_directly() {
+    let mut bench = Bench::new(json!({ "echo": {} }));
+    bench.settings.launcher = Launcher::Direct;
+    bench.settings.state_dir = None;
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await
+        .unwrap();
+    assert_eq!(outcome.text, "ok");
+}
+
+/// The first call goes alone; then no more than the allowed number of children run.
+#[tokio::test(flavor = "multi_thread")]
+async fn children_are_counted() {
+    let mut bench = Bench::new(json!({ "steps": [{ "sleep": 800 }, { "text": "ok" }] }));
+    bench.settings.max_children = Some(2);
+    let runtime = Arc::new(bench.runtime());
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..6 {
+        let runtime = Arc::clone(&runtime);
+        calls.spawn(async move { runtime.generate_text(text_request("Say hello.")).await });
+    }
+    let mut most = 0;
+    loop {
+        tokio::select! {
+            done = calls.join_next() => match done {
+                Some(outcome) => assert_eq!(outcome.unwrap().unwrap().text, "ok"),
+                None => break,
+            },
+            () = tokio::time::sleep(Duration::from_millis(20)) => most = most.max(bench.notes()),
+        }
+    }
+    assert_eq!((most, bench.records().len()), (2, 6));
+}
+
+/// A missing login is found by one call; the others go on to find out for themselves, one by one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cold_start_does_not_fan_out() {
+    let bench = Bench::new(json!({
+        "before": [{ "sleep": 100 }], "account": { "tokenSource": "none" },
+    }));
+    let runtime = Arc::new(bench.runtime());
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..3 {
+        let runtime = Arc::clone(&runtime);
+        calls.spawn(async move { runtime.generate_text(text_request("Say hello.")).await });
+    }
+    let mut most = 0;
+    loop {
+        tokio::select! {
+            done = calls.join_next() => match done {
+                Some(outcome) => assert_eq!(short(outcome.unwrap()).0, LlmErrorKind::Auth),
+                None => break,
+            },
+            () = tokio::time::sleep(Duration::from_millis(10)) => most = most.max(bench.notes()),
+        }
+    }
+    assert_eq!(most, 1);
+}

@@ -1,0 +1,183 @@
+//! The run handle: ordered events, one final record, whatever happens (COG-03…06, COG-17…25).
+
+use ktx_llm_runtime::{
+    ContentBlock, LlmErrorKind, LlmRuntime as _, MediaSource, Message, MessageRole, RunEvent,
+    RunHandle, TokenUsage,
+};
+use serde_json::json;
+
+use crate::support::{Bench, one_call, run_request};
+
+async fn events(handle: &mut RunHandle) -> Vec<String> {
+    let mut all = Vec::new();
+    while let Some(event) = handle.next_event().await {
+        all.push(match event {
+            RunEvent::TextDelta(text) => format!("text {text}"),
+            RunEvent::ToolCallStart {
+                name, arguments, ..
+            } => format!("start {name} {arguments}"),
+            RunEvent::ToolCallResult {
+                markdown, is_error, ..
+            } => {
+                format!("result {markdown} {is_error}")
+            }
+            RunEvent::UsageReport(fact) => format!("usage {}", fact.reference()),
+            RunEvent::Status(status) => format!("status {status}"),
+            RunEvent::Error(error) => format!("error {:?}", error.kind),
+            RunEvent::AssistantFinal(text) => format!("final {text}"),
+            RunEvent::Done => "done".to_owned(),
+        });
+    }
+    all
+}
+
+/// COG-05, COG-06: start before result, usage after its message, the answer and `done` last.
+#[tokio::test(flavor = "multi_thread")]
+async fn events_come_in_order() {
+    let bench = Bench::new(one_call());
+    let mut handle = bench.runtime().start_run(run_request("Work."));
+    assert_eq!(
+        events(&mut handle).await,
+        [
+            "start answer {\"key\":\"orders\"}",
+            "usage run-1/0/msg_0001",
+            "result **orders** false",
+            "text All ",
+            "text done.",
+            "usage run-1/0/msg_0002",
+            "final All done.",
+            "done",
+        ]
+    );
+    let last = handle.finish().await;
+    assert_eq!(last.run_id.as_str(), "run-1");
+    assert_eq!(last.request_id.as_deref(), Some("request-1"));
+    assert_eq!(last.result.as_deref(), Ok("All done."));
+    let two = TokenUsage {
+        input: 200,
+        cache_write_5m: 20,
+        cache_write_1h: 40,
+        cache_read: 14,
+        output: 40,
+    };
+    assert_eq!(last.usage, two);
+}
+
+/// COG-04: the prompt is the conversation with role markers.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_conversation_is_the_prompt() {
+    let bench = Bench::new(one_call());
+    let mut request = run_request("How many orders?");
+    request
+        .messages
+        .push(Message::text(MessageRole::Assistant, "Seven."));
+    request
+        .messages
+        .push(Message::text(MessageRole::User, "And customers?"));
+    bench.runtime().start_run(request).finish().await;
+    let prompt = bench.records().remove(0)["prompt"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        prompt,
+        "<message role=\"user\">\nHow many orders?\n</message>\n\n<message role=\"assistant\">\nSeven.\n</message>\n\n<message role=\"user\">\nAnd customers?\n</message>\n\nWrite the next assistant message of this conversation."
+    );
+}
+
+/// COG-25: a crash ends with one final record, and events already sent stay.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_has_one_final_record() {
+    let bench = Bench::new(
+        json!({ "steps": [{ "tools": [{ "name": "answer", "input": { "key": "k" } }] }, "die"] }),
+    );
+    let mut handle = bench.runtime().start_run(run_request("Work."));
+    assert_eq!(
+        events(&mut handle).await,
+        [
+            "start answer {\"key\":\"k\"}",
+            "usage run-1/0/msg_0001",
+            "result **k** false",
+            "error Process",
+            "done",
+        ]
+    );
+    let last = handle.finish().await;
+    let error = last.result.unwrap_err();
+    assert_eq!(
+        (error.kind, error.kind.run_code().as_str()),
+        (LlmErrorKind::Process, "internal")
+    );
+    assert_eq!(last.usage.input, 100);
+}
+
+/// COG-03: nobody needs to listen for the run to end and to be billed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_ends_without_listeners() {
+    let bench = Bench::new(one_call());
+    let last = bench
+        .runtime()
+        .start_run(run_request("Work."))
+        .finish()
+        .await;
+    assert_eq!(
+        (last.result.as_deref(), last.usage.output),
+        (Ok("All done."), 40)
+    );
+}
+
+/// COG-18: used-up turns are `timeout` outside.
+#[tokio::test(flavor = "multi_thread")]
+async fn used_up_turns_are_a_timeout_outside() {
+    let again = json!({ "tools": [{ "name": "answer", "input": { "key": "k" } }] });
+    let bench = Bench::new(json!({ "steps": vec![again; 9] }));
+    let last = bench
+        .runtime()
+        .start_run(run_request("Work."))
+        .finish()
+        .await;
+    let error = last.result.unwrap_err();
+    assert_eq!(
+        (error.kind, error.kind.run_code().as_str()),
+        (LlmErrorKind::MaxTurns, "timeout")
+    );
+}
+
+/// COG-22: a cancelled run is `aborted`; what was paid for stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_run_is_aborted() {
+    let bench = Bench::new(json!({ "steps": [
+        { "tools": [{ "name": "answer", "input": { "key": "k" } }] }, "hang",
+    ] }));
+    let request = run_request("Work.");
+    let cancel = request.cancel.clone();
+    let mut handle = bench.runtime().start_run(request);
+    while let Some(event) = handle.next_event().await {
+        if matches!(event, RunEvent::ToolCallResult { .. }) {
+            cancel.cancel();
+        }
+    }
+    let last = handle.finish().await;
+    let error = last.result.unwrap_err();
+    assert_eq!(
+        (error.kind.run_code().as_str(), last.usage.input),
+        ("aborted", 100)
+    );
+    assert_eq!(bench.records().remove(0)["seen"], json!(["interrupted"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_sent_ends_the_run_at_once() {
+    let bench = Bench::new(one_call());
+    let mut request = run_request("Look.");
+    request.messages.push(Message {
+        role: MessageRole::User,
+        content: vec![ContentBlock::Image {
+            source: MediaSource::default(),
+        }],
+        transport: ktx_llm_runtime::Transport::default(),
+    });
+    let last = bench.runtime().start_run(request).finish().await;
+    assert_eq!(last.result.unwrap_err().kind, LlmErrorKind::InvalidRequest);
+    assert!(bench.records().is_empty());
+}

@@ -1,0 +1,193 @@
+//! Agent loops: tools, turns, budgets, both faces of results (KTX-54, KTX-57, KTX-60…70).
+
+use std::sync::{Arc, Mutex};
+
+use ktx_llm_runtime::{LlmRuntime as _, Step, StopReason, ToolTrace};
+use serde_json::{Value, json};
+
+use crate::support::{Bench, loop_request, one_call};
+
+fn call(name: &str, key: &str) -> Value {
+    json!({ "name": name, "input": { "key": key } })
+}
+
+/// KTX-54, KTX-57: the model sees markdown, the trace keeps both faces.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loop_calls_tools_and_closes_with_text() {
+    let bench = Bench::new(one_call());
+    let outcome = bench
+        .runtime()
+        .run_agent_loop(loop_request("Work.", 5))
+        .await;
+    assert_eq!(
+        (outcome.stop_reason, outcome.text.as_deref(), outcome.error),
+        (StopReason::Natural, Some("All done."), None)
+    );
+    assert_eq!(
+        outcome.tools,
+        [ToolTrace {
+            call_id: "toolu_0001".to_owned(),
+            name: "answer".to_owned(),
+            arguments: json!({ "key": "orders" }),
+            markdown: "**orders**".to_owned(),
+            structured: Some(json!({ "secret_face": "orders" })),
+            is_error: false,
+        }]
+    );
+    assert_eq!(
+        (outcome.metrics.steps, outcome.metrics.tool_failures),
+        (2, 0)
+    );
+    assert!(
+        !bench
+            .records()
+            .remove(0)
+            .to_string()
+            .contains("secret_face")
+    );
+}
+
+/// KTX-66: failures of four kinds are readable errors for the model, counted, and end nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn failed_calls_are_counted_and_told_to_the_model() {
+    let bench = Bench::new(json!({ "steps": [
+        { "tools": [call("fail", "k")] },
+        { "tools": [call("panic", "k")] },
+        { "tools": [{ "name": "answer", "input": { "key": 7 } }, { "name": "answer" }] },
+        { "text": "Gave up." },
+    ] }));
+    let outcome = bench
+        .runtime()
+        .run_agent_loop(loop_request("Work.", 5))
+        .await;
+    assert_eq!(outcome.stop_reason, StopReason::Natural);
+    let mut seen: Vec<(String, bool)> = outcome
+        .tools
+        .into_iter()
+        .map(|trace| (trace.markdown, trace.is_error))
+        .collect();
+    seen.sort();
+    let texts = [
+        "MCP error -32602: Input validation error: Invalid arguments for tool answer: (root): \"key\" is a required property",
+        "MCP error -32602: Input validation error: Invalid arguments for tool answer: /key: 7 is not of type \"string\"",
+        "the tool failed inside; do not call it again with the same arguments",
+        "there is no such table; try `orders`",
+    ];
+    assert_eq!(seen, texts.map(|text| (text.to_owned(), true)));
+    assert_eq!(
+        (outcome.metrics.tool_failures, outcome.metrics.steps),
+        (4, 4)
+    );
+}
+
+/// Ten calls of one message run side by side and may be answered in any order.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_of_one_message_run_side_by_side() {
+    let calls: Vec<Value> = (0..10)
+        .map(|number| call("answer", &number.to_string()))
+        .collect();
+    let bench = Bench::new(json!({ "steps": [{ "tools": calls }, { "text": "All done." }] }));
+    let outcome = bench
+        .runtime()
+        .run_agent_loop(loop_request("Work.", 5))
+        .await;
+    let answers: Vec<String> = outcome
+        .tools
+        .into_iter()
+        .map(|trace| trace.markdown)
+        .collect();
+    let expected: Vec<String> = (0..10).map(|number| format!("**{number}**")).collect();
+    assert_eq!((answers, outcome.metrics.steps), (expected, 2));
+}
+
+/// KTX-61, KTX-64, KTX-68, KTX-70: exactly as many steps as the budget.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_used_up_budget_is_no_error() {
+    let again = json!({ "tools": [call("answer", "k")] });
+    let bench = Bench::new(json!({ "steps": vec![again; 9] }));
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&steps);
+    let mut request = loop_request("Work.", 3);
+    request.on_step = Some(Arc::new(move |step| {
+        seen.lock().unwrap().push(step);
+        Ok(())
+    }));
+    let outcome = bench.runtime().run_agent_loop(request).await;
+    assert_eq!(
+        (
+            outcome.stop_reason,
+            outcome.text,
+            outcome.error,
+            outcome.tools.len()
+        ),
+        (StopReason::Budget, None, None, 3)
+    );
+    let expected = [1, 2, 3].map(|index| Step { index, budget: 3 });
+    assert_eq!(*steps.lock().unwrap(), expected);
+    assert_eq!(outcome.metrics.step_boundaries.len(), 3);
+}
+
+/// KTX-64: a success whose terminal reason says otherwise is a used-up budget.
+#[tokio::test(flavor = "multi_thread")]
+async fn any_sign_of_used_up_turns_is_a_used_up_budget() {
+    for end in [
+        json!({ "terminal_reason": "max_turns" }),
+        json!({ "stop_reason": "max_turns" }),
+    ] {
+        let bench = Bench::new(json!({ "steps": [{ "text": "Half." }], "result": end }));
+        let outcome = bench
+            .runtime()
+            .run_agent_loop(loop_request("Work.", 3))
+            .await;
+        assert_eq!(outcome.stop_reason, StopReason::Budget);
+    }
+}
+
+/// KTX-69: callbacks that fail or break down end nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_callback_ends_nothing() {
+    let bench = Bench::new(one_call());
+    let mut request = loop_request("Work.", 3);
+    request.on_step = Some(Arc::new(|step| match step.index {
+        1 => Err("the board is full".to_owned()),
+        _ => panic!("a bug in a callback"),
+    }));
+    let outcome = bench.runtime().run_agent_loop(request).await;
+    assert_eq!(
+        (outcome.stop_reason, outcome.metrics.steps),
+        (StopReason::Natural, 2)
+    );
+}
+
+/// A result longer than a model would see is cut, and the rest is read with the cursor.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_result_is_read_in_parts() {
+    let rest = json!({ "name": "flood", "input": { "_cursor": "part-1" } });
+    let bench = Bench::new(json!({ "steps": [
+        { "tools": [call("flood", "k")] }, { "tools": [rest] }, { "text": "All done." },
+    ] }));
+    let outcome = bench
+        .runtime()
+        .run_agent_loop(loop_request("Work.", 5))
+        .await;
+    let lengths: Vec<usize> = outcome
+        .tools
+        .iter()
+        .map(|trace| trace.markdown.len())
+        .collect();
+    assert_eq!(
+        (outcome.stop_reason, lengths),
+        (StopReason::Natural, vec![600_000, 100_500])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_of_zero_starts_nothing() {
+    let bench = Bench::new(one_call());
+    let outcome = bench
+        .runtime()
+        .run_agent_loop(loop_request("Work.", 0))
+        .await;
+    assert_eq!(outcome.stop_reason, StopReason::Error);
+    assert_eq!(bench.records(), Vec::<Value>::new());
+}

@@ -1,0 +1,69 @@
+//! A stand-in for the `claude` executable: checks everything that it is given, then says what a
+//! scenario tells it to say, or misbehaves as the scenario tells.
+//!
+//! The scenario is a JSON file, named by the variable `KTX_FAKE_CLAUDE`. Something that is not as
+//! it should be ends the program with exit code 64 and a reason on standard error.
+
+mod acts;
+mod build;
+mod channel;
+mod check;
+mod frames;
+mod mcp;
+mod replay;
+mod scenario;
+mod schema_echo;
+mod session;
+
+pub use build::executable;
+pub use check::CANARIES;
+pub use scenario::{Act, ApiError, Echo, Group, Mode, Scenario, ToolUse, When};
+
+/// The variable that names the scenario; it must survive the scrubbing of the environment.
+pub const SCENARIO_VARIABLE: &str = "KTX_FAKE_CLAUDE";
+
+/// The exit code of a fake that was given something wrong.
+pub const FAULT: u8 = 64;
+
+/// Why the fake stops.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// The caller did something wrong.
+    Fault(String),
+    /// The caller closed the input.
+    InputClosed,
+    /// The caller asked to end the turn.
+    Interrupted,
+    /// The scenario is over, with this exit code.
+    Exit(u8),
+}
+
+impl From<std::io::Error> for Halt {
+    fn from(error: std::io::Error) -> Self {
+        // A closed pipe is the caller's way to say that it listens no more.
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            Self::InputClosed
+        } else {
+            Self::Fault(error.to_string())
+        }
+    }
+}
+
+/// Shorthand for a fault.
+pub(crate) fn fault<T>(reason: impl Into<String>) -> Result<T, Halt> {
+    Err(Halt::Fault(reason.into()))
+}
+
+/// Runs the fake in this process and gives its exit code.
+pub fn main() -> u8 {
+    match session::play() {
+        Ok(()) => 0,
+        Err(Halt::Exit(code)) => code,
+        Err(Halt::InputClosed) => 0,
+        Err(Halt::Interrupted) => 1,
+        Err(Halt::Fault(reason)) => {
+            channel::complain(&format!("fake claude: {reason}\n"));
+            FAULT
+        }
+    }
+}

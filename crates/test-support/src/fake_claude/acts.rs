@@ -1,0 +1,340 @@
+//! What the acts of a scenario do.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::time::Duration;
+
+use ktx_tool_descriptors::ObjectSchema;
+use serde_json::{Map, Value, json};
+
+use super::channel::{say, write};
+use super::scenario::{Act, ApiError, Group, ToolUse};
+use super::session::Session;
+use super::{Halt, fault, frames, mcp};
+
+impl Session {
+    /// Does one act.
+    pub(crate) fn act(&mut self, act: Act) -> Result<(), Halt> {
+        match act {
+            Act::Text(text) => self.text_message(&text),
+            Act::Tools(uses) => self.tool_message(&uses),
+            Act::Object(object) => self.object_message(&object),
+            Act::ApiError(error) => self.api_error(&error),
+            Act::End(changes) => {
+                self.ending = changes;
+                self.ending
+                    .entry("subtype")
+                    .or_insert_with(|| json!("success"));
+                Ok(())
+            }
+            Act::Raw(line) => say(&line),
+            Act::Junk(text) => write(text.as_bytes()),
+            Act::Split(text) => self.split_message(&text),
+            Act::BigLine(bytes) => big_line(bytes),
+            Act::BrokenStream(text) => self.broken_stream(&text),
+            Act::AskPermission(tool) => self.ask_permission(&tool),
+            Act::Retry(retry) => system("api_retry", &retry),
+            Act::RateLimit(info) => {
+                say(&json!({ "type": "rate_limit_event", "rate_limit_info": info }))
+            }
+            Act::FloodStderr(bytes) => flood(bytes),
+            Act::Complain(text) => {
+                super::channel::complain(&text);
+                Ok(())
+            }
+            Act::Sleep(milliseconds) => {
+                sleep(milliseconds);
+                Ok(())
+            }
+            Act::Hang => loop {
+                match self.channel.hear() {
+                    Ok(_) => {}
+                    Err(Halt::InputClosed) => sleep(600_000),
+                    Err(other) => return Err(other),
+                }
+            },
+            Act::IgnoreTermination => ignore_termination(),
+            Act::CloseStdout => close_stdout(),
+            Act::Daemon(group) => self.daemon(group),
+            Act::Exit(code) => Err(Halt::Exit(code)),
+            Act::Die => die(),
+        }
+    }
+
+    /// Begins a message, unless the turns are used up. Gives its id.
+    fn begin(&mut self) -> Result<Option<String>, Halt> {
+        if self.messages >= u64::from(self.options.max_turns) {
+            let turns = self.options.max_turns;
+            let ending = json!({
+                "subtype": "error_max_turns", "is_error": true, "terminal_reason": "max_turns",
+                "stop_reason": "tool_use", "result": null,
+                "errors": [format!("Reached maximum number of turns ({turns})")],
+            });
+            self.ending = ending.as_object().cloned().unwrap_or_default();
+            return Ok(None);
+        }
+        self.messages += 1;
+        let id = format!("msg_{:04}", self.messages);
+        say(&frames::message_start(&id, &self.options.model))?;
+        Ok(Some(id))
+    }
+
+    fn text_message(&mut self, text: &str) -> Result<(), Halt> {
+        let Some(id) = self.begin()? else {
+            return Ok(());
+        };
+        let (head, tail) = text.split_at(text.floor_char_boundary(text.len() / 2));
+        say(&frames::text_delta(head))?;
+        say(&frames::text_delta(tail))?;
+        let block = json!({ "type": "text", "text": text });
+        say(&frames::block(&id, &self.options.model, &block))?;
+        text.clone_into(&mut self.text);
+        end_message("end_turn")
+    }
+
+    fn split_message(&mut self, text: &str) -> Result<(), Halt> {
+        let Some(id) = self.begin()? else {
+            return Ok(());
+        };
+        let block = json!({ "type": "text", "text": text });
+        let line = format!("{}\n", frames::block(&id, &self.options.model, &block));
+        let inside = (1..line.len()).find(|at| !line.is_char_boundary(*at));
+        let Some(at) = inside else {
+            return fault("the text has no long character");
+        };
+        let (head, tail) = line.as_bytes().split_at(at);
+        write(head)?;
+        sleep(50);
+        write(tail)?;
+        text.clone_into(&mut self.text);
+        end_message("end_turn")
+    }
+
+    fn broken_stream(&mut self, text: &str) -> Result<(), Halt> {
+        let Some(id) = self.begin()? else {
+            return Ok(());
+        };
+        say(&frames::text_delta(text))?;
+        let block = json!({ "type": "text", "text": text });
+        say(&frames::block(&id, &self.options.model, &block))
+    }
+
+    /// A message with calls: refused ones are answered at once, the others run side by side.
+    fn tool_message(&mut self, uses: &[ToolUse]) -> Result<(), Halt> {
+        let Some(id) = self.begin()? else {
+            return Ok(());
+        };
+        let mut mine = Vec::new();
+        for tool in uses {
+            self.calls += 1;
+            let call = format!("toolu_{:04}", self.calls);
+            let name = self.full_name(&tool.name);
+            let block =
+                json!({ "type": "tool_use", "id": call, "name": name, "input": tool.input });
+            say(&frames::block(&id, &self.options.model, &block))?;
+            mine.push((call, name, tool));
+        }
+        end_message("tool_use")?;
+        let mut pending = BTreeMap::new();
+        for (call, name, tool) in mine {
+            if !self.options.allowed.contains(&name) {
+                self.refused_call(&call, &name)?;
+                continue;
+            }
+            let Some(client) = &mut self.client else {
+                return fault("there is no tool server to call");
+            };
+            let started = client.start(&mut self.channel, &tool.name, &tool.input, &call)?;
+            pending.insert(started.0, started.1);
+        }
+        while !pending.is_empty() {
+            let (call, text, failed) = mcp::answer(&mut self.channel, &mut pending)?;
+            if failed {
+                let hook = json!({
+                    "subtype": "hook_callback", "callback_id": "failure",
+                    "input": { "hook_event_name": "PostToolUseFailure", "tool_use_id": call, "error": text },
+                });
+                self.channel.asked(&hook)?;
+            }
+            say(&frames::tool_result(&call, &text, failed.then_some(true)))?;
+        }
+        Ok(())
+    }
+
+    /// Tools of ours are named without their prefix, others as they are.
+    fn full_name(&self, name: &str) -> String {
+        let ours = format!("mcp__ktx__{name}");
+        if self.options.allowed.contains(&ours) {
+            ours
+        } else {
+            name.to_owned()
+        }
+    }
+
+    /// A call that the gate must refuse.
+    fn refused_call(&mut self, call: &str, name: &str) -> Result<(), Halt> {
+        let answer = self.channel.asked(&json!({
+            "subtype": "hook_callback", "callback_id": "gate", "tool_use_id": call,
+            "input": { "hook_event_name": "PreToolUse", "tool_name": name, "tool_input": {}, "tool_use_id": call },
+        }))?;
+        let decision = &answer["hookSpecificOutput"];
+        if decision["hookEventName"] != "PreToolUse" || decision["permissionDecision"] != "deny" {
+            return fault(format!("the gate let `{name}` through: {answer}"));
+        }
+        let reason = decision["permissionDecisionReason"]
+            .as_str()
+            .unwrap_or_default();
+        say(&frames::tool_result(call, reason, Some(true)))
+    }
+
+    fn ask_permission(&mut self, tool: &ToolUse) -> Result<(), Halt> {
+        let name = self.full_name(&tool.name);
+        let answer = self.channel.asked(&json!({
+            "subtype": "can_use_tool", "tool_name": name, "input": tool.input, "tool_use_id": "toolu_asked",
+        }))?;
+        let allow =
+            json!({ "behavior": "allow", "updatedInput": tool.input, "toolUseID": "toolu_asked" });
+        let right = if self.options.allowed.contains(&name) {
+            answer == allow
+        } else {
+            answer["behavior"] == "deny"
+                && answer["toolUseID"] == "toolu_asked"
+                && answer["message"]
+                    .as_str()
+                    .is_some_and(|message| !message.is_empty())
+        };
+        if !right {
+            return fault(format!(
+                "the permission for `{name}` was answered with {answer}"
+            ));
+        }
+        self.seen
+            .push(json!({ "permission": name, "behavior": answer["behavior"] }));
+        Ok(())
+    }
+
+    /// An object that the model hands in: checked here as the program does, and tried again.
+    fn object_message(&mut self, object: &Value) -> Result<(), Halt> {
+        let Some(schema) = self.schema.clone() else {
+            return fault("there is no schema to answer with an object");
+        };
+        let Some(id) = self.begin()? else {
+            return Ok(());
+        };
+        self.calls += 1;
+        let call = format!("toolu_{:04}", self.calls);
+        let block =
+            json!({ "type": "tool_use", "id": call, "name": "StructuredOutput", "input": object });
+        say(&frames::block(&id, &self.options.model, &block))?;
+        end_message("tool_use")?;
+        let violations = match ObjectSchema::new(schema) {
+            Ok(schema) => schema.violations(object),
+            Err(error) => return fault(format!("the schema is not one: {error}")),
+        };
+        if violations.is_empty() {
+            self.text = object.to_string();
+            self.object = Some(object.clone());
+            return say(&frames::tool_result(&call, "accepted", None));
+        }
+        let text = format!(
+            "Output does not match required schema: {}",
+            violations.join("; ")
+        );
+        say(&frames::tool_result(&call, &text, Some(true)))
+    }
+
+    fn api_error(&mut self, error: &ApiError) -> Result<(), Halt> {
+        say(&frames::synthetic(&error.class, &error.text))?;
+        let ending = json!({
+            "subtype": "success", "is_error": true, "terminal_reason": "api_error",
+            "stop_reason": "stop_sequence", "result": error.text, "api_error_status": error.status,
+        });
+        let ending: Map<String, Value> = ending.as_object().cloned().unwrap_or_default();
+        self.ending = ending
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .collect();
+        Ok(())
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the fake leaves a process behind on purpose"
+    )]
+    fn daemon(&mut self, group: Group) -> Result<(), Halt> {
+        use std::os::unix::process::CommandExt as _;
+        let mut command = std::process::Command::new("sleep");
+        command.arg("600");
+        if group == Group::Own {
+            command.process_group(0);
+        }
+        let child = command.spawn()?;
+        self.seen.push(json!({ "daemon": child.id() }));
+        Ok(())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the fake is slow on purpose")]
+fn sleep(milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(milliseconds));
+}
+
+fn flood(bytes: usize) -> Result<(), Halt> {
+    let line = format!("{}\n", "noise ".repeat(100));
+    let mut err = std::io::stderr().lock();
+    for _ in 0..bytes.div_ceil(line.len()) {
+        err.write_all(line.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Takes the termination signal, and does nothing about it.
+fn ignore_termination() -> Result<(), Halt> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let guard = runtime.enter();
+    // A handler stays in place after its stream is gone.
+    drop(signal(SignalKind::terminate())?);
+    drop(guard);
+    runtime.shutdown_background();
+    Ok(())
+}
+
+fn close_stdout() -> Result<(), Halt> {
+    let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(&nothing).map_err(std::io::Error::from)?;
+    Ok(())
+}
+
+fn die() -> Result<(), Halt> {
+    use rustix::process::{Signal, getpid, kill_process};
+    kill_process(getpid(), Signal::KILL).map_err(std::io::Error::from)?;
+    sleep(60_000);
+    Ok(())
+}
+
+fn system(subtype: &str, more: &Value) -> Result<(), Halt> {
+    let frame = json!({ "type": "system", "subtype": subtype });
+    let more = more.as_object().cloned().unwrap_or_default();
+    say(&frames::changed(frame, &more))
+}
+
+fn end_message(stop_reason: &str) -> Result<(), Halt> {
+    for line in frames::message_end(stop_reason) {
+        say(&line)?;
+    }
+    Ok(())
+}
+
+fn big_line(bytes: usize) -> Result<(), Halt> {
+    let piece = vec![b'x'; 1024 * 1024];
+    let mut left = bytes;
+    while left > 0 {
+        let now = left.min(piece.len());
+        write(piece.get(..now).unwrap_or_default())?;
+        left -= now;
+    }
+    write(b"\n")
+}

@@ -1,0 +1,56 @@
+//! Where the fake's executable is.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context as _, ensure};
+
+/// The fake's executable, built when it is missing or older than its sources.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "cargo builds a program only for the tests of its own package"
+)]
+pub fn executable() -> anyhow::Result<PathBuf> {
+    let here = std::env::current_exe().context("the test's own path is not known")?;
+    // `<target>/<profile>/deps/<test>`, or an example one folder up.
+    let profile = here
+        .ancestors()
+        .find(|folder| folder.ends_with("deps") || folder.ends_with("examples"))
+        .and_then(Path::parent)
+        .context("the test does not run from a cargo target folder")?;
+    let program = profile.join("fake-claude");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let newest = newest(&sources.join("fake_claude"))
+        .max(changed(&sources.join("fake_claude.rs")))
+        .max(changed(&sources.join("bin/fake_claude.rs")));
+    if changed(&program) < newest {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let status = std::process::Command::new(cargo)
+            .args([
+                "build",
+                "--quiet",
+                "--offline",
+                "-p",
+                "ktx-test-support",
+                "--bin",
+                "fake-claude",
+            ])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status()
+            .context("cargo could not be started")?;
+        ensure!(status.success(), "the fake could not be built");
+    }
+    Ok(program)
+}
+
+fn newest(folder: &Path) -> Option<SystemTime> {
+    let entries = std::fs::read_dir(folder).ok()?;
+    entries
+        .flatten()
+        .filter_map(|entry| changed(&entry.path()))
+        .max()
+}
+
+fn changed(file: &Path) -> Option<SystemTime> {
+    file.metadata().ok()?.modified().ok()
+}

@@ -1,0 +1,157 @@
+//! The two pipes of the fake, and the record of what came in.
+
+use std::collections::VecDeque;
+use std::io::{BufRead as _, Write as _};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+use serde_json::{Value, json};
+
+use super::{Halt, fault};
+
+/// Lines in, lines out.
+pub(crate) struct Channel {
+    lines: Receiver<Result<Value, String>>,
+    stash: VecDeque<Value>,
+    asked: u32,
+    /// Whether a request to end the turn is ignored.
+    pub(crate) ignore_interrupt: bool,
+}
+
+/// Writes to standard error.
+pub(crate) fn complain(text: &str) {
+    // There is nobody left to tell when standard error is closed.
+    std::io::stderr().write_all(text.as_bytes()).ok();
+}
+
+/// Writes bytes to standard output.
+pub(crate) fn write(bytes: &[u8]) -> Result<(), Halt> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Writes one line.
+pub(crate) fn say(line: &Value) -> Result<(), Halt> {
+    write(format!("{line}\n").as_bytes())
+}
+
+impl Channel {
+    /// Begins to read standard input.
+    pub(crate) fn open() -> Self {
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in std::io::stdin().lock().lines() {
+                let Ok(line) = line else { return };
+                if line.is_empty() {
+                    continue;
+                }
+                let read = serde_json::from_str(&line).map_err(|_| line.chars().take(80).collect());
+                if sender.send(read).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            lines,
+            stash: VecDeque::new(),
+            asked: 0,
+            ignore_interrupt: false,
+        }
+    }
+
+    /// The next line from the pipe.
+    pub(crate) fn hear(&mut self) -> Result<Value, Halt> {
+        let line = self.lines.recv().map_err(|_| Halt::InputClosed)?;
+        self.understood(line)
+    }
+
+    /// Whether a line waits that should not be there yet.
+    pub(crate) fn hears_something(&mut self) -> Result<bool, Halt> {
+        match self.lines.try_recv() {
+            Ok(line) => {
+                let line = self.understood(line)?;
+                self.stash.push_back(line);
+                Ok(true)
+            }
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => Ok(!self.stash.is_empty()),
+        }
+    }
+
+    fn understood(&self, line: Result<Value, String>) -> Result<Value, Halt> {
+        let line = match line {
+            Ok(line) => line,
+            Err(line) => return fault(format!("not JSON on standard input: {line}")),
+        };
+        if line["request"]["subtype"] == "interrupt" && !self.ignore_interrupt {
+            let id = &line["request_id"];
+            let answer = json!({ "subtype": "success", "request_id": id, "response": { "still_queued": [] } });
+            say(&json!({ "type": "control_response", "response": answer }))?;
+            return Err(Halt::Interrupted);
+        }
+        Ok(line)
+    }
+
+    /// The next line that fits; others wait.
+    pub(crate) fn hear_where(&mut self, fits: impl Fn(&Value) -> bool) -> Result<Value, Halt> {
+        if let Some(at) = self.stash.iter().position(&fits)
+            && let Some(line) = self.stash.remove(at)
+        {
+            return Ok(line);
+        }
+        loop {
+            let line = self.hear()?;
+            if fits(&line) {
+                return Ok(line);
+            }
+            self.stash.push_back(line);
+        }
+    }
+
+    /// Asks a question and gives its id.
+    pub(crate) fn ask(&mut self, request: &Value) -> Result<String, Halt> {
+        self.asked += 1;
+        let id = format!("fake-{}", self.asked);
+        say(&json!({ "type": "control_request", "request_id": id, "request": request }))?;
+        Ok(id)
+    }
+
+    /// The answer to one of these questions, with its id; the first that comes.
+    pub(crate) fn answer_to(&mut self, ids: &[String]) -> Result<(String, Value), Halt> {
+        let line = self.hear_where(|line| {
+            line["type"] == "control_response"
+                && ids.iter().any(|id| line["response"]["request_id"] == **id)
+        })?;
+        let response = &line["response"];
+        let id = response["request_id"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        if response["subtype"] != "success" {
+            return fault(format!("a question was refused: {response}"));
+        }
+        Ok((id, response["response"].clone()))
+    }
+
+    /// Asks and waits for the answer.
+    pub(crate) fn asked(&mut self, request: &Value) -> Result<Value, Halt> {
+        let id = self.ask(request)?;
+        Ok(self.answer_to(&[id])?.1)
+    }
+
+    /// Waits until the input is closed. A second prompt would be billed and answered by nobody.
+    pub(crate) fn until_closed(&mut self) -> Result<(), Halt> {
+        let second = |line: &Value| line["type"] == "user";
+        if self.stash.iter().any(second) {
+            return fault("there is a second prompt");
+        }
+        loop {
+            match self.hear() {
+                Ok(line) if second(&line) => return fault("there is a second prompt"),
+                Ok(_) => {}
+                Err(Halt::InputClosed) => return Ok(()),
+                Err(other) => return Err(other),
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Playing a recording back: its lines, each after the line of the caller that it followed.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::channel::{Channel, say};
+use super::{Halt, fault};
+
+/// Plays the file.
+pub(crate) fn play(channel: &mut Channel, file: &Path) -> Result<(), Halt> {
+    let text = std::fs::read_to_string(file)?;
+    let mut events = VecDeque::new();
+    for line in text.lines() {
+        match serde_json::from_str::<Value>(line) {
+            Ok(event) => events.push_back(event),
+            Err(error) => return fault(format!("the recording cannot be read: {error}")),
+        }
+    }
+    prompt_after_account(&mut events);
+    let mut theirs = Value::Null;
+    let mut mine = Value::Null;
+    for event in events {
+        let line = &event["line"];
+        match event["ev"].as_str().unwrap_or_default() {
+            "in" if line["request"]["subtype"] == "initialize" => {
+                let heard =
+                    channel.hear_where(|line| line["request"]["subtype"] == "initialize")?;
+                mine = heard["request_id"].clone();
+                theirs = line["request_id"].clone();
+            }
+            "in" => {
+                channel.hear_where(|heard| is_like(heard, line))?;
+            }
+            "out" => {
+                let mut line = line.clone();
+                if line["response"]["request_id"] == theirs && !theirs.is_null() {
+                    line["response"]["request_id"] = mine.clone();
+                }
+                say(&line)?;
+            }
+            "in_eof" => channel.until_closed()?,
+            "exit" => {
+                let code = event["rc"]
+                    .as_u64()
+                    .and_then(|code| u8::try_from(code).ok());
+                return Err(Halt::Exit(code.unwrap_or(1)));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The recorded client wrote its prompt at once; ours waits for the account.
+fn prompt_after_account(events: &mut VecDeque<Value>) {
+    let prompt = events
+        .iter()
+        .position(|event| event["ev"] == "in" && event["line"]["type"] == "user");
+    let account = events.iter().position(|event| {
+        event["ev"] == "out" && !event["line"]["response"]["response"]["account"].is_null()
+    });
+    if let (Some(prompt), Some(account)) = (prompt, account)
+        && prompt < account
+        && let Some(event) = events.remove(prompt)
+    {
+        events.insert(account, event);
+    }
+}
+
+/// Whether a line says the same as the recorded one: the answer to the same question with the same
+/// text, or a line of the same type.
+fn is_like(heard: &Value, recorded: &Value) -> bool {
+    if heard["type"] != recorded["type"] {
+        return false;
+    }
+    if recorded["type"] != "control_response" {
+        return true;
+    }
+    let content =
+        |line: &Value| line["response"]["response"]["mcp_response"]["result"]["content"].clone();
+    heard["response"]["request_id"] == recorded["response"]["request_id"]
+        && content(heard) == content(recorded)
+}

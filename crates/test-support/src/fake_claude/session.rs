@@ -1,0 +1,284 @@
+//! One process of the fake, from its start to its end.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde_json::{Map, Value, json};
+
+use super::channel::{Channel, say};
+use super::check::{self, Options};
+use super::mcp::Client;
+use super::scenario::{Act, Mode, Scenario};
+use super::{Halt, SCENARIO_VARIABLE, fault, frames, replay, schema_echo};
+
+/// The state of one process.
+pub(crate) struct Session {
+    pub(crate) channel: Channel,
+    pub(crate) scenario: Scenario,
+    pub(crate) options: Options,
+    pub(crate) schema: Option<Value>,
+    pub(crate) client: Option<Client>,
+    /// Model messages so far.
+    pub(crate) messages: u64,
+    /// Model calls of tools so far.
+    pub(crate) calls: u64,
+    /// The text of the last message.
+    pub(crate) text: String,
+    /// The object that was accepted.
+    pub(crate) object: Option<Value>,
+    /// Changes of the result that the acts made.
+    pub(crate) ending: Map<String, Value>,
+    /// Things that the acts observed, for the record.
+    pub(crate) seen: Vec<Value>,
+    prompt: Option<String>,
+    initialize: Value,
+    environment: BTreeMap<String, String>,
+    arguments: Vec<String>,
+}
+
+/// Plays the scenario that the environment names.
+pub(crate) fn play() -> Result<(), Halt> {
+    let (arguments, environment) = given();
+    let Some(file) = environment.get(SCENARIO_VARIABLE) else {
+        return fault(format!("the variable `{SCENARIO_VARIABLE}` is missing"));
+    };
+    let scenario = match load(Path::new(file)) {
+        Ok(scenario) => scenario,
+        Err(error) => return fault(format!("{error:#}")),
+    };
+    let unknown = scenario.unknown_options.iter().find(|option| {
+        arguments
+            .iter()
+            .any(|argument| argument.split('=').next() == Some(option.as_str()))
+    });
+    if let Some(option) = unknown {
+        super::channel::complain(&format!("error: unknown option '{option}'\n"));
+        return Err(Halt::Exit(1));
+    }
+    let options = check::options(&arguments)?;
+    check::environment(&environment, &options)?;
+    let mut session = Session {
+        channel: Channel::open(),
+        options,
+        schema: None,
+        client: None,
+        messages: 0,
+        calls: 0,
+        text: String::new(),
+        object: None,
+        ending: Map::new(),
+        seen: Vec::new(),
+        prompt: None,
+        initialize: Value::Null,
+        environment,
+        arguments,
+        scenario,
+    };
+    session.channel.ignore_interrupt = session.scenario.ignore_interrupt;
+    let outcome = session.whole();
+    session.write_record(&outcome);
+    outcome
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the fake is a program of its own and looks at what it was given"
+)]
+fn given() -> (Vec<String>, BTreeMap<String, String>) {
+    (
+        std::env::args().skip(1).collect(),
+        std::env::vars().collect(),
+    )
+}
+
+fn load(file: &Path) -> anyhow::Result<Scenario> {
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("the scenario `{}` cannot be read", file.display()))?;
+    let mut scenario: Scenario = serde_json::from_str(&text).context("the scenario is not one")?;
+    let sequence = std::mem::take(&mut scenario.sequence);
+    if let Some(last) = sequence.len().checked_sub(1) {
+        let record = scenario
+            .record
+            .clone()
+            .context("a sequence needs a record")?;
+        let done = std::fs::read_to_string(&record).map_or(0, |text| text.lines().count());
+        let chosen = sequence.into_iter().nth(done.min(last));
+        scenario = chosen.context("the sequence is empty")?;
+        scenario.record = Some(record);
+    }
+    if scenario.mode == Mode::SchemaEcho {
+        scenario.echo.get_or_insert_default();
+    }
+    Ok(scenario)
+}
+
+impl Session {
+    fn whole(&mut self) -> Result<(), Halt> {
+        if let Some(file) = self.scenario.replay.clone() {
+            return replay::play(&mut self.channel, &file);
+        }
+        let before = std::mem::take(&mut self.scenario.before);
+        let line = self
+            .channel
+            .hear_where(|line| line["type"] == "control_request")?;
+        self.initialize = line["request"].clone();
+        if self.initialize["subtype"] != "initialize" {
+            return fault("the first question is not `initialize`");
+        }
+        check::initialize(&self.initialize, &self.options)?;
+        self.schema = self.initialize.get("jsonSchema").cloned();
+        for act in before {
+            self.act(act)?;
+        }
+        if self.channel.hears_something()? {
+            return fault("the prompt came before the account was told");
+        }
+        let version = self.version();
+        let account = self.scenario.account.clone();
+        say(&frames::initialized(
+            &line["request_id"],
+            account.as_ref(),
+            &version,
+        ))?;
+        let line = self.channel.hear_where(|line| line["type"] == "user")?;
+        let prompt = check::prompt(&line)?;
+        self.prompt = Some(prompt.clone());
+        if !self.options.allowed.is_empty() {
+            self.client = Some(Client::connect(&mut self.channel, &self.options)?);
+        }
+        let tools = self.expected_tools();
+        let init = frames::init(&tools, &self.options.model, &version, &self.scenario.init);
+        say(&init)?;
+        match self.turn(&prompt) {
+            Err(Halt::Interrupted) => self.interrupted(),
+            other => other,
+        }
+    }
+
+    fn version(&self) -> String {
+        if self.scenario.version.is_empty() {
+            "2.1.330".to_owned()
+        } else {
+            self.scenario.version.clone()
+        }
+    }
+
+    /// The tools that the surface must list.
+    pub(crate) fn expected_tools(&self) -> Vec<String> {
+        let mut tools: Vec<String> = self.options.allowed.iter().cloned().collect();
+        if self.schema.is_some() {
+            tools.push("StructuredOutput".to_owned());
+            tools.sort();
+        }
+        tools
+    }
+
+    /// The turn: the acts, then the result, then the end of the input.
+    fn turn(&mut self, prompt: &str) -> Result<(), Halt> {
+        for act in self.acts_for(prompt) {
+            self.act(act)?;
+            if self.ending.contains_key("subtype") {
+                break;
+            }
+        }
+        self.finish()
+    }
+
+    fn acts_for(&mut self, prompt: &str) -> Vec<Act> {
+        let scenario = &mut self.scenario;
+        let when = scenario
+            .when
+            .iter()
+            .find(|when| prompt.contains(&when.prompt_contains));
+        if let Some(when) = when {
+            return when.steps.clone();
+        }
+        let Some(echo) = &scenario.echo else {
+            return std::mem::take(&mut scenario.steps);
+        };
+        match &self.schema {
+            Some(schema) => {
+                let template = echo.template.as_deref().unwrap_or("described {name}");
+                let made = schema_echo::expected_in(prompt)
+                    .unwrap_or_else(|| schema_echo::instance(schema, template));
+                vec![Act::Object(made)]
+            }
+            None => vec![Act::Text(
+                echo.text.clone().unwrap_or_else(|| "ok".to_owned()),
+            )],
+        }
+    }
+
+    /// Writes the result and waits for the end of the input.
+    fn finish(&mut self) -> Result<(), Halt> {
+        let mut changes = std::mem::take(&mut self.ending);
+        if let Some(object) = self.object.take() {
+            changes.insert("structured_output".to_owned(), object);
+        }
+        changes.extend(std::mem::take(&mut self.scenario.result));
+        let result = frames::result(&self.text, self.messages, &changes);
+        say(&result)?;
+        for act in std::mem::take(&mut self.scenario.after) {
+            self.act(act)?;
+        }
+        self.channel.until_closed()?;
+        if result["is_error"] == true {
+            return Err(Halt::Exit(1));
+        }
+        Ok(())
+    }
+
+    fn interrupted(&mut self) -> Result<(), Halt> {
+        self.seen.push(json!("interrupted"));
+        let changes = [
+            ("subtype", json!("error_during_execution")),
+            ("is_error", json!(true)),
+            ("terminal_reason", json!("aborted_streaming")),
+            ("result", Value::Null),
+        ];
+        self.ending = changes
+            .map(|(key, value)| (key.to_owned(), value))
+            .into_iter()
+            .collect();
+        self.finish()
+    }
+
+    /// Adds one line about this process to the record.
+    fn write_record(&self, outcome: &Result<(), Halt>) {
+        let Some(record) = &self.scenario.record else {
+            return;
+        };
+        let ending = match outcome {
+            Ok(()) => json!("done"),
+            Err(Halt::Fault(reason)) => json!({ "fault": reason }),
+            Err(Halt::InputClosed) => json!("input closed"),
+            Err(Halt::Interrupted) => json!("interrupted"),
+            Err(Halt::Exit(code)) => json!({ "exit": code }),
+        };
+        let line = json!({
+            "arguments": self.arguments,
+            "environment": self.environment,
+            "initialize": self.initialize,
+            "prompt": self.prompt,
+            "seen": self.seen,
+            "ending": ending,
+            "process": std::process::id(),
+        });
+        append(record, &format!("{line}\n"));
+    }
+}
+
+/// Adds text to a file in one write.
+pub(crate) fn append(file: &Path, text: &str) {
+    let opened = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(file);
+    if let Err(error) = opened.and_then(|mut file| file.write_all(text.as_bytes())) {
+        super::channel::complain(&format!(
+            "fake claude: the record cannot be written: {error}\n"
+        ));
+    }
+}

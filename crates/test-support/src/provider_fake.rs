@@ -1,0 +1,177 @@
+//! A stand-in for the model API behind the real `claude`: a proxy on loopback that answers for the
+//! API's own host names, with certificates of its own, and refuses every other host.
+//!
+//! The program is pointed at it by the variables of [`ProviderFake::environment`]; nothing leaves
+//! the machine.
+
+mod answer;
+mod http;
+mod login;
+mod tls;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context as _;
+use serde_json::Value;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+
+pub use answer::ModelAnswer;
+pub use login::log_in;
+
+/// One request that arrived.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// The host that it was for.
+    pub host: String,
+    /// The method and the path without its query.
+    pub target: String,
+    /// The headers, in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// The body, when it is JSON.
+    pub body: Value,
+}
+
+impl Seen {
+    /// Whether a model is asked.
+    pub fn is_model_request(&self) -> bool {
+        self.target == "POST /v1/messages"
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    answers: VecDeque<ModelAnswer>,
+    seen: Vec<Seen>,
+    refused: Vec<String>,
+    messages: u32,
+}
+
+/// A running fake. It ends when it is dropped.
+#[derive(Debug)]
+pub struct ProviderFake {
+    port: u16,
+    authority: PathBuf,
+    state: Arc<Mutex<State>>,
+    server: JoinHandle<()>,
+}
+
+impl ProviderFake {
+    /// Starts a fake that gives these answers in order, then says that it has no more. Its
+    /// certificate is written to the folder.
+    pub async fn start(folder: &Path, answers: Vec<ModelAnswer>) -> anyhow::Result<Self> {
+        let authority = folder.join("authority.pem");
+        let acceptor = tls::acceptor(&authority)?;
+        let listener = TcpListener::bind(("127.0.0.1", 0))
+            .await
+            .context("no port on loopback")?;
+        let port = listener.local_addr()?.port();
+        let state = Arc::new(Mutex::new(State {
+            answers: answers.into(),
+            ..State::default()
+        }));
+        let shared = Arc::clone(&state);
+        let server = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acceptor, state) = (acceptor.clone(), Arc::clone(&shared));
+                // A connection that breaks is the client's business.
+                tokio::spawn(async move { serve(stream, &acceptor, &state).await.ok() });
+            }
+        });
+        Ok(Self {
+            port,
+            authority,
+            state,
+            server,
+        })
+    }
+
+    /// The variables that point a program at the fake.
+    pub fn environment(&self) -> BTreeMap<String, String> {
+        let authority = self.authority.to_string_lossy().into_owned();
+        BTreeMap::from([
+            (
+                "HTTPS_PROXY".to_owned(),
+                format!("http://127.0.0.1:{}", self.port),
+            ),
+            ("NODE_EXTRA_CA_CERTS".to_owned(), authority.clone()),
+            ("SSL_CERT_FILE".to_owned(), authority),
+        ])
+    }
+
+    /// The requests that arrived, in order.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.state().seen.clone()
+    }
+
+    /// The bodies of the requests to a model, in order.
+    pub fn model_requests(&self) -> Vec<Value> {
+        let seen = self.seen().into_iter();
+        seen.filter(Seen::is_model_request)
+            .map(|request| request.body)
+            .collect()
+    }
+
+    /// Other hosts that somebody wanted to reach.
+    pub fn refused(&self) -> Vec<String> {
+        self.state().refused.clone()
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ProviderFake {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    acceptor: &TlsAcceptor,
+    state: &Mutex<State>,
+) -> anyhow::Result<()> {
+    let head = http::read(&mut stream).await?;
+    let host = head.path.split(':').next().unwrap_or_default().to_owned();
+    if head.method != "CONNECT" || !tls::is_ours(&host) {
+        state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .refused
+            .push(head.path);
+        return http::write(&mut stream, 403, &[], b"refused").await;
+    }
+    http::established(&mut stream).await?;
+    let mut stream = acceptor.accept(stream).await?;
+    let request = http::read(&mut stream).await?;
+    let path = request.path.split('?').next().unwrap_or_default();
+    let seen = Seen {
+        host,
+        target: format!("{} {path}", request.method),
+        headers: request.headers,
+        body: serde_json::from_slice(&request.body).unwrap_or(Value::Null),
+    };
+    let answer = reply(seen, state);
+    if answer.hangs {
+        return std::future::pending().await;
+    }
+    http::write(&mut stream, answer.status, &answer.headers, &answer.body).await
+}
+
+fn reply(seen: Seen, state: &Mutex<State>) -> answer::Reply {
+    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    let reply = if seen.is_model_request() {
+        state.messages += 1;
+        let (number, answer) = (state.messages, state.answers.pop_front());
+        answer::to_model_request(answer, number, &seen.body)
+    } else {
+        answer::to_other_request(&seen.target)
+    };
+    state.seen.push(seen);
+    reply
+}
