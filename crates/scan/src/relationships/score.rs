@@ -1,8 +1,8 @@
 //! How likely it is that one column refers to another: evidence added up as log odds.
 //!
 //! Numbers from 1 to n are in every key column, so for them names must speak; values that only one key
-//! holds speak for themselves. The weights are the author's judgement of how telling each observation
-//! is, not fitted to any schema.
+//! holds speak for themselves. The weights follow from how telling each observation is; they are not
+//! fitted to any schema.
 
 mod names;
 
