@@ -153,9 +153,9 @@ impl Ledger {
     }
 }
 
-/// The list price of a fact. Subscriptions are priced as the API would be: it is what the work is
+/// The list price of a fact at a UTC moment (RFC 3339). Subscriptions are priced as the API would be: it is what the work is
 /// worth, not what is billed.
-fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost> {
+pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost> {
     let provider = match fact.source_system {
         SourceSystem::AnthropicSdk | SourceSystem::AnthropicApi => "anthropic",
         SourceSystem::Vertex | SourceSystem::Gemini => "google",

@@ -3,14 +3,16 @@
 //! Facts are written while a run goes on and never change (COG-12, COG-14). This crate must never
 //! know which backend produced a fact.
 
+mod budget;
 mod cost;
 mod ledger;
 mod matching;
 mod report;
 mod table;
 
+pub use budget::{Budgeted, Limits, Meter};
 pub use cost::{Cost, Money, Regional, RequestTraits};
-pub use ledger::{Ledger, LedgerError, Recorded};
+pub use ledger::{Ledger, LedgerError, Recorded, price_of};
 pub use report::{Group, Report, ReportRow, Window};
 pub use table::{PriceTable, PriceTableError};
 

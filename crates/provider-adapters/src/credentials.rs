@@ -1,0 +1,142 @@
+//! Access tokens for Vertex AI from what Google's tools leave on the machine.
+
+mod tokens;
+
+pub(crate) use tokens::{Freshness, GoogleTokens};
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use ktx_secrets::Secret;
+use serde::Deserialize;
+
+/// Where the metadata server of Google's machines is.
+const METADATA_SERVER: &str = "http://metadata.google.internal";
+
+/// Who asks Google for access tokens (application default credentials).
+#[derive(Debug, Clone)]
+pub enum GoogleCredentials {
+    /// A service account: requests are signed with its key.
+    ServiceAccount(ServiceAccount),
+    /// A person who signed in with `gcloud auth application-default login`.
+    AuthorizedUser(AuthorizedUser),
+    /// The machine itself, on Google's cloud.
+    MetadataServer {
+        /// The server's address.
+        url: String,
+    },
+    /// A token that somebody else got.
+    Token(Secret),
+}
+
+/// A service account's key file.
+#[derive(Debug, Clone)]
+pub struct ServiceAccount {
+    /// The account's address.
+    pub client_email: String,
+    /// The RSA key, PKCS#8 in PEM.
+    pub private_key: Secret,
+    /// The id of the key.
+    pub private_key_id: Option<String>,
+    /// Where tokens come from.
+    pub token_uri: String,
+    /// The account's project.
+    pub project_id: Option<String>,
+}
+
+/// A signed-in person.
+#[derive(Debug, Clone)]
+pub struct AuthorizedUser {
+    /// The id of the program that the person signed in with.
+    pub client_id: String,
+    /// Its secret.
+    pub client_secret: Secret,
+    /// What tokens are asked for with.
+    pub refresh_token: Secret,
+    /// Where tokens come from.
+    pub token_uri: String,
+    /// The project that pays.
+    pub quota_project_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CredentialsFile {
+    #[serde(rename = "type", default)]
+    kind: String,
+    client_email: Option<String>,
+    private_key: Option<String>,
+    private_key_id: Option<String>,
+    token_uri: Option<String>,
+    project_id: Option<String>,
+    client_id: Option<String>,
+    client_secret: Option<String>,
+    refresh_token: Option<String>,
+    quota_project_id: Option<String>,
+}
+
+const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
+
+impl GoogleCredentials {
+    /// Reads a credentials file's text: that of `GOOGLE_APPLICATION_CREDENTIALS`, or gcloud's
+    /// `application_default_credentials.json`.
+    pub fn from_json(text: &str) -> Result<Self, LlmError> {
+        let broken = |reason: String| {
+            LlmError::new(
+                LlmErrorKind::Auth,
+                format!("the Google credentials file is unusable: {reason}"),
+            )
+            .hint("run `gcloud auth application-default login`")
+        };
+        let file: CredentialsFile =
+            serde_json::from_str(text).map_err(|error| broken(place_of(&error)))?;
+        let need = |name: &str, value: Option<String>| {
+            value.ok_or_else(|| broken(format!("`{name}` is missing")))
+        };
+        let token_uri = file.token_uri.unwrap_or_else(|| TOKEN_URI.to_owned());
+        match file.kind.as_str() {
+            "service_account" => Ok(Self::ServiceAccount(ServiceAccount {
+                client_email: need("client_email", file.client_email)?,
+                private_key: Secret::new(need("private_key", file.private_key)?),
+                private_key_id: file.private_key_id,
+                token_uri,
+                project_id: file.project_id,
+            })),
+            "authorized_user" => Ok(Self::AuthorizedUser(AuthorizedUser {
+                client_id: need("client_id", file.client_id)?,
+                client_secret: Secret::new(need("client_secret", file.client_secret)?),
+                refresh_token: Secret::new(need("refresh_token", file.refresh_token)?),
+                token_uri,
+                quota_project_id: file.quota_project_id,
+            })),
+            other => Err(broken(format!(
+                "its type is `{other}`; `service_account` and `authorized_user` are supported"
+            ))),
+        }
+    }
+
+    /// The machine itself, on Google's cloud.
+    pub fn metadata_server() -> Self {
+        Self::MetadataServer {
+            url: METADATA_SERVER.to_owned(),
+        }
+    }
+
+    /// The project that the credentials belong to.
+    pub fn project(&self) -> Option<&str> {
+        match self {
+            Self::ServiceAccount(account) => account.project_id.as_deref(),
+            Self::AuthorizedUser(user) => user.quota_project_id.as_deref(),
+            Self::MetadataServer { .. } | Self::Token(_) => None,
+        }
+    }
+}
+
+/// What is wrong with JSON, without a word of it: the file holds secrets.
+fn place_of(error: &serde_json::Error) -> String {
+    format!(
+        "no JSON object at line {}, column {}",
+        error.line(),
+        error.column()
+    )
+}
+
+#[cfg(test)]
+mod tests;

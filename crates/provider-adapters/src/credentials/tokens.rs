@@ -1,0 +1,203 @@
+//! Gets access tokens and keeps them until shortly before they end.
+
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use ktx_secrets::Secret;
+use ring::rand::SystemRandom;
+use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::Mutex;
+
+use super::{GoogleCredentials, ServiceAccount};
+use crate::wire::failure::excerpt;
+
+const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
+/// A token is renewed this long before it ends.
+const MARGIN: Duration = Duration::from_mins(1);
+/// How long a signed request may live, in seconds.
+const SIGNED_SECONDS: u64 = 3600;
+
+/// Whether a kept token will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Freshness {
+    /// Any that has not ended.
+    Kept,
+    /// A new one: the kept one was refused.
+    Renewed,
+}
+
+#[derive(Debug)]
+struct Kept {
+    token: Secret,
+    until: Instant,
+}
+
+/// The tokens of one account.
+#[derive(Debug)]
+pub(crate) struct GoogleTokens {
+    credentials: GoogleCredentials,
+    /// The wall clock at `started`, as Unix seconds.
+    unix_start: u64,
+    started: Instant,
+    kept: Mutex<Option<Kept>>,
+}
+
+#[derive(Deserialize)]
+struct TokenAnswer {
+    access_token: String,
+    expires_in: Option<u64>,
+}
+
+impl GoogleTokens {
+    pub(crate) fn new(credentials: GoogleCredentials, unix_start: u64) -> Self {
+        Self {
+            credentials,
+            unix_start,
+            started: Instant::now(),
+            kept: Mutex::new(None),
+        }
+    }
+
+    /// A token. Calls that come together share one request.
+    pub(crate) async fn token(
+        &self,
+        client: &reqwest::Client,
+        freshness: Freshness,
+    ) -> Result<Secret, LlmError> {
+        if let GoogleCredentials::Token(token) = &self.credentials {
+            return Ok(token.clone());
+        }
+        let mut kept = self.kept.lock().await;
+        if freshness == Freshness::Kept
+            && let Some(kept) = kept.as_ref()
+            && Instant::now() < kept.until
+        {
+            return Ok(kept.token.clone());
+        }
+        let request = self.request(client)?;
+        let answer = fetch(request).await?;
+        let life = Duration::from_secs(answer.expires_in.unwrap_or(SIGNED_SECONDS));
+        let token = Secret::new(answer.access_token);
+        *kept = Some(Kept {
+            token: token.clone(),
+            until: Instant::now() + life.saturating_sub(MARGIN),
+        });
+        Ok(token)
+    }
+
+    fn request(&self, client: &reqwest::Client) -> Result<reqwest::RequestBuilder, LlmError> {
+        Ok(match &self.credentials {
+            GoogleCredentials::ServiceAccount(account) => {
+                let now = self.unix_start + self.started.elapsed().as_secs();
+                let assertion = signed_request(account, now)?;
+                client.post(&account.token_uri).form(&[
+                    ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+                    ("assertion", assertion.expose()),
+                ])
+            }
+            GoogleCredentials::AuthorizedUser(user) => client.post(&user.token_uri).form(&[
+                ("grant_type", "refresh_token"),
+                ("client_id", user.client_id.as_str()),
+                ("client_secret", user.client_secret.expose()),
+                ("refresh_token", user.refresh_token.expose()),
+            ]),
+            GoogleCredentials::MetadataServer { url } => client
+                .get(format!(
+                    "{}/computeMetadata/v1/instance/service-accounts/default/token",
+                    url.trim_end_matches('/')
+                ))
+                .header("metadata-flavor", "Google"),
+            GoogleCredentials::Token(_) => return Err(unusable_key()),
+        })
+    }
+}
+
+async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError> {
+    let unreachable = |error: reqwest::Error| {
+        LlmError::new(
+            LlmErrorKind::Transport,
+            "no access token could be fetched from Google",
+        )
+        .detail(error.without_url().to_string())
+    };
+    let response = request
+        .timeout(Duration::from_secs(30))
+        .send()
+        .await
+        .map_err(unreachable)?;
+    let status = response.status();
+    let body = response.bytes().await.map_err(unreachable)?;
+    if !status.is_success() {
+        let kind = if status.is_server_error() {
+            LlmErrorKind::Server
+        } else {
+            LlmErrorKind::Auth
+        };
+        return Err(LlmError::new(
+            kind,
+            format!("Google gave no access token (HTTP {})", status.as_u16()),
+        )
+        .hint("run `gcloud auth application-default login`, or check the service account's key")
+        .detail(excerpt(&String::from_utf8_lossy(&body))));
+    }
+    serde_json::from_slice(&body).map_err(|_| {
+        // The body may hold a token, so nothing of it is kept.
+        LlmError::new(
+            LlmErrorKind::Protocol,
+            "Google's answer holds no access token",
+        )
+    })
+}
+
+/// A request for a token, signed with RS256.
+fn signed_request(account: &ServiceAccount, now: u64) -> Result<Secret, LlmError> {
+    let mut header = json!({"alg": "RS256", "typ": "JWT"});
+    if let (Some(id), Some(header)) = (&account.private_key_id, header.as_object_mut()) {
+        header.insert("kid".to_owned(), id.clone().into());
+    }
+    let claims = json!({
+        "iss": account.client_email,
+        "scope": SCOPE,
+        "aud": account.token_uri,
+        "iat": now,
+        "exp": now + SIGNED_SECONDS,
+    });
+    let signed = format!(
+        "{}.{}",
+        URL_SAFE_NO_PAD.encode(header.to_string()),
+        URL_SAFE_NO_PAD.encode(claims.to_string())
+    );
+    let pem: String = account
+        .private_key
+        .expose()
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.starts_with("-----"))
+        .collect();
+    let der = STANDARD.decode(pem).map_err(|_| unusable_key())?;
+    let key = RsaKeyPair::from_pkcs8(&der).map_err(|_| unusable_key())?;
+    let mut signature = vec![0; key.public().modulus_len()];
+    key.sign(
+        &RSA_PKCS1_SHA256,
+        &SystemRandom::new(),
+        signed.as_bytes(),
+        &mut signature,
+    )
+    .map_err(|_| unusable_key())?;
+    Ok(Secret::new(format!(
+        "{signed}.{}",
+        URL_SAFE_NO_PAD.encode(signature)
+    )))
+}
+
+fn unusable_key() -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Auth,
+        "the private key of the Google service account cannot be used",
+    )
+    .hint("create a new JSON key for the service account")
+}

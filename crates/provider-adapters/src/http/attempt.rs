@@ -1,0 +1,267 @@
+//! One try: send, read the head, read the body or the stream.
+
+use std::time::Duration;
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind, RunEvent};
+use reqwest::header::CONTENT_TYPE;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::limits::{self, Advice};
+use super::{Access, Again, Call, Endpoint, Failure};
+use crate::credentials::Freshness;
+use crate::wire::Decoder;
+use crate::wire::failure::{self, Complaint};
+use crate::wire::request::Encoded;
+use crate::wire::response::{Response, StreamEvent};
+
+/// No whole response or error body is longer.
+const LONGEST_BODY: usize = 64 * 1024 * 1024;
+
+impl Endpoint {
+    pub(super) async fn attempt(
+        &self,
+        call: &Call<'_>,
+        encoded: &Encoded,
+        freshness: Freshness,
+    ) -> Result<Response, Failure> {
+        let request = self.request(call, encoded, freshness).await?;
+        let mut response = self.head(request, call.cancel).await?;
+        let status = response.status();
+        let headers = response.headers().clone();
+        if !status.is_success() {
+            let body = self.body(&mut response, call.cancel).await?;
+            return Err(self.refused(status.as_u16(), &headers, &body));
+        }
+        self.governor.report(limits::observed(&headers));
+        let content_type = headers
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok()) // no text: an unknown type
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let decoder = Decoder::new(call.target.protocol, call.target.provider);
+        if content_type.starts_with("text/event-stream") {
+            self.stream(call, response, decoder).await
+        } else if content_type.starts_with("application/json") {
+            let body = self.body(&mut response, call.cancel).await?;
+            let answer = decoder.whole(&body);
+            answer.map_err(|error| {
+                let again = worth(&error);
+                Failure::new(self.redacted(error), again)
+            })
+        } else {
+            Err(wrong_type(&content_type))
+        }
+    }
+
+    async fn request(
+        &self,
+        call: &Call<'_>,
+        encoded: &Encoded,
+        freshness: Freshness,
+    ) -> Result<reqwest::RequestBuilder, Failure> {
+        let mut request = self
+            .client
+            .post(format!("{}{}", call.base, encoded.path))
+            .json(&encoded.body);
+        for (name, value) in &encoded.headers {
+            request = request.header(*name, value);
+        }
+        Ok(match &self.access {
+            Access::Open => request,
+            Access::Header(name, key) => request.header(*name, sensitive(key.expose())?),
+            Access::Bearer(key) => request.bearer_auth(key.expose()),
+            Access::Google(tokens) => {
+                let token = tokens.token(&self.client, freshness);
+                let token = with_cancel(call.cancel, self.timeouts.response, token)
+                    .await?
+                    .map_err(|error| {
+                        let again = worth(&error);
+                        Failure::new(error, again)
+                    })?;
+                request.bearer_auth(token.expose())
+            }
+        })
+    }
+
+    async fn head(
+        &self,
+        request: reqwest::RequestBuilder,
+        cancel: &CancellationToken,
+    ) -> Result<reqwest::Response, Failure> {
+        with_cancel(cancel, self.timeouts.response, request.send())
+            .await?
+            .map_err(|error| self.broken(error))
+    }
+
+    async fn body(
+        &self,
+        response: &mut reqwest::Response,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<u8>, Failure> {
+        let mut body = Vec::new();
+        loop {
+            let piece = with_cancel(cancel, self.timeouts.idle, response.chunk())
+                .await?
+                .map_err(|error| self.broken(error))?;
+            let Some(piece) = piece else {
+                return Ok(body);
+            };
+            body.extend_from_slice(&piece);
+            if body.len() > LONGEST_BODY {
+                let message = "the provider sent more than 64 MiB";
+                let error = LlmError::new(LlmErrorKind::Protocol, message);
+                return Err(Failure::new(error, Again::Pointless));
+            }
+        }
+    }
+
+    async fn stream(
+        &self,
+        call: &Call<'_>,
+        mut response: reqwest::Response,
+        mut decoder: Decoder,
+    ) -> Result<Response, Failure> {
+        let mut shown = false;
+        let broken = loop {
+            if decoder.is_over() {
+                break None;
+            }
+            let piece = with_cancel(call.cancel, self.timeouts.idle, response.chunk()).await;
+            match piece {
+                Err(failure) => break Some(failure),
+                Ok(Err(error)) => break Some(self.broken(error)),
+                Ok(Ok(None)) => break None,
+                Ok(Ok(Some(piece))) => {
+                    for event in decoder.push(&piece) {
+                        if let (Some(listener), StreamEvent::Text(text)) = (call.listener, event) {
+                            shown = true;
+                            listener.event(RunEvent::TextDelta(text)).await;
+                        }
+                    }
+                }
+            }
+        };
+        let draft = Box::new(decoder.draft().clone());
+        let outcome = match broken {
+            Some(failure) => Err(failure),
+            None => decoder.finish().map_err(|error| {
+                // A stream that broke its protocol once may well not do it again.
+                let again = match error.kind {
+                    LlmErrorKind::Protocol => Again::Worth,
+                    _ => worth(&error),
+                };
+                Failure::new(self.redacted(error), again)
+            }),
+        };
+        outcome.map_err(|mut failure| {
+            failure.draft = Some(draft);
+            if shown {
+                failure.again = Again::Pointless;
+            }
+            failure
+        })
+    }
+
+    fn refused(&self, status: u16, headers: &reqwest::header::HeaderMap, body: &[u8]) -> Failure {
+        if (300..400).contains(&status) {
+            let error = LlmError::new(
+                LlmErrorKind::InvalidRequest,
+                format!("the provider's address leads to another one (HTTP {status})"),
+            )
+            .hint("set `base_url` in `ktx.yaml` to the address that the provider means");
+            return Failure::new(error, Again::Pointless);
+        }
+        // A body that is no JSON comes from something in between, and says little.
+        let parsed: Option<Value> = serde_json::from_slice(body).ok();
+        let complaint = parsed
+            .as_ref()
+            .and_then(failure::complaint)
+            .unwrap_or_else(|| Complaint {
+                message: failure::excerpt(&String::from_utf8_lossy(body)),
+                ..Complaint::default()
+            });
+        let mut error = failure::classified(status, &complaint);
+        error.retry_after = limits::retry_after(headers).or(error.retry_after);
+        let again = match (limits::advice(headers), error.kind) {
+            (_, LlmErrorKind::Billing) | (Advice::Stop, _) => Again::Pointless,
+            (Advice::Try, _) => Again::Worth,
+            (Advice::Silent, _) => worth(&error),
+        };
+        Failure::new(self.redacted(error), again)
+    }
+
+    fn broken(&self, error: reqwest::Error) -> Failure {
+        let (kind, message) = if error.is_timeout() {
+            (LlmErrorKind::Timeout, "the provider did not answer in time")
+        } else if error.is_connect() {
+            (LlmErrorKind::Transport, "the provider could not be reached")
+        } else {
+            (
+                LlmErrorKind::Transport,
+                "the connection to the provider broke",
+            )
+        };
+        let mut words = Vec::new();
+        let plain = error.without_url();
+        let mut cause: Option<&dyn std::error::Error> = Some(&plain);
+        while let Some(error) = cause {
+            words.push(error.to_string());
+            cause = error.source();
+        }
+        let error = LlmError::new(kind, message).detail(words.join(": "));
+        Failure::new(self.redacted(error), Again::Worth)
+    }
+}
+
+fn worth(error: &LlmError) -> Again {
+    if error.kind.is_retryable() {
+        Again::Worth
+    } else {
+        Again::Pointless
+    }
+}
+
+fn wrong_type(content_type: &str) -> Failure {
+    let shown = if content_type.is_empty() {
+        "no content type".to_owned()
+    } else {
+        format!("`{}`", failure::excerpt(content_type))
+    };
+    let error = LlmError::new(
+        LlmErrorKind::Protocol,
+        format!("the address answers with {shown} instead of a model's answer"),
+    )
+    .hint("check `base_url` in `ktx.yaml`; a sign-in page or a proxy may stand in the way");
+    Failure::new(error, Again::Pointless)
+}
+
+fn sensitive(key: &str) -> Result<reqwest::header::HeaderValue, Failure> {
+    let mut value = reqwest::header::HeaderValue::from_str(key).map_err(|_| {
+        let message = "the API key holds characters that no key has";
+        let error = LlmError::new(LlmErrorKind::Auth, message)
+            .hint("look for line breaks and quotes around the key");
+        Failure::new(error, Again::Pointless)
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Ends the work with the caller's wish or with the deadline; dropping it closes the socket.
+async fn with_cancel<T>(
+    cancel: &CancellationToken,
+    deadline: Duration,
+    work: impl Future<Output = T>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Failure::new(LlmError::cancelled(), Again::Pointless)),
+        done = tokio::time::timeout(deadline, work) => done.map_err(|_| {
+            let error = LlmError::new(
+                LlmErrorKind::Timeout,
+                format!("the provider said nothing for {} s", deadline.as_secs()),
+            );
+            Failure::new(error, Again::Worth)
+        }),
+    }
+}

@@ -1,0 +1,144 @@
+//! Value tests of addresses and of what headers say.
+
+use std::time::Duration;
+
+use ktx_llm_runtime::LimitSignal;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::address::{normalized, vertex};
+use super::limits::{observed, retry_after};
+use crate::preset::Protocol;
+
+fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
+    pairs
+        .iter()
+        .map(|(name, value)| {
+            (
+                HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                HeaderValue::from_str(value).unwrap(),
+            )
+        })
+        .collect()
+}
+
+/// KODE-23: the version is appended unless present; Anthropic's paths bring their own.
+#[test]
+fn base_addresses_are_normalised_for_their_protocol() {
+    for (protocol, base, expected) in [
+        (
+            Protocol::Anthropic,
+            "https://api.anthropic.com/v1/",
+            "https://api.anthropic.com",
+        ),
+        (
+            Protocol::Anthropic,
+            "https://proxy.test//anthropic",
+            "https://proxy.test/anthropic",
+        ),
+        (
+            Protocol::OpenAiChat,
+            "http://localhost:11434",
+            "http://localhost:11434/v1",
+        ),
+        (
+            Protocol::OpenAiChat,
+            "https://open.test/api//paas/v4/",
+            "https://open.test/api/paas/v4",
+        ),
+        (
+            Protocol::OpenAiResponses,
+            " https://api.openai.com ",
+            "https://api.openai.com/v1",
+        ),
+        (Protocol::Gemini, "https://g.test", "https://g.test/v1beta"),
+        (
+            Protocol::Gemini,
+            "https://g.test/v1beta",
+            "https://g.test/v1beta",
+        ),
+    ] {
+        assert_eq!(normalized(base, protocol).unwrap(), expected);
+    }
+    for wrong in ["api.openai.com", "ftp://x", "", "file:///etc"] {
+        assert_eq!(
+            normalized(wrong, Protocol::OpenAiChat)
+                .unwrap_err()
+                .to_string(),
+            format!("`{wrong}` is no address of an API")
+        );
+    }
+}
+
+#[test]
+fn vertex_hosts_follow_the_location() {
+    let hosts: Vec<String> = ["global", "eu", "us-east5"].map(vertex).to_vec();
+    assert_eq!(
+        hosts,
+        [
+            "https://aiplatform.googleapis.com",
+            "https://aiplatform.eu.rep.googleapis.com",
+            "https://us-east5-aiplatform.googleapis.com",
+        ]
+    );
+}
+
+#[test]
+fn retry_hints_are_milliseconds_seconds_or_a_date_by_the_servers_clock() {
+    let check = |pairs: &[(&str, &str)], expected: Option<u64>| {
+        let hint = retry_after(&headers(pairs));
+        assert_eq!(hint, expected.map(Duration::from_millis), "{pairs:?}");
+    };
+    check(
+        &[("retry-after-ms", "1500"), ("retry-after", "9")],
+        Some(1500),
+    );
+    check(&[("retry-after", "1")], Some(1000));
+    check(&[("retry-after", "0")], None);
+    check(&[("retry-after", "-4")], None);
+    let date = ("date", "Sat, 21 Nov 2026 10:00:00 GMT");
+    check(
+        &[date, ("retry-after", "Sat, 21 Nov 2026 10:00:07 GMT")],
+        Some(7000),
+    );
+    check(
+        &[date, ("retry-after", "Sat, 21 Nov 2026 09:00:00 GMT")],
+        None,
+    );
+    check(&[("retry-after", "Sat, 21 Nov 2026 10:00:07 GMT")], None);
+    check(&[("retry-after", "soon")], None);
+}
+
+#[test]
+fn the_fullest_window_of_a_response_is_observed() {
+    let pairs = [
+        ("anthropic-ratelimit-requests-limit", "50"),
+        ("anthropic-ratelimit-requests-remaining", "40"),
+        ("anthropic-ratelimit-tokens-limit", "1000"),
+        ("anthropic-ratelimit-tokens-remaining", "250"),
+    ];
+    assert_eq!(
+        observed(&headers(&pairs)),
+        LimitSignal::Allowed {
+            window: "tokens".to_owned(),
+            utilization: Some(0.75),
+        }
+    );
+    let pairs = [
+        ("anthropic-ratelimit-unified-status", "allowed_warning"),
+        ("anthropic-ratelimit-unified-5h-utilization", "0.91"),
+    ];
+    assert_eq!(
+        observed(&headers(&pairs)),
+        LimitSignal::Warning {
+            window: "five_hour".to_owned(),
+            utilization: Some(0.91),
+        }
+    );
+    assert_eq!(
+        observed(&headers(&[])),
+        LimitSignal::Allowed {
+            window: "requests".to_owned(),
+            utilization: None,
+        }
+    );
+}

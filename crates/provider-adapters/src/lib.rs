@@ -1,0 +1,23 @@
+//! HTTP backends behind the runtime port: wire protocols, presets, caching, the agent loop.
+//!
+//! Requests and responses are pure functions between the port's canonical messages and four wire
+//! protocols; providers and models are data; one thin layer speaks HTTP. This crate must never
+//! know `ktx.yaml`, ingest, files or the environment.
+
+mod caching;
+mod catalogue;
+mod credentials;
+mod http;
+mod preset;
+mod runtime;
+mod schema;
+mod settings;
+mod wire;
+
+pub use catalogue::{Listing, ModelFacts, aliases, model_facts};
+pub use credentials::{AuthorizedUser, GoogleCredentials, ServiceAccount};
+pub use preset::{Preset, Protocol};
+pub use runtime::HttpRuntime;
+pub use settings::{
+    CacheTtl, HttpSettings, PromptCaching, Proxy, RateLimit, Timeouts, VertexSettings,
+};

@@ -1,0 +1,380 @@
+//! The runtime port over HTTP.
+
+mod agent;
+pub(crate) mod lane;
+mod object;
+#[cfg(test)]
+mod tests;
+mod tool_calls;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use async_trait::async_trait;
+use ktx_llm_runtime::{
+    BackendInfo, CallLabel, CallMetrics, EventSink, Governor, LlmError, LlmErrorKind, LlmRuntime,
+    LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest, ProbeReport,
+    RunEvent, RunHandle, RunRequest, RunWriter, RuntimeEvent, TextOutcome, TextRequest, UsageFact,
+    run_channel,
+};
+use ktx_secrets::Redactor;
+use ktx_vocabulary::{ModelRole, RunId};
+use tokio_util::sync::CancellationToken;
+
+use crate::catalogue::Listing;
+use crate::credentials::GoogleTokens;
+use crate::http::{Access, Call, Endpoint, client};
+use crate::preset::Preset;
+use crate::settings::{HttpSettings, PromptCaching, RateLimit, Timeouts};
+use crate::wire::request::{CanonicalRequest, Delivery};
+use crate::wire::response::{Draft, Response, Stop};
+use lane::Lane;
+
+/// The longest answer of a probe, in tokens.
+const PROBE_TOKENS: u64 = 64;
+
+/// An HTTP backend. Cheap to clone; clones share limits and tokens.
+#[derive(Clone)]
+pub struct HttpRuntime {
+    inner: Arc<Inner>,
+}
+
+/// What all calls share.
+struct Inner {
+    preset: Preset,
+    endpoint: Endpoint,
+    lanes: BTreeMap<ModelRole, Lane>,
+    caching: PromptCaching,
+    timeouts: Timeouts,
+    ignored_fields: Vec<String>,
+    events: Arc<dyn EventSink>,
+    /// Numbers messages whose provider gives no id.
+    unnamed: AtomicU64,
+    /// Per model, how many forms of structured output were refused.
+    refused_forms: Mutex<BTreeMap<String, usize>>,
+}
+
+impl std::fmt::Debug for HttpRuntime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpRuntime")
+            .field("preset", &self.inner.preset)
+            .field("lanes", &self.inner.lanes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl HttpRuntime {
+    /// Checks the settings and builds the runtime; nothing is sent.
+    ///
+    /// Fails when a key, a location, an address or the default model is missing; the error names
+    /// the environment variable and the key of `ktx.yaml`.
+    pub fn new(settings: HttpSettings, events: Arc<dyn EventSink>) -> Result<Self, LlmError> {
+        settings.checked()?;
+        let lanes = lane::all(&settings)?;
+        for lane in lanes.values().filter(|lane| lane.role_is_its_own(&lanes)) {
+            if lane.facts.listing == Listing::Guessed && !settings.preset.row().catalogue.is_empty()
+            {
+                events.event(RuntimeEvent::Warning(format!(
+                    "the model `{}` is not in the catalogue; it is taken for the newest of its family",
+                    lane.facts.id
+                )));
+            }
+        }
+        let mut redactor = Redactor::new();
+        if let Some(key) = &settings.api_key {
+            redactor.learn(key);
+        }
+        let governor = match settings.rate_limit {
+            RateLimit::Own(limits) => Governor::new(limits, Arc::clone(&events)),
+            RateLimit::Shared(governor) => governor,
+        };
+        let access = match (settings.preset, settings.api_key, settings.vertex) {
+            (Preset::Vertex, _, Some(vertex)) => {
+                Access::Google(GoogleTokens::new(vertex.credentials, vertex.unix_now))
+            }
+            (Preset::Anthropic, Some(key), _) => Access::Header("x-api-key", key),
+            (Preset::Gemini, Some(key), _) => Access::Header("x-goog-api-key", key),
+            (Preset::Vertex, _, None) | (_, None, _) => Access::Open,
+            (_, Some(key), _) => Access::Bearer(key),
+        };
+        let endpoint = Endpoint {
+            client: client::client(&settings.proxy, &settings.timeouts)?,
+            access,
+            governor,
+            events: Arc::clone(&events),
+            redactor,
+            timeouts: settings.timeouts.clone(),
+        };
+        Ok(Self {
+            inner: Arc::new(Inner {
+                preset: settings.preset,
+                endpoint,
+                lanes,
+                caching: settings.caching,
+                timeouts: settings.timeouts,
+                ignored_fields: settings.ignored_fields,
+                events,
+                unnamed: AtomicU64::new(0),
+                refused_forms: Mutex::new(BTreeMap::new()),
+            }),
+        })
+    }
+}
+
+/// One operation of the port while it runs: who asks, and what it took so far.
+struct Operation<'a> {
+    inner: &'a Inner,
+    lane: &'a Lane,
+    role: ModelRole,
+    label: &'a CallLabel,
+    cancel: &'a CancellationToken,
+    writer: Option<&'a RunWriter>,
+    started: Instant,
+    metrics: CallMetrics,
+}
+
+impl Inner {
+    fn lane(&self, role: ModelRole) -> Result<&Lane, LlmError> {
+        self.lanes.get(&role).ok_or_else(|| {
+            LlmError::new(
+                LlmErrorKind::Internal,
+                format!("the role `{role}` has no model"),
+            )
+        })
+    }
+
+    fn operation<'a>(
+        &'a self,
+        role: ModelRole,
+        label: &'a CallLabel,
+        cancel: &'a CancellationToken,
+    ) -> Result<Operation<'a>, LlmError> {
+        if cancel.is_cancelled() {
+            return Err(LlmError::cancelled());
+        }
+        Ok(Operation {
+            inner: self,
+            lane: self.lane(role)?,
+            role,
+            label,
+            cancel,
+            writer: None,
+            started: Instant::now(),
+            metrics: CallMetrics::default(),
+        })
+    }
+}
+
+impl Operation<'_> {
+    /// One assistant turn, paid and counted.
+    async fn turn(&mut self, request: &CanonicalRequest) -> Result<Response, LlmError> {
+        let paid: Mutex<Vec<UsageFact>> = Mutex::new(Vec::new());
+        let note = |draft: &Draft| {
+            let fact = self.fact(draft);
+            self.inner.events.event(RuntimeEvent::Usage(fact.clone()));
+            paid.lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .push(fact);
+        };
+        let outcome = self
+            .inner
+            .endpoint
+            .call(Call {
+                request,
+                target: self.lane.target(),
+                base: &self.lane.base,
+                cancel: self.cancel,
+                listener: self.writer,
+                paid: &note,
+            })
+            .await;
+        let facts = paid
+            .into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        for fact in facts {
+            self.metrics.usage += fact.usage;
+            if let Some(writer) = self.writer {
+                writer.event(RunEvent::UsageReport(fact)).await;
+            }
+        }
+        let response = outcome?;
+        self.metrics.steps += 1;
+        self.metrics.step_boundaries.push(self.started.elapsed());
+        if let Some(model) = &response.draft.model {
+            self.metrics.model = Some(model.clone());
+        }
+        if let Some(cost) = response.draft.reported_cost_usd {
+            *self.metrics.reported_cost_usd.get_or_insert(0.0) += cost;
+        }
+        Ok(response)
+    }
+
+    fn fact(&self, draft: &Draft) -> UsageFact {
+        let message_id = draft.id.clone().unwrap_or_else(|| {
+            let number = self.inner.unnamed.fetch_add(1, Ordering::Relaxed) + 1;
+            format!("{}-{number}", self.inner.preset)
+        });
+        UsageFact {
+            run_id: self.label.run_id.clone(),
+            attempt: 0,
+            message_id,
+            source_system: self.inner.preset.source_system(),
+            model: draft
+                .model
+                .clone()
+                .unwrap_or_else(|| self.lane.facts.id.clone()),
+            role: self.role,
+            stage: self.label.stage.clone(),
+            unit: self.label.unit.clone(),
+            connection: self.label.connection.clone(),
+            usage: draft.usage,
+        }
+    }
+
+    /// What the operation took, as it ends.
+    fn metrics(&mut self) -> CallMetrics {
+        self.metrics.total = self.started.elapsed();
+        std::mem::take(&mut self.metrics)
+    }
+
+    fn request(&self, system: &str, prompt: &str) -> CanonicalRequest {
+        CanonicalRequest {
+            system: system.to_owned(),
+            messages: vec![Message::text(MessageRole::User, prompt)],
+            temperature: Some(0.0),
+            caching: Some(self.inner.caching),
+            ..CanonicalRequest::default()
+        }
+    }
+}
+
+/// Refuses answers that are none: filtered, cut, or without room.
+fn usable(response: Response) -> Result<Response, LlmError> {
+    match &response.stop {
+        Stop::Refusal(category) => {
+            let error = LlmError::new(LlmErrorKind::Refusal, "the model refused to answer");
+            Err(match category {
+                Some(category) => error.detail(format!("category: {category}")),
+                None => error,
+            })
+        }
+        Stop::MaxOutput => Err(LlmError::new(
+            LlmErrorKind::MaxOutput,
+            "the answer does not fit the model's output limit",
+        )),
+        Stop::ContextFull => Err(LlmError::new(
+            LlmErrorKind::ContextTooLong,
+            "the conversation does not fit the model's context window",
+        )),
+        Stop::Natural | Stop::Pause => Ok(response),
+        Stop::Other(reason) => {
+            tracing::warn!(reason, "the model stopped for an unknown reason");
+            Ok(response)
+        }
+    }
+}
+
+#[async_trait]
+impl LlmRuntime for HttpRuntime {
+    async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError> {
+        let mut operation = self
+            .inner
+            .operation(request.role, &request.label, &request.cancel)?;
+        let asked = operation.request(&request.system, &request.prompt);
+        let response = usable(operation.turn(&asked).await?)?;
+        Ok(TextOutcome {
+            text: response.text(),
+            metrics: operation.metrics(),
+        })
+    }
+
+    async fn generate_object(&self, request: ObjectRequest) -> Result<ObjectOutcome, LlmError> {
+        let operation = self
+            .inner
+            .operation(request.role, &request.label, &request.cancel)?;
+        object::generate(operation, &request).await
+    }
+
+    async fn run_agent_loop(&self, request: LoopRequest) -> LoopOutcome {
+        if let Err(error) = request.checked() {
+            return LoopOutcome::failed(error);
+        }
+        match self
+            .inner
+            .operation(request.role, &request.label, &request.cancel)
+        {
+            Ok(operation) => {
+                let messages = vec![Message::text(MessageRole::User, request.prompt.as_str())];
+                agent::run(
+                    operation,
+                    agent::Task {
+                        system: &request.system,
+                        messages,
+                        tools: &request.tools,
+                        step_budget: request.step_budget,
+                        on_step: request.on_step.as_ref(),
+                    },
+                )
+                .await
+            }
+            Err(error) => LoopOutcome::failed(error),
+        }
+    }
+
+    fn start_run(&self, request: RunRequest) -> RunHandle {
+        let (writer, handle) = run_channel(
+            request.label.run_id.clone(),
+            request.ingress_request_id.clone(),
+        );
+        let runtime = self.clone();
+        tokio::spawn(async move {
+            let last = agent::run_with_events(&runtime.inner, &request, &writer).await;
+            writer.finish(last).await;
+        });
+        handle
+    }
+
+    async fn probe(&self) -> Result<ProbeReport, LlmError> {
+        let run_id = RunId::parse("probe")
+            .map_err(|error| LlmError::new(LlmErrorKind::Internal, error.to_string()))?;
+        let label = CallLabel {
+            run_id,
+            stage: "probe".to_owned(),
+            unit: None,
+            connection: None,
+        };
+        let cancel = CancellationToken::new();
+        let mut operation = self.inner.operation(ModelRole::Default, &label, &cancel)?;
+        let mut asked = operation.request("", "Answer with the word ok.");
+        asked.delivery = Delivery::Whole;
+        asked.max_output = Some(PROBE_TOKENS);
+        let response = operation.turn(&asked).await?;
+        let lane = operation.lane;
+        let answered = response
+            .draft
+            .model
+            .unwrap_or_else(|| lane.facts.id.clone());
+        let warnings = (lane.facts.listing == Listing::Guessed)
+            .then(|| format!("the model `{}` is not in the catalogue", lane.facts.id))
+            .into_iter()
+            .collect();
+        Ok(ProbeReport {
+            facts: vec![
+                ("backend".to_owned(), self.inner.preset.to_string()),
+                ("address".to_owned(), lane.base.clone()),
+                ("model".to_owned(), answered),
+            ],
+            warnings,
+        })
+    }
+
+    fn describe(&self) -> BackendInfo {
+        BackendInfo {
+            name: self.inner.preset.as_str(),
+            payer: format!("your account at {}", self.inner.preset.title()),
+            ignored_fields: self.inner.ignored_fields.clone(),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The loop of model turns and tool calls.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ktx_llm_runtime::{
+    LlmError, LlmErrorKind, LoopOutcome, Message, MessageRole, RunEvent, RunFinal, RunRequest,
+    RunWriter, Step, StepCallback, StopReason, TokenUsage, ToolTrace, Transport,
+};
+use ktx_tool_descriptors::ToolSet;
+
+use super::{Inner, Operation, tool_calls, usable};
+use crate::wire::request::{CanonicalRequest, Thinking, ToolSpec};
+use crate::wire::response::{Response, Stop};
+
+/// What a loop is to do.
+pub(super) struct Task<'a> {
+    pub(super) system: &'a str,
+    pub(super) messages: Vec<Message>,
+    pub(super) tools: &'a ToolSet,
+    pub(super) step_budget: u32,
+    pub(super) on_step: Option<&'a StepCallback>,
+}
+
+/// How a loop ended, apart from what it took.
+struct End {
+    stop_reason: StopReason,
+    text: Option<String>,
+    error: Option<LlmError>,
+}
+
+/// Runs turns until the model is done, the budget is used up, or something fails.
+pub(super) async fn run(mut operation: Operation<'_>, task: Task<'_>) -> LoopOutcome {
+    let mut traces = Vec::new();
+    let end = turns(&mut operation, task, &mut traces).await;
+    let end = end.unwrap_or_else(|error| End {
+        stop_reason: StopReason::Error,
+        text: None,
+        error: Some(error),
+    });
+    LoopOutcome {
+        stop_reason: end.stop_reason,
+        text: end.text,
+        error: end.error,
+        tools: traces,
+        metrics: operation.metrics(),
+    }
+}
+
+async fn turns(
+    operation: &mut Operation<'_>,
+    task: Task<'_>,
+    traces: &mut Vec<ToolTrace>,
+) -> Result<End, LlmError> {
+    let mut request = CanonicalRequest {
+        system: task.system.to_owned(),
+        messages: task.messages,
+        tools: specs(task.tools),
+        thinking: Thinking::On,
+        temperature: Some(0.0),
+        caching: Some(operation.inner.caching),
+        ..CanonicalRequest::default()
+    };
+    for index in 1..=task.step_budget {
+        let response = operation.turn(&request).await?;
+        tell(task.on_step, index, task.step_budget);
+        let response = continuable(response)?;
+        let calls = response.calls();
+        if calls.is_empty() && response.stop != Stop::Pause {
+            let text = response.text();
+            return Ok(End {
+                stop_reason: StopReason::Natural,
+                text: (!text.is_empty()).then_some(text),
+                error: None,
+            });
+        }
+        let answers = tool_calls::execute(operation, task.tools, &response).await;
+        let failed = answers.iter().filter(|trace| trace.is_error).count();
+        operation.metrics.tool_failures += u32::try_from(failed).unwrap_or(u32::MAX);
+        request.messages.push(Message {
+            role: MessageRole::Assistant,
+            content: response.content,
+            transport: Transport::default(),
+        });
+        request.messages.push(Message {
+            role: MessageRole::User,
+            content: answers.iter().map(tool_calls::block).collect(),
+            transport: Transport::default(),
+        });
+        traces.extend(answers);
+        if operation.cancel.is_cancelled() {
+            return Err(LlmError::cancelled());
+        }
+    }
+    Ok(End {
+        stop_reason: StopReason::Budget,
+        text: None,
+        error: None,
+    })
+}
+
+/// A turn that was cut while it called tools goes on: the cut call is answered with an error.
+fn continuable(response: Response) -> Result<Response, LlmError> {
+    if response.stop == Stop::MaxOutput && !response.calls().is_empty() {
+        return Ok(response);
+    }
+    usable(response)
+}
+
+fn specs(tools: &ToolSet) -> Vec<ToolSpec> {
+    tools
+        .iter()
+        .map(|tool| ToolSpec {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            schema: tool.input_schema.clone(),
+        })
+        .collect()
+}
+
+/// A callback that fails or panics ends nothing (KTX-69).
+fn tell(on_step: Option<&StepCallback>, index: u32, budget: u32) {
+    let Some(on_step) = on_step else {
+        return;
+    };
+    match catch_unwind(AssertUnwindSafe(|| on_step(Step { index, budget }))) {
+        Ok(Ok(())) => {}
+        Ok(Err(reason)) => tracing::warn!(reason, "a step callback failed"),
+        Err(_) => tracing::warn!("a step callback panicked"),
+    }
+}
+
+/// A run: the loop with its events, and its final record.
+pub(super) async fn run_with_events(
+    inner: &Inner,
+    request: &RunRequest,
+    writer: &RunWriter,
+) -> RunFinal {
+    tracing::debug!(run = %request.label.run_id, trace = request.trace_id, "a run starts");
+    let (result, usage) = outcome(inner, request, writer).await;
+    RunFinal {
+        run_id: request.label.run_id.clone(),
+        request_id: request.ingress_request_id.clone(),
+        result,
+        usage,
+    }
+}
+
+async fn outcome(
+    inner: &Inner,
+    request: &RunRequest,
+    writer: &RunWriter,
+) -> (Result<String, LlmError>, TokenUsage) {
+    if request.step_budget == 0 {
+        let message = "the step budget must be at least 1";
+        let error = LlmError::new(LlmErrorKind::InvalidRequest, message);
+        return (Err(error), TokenUsage::default());
+    }
+    let mut operation = match inner.operation(request.role, &request.label, &request.cancel) {
+        Ok(operation) => operation,
+        Err(error) => return (Err(error), TokenUsage::default()),
+    };
+    operation.writer = Some(writer);
+    writer
+        .event(RunEvent::Status(format!(
+            "asking {}",
+            operation.lane.facts.id
+        )))
+        .await;
+    let task = Task {
+        system: &request.system,
+        messages: request.messages.clone(),
+        tools: &request.tools,
+        step_budget: request.step_budget,
+        on_step: None,
+    };
+    let outcome = run(operation, task).await;
+    let usage = outcome.metrics.usage;
+    let result = match (outcome.stop_reason, outcome.error) {
+        (StopReason::Natural, _) => Ok(outcome.text.unwrap_or_default()),
+        (StopReason::Budget, _) => Err(LlmError::new(
+            LlmErrorKind::MaxTurns,
+            format!(
+                "the {} turns were used up before the answer",
+                request.step_budget
+            ),
+        )),
+        (StopReason::Error, Some(error)) => Err(error),
+        (StopReason::Error, None) => Err(LlmError::new(
+            LlmErrorKind::Internal,
+            "the run failed without a reason",
+        )),
+    };
+    (result, usage)
+}

@@ -1,0 +1,191 @@
+//! One model of one role: where it is, what it takes, how it thinks.
+
+use std::collections::BTreeMap;
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind, ReasoningWindow};
+use ktx_vocabulary::ModelRole;
+use serde_json::{Map, Value};
+
+use crate::catalogue::{Capability, ModelFacts, model_facts};
+use crate::http::address;
+use crate::preset::{Preset, PresetRow, Protocol};
+use crate::settings::{HttpSettings, VertexSettings};
+use crate::wire::request::{ReasoningPlan, Target, VertexPlace};
+use crate::wire::{anthropic, gemini, responses};
+
+/// What every request of one role shares.
+#[derive(Debug, Clone)]
+pub(crate) struct Lane {
+    pub(crate) base: String,
+    pub(crate) facts: ModelFacts,
+    row: &'static PresetRow,
+    protocol: Protocol,
+    provider: &'static str,
+    reasoning: ReasoningPlan,
+    vertex: Option<VertexPlace>,
+    role: ModelRole,
+}
+
+impl Lane {
+    pub(crate) fn target(&self) -> Target<'_> {
+        Target {
+            provider: self.provider,
+            protocol: self.protocol,
+            row: self.row,
+            facts: &self.facts,
+            reasoning: &self.reasoning,
+            vertex: self.vertex.as_ref(),
+        }
+    }
+
+    /// Whether no earlier role has the same model.
+    pub(crate) fn role_is_its_own(&self, lanes: &BTreeMap<ModelRole, Self>) -> bool {
+        lanes
+            .range(..self.role)
+            .all(|(_, other)| other.facts.id != self.facts.id)
+    }
+}
+
+/// The lanes of all roles.
+pub(crate) fn all(settings: &HttpSettings) -> Result<BTreeMap<ModelRole, Lane>, LlmError> {
+    ModelRole::ALL
+        .into_iter()
+        .filter_map(|role| settings.model(role).map(|model| (role, model)))
+        .map(|(role, model)| Ok((role, lane(settings, role, model)?)))
+        .collect()
+}
+
+fn lane(settings: &HttpSettings, role: ModelRole, model: &str) -> Result<Lane, LlmError> {
+    let preset = settings.preset;
+    let row = preset.row();
+    let facts = model_facts(preset, model);
+    let by_prefix = row
+        .protocol_by_prefix
+        .iter()
+        .find(|(prefix, _)| facts.id.starts_with(prefix.as_str()))
+        .map(|(_, protocol)| *protocol);
+    let protocol = by_prefix.or(settings.protocol).unwrap_or(row.protocol);
+    let vertex = settings
+        .vertex
+        .as_ref()
+        .filter(|_| preset == Preset::Vertex)
+        .map(vertex_place)
+        .transpose()?;
+    let base = match (&settings.base_url, &vertex, &row.base_url) {
+        (Some(base), _, _) => address::normalized(base, protocol)?,
+        (None, Some(place), _) => address::vertex(&place.location),
+        (None, None, Some(base)) => address::normalized(base, protocol)?,
+        (None, None, None) => String::new(),
+    };
+    let provider = match protocol {
+        Protocol::Anthropic => anthropic::PROVIDER,
+        Protocol::OpenAiResponses => responses::PROVIDER,
+        Protocol::Gemini => gemini::PROVIDER,
+        Protocol::OpenAiChat if preset == Preset::OpenAi => "openai-chat",
+        Protocol::OpenAiChat => preset.as_str(),
+    };
+    let mut reasoning = reasoning_plan(row, &facts, settings.reasoning.as_ref());
+    if provider == "openai-chat" {
+        // Chat Completions of OpenAI takes no reasoning back.
+        reasoning.window = Some(ReasoningWindow::Strip);
+    }
+    Ok(Lane {
+        base,
+        facts,
+        row,
+        protocol,
+        provider,
+        reasoning,
+        vertex,
+        role,
+    })
+}
+
+fn vertex_place(vertex: &VertexSettings) -> Result<VertexPlace, LlmError> {
+    let wrong = |what: &str, key: &str| {
+        LlmError::new(LlmErrorKind::InvalidRequest, what.to_owned())
+            .hint(format!("set `llm.provider.vertex.{key}` in `ktx.yaml`"))
+    };
+    let plain = |text: &str| {
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
+    };
+    let project = vertex
+        .project
+        .as_deref()
+        .or_else(|| vertex.credentials.project())
+        .filter(|project| plain(project))
+        .ok_or_else(|| {
+            wrong(
+                "the `vertex` backend has no Google Cloud project",
+                "project",
+            )
+        })?;
+    if !plain(&vertex.location) {
+        return Err(wrong(
+            "the `vertex` backend has no usable location",
+            "location",
+        ));
+    }
+    Ok(VertexPlace {
+        project: project.to_owned(),
+        location: vertex.location.clone(),
+    })
+}
+
+/// The preset's plan for this model, with the user's own on top.
+pub(crate) fn reasoning_plan(
+    row: &PresetRow,
+    facts: &ModelFacts,
+    overrides: Option<&Map<String, Value>>,
+) -> ReasoningPlan {
+    let base = &row.reasoning;
+    let variant = base
+        .variants
+        .iter()
+        .find(|variant| facts.id.starts_with(&variant.prefix));
+    let mut plan = ReasoningPlan {
+        fields: base.fields.clone(),
+        window: Some(base.window.into()),
+        ..ReasoningPlan::default()
+    };
+    if let Some(variant) = variant {
+        plan.window = Some(variant.window.into());
+        plan.on.clone_from(&variant.on);
+        plan.off.clone_from(&variant.off);
+    } else if facts.can(Capability::Reasoning) {
+        plan.on.clone_from(&base.on);
+        plan.off.clone_from(&base.off);
+    }
+    if let Some(overrides) = overrides {
+        apply(&mut plan, overrides);
+    }
+    plan
+}
+
+/// Takes `fieldName`, `requestParams`, `stripFromHistory` and `historyPolicy`, in camel or snake
+/// case. Parameters that are written count for every call.
+fn apply(plan: &mut ReasoningPlan, overrides: &Map<String, Value>) {
+    let find = |camel: &str, snake: &str| overrides.get(camel).or_else(|| overrides.get(snake));
+    if let Some(Value::String(field)) = find("fieldName", "field_name") {
+        plan.fields.retain(|known| known != field);
+        plan.fields.insert(0, field.clone());
+    }
+    if let Some(Value::Object(params)) = find("requestParams", "request_params") {
+        plan.on.clone_from(params);
+        plan.off.clone_from(params);
+    }
+    if find("stripFromHistory", "strip_from_history") == Some(&Value::Bool(true)) {
+        plan.window = Some(ReasoningWindow::Strip);
+    }
+    if let Some(Value::String(policy)) = find("historyPolicy", "history_policy") {
+        match policy.as_str() {
+            "strip" => plan.window = Some(ReasoningWindow::Strip),
+            "current_turn" => plan.window = Some(ReasoningWindow::CurrentTurn),
+            "all" => plan.window = Some(ReasoningWindow::All),
+            other => tracing::warn!(policy = other, "an unknown history policy is ignored"),
+        }
+    }
+}

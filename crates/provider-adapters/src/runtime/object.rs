@@ -1,0 +1,254 @@
+//! Objects: the best form that provider, model and schema allow, checked with the original schema.
+
+use ktx_llm_runtime::{
+    ContentBlock, LlmError, LlmErrorKind, Message, MessageRole, ObjectOutcome, ObjectRequest,
+    Transport, validated_object,
+};
+use ktx_tool_descriptors::ObjectSchema;
+use serde_json::Value;
+
+use super::{Operation, usable};
+use crate::catalogue::Capability;
+use crate::preset::{Protocol, StructuredForm};
+use crate::schema;
+use crate::wire::request::{
+    CanonicalRequest, OutputForm, Strictness, Target, ToolChoice, ToolSpec,
+};
+use crate::wire::response::Response;
+
+const OBJECT_PROMPT: &str = include_str!("../prompts/object.md");
+const TOOL_DESCRIPTION: &str = include_str!("../prompts/object_tool.md");
+const REPAIR_PROMPT: &str = include_str!("../prompts/repair.md");
+/// The tool whose arguments are the object.
+const TOOL: &str = "json";
+/// Turns in which a model may correct its object.
+const REPAIRS: u32 = 2;
+
+/// Asks for the object in the first form that is possible and not refused.
+pub(super) async fn generate(
+    mut operation: Operation<'_>,
+    request: &ObjectRequest,
+) -> Result<ObjectOutcome, LlmError> {
+    let target = operation.lane.target();
+    let refused = refused_forms(&operation);
+    let forms: Vec<(usize, CanonicalRequest)> = target
+        .row
+        .structured
+        .iter()
+        .enumerate()
+        .skip(refused)
+        .filter_map(|(index, form)| {
+            let asked = operation.request(&request.system, &request.prompt);
+            Some((index, prepared(*form, asked, &request.schema, &target)?))
+        })
+        .collect();
+    let last = forms.len();
+    for (number, (index, asked)) in (1..).zip(forms) {
+        let steps_before = operation.metrics.steps;
+        match answered(&mut operation, asked, &request.schema).await {
+            Ok(value) => {
+                return Ok(ObjectOutcome {
+                    value,
+                    metrics: operation.metrics(),
+                });
+            }
+            // A provider that does not know the form refuses it before any answer.
+            Err(error)
+                if error.kind == LlmErrorKind::InvalidRequest
+                    && operation.metrics.steps == steps_before
+                    && number < last =>
+            {
+                tracing::debug!(
+                    detail = error.detail,
+                    "a form of structured output was refused"
+                );
+                remember_refusal(&operation, index + 1);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(LlmError::new(
+        LlmErrorKind::Internal,
+        "no form of structured output is left",
+    ))
+}
+
+fn refused_forms(operation: &Operation<'_>) -> usize {
+    let known = operation
+        .inner
+        .refused_forms
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    known.get(&operation.lane.facts.id).copied().unwrap_or(0)
+}
+
+fn remember_refusal(operation: &Operation<'_>, forms: usize) {
+    operation
+        .inner
+        .refused_forms
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .insert(operation.lane.facts.id.clone(), forms);
+}
+
+/// The request in this form; `None` when provider, model or schema do not allow it.
+fn prepared(
+    form: StructuredForm,
+    mut asked: CanonicalRequest,
+    schema: &ObjectSchema,
+    target: &Target<'_>,
+) -> Option<CanonicalRequest> {
+    match form {
+        StructuredForm::Native => {
+            if !target.facts.can(Capability::JsonSchema) {
+                return None;
+            }
+            asked.output = native(schema.as_value(), target)?;
+        }
+        StructuredForm::Tool => {
+            if !target.can_force_tools() {
+                return None;
+            }
+            asked.tools = vec![ToolSpec {
+                name: TOOL.to_owned(),
+                description: TOOL_DESCRIPTION.trim().to_owned(),
+                schema: schema.as_value().clone(),
+            }];
+            asked.tool_choice = ToolChoice::Named(TOOL.to_owned());
+        }
+        StructuredForm::JsonObject | StructuredForm::Prompt => {
+            if form == StructuredForm::JsonObject {
+                asked.output = OutputForm::Json;
+            }
+            let instruction = format!("{OBJECT_PROMPT}{}", schema.as_value());
+            asked.system = if asked.system.is_empty() {
+                instruction
+            } else {
+                format!("{}\n\n{instruction}", asked.system)
+            };
+        }
+    }
+    Some(asked)
+}
+
+/// The schema in the provider's dialect; a schema that does not fit its strict rules is sent
+/// loosely where that exists.
+fn native(schema: &Value, target: &Target<'_>) -> Option<OutputForm> {
+    let (fitted, otherwise) = match target.protocol {
+        Protocol::Anthropic => (schema::for_anthropic(schema), None),
+        Protocol::OpenAiChat | Protocol::OpenAiResponses => {
+            (schema::for_openai(schema), Some(schema.clone()))
+        }
+        Protocol::Gemini => (Ok(schema::for_gemini(schema)), None),
+    };
+    match fitted {
+        Ok(schema) => Some(OutputForm::Schema {
+            schema,
+            strictness: Strictness::Strict,
+        }),
+        Err(reason) => {
+            tracing::debug!(
+                ?reason,
+                "the schema does not fit the provider's strict rules"
+            );
+            otherwise.map(|schema| OutputForm::Schema {
+                schema,
+                strictness: Strictness::Loose,
+            })
+        }
+    }
+}
+
+/// Asks, checks, and lets the model correct itself.
+async fn answered(
+    operation: &mut Operation<'_>,
+    mut asked: CanonicalRequest,
+    schema: &ObjectSchema,
+) -> Result<Value, LlmError> {
+    let mut repairs = 0;
+    loop {
+        let response = usable(operation.turn(&asked).await?)?;
+        let strict = matches!(
+            asked.output,
+            OutputForm::Schema {
+                strictness: Strictness::Strict,
+                ..
+            }
+        );
+        let violations = match candidate(&response) {
+            Some(value) => {
+                let value = if strict {
+                    schema::without_added_nulls(value, schema.as_value())
+                } else {
+                    value
+                };
+                match validated_object(value, schema) {
+                    Ok(value) => return Ok(value),
+                    Err(error) => error.to_string(),
+                }
+            }
+            None => "(root): the answer holds no JSON object".to_owned(),
+        };
+        if repairs == REPAIRS {
+            return Err(LlmError::new(
+                LlmErrorKind::StructuredOutput,
+                "the model's object does not match its schema",
+            )
+            .detail(violations));
+        }
+        repairs += 1;
+        asked.messages.extend(correction(response, &violations));
+    }
+}
+
+/// The object of an answer: the arguments of the tool, else the JSON in the text.
+fn candidate(response: &Response) -> Option<Value> {
+    let broken = |id: &str| response.broken.iter().any(|call| call.id == id);
+    let by_tool = response
+        .calls()
+        .into_iter()
+        .find(|(id, name, _)| name == TOOL && !broken(id))
+        .map(|(_, _, arguments)| arguments);
+    by_tool.or_else(|| json_in(&response.text()))
+}
+
+/// The JSON object in a text that may have words or a fence around it.
+pub(super) fn json_in(text: &str) -> Option<Value> {
+    let read = |text: &str| -> Option<Value> {
+        let value: Option<Value> = serde_json::from_str(text).ok(); // no JSON is no answer
+        value.filter(Value::is_object)
+    };
+    read(text.trim()).or_else(|| {
+        let from = text.find('{')?;
+        let to = text.rfind('}')?;
+        read(text.get(from..=to)?)
+    })
+}
+
+/// The answer as it came, and what is wrong with it.
+fn correction(response: Response, violations: &str) -> [Message; 2] {
+    let words = format!("{REPAIR_PROMPT}{violations}");
+    let answers: Vec<ContentBlock> = response
+        .calls()
+        .into_iter()
+        .map(|(id, _, _)| ContentBlock::ToolResult {
+            tool_use_id: id,
+            content: words.clone(),
+            is_error: true,
+        })
+        .collect();
+    let content = if answers.is_empty() {
+        vec![ContentBlock::Text { text: words }]
+    } else {
+        answers
+    };
+    let message = |role, content| Message {
+        role,
+        content,
+        transport: Transport::default(),
+    };
+    [
+        message(MessageRole::Assistant, response.content),
+        message(MessageRole::User, content),
+    ]
+}

@@ -1,0 +1,140 @@
+//! Runs the tool calls of one turn.
+
+use std::panic::AssertUnwindSafe;
+
+use futures_util::{FutureExt as _, StreamExt as _, stream};
+use ktx_llm_runtime::{ContentBlock, RunEvent, ToolTrace};
+use ktx_tool_descriptors::{CallContext, ToolSet, WriteEffect};
+use serde_json::Value;
+
+use super::Operation;
+use crate::wire::response::Response;
+
+/// Calls that only read run together, at most this many.
+const AT_ONCE: usize = 8;
+
+/// One call of a turn.
+#[derive(Debug)]
+struct Pending {
+    id: String,
+    name: String,
+    arguments: Value,
+    broken: bool,
+}
+
+/// Executes all calls of a turn and gives their answers in call order. Neighbours that only read
+/// run together; a call that writes runs alone, after everything before it.
+pub(super) async fn execute(
+    operation: &Operation<'_>,
+    tools: &ToolSet,
+    response: &Response,
+) -> Vec<ToolTrace> {
+    let pending: Vec<Pending> = response
+        .calls()
+        .into_iter()
+        .map(|(id, name, arguments)| Pending {
+            broken: response.broken.iter().any(|call| call.id == id),
+            id,
+            name,
+            arguments,
+        })
+        .collect();
+    let mut traces = Vec::new();
+    for group in pending.chunk_by(|left, right| reads(tools, left) && reads(tools, right)) {
+        for call in group {
+            announce(operation, call).await;
+        }
+        let work: Vec<_> = group
+            .iter()
+            .map(|call| one(operation, tools, call))
+            .collect();
+        let done: Vec<ToolTrace> = stream::iter(work).buffered(AT_ONCE).collect().await;
+        for trace in &done {
+            report(operation, trace).await;
+        }
+        traces.extend(done);
+    }
+    traces
+}
+
+/// The answer as the model sees it: the markdown and nothing else (KTX-54, KTX-58).
+pub(super) fn block(trace: &ToolTrace) -> ContentBlock {
+    ContentBlock::ToolResult {
+        tool_use_id: trace.call_id.clone(),
+        content: trace.markdown.clone(),
+        is_error: trace.is_error,
+    }
+}
+
+fn reads(tools: &ToolSet, call: &Pending) -> bool {
+    tools
+        .get(&call.name)
+        .is_some_and(|tool| tool.effect != WriteEffect::Writes)
+}
+
+async fn one(operation: &Operation<'_>, tools: &ToolSet, call: &Pending) -> ToolTrace {
+    let (markdown, structured, is_error) = answer(operation, tools, call).await;
+    ToolTrace {
+        call_id: call.id.clone(),
+        name: call.name.clone(),
+        arguments: call.arguments.clone(),
+        markdown,
+        structured,
+        is_error,
+    }
+}
+
+async fn answer(
+    operation: &Operation<'_>,
+    tools: &ToolSet,
+    call: &Pending,
+) -> (String, Option<Value>, bool) {
+    let failed = |message: String| (message, None, true);
+    if call.broken {
+        return failed("the arguments are no complete JSON object; send the call again".to_owned());
+    }
+    let mut context = CallContext::detached(call.id.clone());
+    context.cancel = operation.cancel.child_token();
+    let stop = context.cancel.clone();
+    let work = AssertUnwindSafe(tools.call(&call.name, call.arguments.clone(), context));
+    let limit = operation.inner.timeouts.tool;
+    match tokio::time::timeout(limit, work.catch_unwind()).await {
+        Ok(Ok(Ok(output))) => (output.markdown, output.structured, false),
+        Ok(Ok(Err(error))) => failed(error.message),
+        Ok(Err(_)) => {
+            tracing::error!(tool = call.name, "a tool panicked");
+            failed("the tool failed inside".to_owned())
+        }
+        Err(_) => {
+            stop.cancel();
+            failed(format!(
+                "the call took longer than {} s and was stopped",
+                limit.as_secs()
+            ))
+        }
+    }
+}
+
+async fn announce(operation: &Operation<'_>, call: &Pending) {
+    if let Some(writer) = operation.writer {
+        writer
+            .event(RunEvent::ToolCallStart {
+                call_id: call.id.clone(),
+                name: call.name.clone(),
+                arguments: call.arguments.clone(),
+            })
+            .await;
+    }
+}
+
+async fn report(operation: &Operation<'_>, trace: &ToolTrace) {
+    if let Some(writer) = operation.writer {
+        writer
+            .event(RunEvent::ToolCallResult {
+                call_id: trace.call_id.clone(),
+                markdown: trace.markdown.clone(),
+                is_error: trace.is_error,
+            })
+            .await;
+    }
+}

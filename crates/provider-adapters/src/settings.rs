@@ -1,0 +1,266 @@
+//! What the adapter is told once: which provider, as whom, with which models and limits.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ktx_llm_runtime::{Governor, GovernorSettings, LlmError, LlmErrorKind};
+use ktx_secrets::Secret;
+use ktx_vocabulary::ModelRole;
+use serde_json::{Map, Value};
+
+use crate::credentials::GoogleCredentials;
+use crate::preset::{Preset, Protocol};
+
+/// How long a provider keeps a prompt prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CacheTtl {
+    /// Five minutes.
+    FiveMinutes,
+    /// One hour.
+    OneHour,
+}
+
+impl CacheTtl {
+    /// The spelling in `ktx.yaml` and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FiveMinutes => "5m",
+            Self::OneHour => "1h",
+        }
+    }
+
+    /// Finds the value with this spelling.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::FiveMinutes, Self::OneHour]
+            .into_iter()
+            .find(|ttl| ttl.as_str() == text)
+    }
+}
+
+/// Which parts of a prompt are marked, and for how long; `None` leaves a part unmarked (KTX-80).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptCaching {
+    /// The system prompt.
+    pub system: Option<CacheTtl>,
+    /// The tool list.
+    pub tools: Option<CacheTtl>,
+    /// The conversation.
+    pub history: Option<CacheTtl>,
+}
+
+impl PromptCaching {
+    /// Nothing is marked.
+    pub const OFF: Self = Self {
+        system: None,
+        tools: None,
+        history: None,
+    };
+
+    /// Every part with at most five minutes (`vertexFallbackTo5m`).
+    #[must_use]
+    pub fn at_most_five_minutes(self) -> Self {
+        let short = |part: Option<CacheTtl>| part.map(|_| CacheTtl::FiveMinutes);
+        Self {
+            system: short(self.system),
+            tools: short(self.tools),
+            history: short(self.history),
+        }
+    }
+}
+
+impl Default for PromptCaching {
+    fn default() -> Self {
+        Self {
+            system: Some(CacheTtl::OneHour),
+            tools: Some(CacheTtl::OneHour),
+            history: Some(CacheTtl::FiveMinutes),
+        }
+    }
+}
+
+/// The deadlines of one HTTP exchange. None of them limits a model that keeps talking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until the connection stands.
+    pub connect: Duration,
+    /// From the request to the head of the response.
+    pub response: Duration,
+    /// Between two pieces of a response.
+    pub idle: Duration,
+    /// For one tool call of a loop.
+    pub tool: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(20),
+            response: Duration::from_mins(10),
+            idle: Duration::from_mins(5),
+            tool: Duration::from_mins(10),
+        }
+    }
+}
+
+/// How requests leave the machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Proxy {
+    /// As the usual proxy variables say.
+    #[default]
+    System,
+    /// Straight to the provider.
+    Direct,
+    /// Through this address.
+    Url(String),
+}
+
+/// Who limits the calls.
+#[derive(Debug, Clone)]
+pub enum RateLimit {
+    /// A governor of its own.
+    Own(GovernorSettings),
+    /// A governor shared by all runtimes of the account.
+    Shared(Governor),
+}
+
+impl Default for RateLimit {
+    fn default() -> Self {
+        Self::Own(GovernorSettings::default())
+    }
+}
+
+/// Claude on Vertex AI: where, and as whom.
+#[derive(Debug, Clone)]
+pub struct VertexSettings {
+    /// The Google Cloud project; that of the credentials when absent.
+    pub project: Option<String>,
+    /// The region, `global`, `us` or `eu`.
+    pub location: String,
+    /// Who asks for access tokens.
+    pub credentials: GoogleCredentials,
+    /// The wall clock when the settings were made, as Unix seconds: signed requests carry a time.
+    pub unix_now: u64,
+}
+
+/// The settings of an HTTP backend.
+#[derive(Debug, Clone)]
+pub struct HttpSettings {
+    /// The provider.
+    pub preset: Preset,
+    /// The key; required by every preset but `vertex` and `openai-compatible`.
+    pub api_key: Option<Secret>,
+    /// Where the API is, when not at the preset's place; required by `openai-compatible`.
+    pub base_url: Option<String>,
+    /// Claude on Vertex AI; required by `vertex`.
+    pub vertex: Option<VertexSettings>,
+    /// Model per role: aliases or ids; [`ModelRole::Default`] is required (KTX-04).
+    pub models: BTreeMap<ModelRole, String>,
+    /// The protocol, where the preset's own does not fit, such as Chat Completions for OpenAI.
+    pub protocol: Option<Protocol>,
+    /// `llm.provider.<backend>.reasoning`, as written: `fieldName`, `requestParams`,
+    /// `stripFromHistory`, `historyPolicy`.
+    pub reasoning: Option<Map<String, Value>>,
+    /// Which parts of prompts are marked for caching.
+    pub caching: PromptCaching,
+    /// Who limits the calls.
+    pub rate_limit: RateLimit,
+    /// The deadlines.
+    pub timeouts: Timeouts,
+    /// How requests leave the machine.
+    pub proxy: Proxy,
+    /// Configured fields that the backend ignores, by full key, for `describe`.
+    pub ignored_fields: Vec<String>,
+}
+
+impl HttpSettings {
+    /// Settings with one model for every role and defaults for the rest.
+    pub fn new(preset: Preset, api_key: Option<Secret>, default_model: impl Into<String>) -> Self {
+        Self {
+            preset,
+            api_key,
+            base_url: None,
+            vertex: None,
+            models: BTreeMap::from([(ModelRole::Default, default_model.into())]),
+            protocol: None,
+            reasoning: None,
+            caching: PromptCaching::default(),
+            rate_limit: RateLimit::default(),
+            timeouts: Timeouts::default(),
+            proxy: Proxy::default(),
+            ignored_fields: Vec::new(),
+        }
+    }
+
+    /// The model of a role, falling back to the default role (KTX-04).
+    pub(crate) fn model(&self, role: ModelRole) -> Option<&str> {
+        self.models
+            .get(&role)
+            .or_else(|| self.models.get(&ModelRole::Default))
+            .map(String::as_str)
+    }
+
+    /// Refuses what no call could be made with.
+    pub(crate) fn checked(&self) -> Result<(), LlmError> {
+        let preset = self.preset;
+        if !self.models.contains_key(&ModelRole::Default) {
+            return Err(LlmError::new(
+                LlmErrorKind::InvalidRequest,
+                format!("the `{preset}` backend has no model for the role `default`"),
+            )
+            .hint("set `llm.models.default` in `ktx.yaml`"));
+        }
+        for (role, model) in &self.models {
+            if model.trim().is_empty() || model.chars().any(char::is_control) {
+                return Err(LlmError::new(
+                    LlmErrorKind::InvalidRequest,
+                    format!("the model `{model}` of the role `{role}` is not a model id"),
+                )
+                .hint("use an alias (`sonnet`, `opus`, `haiku`) or a full model id"));
+            }
+            if let Some(reason) = preset.row().unsupported.get(model) {
+                return Err(LlmError::new(
+                    LlmErrorKind::InvalidRequest,
+                    format!("the model `{model}` cannot be used: {reason}"),
+                )
+                .hint(format!("choose another model for the role `{role}`")));
+            }
+        }
+        self.check_access()
+    }
+
+    fn check_access(&self) -> Result<(), LlmError> {
+        let preset = self.preset;
+        let key_is_there = self
+            .api_key
+            .as_ref()
+            .is_some_and(|key| !key.expose().trim().is_empty());
+        match preset {
+            Preset::Vertex if self.vertex.is_none() => Err(LlmError::new(
+                LlmErrorKind::Auth,
+                "the `vertex` backend has no location and no credentials",
+            )
+            .hint(
+                "set `llm.provider.vertex.location` in `ktx.yaml` and run \
+                 `gcloud auth application-default login`, or set `GOOGLE_APPLICATION_CREDENTIALS`",
+            )),
+            Preset::OpenAiCompatible if self.base_url.is_none() => Err(LlmError::new(
+                LlmErrorKind::InvalidRequest,
+                "the `openai-compatible` backend has no address",
+            )
+            .hint("set `llm.provider.openai-compatible.base_url` in `ktx.yaml`")),
+            Preset::Vertex | Preset::OpenAiCompatible => Ok(()),
+            _ if key_is_there => Ok(()),
+            _ => {
+                let variable = preset.env_key().unwrap_or_default();
+                Err(LlmError::new(
+                    LlmErrorKind::Auth,
+                    format!("the `{preset}` backend has no API key"),
+                )
+                .hint(format!(
+                    "set the environment variable `{variable}`, or \
+                     `llm.provider.{preset}.api_key` in `ktx.yaml`"
+                )))
+            }
+        }
+    }
+}

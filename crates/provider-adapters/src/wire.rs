@@ -1,0 +1,161 @@
+//! The four wire protocols as pure functions: requests out, responses and streams in.
+
+pub(crate) mod anthropic;
+pub(crate) mod chat;
+pub(crate) mod failure;
+pub(crate) mod gemini;
+mod json;
+pub(crate) mod media;
+pub(crate) mod request;
+pub(crate) mod response;
+pub(crate) mod responses;
+pub(crate) mod sse;
+
+#[cfg(test)]
+mod tests;
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind, Message};
+
+use crate::preset::Protocol;
+use request::{CanonicalRequest, Encoded, Target};
+use response::{Draft, Response, StreamEvent};
+use sse::{SseEvent, SseParser};
+
+/// Writes a request in the provider's form.
+pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
+    match target.protocol {
+        Protocol::Anthropic => anthropic::encode(request, target),
+        Protocol::OpenAiChat => chat::encode(request, target),
+        Protocol::OpenAiResponses => responses::encode(request, target),
+        Protocol::Gemini => gemini::encode(request, target),
+    }
+}
+
+/// Reads the events of one stream.
+pub(crate) trait ProtocolDecoder: Send {
+    /// Takes one event; what can be shown at once goes to `out`.
+    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Result<(), LlmError>;
+
+    /// Takes the body of a response that is no stream.
+    fn whole(&mut self, body: &serde_json::Value) -> Result<(), LlmError>;
+
+    /// Whether the terminal event was seen, so that nothing more is to be read.
+    fn ended(&self) -> bool;
+
+    /// What is known so far.
+    fn draft(&self) -> &Draft;
+
+    /// The response, once the stream is over.
+    fn finish(self: Box<Self>) -> Result<Response, LlmError>;
+}
+
+/// Reads one response, piece by piece. Pieces may be cut anywhere, within a letter too.
+pub(crate) struct Decoder {
+    sse: SseParser,
+    protocol: Box<dyn ProtocolDecoder>,
+    failed: Option<LlmError>,
+}
+
+impl std::fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decoder")
+            .field("draft", self.protocol.draft())
+            .field("failed", &self.failed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Decoder {
+    /// A decoder that has read nothing. `provider` is the name written into `meta.provider`.
+    pub(crate) fn new(protocol: Protocol, provider: &str) -> Self {
+        let protocol: Box<dyn ProtocolDecoder> = match protocol {
+            Protocol::Anthropic => Box::new(anthropic::AnthropicDecoder::default()),
+            Protocol::OpenAiChat => Box::new(chat::ChatDecoder::new(provider)),
+            Protocol::OpenAiResponses => Box::new(responses::ResponsesDecoder::default()),
+            Protocol::Gemini => Box::new(gemini::GeminiDecoder::default()),
+        };
+        Self {
+            sse: SseParser::default(),
+            protocol,
+            failed: None,
+        }
+    }
+
+    /// Takes the next bytes and gives back what can be shown at once.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<StreamEvent> {
+        let events = self.sse.push(bytes);
+        self.take(events)
+    }
+
+    fn take(&mut self, events: Result<Vec<SseEvent>, LlmError>) -> Vec<StreamEvent> {
+        let mut out = Vec::new();
+        match events {
+            Ok(events) => {
+                for event in events {
+                    if self.is_over() {
+                        break;
+                    }
+                    if let Err(error) = self.protocol.event(&event, &mut out) {
+                        self.failed = Some(error);
+                    }
+                }
+            }
+            Err(error) => self.failed = Some(error),
+        }
+        out
+    }
+
+    /// Whether nothing more needs to be read.
+    pub(crate) fn is_over(&self) -> bool {
+        self.failed.is_some() || self.protocol.ended()
+    }
+
+    /// What is known so far: who answers, and what was counted.
+    pub(crate) fn draft(&self) -> &Draft {
+        self.protocol.draft()
+    }
+
+    /// The response, or why there is none.
+    pub(crate) fn finish(mut self) -> Result<Response, LlmError> {
+        let rest = self.sse.finish();
+        if !self.is_over() {
+            self.take(Ok(rest));
+        }
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.protocol.finish(),
+        }
+    }
+
+    /// Reads a response that is no stream.
+    pub(crate) fn whole(mut self, body: &[u8]) -> Result<Response, LlmError> {
+        let value: serde_json::Value = serde_json::from_slice(body).map_err(|error| {
+            LlmError::new(
+                LlmErrorKind::Protocol,
+                "the provider answered with broken JSON",
+            )
+            .detail(error.to_string())
+        })?;
+        self.protocol.whole(&value)?;
+        self.protocol.finish()
+    }
+}
+
+/// The history as this target can read it.
+pub(crate) fn ready(request: &CanonicalRequest, target: &Target<'_>) -> (String, Vec<Message>) {
+    let normalized = ktx_llm_runtime::normalize(&request.messages, &target.dialect());
+    let system = [request.system.as_str(), normalized.system.as_str()]
+        .into_iter()
+        .filter(|text| !text.trim().is_empty())
+        .collect::<Vec<_>>()
+        .join("\n\n");
+    (system, normalized.turns)
+}
+
+/// The error of a stream that ended before its terminal event.
+pub(crate) fn cut_stream() -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Transport,
+        "the provider's answer broke off before its end",
+    )
+}

@@ -1,0 +1,236 @@
+//! Anthropic Messages: the request. Also spoken by Vertex AI and by gateways for Claude models.
+
+mod decode;
+
+pub(crate) use decode::AnthropicDecoder;
+
+use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole};
+use serde_json::{Map, Value, json};
+
+use super::media;
+use super::request::{CanonicalRequest, Delivery, Encoded, OutputForm, Target, Thinking};
+use crate::caching;
+use crate::catalogue::Capability;
+
+/// The API version; a newer one refuses fields that older models need.
+pub(crate) const VERSION: &str = "2023-06-01";
+/// What Vertex wants in the body in place of the version header.
+const VERTEX_VERSION: &str = "vertex-2023-10-16";
+/// The name in `meta.provider`, the same wherever the protocol is spoken.
+pub(crate) const PROVIDER: &str = "anthropic";
+/// The longest answer that is asked for when the caller names none.
+const DEFAULT_MAX_TOKENS: u64 = 32_000;
+
+/// Writes the request.
+pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
+    let (system, turns) = super::ready(request, target);
+    let mut body = Map::new();
+    if target.vertex.is_some() {
+        body.insert("anthropic_version".to_owned(), VERTEX_VERSION.into());
+    } else {
+        body.insert("model".to_owned(), target.facts.id.clone().into());
+    }
+    let most = target.facts.max_output.unwrap_or(DEFAULT_MAX_TOKENS);
+    let wanted = request.max_output.unwrap_or(DEFAULT_MAX_TOKENS);
+    body.insert("max_tokens".to_owned(), wanted.min(most).into());
+    if !system.is_empty() {
+        body.insert(
+            "system".to_owned(),
+            json!([{"type": "text", "text": system}]),
+        );
+    }
+    body.insert(
+        "messages".to_owned(),
+        turns
+            .iter()
+            .map(|turn| message(turn, target))
+            .collect::<Vec<_>>()
+            .into(),
+    );
+    if !request.tools.is_empty() {
+        body.insert("tools".to_owned(), tools(request));
+        if let Some(name) = target.forced_tool(request) {
+            body.insert(
+                "tool_choice".to_owned(),
+                json!({"type": "tool", "name": name, "disable_parallel_tool_use": true}),
+            );
+        }
+    }
+    thinking(&mut body, request, target);
+    if let Some(temperature) = target.temperature(request) {
+        body.insert("temperature".to_owned(), temperature.into());
+    }
+    if request.delivery == Delivery::Stream {
+        body.insert("stream".to_owned(), true.into());
+    }
+    let mut body = Value::Object(body);
+    if let Some(plan) = request.caching {
+        caching::mark_anthropic(&mut body, plan, target.facts.cache_min_tokens);
+    }
+    Encoded {
+        path: path(request, target),
+        headers: headers(request, target, &turns),
+        body,
+    }
+}
+
+fn path(request: &CanonicalRequest, target: &Target<'_>) -> String {
+    match target.vertex {
+        None => "/v1/messages".to_owned(),
+        Some(place) => {
+            let call = match request.delivery {
+                Delivery::Stream => "streamRawPredict",
+                Delivery::Whole => "rawPredict",
+            };
+            format!(
+                "/v1/projects/{}/locations/{}/publishers/anthropic/models/{}:{call}",
+                place.project, place.location, target.facts.id
+            )
+        }
+    }
+}
+
+fn headers(
+    request: &CanonicalRequest,
+    target: &Target<'_>,
+    turns: &[Message],
+) -> Vec<(&'static str, String)> {
+    let mut headers = Vec::new();
+    if target.vertex.is_none() {
+        headers.push(("anthropic-version", VERSION.to_owned()));
+    }
+    let mut betas = Vec::new();
+    if request.thinking == Thinking::On && !request.tools.is_empty() {
+        betas.push("interleaved-thinking-2025-05-14");
+    }
+    let has_file = turns.iter().flat_map(|turn| &turn.content).any(|block| {
+        matches!(block, ContentBlock::File { source } | ContentBlock::Image { source } if source.file_id.is_some())
+    });
+    if has_file && target.vertex.is_none() {
+        betas.push("files-api-2025-04-14");
+    }
+    if !betas.is_empty() {
+        headers.push(("anthropic-beta", betas.join(",")));
+    }
+    headers
+}
+
+fn tools(request: &CanonicalRequest) -> Value {
+    request
+        .tools
+        .iter()
+        .map(|tool| {
+            json!({
+                "name": tool.name,
+                "description": tool.description,
+                "input_schema": tool.schema,
+            })
+        })
+        .collect()
+}
+
+/// Sends only what the model takes: some refuse a budget, some refuse to be switched off, and a
+/// forced tool excludes thinking.
+fn thinking(body: &mut Map<String, Value>, request: &CanonicalRequest, target: &Target<'_>) {
+    let facts = target.facts;
+    let mut config = Map::new();
+    if facts.can(Capability::ThinkingAdaptive) {
+        let forced = target.forced_tool(request).is_some();
+        match request.thinking {
+            Thinking::On if !forced => {
+                body.insert("thinking".to_owned(), json!({"type": "adaptive"}));
+            }
+            _ if facts.can(Capability::ThinkingOff) => {
+                body.insert("thinking".to_owned(), json!({"type": "disabled"}));
+            }
+            _ => {
+                if let Some(effort) = facts.least_effort() {
+                    config.insert("effort".to_owned(), effort.into());
+                }
+            }
+        }
+    }
+    if let OutputForm::Schema { schema, .. } = &request.output {
+        config.insert(
+            "format".to_owned(),
+            json!({"type": "json_schema", "schema": schema}),
+        );
+    }
+    if !config.is_empty() {
+        body.insert("output_config".to_owned(), Value::Object(config));
+    }
+}
+
+fn message(message: &Message, target: &Target<'_>) -> Value {
+    let role = match message.role {
+        MessageRole::Assistant => "assistant",
+        MessageRole::User | MessageRole::System => "user",
+    };
+    let content: Vec<Value> = message
+        .content
+        .iter()
+        .map(|part| block(part, target))
+        .collect();
+    json!({"role": role, "content": content})
+}
+
+fn block(block: &ContentBlock, target: &Target<'_>) -> Value {
+    match block {
+        ContentBlock::Text { text } => json!({"type": "text", "text": text}),
+        ContentBlock::Reasoning { reasoning, meta } => match meta.get("redacted_data") {
+            Some(data) => json!({"type": "redacted_thinking", "data": data}),
+            None => json!({
+                "type": "thinking",
+                "thinking": reasoning,
+                "signature": meta.get("signature").cloned().unwrap_or_default(),
+            }),
+        },
+        ContentBlock::ToolUse {
+            id, name, input, ..
+        } => json!({"type": "tool_use", "id": id, "name": name, "input": input}),
+        ContentBlock::ToolResult {
+            tool_use_id,
+            content,
+            is_error,
+        } => {
+            let mut result = json!({
+                "type": "tool_result",
+                "tool_use_id": tool_use_id,
+                "content": content,
+            });
+            if *is_error && let Value::Object(result) = &mut result {
+                result.insert("is_error".to_owned(), true.into());
+            }
+            result
+        }
+        ContentBlock::Opaque { json, .. } => json.clone(),
+        ContentBlock::Image { source } => media_block(block, source, target),
+        ContentBlock::File { source } => media_block(block, source, target),
+        ContentBlock::Audio { source } => {
+            json!({"type": "text", "text": media::placeholder("audio", source)})
+        }
+    }
+}
+
+/// Vertex takes bytes only: no addresses, no uploaded files.
+fn media_block(block: &ContentBlock, source: &MediaSource, target: &Target<'_>) -> Value {
+    let (kind, fallback) = match block {
+        ContentBlock::Image { .. } => ("image", "image/png"),
+        _ => ("document", "application/pdf"),
+    };
+    let here = target.vertex.is_none();
+    let url = source.url.as_deref().filter(|url| url.starts_with("http"));
+    let place = match (&source.file_id, &source.base64, url) {
+        (Some(id), _, _) if here => json!({"type": "file", "file_id": id}),
+        (_, Some(bytes), _) => {
+            let mime = source.mime_type.as_deref().unwrap_or(fallback);
+            json!({"type": "base64", "media_type": mime, "data": bytes})
+        }
+        (_, _, Some(url)) if here => json!({"type": "url", "url": url}),
+        _ => {
+            let text = media::placeholder(media::kind(block), source);
+            return json!({"type": "text", "text": text});
+        }
+    };
+    json!({"type": kind, "source": place})
+}

@@ -1,0 +1,274 @@
+//! OpenAI Chat Completions: the request. Spoken by most providers, each with its own reasoning.
+
+mod decode;
+mod think;
+
+pub(crate) use decode::ChatDecoder;
+
+use std::collections::BTreeMap;
+
+use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole};
+use serde_json::{Map, Value, json};
+
+use super::media;
+use super::request::{
+    CanonicalRequest, Delivery, Encoded, OutputForm, Strictness, Target, Thinking,
+};
+use crate::caching;
+use crate::catalogue::Capability;
+use crate::preset::CacheKind;
+
+/// Writes the request.
+pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
+    let (system, turns) = super::ready(request, target);
+    let mut messages = Vec::new();
+    if !system.is_empty() {
+        messages.push(json!({"role": "system", "content": system}));
+    }
+    let mut names = BTreeMap::new();
+    for turn in &turns {
+        match turn.role {
+            MessageRole::Assistant => messages.push(assistant(turn, target, &mut names)),
+            MessageRole::User | MessageRole::System => user(turn, &names, target, &mut messages),
+        }
+    }
+    mark(&mut messages, request, target);
+    let mut body = Map::new();
+    body.insert("model".to_owned(), target.facts.id.clone().into());
+    body.insert("messages".to_owned(), messages.into());
+    if !request.tools.is_empty() {
+        body.insert("tools".to_owned(), tools(request));
+        if let Some(name) = target.forced_tool(request) {
+            body.insert(
+                "tool_choice".to_owned(),
+                json!({"type": "function", "function": {"name": name}}),
+            );
+        }
+    }
+    if let Some(format) = response_format(&request.output) {
+        body.insert("response_format".to_owned(), format);
+    }
+    if let Some(most) = request.max_output {
+        let field = target
+            .row
+            .max_tokens_field
+            .as_deref()
+            .unwrap_or("max_tokens");
+        body.insert(field.to_owned(), most.into());
+    }
+    reasoning(&mut body, request, target);
+    if let Some(temperature) = target.temperature(request) {
+        body.insert("temperature".to_owned(), temperature.into());
+    }
+    if request.delivery == Delivery::Stream {
+        body.insert("stream".to_owned(), true.into());
+        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+        if !request.tools.is_empty() {
+            body.extend(target.row.stream_params.clone());
+        }
+    }
+    Encoded {
+        path: "/chat/completions".to_owned(),
+        headers: Vec::new(),
+        body: Value::Object(body),
+    }
+}
+
+/// Marks the messages for caching where the provider wants to be told.
+fn mark(messages: &mut [Value], request: &CanonicalRequest, target: &Target<'_>) {
+    let (CacheKind::Explicit, Some(plan), Some(min_tokens)) = (
+        target.row.cache,
+        request.caching,
+        target.row.cache_min_tokens,
+    ) else {
+        return;
+    };
+    let plan = if target.row.cache_max_ttl.as_deref() == Some("5m") {
+        plan.at_most_five_minutes()
+    } else {
+        plan
+    };
+    caching::mark_chat(messages, plan, min_tokens);
+}
+
+fn reasoning(body: &mut Map<String, Value>, request: &CanonicalRequest, target: &Target<'_>) {
+    let params = match request.thinking {
+        Thinking::On => &target.reasoning.on,
+        Thinking::Off => &target.reasoning.off,
+    };
+    body.extend(params.clone());
+    if target.row.effort
+        && request.thinking == Thinking::Off
+        && target.facts.can(Capability::Reasoning)
+        && let Some(effort) = target.facts.least_effort()
+    {
+        body.insert("reasoning_effort".to_owned(), effort.into());
+    }
+}
+
+pub(super) fn response_format(output: &OutputForm) -> Option<Value> {
+    match output {
+        OutputForm::Text => None,
+        OutputForm::Json => Some(json!({"type": "json_object"})),
+        OutputForm::Schema { schema, strictness } => Some(json!({
+            "type": "json_schema",
+            "json_schema": {
+                "name": "answer",
+                "schema": schema,
+                "strict": *strictness == Strictness::Strict,
+            },
+        })),
+    }
+}
+
+fn tools(request: &CanonicalRequest) -> Value {
+    request
+        .tools
+        .iter()
+        .map(|tool| {
+            json!({
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.schema,
+                },
+            })
+        })
+        .collect()
+}
+
+fn assistant(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, String>) -> Value {
+    let mut text = String::new();
+    let mut thoughts = String::new();
+    let mut details: Vec<Value> = Vec::new();
+    let mut field = None;
+    let mut calls = Vec::new();
+    for block in &turn.content {
+        match block {
+            ContentBlock::Text { text: piece } => text.push_str(piece),
+            ContentBlock::Reasoning { reasoning, meta } => {
+                thoughts.push_str(reasoning);
+                if let Some(list) = meta.get("details").and_then(Value::as_array) {
+                    details.extend(list.iter().cloned());
+                }
+                // What was read decides what is written back.
+                field = field.or_else(|| meta.get("field").and_then(Value::as_str));
+            }
+            ContentBlock::ToolUse {
+                id, name, input, ..
+            } => {
+                names.insert(id.clone(), name.clone());
+                calls.push(json!({
+                    "id": id,
+                    "type": "function",
+                    "function": {"name": name, "arguments": input.to_string()},
+                }));
+            }
+            // The normaliser leaves no other block in an assistant's turn.
+            _ => {}
+        }
+    }
+    let mut message = Map::new();
+    message.insert("role".to_owned(), "assistant".into());
+    let content = if text.is_empty() && !calls.is_empty() {
+        Value::Null
+    } else {
+        text.into()
+    };
+    message.insert("content".to_owned(), content);
+    if !thoughts.is_empty() {
+        let field = field
+            .or_else(|| target.reasoning.fields.first().map(String::as_str))
+            .unwrap_or("reasoning_content");
+        let value = match field {
+            "reasoning_details" if details.is_empty() => json!([{"text": thoughts}]),
+            "reasoning_details" => details.into(),
+            _ => thoughts.into(),
+        };
+        message.insert(field.to_owned(), value);
+    }
+    if !calls.is_empty() {
+        message.insert("tool_calls".to_owned(), calls.into());
+    }
+    Value::Object(message)
+}
+
+/// Answers to tools are messages of their own, before the rest of the turn.
+fn user(
+    turn: &Message,
+    names: &BTreeMap<String, String>,
+    target: &Target<'_>,
+    messages: &mut Vec<Value>,
+) {
+    let mut parts = Vec::new();
+    for block in &turn.content {
+        match block {
+            ContentBlock::ToolResult {
+                tool_use_id,
+                content,
+                ..
+            } => {
+                let name = names.get(tool_use_id).map_or("tool", String::as_str);
+                messages.push(json!({
+                    "role": "tool",
+                    "tool_call_id": tool_use_id,
+                    "name": name,
+                    "content": content,
+                }));
+            }
+            ContentBlock::Text { text } => parts.push(json!({"type": "text", "text": text})),
+            ContentBlock::Image { source } if target.facts.can(Capability::Vision) => {
+                parts.push(image(source, block));
+            }
+            ContentBlock::File { source } if target.facts.can(Capability::Documents) => {
+                parts.push(file(source));
+            }
+            ContentBlock::Image { source }
+            | ContentBlock::Audio { source }
+            | ContentBlock::File { source } => {
+                let text = media::placeholder(media::kind(block), source);
+                parts.push(json!({"type": "text", "text": text}));
+            }
+            // The normaliser leaves no other block in a user's turn.
+            _ => {}
+        }
+    }
+    if parts.is_empty() {
+        return;
+    }
+    let plain = parts.iter().all(|part| part["type"] == "text");
+    let content = if plain {
+        let texts: Vec<&str> = parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect();
+        texts.join("\n\n").into()
+    } else {
+        Value::Array(parts)
+    };
+    messages.push(json!({"role": "user", "content": content}));
+}
+
+fn image(source: &MediaSource, block: &ContentBlock) -> Value {
+    let url = media::data_url(source, "image/png").or_else(|| source.url.clone());
+    match url {
+        Some(url) => json!({"type": "image_url", "image_url": {"url": url}}),
+        None => {
+            json!({"type": "text", "text": media::placeholder(media::kind(block), source)})
+        }
+    }
+}
+
+fn file(source: &MediaSource) -> Value {
+    if let Some(id) = &source.file_id {
+        return json!({"type": "file", "file": {"file_id": id}});
+    }
+    match media::data_url(source, "application/pdf") {
+        Some(data) => {
+            let name = source.filename.as_deref().unwrap_or("document.pdf");
+            json!({"type": "file", "file": {"filename": name, "file_data": data}})
+        }
+        None => json!({"type": "text", "text": media::placeholder("file", source)}),
+    }
+}

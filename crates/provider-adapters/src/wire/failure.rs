@@ -1,0 +1,252 @@
+//! From what a provider says went wrong to our one taxonomy (KTX-67, KODE-72).
+
+use std::time::Duration;
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use serde_json::Value;
+
+use super::json::{list, text};
+
+/// The longest excerpt of a provider's words that is kept.
+const DETAIL_LENGTH: usize = 600;
+
+/// What a provider said, wherever it put it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Complaint {
+    /// The class, such as `rate_limit_error` or `RESOURCE_EXHAUSTED`.
+    pub(crate) class: String,
+    /// The finer code, such as `insufficient_quota`.
+    pub(crate) code: String,
+    pub(crate) message: String,
+    /// How long to wait, when the body says so.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+/// Reads a complaint out of a body; `None` when it has none of the known shapes.
+pub(crate) fn complaint(body: &Value) -> Option<Complaint> {
+    // Google answers a refused stream with a list of one.
+    let body = body
+        .as_array()
+        .and_then(|list| list.first())
+        .unwrap_or(body);
+    let error = body
+        .pointer("/response/error")
+        .or_else(|| body.get("error"))
+        .filter(|error| !error.is_null())
+        .unwrap_or(body);
+    if let Value::String(message) = error {
+        return Some(Complaint {
+            message: message.clone(),
+            ..Complaint::default()
+        });
+    }
+    let message = text(error, "/message").unwrap_or_default();
+    let class = text(error, "/type")
+        .filter(|class| *class != "error")
+        .or_else(|| text(error, "/status"))
+        .unwrap_or_default();
+    let code = text(error, "/details/error_code")
+        .or_else(|| text(error, "/code"))
+        .unwrap_or_default();
+    if message.is_empty() && class.is_empty() && code.is_empty() {
+        return None;
+    }
+    Some(Complaint {
+        class: class.to_owned(),
+        code: code.to_owned(),
+        message: message.to_owned(),
+        retry_after: list(error, "/details")
+            .iter()
+            .find_map(|detail| text(detail, "/retryDelay"))
+            .and_then(seconds),
+    })
+}
+
+/// `37s` or `1.5s`.
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds: f64 = text.strip_suffix('s')?.parse().ok()?; // an unreadable hint is no hint
+    Duration::try_from_secs_f64(seconds).ok() // nor is a negative one
+}
+
+/// The error of a complaint that came with this status; inside a stream the status is 200.
+pub(crate) fn classified(status: u16, complaint: &Complaint) -> LlmError {
+    let kind = kind(status, complaint);
+    let mut error = LlmError::new(kind, message(kind, status));
+    if let Some(hint) = hint(kind) {
+        error = error.hint(hint);
+    }
+    let words = [
+        complaint.class.as_str(),
+        complaint.code.as_str(),
+        complaint.message.as_str(),
+    ]
+    .into_iter()
+    .filter(|part| !part.is_empty())
+    .collect::<Vec<_>>()
+    .join(": ");
+    if !words.is_empty() {
+        error = error.detail(excerpt(&words));
+    }
+    error.retry_after = complaint.retry_after;
+    error
+}
+
+/// The codes that mean money. They are never worth another try, not even as a 429.
+const MONEY: [&str; 12] = [
+    "billing_error",
+    "insufficient_quota",
+    "credit_balance_exhausted",
+    "organization_spend_limit_exceeded",
+    "project_spend_limit_exceeded",
+    "organization_usage_limit_exceeded",
+    "enforced_spend_limit_reached",
+    "contract_spend_limit_reached",
+    "linked_organization_spend_limit_reached",
+    "linked_organization_billing_unavailable",
+    "insufficient_balance",
+    "insufficient_credits",
+];
+
+fn kind(status: u16, complaint: &Complaint) -> LlmErrorKind {
+    let named = |names: &[&str]| {
+        names
+            .iter()
+            .any(|name| complaint.class == *name || complaint.code == *name)
+    };
+    let says = |words: &[&str]| {
+        let message = complaint.message.to_lowercase();
+        words.iter().any(|word| message.contains(word))
+    };
+    if status == 402 || named(&MONEY) {
+        return LlmErrorKind::Billing;
+    }
+    if named(&[
+        "context_length_exceeded",
+        "request_too_large",
+        "string_above_max_length",
+    ]) || status == 413
+        || (matches!(status, 200 | 400 | 422)
+            && says(&[
+                "prompt is too long",
+                "context length",
+                "context window",
+                "exceeds the maximum number of tokens",
+                "input token count",
+                "too many tokens",
+            ]))
+    {
+        return LlmErrorKind::ContextTooLong;
+    }
+    if named(&["invalid_api_key"]) || (status == 400 && says(&["api key not valid"])) {
+        return LlmErrorKind::Auth;
+    }
+    if named(&["model_not_found", "not_found_error", "NOT_FOUND"]) {
+        return LlmErrorKind::ModelNotFound;
+    }
+    match status {
+        401 | 403 => LlmErrorKind::Auth,
+        404 => LlmErrorKind::ModelNotFound,
+        408 => LlmErrorKind::Timeout,
+        429 => LlmErrorKind::RateLimit,
+        503 | 529 => LlmErrorKind::Overloaded,
+        409 | 500.. => LlmErrorKind::Server,
+        400.. => LlmErrorKind::InvalidRequest,
+        _ => by_class(complaint),
+    }
+}
+
+/// Inside a stream only the class tells.
+fn by_class(complaint: &Complaint) -> LlmErrorKind {
+    for name in [complaint.class.as_str(), complaint.code.as_str()] {
+        let kind = match name {
+            "rate_limit_error" | "rate_limit_exceeded" | "RESOURCE_EXHAUSTED" | "slow_down" => {
+                LlmErrorKind::RateLimit
+            }
+            "overloaded_error" | "server_is_overloaded" | "UNAVAILABLE" => LlmErrorKind::Overloaded,
+            "authentication_error"
+            | "permission_error"
+            | "UNAUTHENTICATED"
+            | "PERMISSION_DENIED" => LlmErrorKind::Auth,
+            "invalid_request_error" | "invalid_prompt" | "INVALID_ARGUMENT" => {
+                LlmErrorKind::InvalidRequest
+            }
+            "timeout_error" | "DEADLINE_EXCEEDED" => LlmErrorKind::Timeout,
+            "content_filter" => LlmErrorKind::Refusal,
+            _ => continue,
+        };
+        return kind;
+    }
+    LlmErrorKind::Server
+}
+
+fn message(kind: LlmErrorKind, status: u16) -> String {
+    let what = match kind {
+        LlmErrorKind::Auth => "the provider does not accept the key",
+        LlmErrorKind::Billing => "the provider's account has no credit",
+        LlmErrorKind::RateLimit => "the provider's rate limit is reached",
+        LlmErrorKind::Overloaded => "the provider is overloaded",
+        LlmErrorKind::Timeout => "the provider gave up waiting",
+        LlmErrorKind::ContextTooLong => "the prompt does not fit the model",
+        LlmErrorKind::ModelNotFound => "the provider does not know the model",
+        LlmErrorKind::InvalidRequest => "the provider refused the request",
+        LlmErrorKind::Refusal => "the provider's filter refused the request",
+        _ => "the provider failed",
+    };
+    if status == 200 {
+        what.to_owned()
+    } else {
+        format!("{what} (HTTP {status})")
+    }
+}
+
+fn hint(kind: LlmErrorKind) -> Option<&'static str> {
+    match kind {
+        LlmErrorKind::Auth => Some("check the key and what it may be used for"),
+        LlmErrorKind::Billing => {
+            Some("add credit to the provider's account, or use another backend")
+        }
+        LlmErrorKind::ModelNotFound => Some("check `llm.models` and `base_url` in `ktx.yaml`"),
+        _ => None,
+    }
+}
+
+/// Whether the provider wants the history without the reasoning of older turns.
+pub(crate) fn wants_no_old_reasoning(error: &LlmError) -> bool {
+    let said = error.detail.as_deref().unwrap_or_default().to_lowercase();
+    error.kind == LlmErrorKind::InvalidRequest
+        && said.contains("thinking")
+        && (said.contains("signature") || said.contains("cannot be modified"))
+}
+
+/// The error of an `error` event, or of a failed response object.
+pub(crate) fn in_stream(data: &Value) -> LlmError {
+    classified(200, &complaint(data).unwrap_or_default())
+}
+
+/// The data of an event as JSON.
+pub(crate) fn event_json(data: &str) -> Result<Value, LlmError> {
+    serde_json::from_str(data).map_err(|error| {
+        LlmError::new(
+            LlmErrorKind::Protocol,
+            "the provider's stream holds broken JSON",
+        )
+        .detail(error.to_string())
+    })
+}
+
+/// The error of JSON that is no response of the protocol.
+pub(crate) fn not_a_response() -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Protocol,
+        "the provider answered with JSON that is no answer of its protocol",
+    )
+    .hint("check `base_url` in `ktx.yaml`")
+}
+
+/// The beginning of a text, cut at a letter.
+pub(crate) fn excerpt(text: &str) -> String {
+    text.chars().take(DETAIL_LENGTH).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! What is asked, in no provider's words.
+
+use ktx_llm_runtime::{Dialect, Message, ReasoningRule, ReasoningWindow};
+use serde_json::{Map, Value};
+
+use crate::catalogue::{Capability, ModelFacts};
+use crate::preset::{PresetRow, Protocol, ToolChoiceValue};
+use crate::settings::PromptCaching;
+
+/// One model call.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CanonicalRequest {
+    pub(crate) system: String,
+    pub(crate) messages: Vec<Message>,
+    /// Sorted by name.
+    pub(crate) tools: Vec<ToolSpec>,
+    pub(crate) tool_choice: ToolChoice,
+    pub(crate) output: OutputForm,
+    pub(crate) thinking: Thinking,
+    /// Sent only to models that take it.
+    pub(crate) temperature: Option<f64>,
+    pub(crate) max_output: Option<u64>,
+    pub(crate) delivery: Delivery,
+    pub(crate) caching: Option<PromptCaching>,
+    /// The id of the reply that this call goes on from; OpenAI Responses only.
+    pub(crate) previous_response: Option<String>,
+}
+
+/// A tool as a model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ToolSpec {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) schema: Value,
+}
+
+/// Whether tools may or must be called.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum ToolChoice {
+    #[default]
+    Auto,
+    /// Exactly this one.
+    Named(String),
+}
+
+/// The form of the answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) enum OutputForm {
+    #[default]
+    Text,
+    /// An object of this schema, held to by the provider.
+    Schema {
+        schema: Value,
+        strictness: Strictness,
+    },
+    /// Some JSON object.
+    Json,
+}
+
+/// Whether a schema obeys the provider's strict rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strictness {
+    Strict,
+    Loose,
+}
+
+/// Whether the model should think before it answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Thinking {
+    /// As little as the model allows.
+    #[default]
+    Off,
+    /// As the model sees fit.
+    On,
+}
+
+/// How the answer comes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    #[default]
+    Stream,
+    Whole,
+}
+
+/// Where a Vertex request goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct VertexPlace {
+    pub(crate) project: String,
+    pub(crate) location: String,
+}
+
+/// How reasoning is asked for, read and given back, for one model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ReasoningPlan {
+    pub(crate) on: Map<String, Value>,
+    pub(crate) off: Map<String, Value>,
+    /// The response fields; the first one is written.
+    pub(crate) fields: Vec<String>,
+    pub(crate) window: Option<ReasoningWindow>,
+}
+
+/// For whom a request is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// The name written into `meta.provider`.
+    pub(crate) provider: &'a str,
+    pub(crate) protocol: Protocol,
+    pub(crate) row: &'a PresetRow,
+    pub(crate) facts: &'a ModelFacts,
+    pub(crate) reasoning: &'a ReasoningPlan,
+    pub(crate) vertex: Option<&'a VertexPlace>,
+}
+
+impl Target<'_> {
+    pub(crate) fn dialect(&self) -> Dialect {
+        Dialect {
+            provider: self.provider.to_owned(),
+            reasoning: match self.protocol {
+                Protocol::OpenAiChat => ReasoningRule::Any,
+                Protocol::Anthropic | Protocol::OpenAiResponses | Protocol::Gemini => {
+                    ReasoningRule::OwnOnly
+                }
+            },
+            window: self.reasoning.window.unwrap_or(ReasoningWindow::All),
+        }
+    }
+
+    /// The temperature, when the model takes one.
+    pub(crate) fn temperature(&self, request: &CanonicalRequest) -> Option<f64> {
+        let thinks = request.thinking == Thinking::On && self.facts.can(Capability::Reasoning);
+        request
+            .temperature
+            .filter(|_| self.facts.can(Capability::Sampling) && !thinks)
+    }
+
+    /// The forced tool, when the provider and the model take one.
+    pub(crate) fn forced_tool<'r>(&self, request: &'r CanonicalRequest) -> Option<&'r str> {
+        match &request.tool_choice {
+            ToolChoice::Named(name) if self.can_force_tools() => Some(name),
+            ToolChoice::Named(_) | ToolChoice::Auto => None,
+        }
+    }
+
+    /// Whether a tool can be forced at all.
+    pub(crate) fn can_force_tools(&self) -> bool {
+        self.row.tool_choice.contains(&ToolChoiceValue::Named)
+            && self.facts.can(Capability::ForcedTool)
+    }
+}
+
+/// A request in the provider's form.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Encoded {
+    /// The path below the base address, with its query.
+    pub(crate) path: String,
+    /// Headers of the protocol, without those that say who asks.
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Value,
+}

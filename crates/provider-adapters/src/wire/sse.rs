@@ -1,0 +1,101 @@
+//! Server-sent events from bytes that may be cut anywhere.
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
+
+/// No line of a provider is longer.
+const LONGEST_LINE: usize = 64 * 1024 * 1024;
+
+/// One event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct SseEvent {
+    /// The `event:` line; empty when there was none.
+    pub(crate) name: String,
+    /// The `data:` lines, joined by line feeds.
+    pub(crate) data: String,
+}
+
+/// Collects lines into events. Every byte is looked at once.
+#[derive(Debug, Default)]
+pub(crate) struct SseParser {
+    line: Vec<u8>,
+    after_return: bool,
+    started: bool,
+    event: SseEvent,
+    has_data: bool,
+}
+
+impl SseParser {
+    /// Takes the next bytes; gives back the events that they complete.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, LlmError> {
+        let mut out = Vec::new();
+        for byte in bytes {
+            match byte {
+                b'\n' if self.after_return => self.after_return = false,
+                b'\n' | b'\r' => {
+                    self.after_return = *byte == b'\r';
+                    self.end_line(&mut out);
+                }
+                _ => {
+                    self.after_return = false;
+                    self.line.push(*byte);
+                }
+            }
+        }
+        if self.line.len() > LONGEST_LINE {
+            return Err(LlmError::new(
+                LlmErrorKind::Protocol,
+                "the provider sent an event of more than 64 MiB",
+            ));
+        }
+        Ok(out)
+    }
+
+    /// The event that no empty line ended, if any.
+    pub(crate) fn finish(&mut self) -> Vec<SseEvent> {
+        let mut out = Vec::new();
+        if !self.line.is_empty() {
+            self.end_line(&mut out);
+        }
+        self.dispatch(&mut out);
+        out
+    }
+
+    fn end_line(&mut self, out: &mut Vec<SseEvent>) {
+        let bytes = std::mem::take(&mut self.line);
+        let text = String::from_utf8_lossy(&bytes);
+        let line = if self.started {
+            &*text
+        } else {
+            self.started = true;
+            text.strip_prefix('\u{feff}').unwrap_or(&text)
+        };
+        if line.is_empty() {
+            self.dispatch(out);
+            return;
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.event.name),
+            "data" => {
+                if self.has_data {
+                    self.event.data.push('\n');
+                }
+                self.has_data = true;
+                self.event.data.push_str(value);
+            }
+            // Comments, ids and retry times mean nothing to a request that is not resumed.
+            _ => {}
+        }
+    }
+
+    fn dispatch(&mut self, out: &mut Vec<SseEvent>) {
+        let event = std::mem::take(&mut self.event);
+        if std::mem::take(&mut self.has_data) {
+            out.push(event);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! Value tests of the event parser.
+
+use super::SseParser;
+
+fn events(pieces: &[&[u8]]) -> Vec<String> {
+    let mut parser = SseParser::default();
+    let mut events = Vec::new();
+    for piece in pieces {
+        events.extend(parser.push(piece).unwrap());
+    }
+    events.extend(parser.finish());
+    events
+        .into_iter()
+        .map(|event| format!("{}|{}", event.name, event.data))
+        .collect()
+}
+
+#[test]
+fn reads_all_line_ends_comments_joined_data_and_a_missing_last_blank_line() {
+    let text = "\u{feff}: hello\r\nevent: a\r\ndata: 1\r\ndata: 2\r\n\r\nid: 7\rdata:3\r\r\ndata\n\nevent: x\n\ndata: ü";
+    assert_eq!(events(&[text.as_bytes()]), ["a|1\n2", "|3", "|", "|ü"]);
+}
+
+#[test]
+fn a_cut_at_every_byte_changes_nothing() {
+    let text = "event: grüße\r\ndata: {\"a\":\"ü€😀\"}\r\n\r\ndata: [DONE]\n\n".as_bytes();
+    let whole = events(&[text]);
+    for cut in 0..=text.len() {
+        let (head, tail) = text.split_at(cut);
+        assert_eq!(events(&[head, tail]), whole, "cut at {cut}");
+    }
+    let single: Vec<&[u8]> = text.chunks(1).collect();
+    assert_eq!(events(&single), whole);
+}

@@ -1,0 +1,109 @@
+//! Value tests of the wire protocols: golden requests, recorded streams, random histories.
+
+#[path = "../../tests/it/checkers.rs"]
+mod checkers;
+mod golden;
+mod histories;
+mod streams;
+
+use std::collections::BTreeMap;
+
+use ktx_llm_runtime::{ContentBlock, Message, MessageRole, Transport};
+use ktx_secrets::Secret;
+use ktx_vocabulary::ModelRole;
+use serde_json::{Map, Value, json};
+
+use super::request::{CanonicalRequest, Encoded, ToolSpec};
+use crate::credentials::GoogleCredentials;
+use crate::preset::Preset;
+use crate::runtime::lane;
+use crate::settings::{HttpSettings, VertexSettings};
+
+fn settings(preset: Preset, model: &str) -> HttpSettings {
+    let mut settings = HttpSettings::new(preset, Some(Secret::new("k")), model);
+    settings.base_url = Some("http://localhost:1".to_owned());
+    if preset == Preset::Vertex {
+        settings.vertex = Some(VertexSettings {
+            project: Some("p1".to_owned()),
+            location: "us-east5".to_owned(),
+            credentials: GoogleCredentials::Token(Secret::new("t")),
+            unix_now: 0,
+        });
+    }
+    settings
+}
+
+/// The request as the lane of these settings would send it.
+fn encoded(settings: &HttpSettings, request: &CanonicalRequest) -> Encoded {
+    let lanes: BTreeMap<ModelRole, lane::Lane> = lane::all(settings).unwrap();
+    super::encode(request, &lanes[&ModelRole::Default].target())
+}
+
+fn user(text: &str) -> Message {
+    Message::text(MessageRole::User, text)
+}
+
+fn message(role: MessageRole, content: Vec<ContentBlock>) -> Message {
+    Message {
+        role,
+        content,
+        transport: Transport::default(),
+    }
+}
+
+fn text(text: &str) -> ContentBlock {
+    ContentBlock::Text {
+        text: text.to_owned(),
+    }
+}
+
+fn reasoning(words: &str, meta: Value) -> ContentBlock {
+    ContentBlock::Reasoning {
+        reasoning: words.to_owned(),
+        meta: map(meta),
+    }
+}
+
+fn call(id: &str, name: &str, input: Value) -> ContentBlock {
+    ContentBlock::ToolUse {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        input,
+        meta: Map::new(),
+    }
+}
+
+fn result(id: &str, content: &str) -> ContentBlock {
+    ContentBlock::ToolResult {
+        tool_use_id: id.to_owned(),
+        content: content.to_owned(),
+        is_error: false,
+    }
+}
+
+fn map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("{other} is no object"),
+    }
+}
+
+fn tools() -> Vec<ToolSpec> {
+    let tool = |name: &str, schema| ToolSpec {
+        name: name.to_owned(),
+        description: format!("does {name}"),
+        schema,
+    };
+    vec![
+        tool(
+            "sql",
+            json!({
+                "type": "object",
+                "properties": {"query": {"type": "string"}},
+                "required": ["query"],
+                "additionalProperties": false,
+            }),
+        ),
+        tool("tables", json!({"type": "object"})),
+    ]
+}

@@ -1,0 +1,385 @@
+//! Golden requests: what each provider is sent, whole.
+
+use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole, Transport};
+use serde_json::{Value, json};
+
+use super::{call, encoded, map, message, reasoning, result, settings, text, tools, user};
+use crate::preset::{Preset, Protocol};
+use crate::settings::{HttpSettings, PromptCaching};
+use crate::wire::request::{
+    CanonicalRequest, Delivery, OutputForm, Strictness, Thinking, ToolChoice,
+};
+
+/// Compares with `fixtures/providers/golden/<name>.json`.
+#[track_caller]
+fn check(name: &str, settings: &HttpSettings, request: &CanonicalRequest) {
+    let encoded = encoded(settings, request);
+    let headers: Vec<String> = encoded
+        .headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    let actual = json!({
+        "path": encoded.path,
+        "headers": headers,
+        "body": encoded.body,
+    });
+    let actual = format!("{}\n", serde_json::to_string_pretty(&actual).unwrap());
+    let path = format!(
+        "{}/../../fixtures/providers/golden/{name}.json",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        actual == expected,
+        "golden `{name}` differs; the request is now\n>>>{name}\n{actual}<<<"
+    );
+}
+
+/// A tool loop: a question, thoughts, two calls, their answers.
+fn tool_loop(meta: Value) -> CanonicalRequest {
+    CanonicalRequest {
+        system: "Be exact.".to_owned(),
+        messages: vec![
+            user("How many orders?"),
+            message(
+                MessageRole::Assistant,
+                vec![
+                    reasoning("I need the tables.", meta),
+                    text("Looking."),
+                    call("c1", "sql", json!({"query": "select 1"})),
+                    call("c2", "tables", json!({})),
+                ],
+            ),
+            message(
+                MessageRole::User,
+                vec![
+                    result("c1", "| 1 |"),
+                    ContentBlock::ToolResult {
+                        tool_use_id: "c2".to_owned(),
+                        content: "no access".to_owned(),
+                        is_error: true,
+                    },
+                ],
+            ),
+        ],
+        tools: tools(),
+        thinking: Thinking::On,
+        temperature: Some(0.0),
+        ..CanonicalRequest::default()
+    }
+}
+
+fn object(form: OutputForm) -> CanonicalRequest {
+    CanonicalRequest {
+        system: "Be exact.".to_owned(),
+        messages: vec![user("Which table?")],
+        output: form,
+        temperature: Some(0.0),
+        ..CanonicalRequest::default()
+    }
+}
+
+fn schema() -> OutputForm {
+    OutputForm::Schema {
+        schema: json!({
+            "type": "object",
+            "properties": {"table": {"type": "string"}},
+            "required": ["table"],
+            "additionalProperties": false,
+        }),
+        strictness: Strictness::Strict,
+    }
+}
+
+fn media() -> CanonicalRequest {
+    let file = |source| ContentBlock::File { source };
+    let image = |source| ContentBlock::Image { source };
+    CanonicalRequest {
+        messages: vec![message(
+            MessageRole::User,
+            vec![
+                text("See:"),
+                image(MediaSource {
+                    base64: Some("aW1n".to_owned()),
+                    mime_type: Some("image/jpeg".to_owned()),
+                    ..MediaSource::default()
+                }),
+                image(MediaSource {
+                    url: Some("https://example.com/a.png".to_owned()),
+                    ..MediaSource::default()
+                }),
+                file(MediaSource {
+                    file_id: Some("file_1".to_owned()),
+                    ..MediaSource::default()
+                }),
+                file(MediaSource {
+                    base64: Some("cGRm".to_owned()),
+                    filename: Some("a.pdf".to_owned()),
+                    ..MediaSource::default()
+                }),
+                file(MediaSource {
+                    url: Some("gs://bucket/b.pdf".to_owned()),
+                    ..MediaSource::default()
+                }),
+                ContentBlock::Audio {
+                    source: MediaSource {
+                        filename: Some("c.wav".to_owned()),
+                        ..MediaSource::default()
+                    },
+                },
+            ],
+        )],
+        ..CanonicalRequest::default()
+    }
+}
+
+/// KODE-10: thinking blocks with signatures, results first, sorted tools, no sampling values.
+#[test]
+fn anthropic_tool_loop() {
+    check(
+        "anthropic_loop",
+        &settings(Preset::Anthropic, "sonnet"),
+        &tool_loop(json!({"provider": "anthropic", "signature": "s1"})),
+    );
+}
+
+#[test]
+fn anthropic_forced_tool_switches_thinking_off_and_native_output_has_a_format() {
+    let mut forced = object(OutputForm::Text);
+    forced.tools = tools();
+    forced.tool_choice = ToolChoice::Named("sql".to_owned());
+    check(
+        "anthropic_forced_tool",
+        &settings(Preset::Anthropic, "haiku"),
+        &forced,
+    );
+    check(
+        "anthropic_object_sonnet_5_5",
+        &settings(Preset::Anthropic, "sonnet"),
+        &object(schema()),
+    );
+    check(
+        "anthropic_object_sonnet_4_6",
+        &settings(Preset::Anthropic, "claude-sonnet-4-6"),
+        &object(schema()),
+    );
+}
+
+/// KODE-05, KODE-10, KODE-11, KODE-14, KODE-15: media in each provider's form, or a placeholder.
+#[test]
+fn media_become_blocks_or_visible_placeholders() {
+    for (name, preset, model) in [
+        ("anthropic_media", Preset::Anthropic, "sonnet"),
+        ("vertex_media", Preset::Vertex, "sonnet"),
+        ("responses_media", Preset::OpenAi, "gpt-5.5"),
+        ("gemini_media", Preset::Gemini, "gemini-3.7-flash"),
+        ("chat_media", Preset::Kimi, "kimi-k3"),
+        ("chat_media_blind", Preset::OpenAiCompatible, "llama"),
+    ] {
+        check(name, &settings(preset, model), &media());
+    }
+}
+
+/// Vertex: the model stands in the path, the version in the body, no key of Anthropic anywhere.
+#[test]
+fn vertex_names_the_model_in_its_path() {
+    let mut request = object(OutputForm::Text);
+    check(
+        "vertex_stream",
+        &settings(Preset::Vertex, "claude-sonnet-4-5@20250929"),
+        &request,
+    );
+    request.delivery = Delivery::Whole;
+    let encoded = encoded(&settings(Preset::Vertex, "opus"), &request);
+    assert_eq!(
+        encoded.path,
+        "/v1/projects/p1/locations/us-east5/publishers/anthropic/models/claude-opus-5-5:rawPredict"
+    );
+}
+
+/// Claude models go the Anthropic way through the gateway, all others the Chat way.
+#[test]
+fn gateway_chooses_the_protocol_by_the_creator() {
+    let request = object(OutputForm::Text);
+    check(
+        "gateway_claude",
+        &settings(Preset::Gateway, "sonnet"),
+        &request,
+    );
+    check(
+        "gateway_other",
+        &settings(Preset::Gateway, "openai/gpt-5.6-sol"),
+        &request,
+    );
+}
+
+/// KODE-13: items, sealed reasoning, nothing stored; a reply can be gone on from.
+#[test]
+fn responses_requests() {
+    let sealed = json!({
+        "provider": "openai",
+        "item": {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"},
+    });
+    check(
+        "responses_loop",
+        &settings(Preset::OpenAi, "gpt-5.5"),
+        &tool_loop(sealed),
+    );
+    check(
+        "responses_object",
+        &settings(Preset::OpenAi, "gpt-5-mini"),
+        &object(schema()),
+    );
+    let mut next = object(OutputForm::Text);
+    next.previous_response = Some("resp_1".to_owned());
+    let body = encoded(&settings(Preset::OpenAi, "gpt-4.1"), &next).body;
+    assert_eq!(
+        (
+            &body["previous_response_id"],
+            &body["store"],
+            &body["temperature"]
+        ),
+        (&json!("resp_1"), &json!(true), &json!(0.0))
+    );
+    let mut chat = settings(Preset::OpenAi, "gpt-5.5");
+    chat.protocol = Some(Protocol::OpenAiChat);
+    check("openai_chat_object", &chat, &object(schema()));
+}
+
+/// KODE-15: roles, schema clean-up, thinking level, signatures.
+#[test]
+fn gemini_requests() {
+    let own = json!({"provider": "gemini", "thought_signature": "t1"});
+    check(
+        "gemini_loop",
+        &settings(Preset::Gemini, "gemini-3.7-flash"),
+        &tool_loop(own),
+    );
+    check(
+        "gemini_object",
+        &settings(Preset::Gemini, "gemini-2.5-flash"),
+        &object(schema()),
+    );
+}
+
+/// KODE-12, KODE-16, KODE-17, KODE-18, KODE-19, KODE-20, KODE-21, KODE-22: how each member of the
+/// family is asked to think and gets its thoughts back.
+#[test]
+fn the_chat_family() {
+    for (name, preset, model) in [
+        ("deepseek_loop", Preset::DeepSeek, "deepseek-v4-pro"),
+        ("deepseek_r1_loop", Preset::DeepSeek, "deepseek-r1"),
+        ("qwen_loop", Preset::Qwen, "qwen3.8-max"),
+        ("glm_loop", Preset::Glm, "glm-5.3"),
+        ("minimax_loop", Preset::MiniMax, "MiniMax-M3"),
+        ("kimi_k2_loop", Preset::Kimi, "kimi-k2-thinking"),
+        ("kimi_k3_loop", Preset::Kimi, "kimi-k3"),
+        ("groq_loop", Preset::Groq, "qwen/qwen3.8-27b"),
+        ("cerebras_loop", Preset::Cerebras, "gpt-oss-120b"),
+    ] {
+        let mut settings = settings(preset, model);
+        match preset {
+            Preset::Qwen => {
+                settings.reasoning = Some(map(json!({
+                    "requestParams": {"enable_thinking": true, "thinking_budget": 2048},
+                })));
+            }
+            Preset::Cerebras => {
+                settings.reasoning = Some(map(json!({
+                    "requestParams": {"reasoning_format": "separate"},
+                })));
+            }
+            _ => {}
+        }
+        check(name, &settings, &tool_loop(json!({})));
+    }
+}
+
+/// KODE-12, KODE-16: `stripFromHistory` and `fieldName` are configuration.
+#[test]
+fn reasoning_is_configuration() {
+    let mut settings = settings(Preset::DeepSeek, "deepseek-v4-pro");
+    let assistant = |settings: &HttpSettings| {
+        encoded(settings, &tool_loop(json!({}))).body["messages"][2].clone()
+    };
+    settings.reasoning = Some(map(json!({"stripFromHistory": true})));
+    assert_eq!(assistant(&settings).get("reasoning_content"), None);
+    settings.reasoning = Some(map(json!({"fieldName": "reasoning"})));
+    assert_eq!(assistant(&settings)["reasoning"], "I need the tables.");
+    settings.reasoning = Some(map(json!({"field_name": "reasoning_details"})));
+    assert_eq!(
+        assistant(&settings)["reasoning_details"],
+        json!([{"text": "I need the tables."}])
+    );
+}
+
+/// KODE-04: the three transports on a provider that did not write the reasoning.
+#[test]
+fn transports_decide_how_foreign_reasoning_travels() {
+    let mut lines = Vec::new();
+    for (preset, model) in [
+        (Preset::Anthropic, "sonnet"),
+        (Preset::OpenAi, "gpt-5.5"),
+        (Preset::Gemini, "gemini-3.7-flash"),
+        (Preset::DeepSeek, "deepseek-v4-pro"),
+    ] {
+        for transport in [Transport::Provider, Transport::Text, Transport::Omit] {
+            let request = CanonicalRequest {
+                messages: vec![
+                    user("q"),
+                    Message {
+                        role: MessageRole::Assistant,
+                        content: vec![reasoning("why", json!({"provider": "x"})), text("a")],
+                        transport,
+                    },
+                    user("r"),
+                ],
+                ..CanonicalRequest::default()
+            };
+            let body = encoded(&settings(preset, model), &request).body;
+            let turns = ["messages", "input", "contents"]
+                .iter()
+                .find_map(|key| body[*key].as_array())
+                .unwrap();
+            lines.push(format!("{preset} {transport:?} {}", turns[1]));
+        }
+    }
+    assert_eq!(
+        lines,
+        [
+            r#"anthropic Provider {"role":"assistant","content":[{"type":"text","text":"a"}]}"#,
+            r#"anthropic Text {"role":"assistant","content":[{"type":"text","text":"<think>why</think>\n"},{"type":"text","text":"a"}]}"#,
+            r#"anthropic Omit {"role":"assistant","content":[{"type":"text","text":"a"}]}"#,
+            r#"openai Provider {"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}"#,
+            r#"openai Text {"type":"message","role":"assistant","content":[{"type":"output_text","text":"<think>why</think>\n"},{"type":"output_text","text":"a"}]}"#,
+            r#"openai Omit {"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}"#,
+            r#"gemini Provider {"role":"model","parts":[{"text":"a"}]}"#,
+            r#"gemini Text {"role":"model","parts":[{"text":"<think>why</think>\n"},{"text":"a"}]}"#,
+            r#"gemini Omit {"role":"model","parts":[{"text":"a"}]}"#,
+            r#"deepseek Provider {"role":"assistant","content":"a","reasoning_content":"why"}"#,
+            r#"deepseek Text {"role":"assistant","content":"<think>why</think>\na"}"#,
+            r#"deepseek Omit {"role":"assistant","content":"a"}"#,
+        ]
+    );
+}
+
+/// KTX-80, KODE-31: the default plan on a long prompt, as it is sent.
+#[test]
+fn qwen_is_marked_for_five_minutes_at_most() {
+    let request = CanonicalRequest {
+        system: "Be exact. ".repeat(500),
+        messages: vec![user("q")],
+        caching: Some(PromptCaching::default()),
+        ..CanonicalRequest::default()
+    };
+    let body = encoded(&settings(Preset::Qwen, "qwen3.8-max"), &request).body;
+    assert_eq!(
+        body["messages"][0]["content"][0]["cache_control"],
+        json!({"type": "ephemeral"})
+    );
+    assert_eq!(
+        body["messages"][1]["content"][0]["cache_control"],
+        json!({"type": "ephemeral"})
+    );
+}

@@ -1,0 +1,15 @@
+//! The HTTP runtime against loopback servers that check what they are sent.
+#![expect(
+    clippy::expect_used,
+    reason = "test helpers fail the test with the reason"
+)]
+
+mod agent;
+mod checkers;
+mod fake;
+mod object;
+mod retry;
+mod run;
+mod text;
+mod transport;
+mod vertex;

@@ -1,0 +1,249 @@
+//! Text, settings, probe.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, NoEvents};
+use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset};
+use ktx_vocabulary::ModelRole;
+use serde_json::{Value, json};
+use wiremock::ResponseTemplate;
+
+use crate::fake::{anthropic, ask, bodies, runtime, said, server, settings, sse};
+
+/// KTX-50: the final text; no tools are shown to the model. KODE-32: all counters arrive.
+#[tokio::test]
+async fn text_is_the_final_text_and_every_message_is_counted() {
+    let server = server(vec![said("m1", "42")]).await;
+    let (runtime, events) = anthropic(&server.uri(), "sonnet");
+    let outcome = runtime.generate_text(ask("How many?")).await.unwrap();
+    assert_eq!(outcome.text, "42");
+    assert_eq!(outcome.metrics.steps, 1);
+    assert_eq!(outcome.metrics.model.as_deref(), Some("claude-test"));
+    assert_eq!(
+        events.lines(),
+        ["usage r1/0/m1 anthropic_api claude-test 10/0/0/100/7"]
+    );
+    let requests = server.received_requests().await.unwrap();
+    let header = |name: &str| {
+        requests[0]
+            .headers
+            .get(name)
+            .map(|value| value.to_str().unwrap().to_owned())
+    };
+    assert_eq!(header("x-api-key").as_deref(), Some("sk-test-key-123"));
+    assert_eq!(header("authorization"), None);
+    assert_eq!(header("anthropic-version").as_deref(), Some("2023-06-01"));
+    assert_eq!(bodies(&server).await[0].get("tools"), None);
+}
+
+/// KTX-04: the model of a role, else that of the default role; the same on every backend.
+#[tokio::test]
+async fn roles_choose_models() {
+    let server = server(vec![said("m1", "a"), said("m2", "b")]).await;
+    let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+    settings.models = BTreeMap::from([
+        (ModelRole::Default, "sonnet".to_owned()),
+        (ModelRole::Triage, "haiku".to_owned()),
+    ]);
+    let (runtime, _) = runtime(settings);
+    for role in [ModelRole::Triage, ModelRole::Curator] {
+        let mut request = ask("x");
+        request.role = role;
+        runtime.generate_text(request).await.unwrap();
+    }
+    let models: Vec<Value> = bodies(&server)
+        .await
+        .iter()
+        .map(|body| body["model"].clone())
+        .collect();
+    assert_eq!(
+        models,
+        [json!("claude-haiku-5-5"), json!("claude-sonnet-5-5")]
+    );
+}
+
+/// Every preset reaches its endpoint with its own kind of key and reads the answer.
+#[tokio::test]
+async fn every_preset_asks_in_its_own_way() {
+    let chat = "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let responses = "data: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"status\":\"completed\",\"output\":[{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"ok\"}]}]}}\n\n";
+    let gemini = "data: {\"responseId\":\"g\",\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"ok\"}]},\"finishReason\":\"STOP\"}]}\n\n";
+    let cases = [
+        (
+            Preset::Gateway,
+            "xai/grok",
+            chat,
+            "/v1/chat/completions",
+            "authorization",
+        ),
+        (
+            Preset::OpenAi,
+            "gpt-5.5",
+            responses,
+            "/v1/responses",
+            "authorization",
+        ),
+        (
+            Preset::Gemini,
+            "gemini-3.7-flash",
+            gemini,
+            "/v1beta/models/gemini-3.7-flash:streamGenerateContent",
+            "x-goog-api-key",
+        ),
+        (
+            Preset::DeepSeek,
+            "deepseek-v4-pro",
+            chat,
+            "/v1/chat/completions",
+            "authorization",
+        ),
+        (
+            Preset::Qwen,
+            "qwen3.8-max",
+            chat,
+            "/v1/chat/completions",
+            "authorization",
+        ),
+        (
+            Preset::Glm,
+            "glm-5.3",
+            chat,
+            "/v1/chat/completions",
+            "authorization",
+        ),
+        (
+            Preset::MiniMax,
+            "MiniMax-M3",
+            chat,
+            "/v1/chat/completions",
+            "authorization",
+        ),
+        (
+            Preset::Kimi,
+            "kimi-k3",
+            chat,
+            "/v1/chat/completions",
+            "authorization",
+        ),
+        (
+            Preset::Groq,
+            "openai/gpt-oss-120b",
+            chat,
+            "/v1/chat/completions",
+            "authorization",
+        ),
+        (
+            Preset::Cerebras,
+            "gpt-oss-120b",
+            chat,
+            "/v1/chat/completions",
+            "authorization",
+        ),
+        (
+            Preset::OpenAiCompatible,
+            "llama",
+            chat,
+            "/v1/chat/completions",
+            "authorization",
+        ),
+    ];
+    for (preset, model, stream, path, key_header) in cases {
+        let server = server(vec![sse(stream)]).await;
+        let (runtime, _) = runtime(settings(preset, model, &server.uri()));
+        let outcome = runtime.generate_text(ask("x")).await;
+        assert_eq!(
+            outcome.map(|outcome| outcome.text),
+            Ok("ok".to_owned()),
+            "{preset}"
+        );
+        let requests = server.received_requests().await.unwrap();
+        assert_eq!(requests[0].url.path(), path, "{preset}");
+        let key = requests[0]
+            .headers
+            .get(key_header)
+            .map(|v| v.to_str().unwrap().to_owned());
+        assert!(key.unwrap().ends_with("sk-test-key-123"), "{preset}");
+    }
+}
+
+/// Refusals and cut answers are errors, not texts.
+#[tokio::test]
+async fn a_refusal_and_a_cut_answer_are_errors() {
+    let refusal = include_str!("../../../../fixtures/providers/streams/anthropic_refusal.sse");
+    let cut = crate::fake::message("m2", "max_tokens", &[json!({"type": "text", "text": "ha"})]);
+    let server = server(vec![sse(refusal), cut]).await;
+    let (runtime, events) = anthropic(&server.uri(), "fable");
+    let refused = runtime.generate_text(ask("x")).await.unwrap_err();
+    assert_eq!(refused.kind, LlmErrorKind::Refusal);
+    assert_eq!(refused.detail.as_deref(), Some("category: cyber"));
+    let cut = runtime.generate_text(ask("x")).await.unwrap_err();
+    assert_eq!(cut.kind, LlmErrorKind::MaxOutput);
+    assert_eq!(events.lines().len(), 2, "both were paid for");
+}
+
+/// A missing key names the variable and the key of `ktx.yaml`; nothing is sent.
+#[test]
+fn settings_that_cannot_work_say_what_to_set() {
+    let check = |settings: HttpSettings, expected: &str| {
+        let error = HttpRuntime::new(settings, Arc::new(NoEvents)).unwrap_err();
+        let shown = format!("{error} | {}", error.hint.as_deref().unwrap_or_default());
+        assert_eq!(shown, expected);
+    };
+    check(
+        HttpSettings::new(Preset::Anthropic, None, "sonnet"),
+        "the `anthropic` backend has no API key | set the environment variable \
+         `ANTHROPIC_API_KEY`, or `llm.provider.anthropic.api_key` in `ktx.yaml`",
+    );
+    check(
+        HttpSettings::new(Preset::OpenAiCompatible, None, "llama"),
+        "the `openai-compatible` backend has no address | set \
+         `llm.provider.openai-compatible.base_url` in `ktx.yaml`",
+    );
+    check(
+        HttpSettings::new(Preset::Vertex, None, "sonnet"),
+        "the `vertex` backend has no location and no credentials | set \
+         `llm.provider.vertex.location` in `ktx.yaml` and run `gcloud auth \
+         application-default login`, or set `GOOGLE_APPLICATION_CREDENTIALS`",
+    );
+    let mut none = settings(Preset::Anthropic, "sonnet", "http://localhost:1");
+    none.models.clear();
+    check(
+        none,
+        "the `anthropic` backend has no model for the role `default` | set \
+         `llm.models.default` in `ktx.yaml`",
+    );
+    check(
+        settings(Preset::Gemini, "gemini-4-argon", "http://localhost:1"),
+        "the model `gemini-4-argon` cannot be used: it needs the Interactions API | choose \
+         another model for the role `default`",
+    );
+}
+
+/// KTX-83: one tiny call proves that key, address and model work.
+#[tokio::test]
+async fn a_probe_is_one_small_call_that_is_no_stream() {
+    let body = json!({"type": "message", "id": "m", "model": "claude-sonnet-9", "content": [],
+        "stop_reason": "max_tokens", "usage": {"input_tokens": 3, "output_tokens": 1}});
+    let server = server(vec![ResponseTemplate::new(200).set_body_json(body)]).await;
+    let (runtime, events) = anthropic(&server.uri(), "claude-sonnet-9");
+    let report = runtime.probe().await.unwrap();
+    let labels: Vec<&str> = report
+        .facts
+        .iter()
+        .map(|(label, _)| label.as_str())
+        .collect();
+    assert_eq!(labels, ["backend", "address", "model"]);
+    assert_eq!(
+        report.warnings,
+        ["the model `claude-sonnet-9` is not in the catalogue"]
+    );
+    assert_eq!(
+        events.lines()[0],
+        "warning the model `claude-sonnet-9` is not in the catalogue; it is taken for the newest of its family"
+    );
+    let sent = bodies(&server).await;
+    assert_eq!((sent.len(), &sent[0]["max_tokens"]), (1, &json!(64)));
+    assert_eq!(sent[0].get("stream"), None);
+    assert_eq!(runtime.describe().name, "anthropic");
+}

@@ -1,0 +1,161 @@
+//! What can happen between us and a provider: redirects, pages, cuts, silence, cancellation.
+
+use std::time::Duration;
+
+use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
+use ktx_provider_adapters::Preset;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use wiremock::ResponseTemplate;
+
+use crate::fake::{anthropic, ask, bodies, runtime, said, server, settings, sse};
+
+/// A key never follows a redirect to another host.
+#[tokio::test]
+async fn a_redirect_to_another_host_is_refused() {
+    let other = server(vec![said("m1", "stolen")]).await;
+    let redirect = ResponseTemplate::new(307).insert_header("location", other.uri().as_str());
+    let first = server(vec![redirect]).await;
+    let (runtime, _) = anthropic(&first.uri(), "sonnet");
+    let error = runtime.generate_text(ask("x")).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the provider's address leads to another one (HTTP 307)"
+    );
+    assert_eq!(bodies(&other).await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_page_instead_of_an_answer_names_the_address() {
+    let page = "<html>Sign in</html>";
+    let ok = ResponseTemplate::new(200).set_body_raw(page, "text/html; charset=utf-8");
+    let first = server(vec![ok]).await;
+    let (runtime, _) = anthropic(&first.uri(), "sonnet");
+    let error = runtime.generate_text(ask("x")).await.unwrap_err();
+    assert_eq!(error.kind, LlmErrorKind::Protocol);
+    assert_eq!(
+        error.to_string(),
+        "the address answers with `text/html; charset=utf-8` instead of a model's answer"
+    );
+    assert_eq!(bodies(&first).await.len(), 1);
+
+    let missing = ResponseTemplate::new(404).set_body_raw(page, "text/html");
+    let second = server(vec![missing]).await;
+    let (runtime, _) = anthropic(&second.uri(), "sonnet");
+    let error = runtime.generate_text(ask("x")).await.unwrap_err();
+    assert_eq!(error.kind, LlmErrorKind::ModelNotFound);
+    assert_eq!(error.detail.as_deref(), Some(page));
+}
+
+/// A stream that breaks off is asked for again, and what it counted is paid for.
+#[tokio::test]
+async fn a_cut_stream_is_repeated_and_both_messages_are_counted() {
+    let cut = include_str!("../../../../fixtures/providers/streams/anthropic_cut.sse");
+    let server = server(vec![sse(cut), said("m1", "whole")]).await;
+    let (runtime, events) = anthropic(&server.uri(), "haiku");
+    let outcome = runtime.generate_text(ask("x")).await.unwrap();
+    assert_eq!(outcome.text, "whole");
+    assert_eq!(
+        events.lines(),
+        [
+            "usage r1/0/msg_03 anthropic_api claude-haiku-5-5 5/0/0/0/1",
+            "retry 2 llm_transport",
+            "usage r1/0/m1 anthropic_api claude-test 10/0/0/100/7",
+        ]
+    );
+    assert_eq!(outcome.metrics.usage.input, 15);
+}
+
+/// The key stays out of every message, also when the provider repeats it.
+#[tokio::test]
+async fn the_key_never_reaches_an_error() {
+    let echo = ResponseTemplate::new(401).set_body_string("bad key sk-test-key-123 given");
+    let server = server(vec![echo]).await;
+    let (runtime, _) = anthropic(&server.uri(), "sonnet");
+    let error = runtime.generate_text(ask("x")).await.unwrap_err();
+    assert_eq!(error.detail.as_deref(), Some("bad key *** given"));
+}
+
+#[tokio::test]
+async fn an_unreachable_provider_is_a_transport_failure() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let (runtime, events) = anthropic(&address, "sonnet");
+    let error = runtime.generate_text(ask("x")).await.unwrap_err();
+    assert_eq!(error.kind, LlmErrorKind::Transport);
+    assert_eq!(events.lines().len(), 5);
+}
+
+/// Reads a request's head and body, then says this and tells when the other side hangs up.
+async fn half_answer(stream: &mut TcpStream, answer: &str) {
+    let mut seen = Vec::new();
+    let mut piece = [0; 4096];
+    while !String::from_utf8_lossy(&seen).contains("\"stream\":true}") {
+        let length = stream.read(&mut piece).await.expect("a request");
+        assert!(length > 0, "the request ended early");
+        seen.extend_from_slice(piece.get(..length).expect("what was read"));
+    }
+    stream
+        .write_all(answer.as_bytes())
+        .await
+        .expect("an answer");
+}
+
+const HEAD: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+
+/// Cancelling closes the socket, before the head of the response and within the stream.
+#[tokio::test]
+async fn cancelling_closes_the_socket_at_once() {
+    for answer in ["", HEAD] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let (answered, waits) = oneshot::channel();
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            half_answer(&mut stream, answer).await;
+            answered.send(()).unwrap();
+            // Ends only when the client has closed its side.
+            let mut rest = Vec::new();
+            stream.read_to_end(&mut rest).await.is_ok() || rest.is_empty()
+        });
+        let (runtime, events) = anthropic(&address, "sonnet");
+        let request = ask("x");
+        let cancel = request.cancel.clone();
+        let call = tokio::spawn(async move { runtime.generate_text(request).await });
+        waits.await.unwrap();
+        cancel.cancel();
+        let error = call.await.unwrap().unwrap_err();
+        assert_eq!(error.kind, LlmErrorKind::Cancelled);
+        assert!(server.await.unwrap());
+        assert_eq!(events.lines(), Vec::<String>::new(), "nothing is repeated");
+    }
+}
+
+/// A provider that goes silent is a timeout; the next try may do better.
+#[tokio::test]
+async fn silence_is_a_timeout_and_is_repeated() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (mut silent, _) = listener.accept().await.unwrap();
+        half_answer(&mut silent, HEAD).await;
+        let stream = crate::fake::stream_text(
+            "m2",
+            "end_turn",
+            &[serde_json::json!({"type": "text", "text": "ok"})],
+        );
+        loop {
+            let (mut next, _) = listener.accept().await.unwrap();
+            half_answer(&mut next, &format!("{HEAD}{stream}")).await;
+        }
+    });
+    let mut settings = settings(Preset::Anthropic, "sonnet", &address);
+    settings.timeouts.idle = Duration::from_millis(300);
+    let (runtime, events) = runtime(settings);
+    assert_eq!(runtime.generate_text(ask("x")).await.unwrap().text, "ok");
+    server.abort();
+    assert_eq!(events.lines()[0], "retry 2 llm_timeout");
+}
