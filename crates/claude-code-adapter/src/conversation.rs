@@ -1,6 +1,8 @@
 //! One call as a state machine without IO: frames in, actions out.
 
 mod action;
+mod lines;
+mod stage;
 
 use std::collections::BTreeMap;
 
@@ -19,12 +21,19 @@ use crate::surface::{checked_account, checked_surface};
 use crate::turns::{TurnCounter, UsageMeter};
 
 pub(crate) use action::{Action, Note, Record};
+pub(crate) use stage::PromptAt;
+
+use lines::{control_answer, mcp_answer, question};
+use stage::Stage;
 
 /// The id of our first question.
 const INITIALIZE: &str = "ktx-initialize";
 
 /// The id of the question that ends a turn early.
 const INTERRUPT: &str = "ktx-interrupt";
+
+/// How many kinds of messages that were not understood are told apart.
+const MOST_UNKNOWN: usize = 64;
 
 /// Told to the child, and through it to the model, about a tool that is not ours.
 const DENIED: &str = "this tool is not available here; use only the tools that were given";
@@ -42,7 +51,8 @@ struct OpenCall {
 pub(crate) struct Conversation {
     query: Query,
     server: ToolServer,
-    initialized: bool,
+    prompt_at: PromptAt,
+    stage: Stage,
     init: Option<InitFrame>,
     calls: BTreeMap<String, OpenCall>,
     traces: Vec<ToolTrace>,
@@ -57,11 +67,12 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     /// A call that has not begun. `version` is ours.
-    pub(crate) fn new(query: Query, version: &str) -> Self {
+    pub(crate) fn new(query: Query, version: &str, prompt_at: PromptAt) -> Self {
         Self {
             server: ToolServer::new(query.tools(), version),
             query,
-            initialized: false,
+            prompt_at,
+            stage: Stage::Opening,
             init: None,
             calls: BTreeMap::new(),
             traces: Vec::new(),
@@ -87,7 +98,31 @@ impl Conversation {
 
     /// Whether the prompt has been written.
     pub(crate) fn is_prompted(&self) -> bool {
-        self.initialized
+        self.stage == Stage::Prompted
+    }
+
+    /// Whether the account is checked and the prompt waits.
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.stage, Stage::Ready(_))
+    }
+
+    /// Takes the call that the child waited for: the query that it was started with, now whole.
+    pub(crate) fn release(&mut self, query: Query) -> Vec<Action> {
+        self.server.serve(query.tools());
+        self.query = query;
+        self.prompt_at = PromptAt::Once;
+        let mut actions = Vec::new();
+        if let Stage::Ready(payer) = &self.stage {
+            let payer = payer.clone();
+            self.prompt(payer, &mut actions);
+        }
+        actions
+    }
+
+    fn prompt(&mut self, payer: String, actions: &mut Vec<Action>) {
+        self.stage = Stage::Prompted;
+        actions.push(Action::Note(Note::Payer(payer)));
+        actions.push(Action::Send(self.query.prompt_line()));
     }
 
     /// Whether the surface has been checked.
@@ -136,13 +171,13 @@ impl Conversation {
             Frame::Compaction => actions.push(Action::Note(Note::Compaction)),
             Frame::Result(result) => self.on_result(*result, &mut actions),
             Frame::Progress | Frame::Known => {}
-            Frame::Unknown(kind) => *self.unknown.entry(kind).or_default() += 1,
+            Frame::Unknown(kind) => self.count_unknown(kind),
         }
         actions
     }
 
     fn on_answer(&mut self, answer: &ControlAnswer, actions: &mut Vec<Action>) {
-        if answer.id != INITIALIZE || self.initialized {
+        if answer.id != INITIALIZE || self.stage != Stage::Opening {
             return;
         }
         let account = match &answer.outcome {
@@ -157,11 +192,10 @@ impl Conversation {
             }
         };
         match checked_account(account) {
-            Ok(account) => {
-                self.initialized = true;
-                actions.push(Action::Note(Note::Payer(account.payer)));
-                actions.push(Action::Send(self.query.prompt_line()));
-            }
+            Ok(account) => match self.prompt_at {
+                PromptAt::Once => self.prompt(account.payer, actions),
+                PromptAt::Release => self.stage = Stage::Ready(account.payer),
+            },
             Err(error) => actions.push(Action::Fail(error)),
         }
     }
@@ -284,7 +318,7 @@ impl Conversation {
 
     fn on_result(&mut self, result: ResultFrame, actions: &mut Vec<Action>) {
         if self.result.is_some() {
-            *self.unknown.entry("second result".to_owned()).or_default() += 1;
+            self.count_unknown("second result".to_owned());
             return;
         }
         let stop = stop_reason_of(&result);
@@ -303,6 +337,13 @@ impl Conversation {
             actions.push(Action::Abort { request });
         }
         actions.push(Action::Finish);
+    }
+
+    /// Counts a message that was not understood; a child that makes up kinds for ever fills nothing.
+    fn count_unknown(&mut self, kind: String) {
+        if self.unknown.len() < MOST_UNKNOWN || self.unknown.contains_key(&kind) {
+            *self.unknown.entry(kind).or_default() += 1;
+        }
     }
 
     /// Counts what never became whole; also called when no result comes any more.
@@ -452,22 +493,6 @@ impl Conversation {
             result: self.result,
         }
     }
-}
-
-fn question(id: &str, request: &Value) -> Value {
-    json!({ "type": "control_request", "request_id": id, "request": request })
-}
-
-fn control_answer(id: &str, answer: Result<Value, String>) -> Value {
-    let response = match answer {
-        Ok(response) => json!({ "subtype": "success", "request_id": id, "response": response }),
-        Err(error) => json!({ "subtype": "error", "request_id": id, "error": error }),
-    };
-    json!({ "type": "control_response", "response": response })
-}
-
-fn mcp_answer(id: &str, reply: &Value) -> Value {
-    control_answer(id, Ok(json!({ "mcp_response": reply })))
 }
 
 #[cfg(test)]

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ktx_llm_runtime::{EventSink, LlmError, RuntimeEvent};
 use ktx_secrets::{Redactor, Secret};
-use tokio::sync::{Mutex as AsyncMutex, MutexGuard, OnceCell, Semaphore, SemaphorePermit};
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard, OnceCell, OwnedSemaphorePermit};
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::environment::secret_values;
 use crate::settings::ClaudeCodeSettings;
+use crate::spares::Spares;
 use crate::surface::usual_payer;
 
 /// What one child needs at its peak.
@@ -30,9 +31,10 @@ pub(crate) const NEWEST_TESTED: &str = "2.1.330";
 /// Shared by all calls of a runtime.
 pub(crate) struct Host {
     /// The settings.
-    pub(crate) settings: ClaudeCodeSettings,
+    pub(crate) settings: Arc<ClaudeCodeSettings>,
+    /// The places for children, and the children that wait.
+    pub(crate) spares: Spares,
     events: Arc<dyn EventSink>,
-    places: Semaphore,
     warm: AsyncMutex<Warmth>,
     swept: OnceCell<()>,
     redactor: Redactor,
@@ -60,6 +62,11 @@ pub(crate) struct WarmUp<'a> {
 }
 
 impl WarmUp<'_> {
+    /// For a child that follows one that was seen to work.
+    pub(crate) fn not_needed() -> Self {
+        Self { guard: None }
+    }
+
     /// The child works: everyone may go.
     pub(crate) fn done(&mut self) {
         if let Some(mut guard) = self.guard.take() {
@@ -79,10 +86,11 @@ impl Host {
             .max_children
             .unwrap_or_else(|| children_for(available_memory()))
             .max(1);
+        let settings = Arc::new(settings);
         Self {
+            spares: Spares::new(Arc::clone(&settings), places),
             settings,
             events,
-            places: Semaphore::new(places),
             warm: AsyncMutex::new(Warmth::Cold),
             swept: OnceCell::new(),
             redactor,
@@ -94,13 +102,13 @@ impl Host {
     pub(crate) async fn place(
         &self,
         cancel: &CancellationToken,
-    ) -> Result<(SemaphorePermit<'_>, WarmUp<'_>), LlmError> {
+    ) -> Result<(OwnedSemaphorePermit, WarmUp<'_>), LlmError> {
         let waiting = async {
-            let permit = self.places.acquire().await;
+            let permit = self.spares.place().await;
             let guard = self.warm.lock().await;
             (permit, guard)
         };
-        let Some((Ok(permit), guard)) = waiting.with_cancellation_token(cancel).await else {
+        let Some((Some(permit), guard)) = waiting.with_cancellation_token(cancel).await else {
             return Err(LlmError::cancelled());
         };
         self.swept

@@ -3,11 +3,11 @@
 //! Every query of the adapter is a [`Query`], made by [`Query::new`] alone, and every `Query`
 //! carries the whole isolation tuple (KTX-20…34).
 
-use ktx_tool_descriptors::{ObjectSchema, ToolSet};
+use ktx_tool_descriptors::{ObjectSchema, ToolDescriptor, ToolError, ToolSet, handler_fn};
 use serde_json::{Value, json};
 
 use crate::environment::Compaction;
-use crate::mcp::{SERVER, tool_id};
+use crate::mcp::{SERVER, listed, tool_id};
 
 /// Built-in tools that stay off even if a version forgets that all of them are (KTX-29).
 pub(crate) const DISALLOWED_TOOLS: &str = "Agent,Task,AskUserQuestion,Bash,Read,Edit,Write,Glob,\
@@ -205,6 +205,41 @@ impl Query {
         }
     }
 
+    /// Everything that a child is told before its prompt, as one text: two queries with the same
+    /// text can take each other's child. The rest of the environment is the same for all children
+    /// of a runtime.
+    pub(crate) fn kind(&self) -> String {
+        let compaction = self.compaction() == Compaction::Allowed;
+        json!([
+            self.arguments(),
+            self.initialize(),
+            listed(&self.tools()),
+            compaction
+        ])
+        .to_string()
+    }
+
+    /// The query of a child that waits: of the same kind, without a prompt and without what stands
+    /// behind the caller's tools. The probe has none, for it shows how a first call goes.
+    pub(crate) fn waiting(&self) -> Option<Self> {
+        let purpose = match &self.purpose {
+            Purpose::Probe => return None,
+            Purpose::Text => Purpose::Text,
+            Purpose::Object(schema) => Purpose::Object(schema.clone()),
+            Purpose::Loop { tools, budget } => Purpose::Loop {
+                tools: without_handlers(tools)?,
+                budget: *budget,
+            },
+        };
+        Some(Self {
+            model: self.model.clone(),
+            system: self.system.clone(),
+            prompt: String::new(),
+            title: self.title.clone(),
+            purpose,
+        })
+    }
+
     /// The prompt line.
     pub(crate) fn prompt_line(&self) -> Value {
         json!({
@@ -221,6 +256,16 @@ impl Query {
             },
         })
     }
+}
+
+/// The same tools with nothing behind them. What was a set stays one.
+fn without_handlers(tools: &ToolSet) -> Option<ToolSet> {
+    let nothing = handler_fn(|_, _| Err(ToolError::new("there is no call yet")));
+    let tools = tools.iter().map(|tool| ToolDescriptor {
+        handler: std::sync::Arc::clone(&nothing),
+        ..tool.clone()
+    });
+    ToolSet::new(tools.collect()).ok()
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //!
 //! Four parts, each pure but the last: `invocation` (what a child is asked), `environment` (what it
 //! inherits), `protocol` with `conversation` (what it says and what follows from it) and `process`
-//! with `session` (that it runs and ends). Every call is one fresh child, sealed off from the host:
-//! no settings, no tools but ours, no plugins, no stored session, and what it reports about itself
-//! is compared with that before its first token counts.
+//! with `session` and `spares` (that it runs, waits and ends). Every call is one child of its own,
+//! sealed off from the host: no settings, no tools but ours, no plugins, no stored session, and
+//! what it reports about itself is compared with that before its first token counts.
 //!
 //! This crate must never know `ktx.yaml`, ingest or the CLI.
 
@@ -13,6 +13,7 @@ mod environment;
 mod host;
 mod internal_exec;
 mod invocation;
+mod link;
 mod mcp;
 mod outcome;
 mod probe;
@@ -24,6 +25,7 @@ mod run;
 mod runtime;
 mod session;
 mod settings;
+mod spares;
 mod surface;
 mod turns;
 

@@ -82,6 +82,11 @@ impl ToolServer {
         &self.tools
     }
 
+    /// Takes these tools, listed as the ones before, for the calls to come.
+    pub(crate) fn serve(&mut self, tools: ToolSet) {
+        self.tools = tools;
+    }
+
     /// Decides about one message of the client.
     pub(crate) fn answer(&mut self, message: &Value) -> Answer {
         let method = message.get("method").and_then(Value::as_str).unwrap_or("");
@@ -98,7 +103,7 @@ impl ToolServer {
         };
         match method {
             "initialize" => Answer::Reply(result(&rpc, &self.initialized(params))),
-            "tools/list" => Answer::Reply(result(&rpc, &self.listed())),
+            "tools/list" => Answer::Reply(result(&rpc, &listed(&self.tools))),
             "ping" => Answer::Reply(result(&rpc, &json!({}))),
             "tools/call" => self.call(rpc, params),
             _ => Answer::Reply(json!({
@@ -119,11 +124,6 @@ impl ToolServer {
             "capabilities": { "tools": {} },
             "serverInfo": { "name": SERVER, "version": self.version },
         })
-    }
-
-    fn listed(&self) -> Value {
-        let tools: Vec<Value> = self.tools.iter().map(listed_tool).collect();
-        json!({ "tools": tools })
     }
 
     fn call(&mut self, rpc: Value, params: &Value) -> Answer {
@@ -185,6 +185,12 @@ impl ToolServer {
 enum Failed {
     Yes,
     No,
+}
+
+/// The tools as the client sees them.
+pub(crate) fn listed(tools: &ToolSet) -> Value {
+    let tools: Vec<Value> = tools.iter().map(listed_tool).collect();
+    json!({ "tools": tools })
 }
 
 fn listed_tool(tool: &ToolDescriptor) -> Value {

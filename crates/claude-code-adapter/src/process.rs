@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use tokio::process::{Child, ChildStdout};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::environment::child_environment;
@@ -132,12 +133,9 @@ impl Running {
             mut child,
             tree,
         } = self;
-        let drain = tokio::spawn(async move {
-            tokio::io::copy(&mut stdout, &mut tokio::io::sink())
-                .await
-                .map(|_| ())
-        });
-        input.close();
+        let mut drain = JoinSet::new();
+        drain.spawn(async move { tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await });
+        let _writer = input.close();
         let mut status = None;
         if ending == Ending::Wait {
             status = within(limits.exit, &mut child).await;
@@ -151,7 +149,7 @@ impl Running {
             status = within(limits.terminate, &mut child).await;
         }
         drop(tree);
-        drain.abort();
+        drop(drain);
         let tail = complaints.finish(limits.drain).await;
         (status, tail)
     }

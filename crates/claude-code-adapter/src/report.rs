@@ -57,6 +57,8 @@ pub(crate) struct Report {
     pub(crate) tools: Vec<ToolTrace>,
     /// What it took.
     pub(crate) metrics: CallMetrics,
+    /// The child ended by itself before it could do anything: nothing was said, nothing was paid.
+    pub(crate) never_began: bool,
 }
 
 impl Report {
@@ -68,6 +70,7 @@ impl Report {
             accepted: None,
             tools: Vec::new(),
             metrics: CallMetrics::default(),
+            never_began: false,
         }
     }
 }

@@ -4,20 +4,26 @@ use std::collections::BTreeMap;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use ktx_llm_runtime::{CallMetrics, LlmError, LlmErrorKind, RuntimeEvent};
+use ktx_llm_runtime::{CallMetrics, LlmError, LlmErrorKind, RuntimeEvent, StopReason};
 use ktx_tool_descriptors::{CallContext, NoProgress, ToolError, ToolOutput};
 use serde_json::Value;
 use tokio::io::AsyncReadExt as _;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::conversation::{Action, Conversation, Note};
+use crate::conversation::{Action, Conversation, Note, PromptAt};
 use crate::host::{Host, WarmUp};
 use crate::invocation::Query;
-use crate::process::{Ending, Running, spawn};
-use crate::protocol::{Frame, Line, LineDecoder, MAX_LINE};
+use crate::link::Link;
+use crate::outcome::stop_reason_of;
+use crate::process::{Ending, Running};
+use crate::protocol::{Frame, Line, LineDecoder};
 use crate::report::{Caller, Report, died, log_differences, with_complaints};
+use crate::settings::Timeouts;
+use crate::spares::{Demand, Moment, Unfinished};
 
 /// Whether the process still runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +58,16 @@ enum Stop {
     Cancelled,
 }
 
-/// Runs one query to its end. Never panics, never leaves a process.
+/// What stays the same over the children of one call.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    host: &'a Host,
+    caller: &'a Caller,
+    demand: Option<&'a Demand>,
+    started: Instant,
+}
+
+/// Runs one query to its end. Never panics, never leaves a process but the spares of the host.
 pub(crate) async fn run(
     host: &Host,
     query: Query,
@@ -60,50 +75,117 @@ pub(crate) async fn run(
     observe: &mut (dyn FnMut(&Note) + Send),
 ) -> Report {
     let started = Instant::now();
-    let (_permit, warm_up) = match host.place(&caller.cancel).await {
+    let unfinished = Unfinished::new(&host.spares);
+    let demand = host.spares.called(&query);
+    let call = Call {
+        host,
+        caller,
+        demand: demand.as_ref(),
+        started,
+    };
+    let report = made(call, query, observe).await;
+    unfinished.ended();
+    match (&report.ending, &demand) {
+        (Ok(result), Some(demand)) if stop_reason_of(result) != StopReason::Error => {
+            host.spares.prepare(demand, Moment::Ended);
+        }
+        (Err(error), _) if error.kind == LlmErrorKind::Cancelled => host.spares.end_all().await,
+        _ => {}
+    }
+    report
+}
+
+/// Makes the call with a child that waits for it, else with a fresh one.
+async fn made(call: Call<'_>, query: Query, observe: &mut (dyn FnMut(&Note) + Send)) -> Report {
+    let host = call.host;
+    if let Some(demand) = call.demand
+        && !call.caller.cancel.is_cancelled()
+        && let Some(link) = host.spares.take(demand).await
+    {
+        let warm_up = WarmUp::not_needed();
+        let (mut session, running) = Session::new(call, observe, warm_up, link);
+        session.release(query.clone(), &running);
+        let report = session.drive(running).await;
+        if !report.never_began {
+            return report;
+        }
+        tracing::debug!("a spare Claude Code process was of no use, a fresh one is started");
+    }
+    let (place, warm_up) = match host.place(&call.caller.cancel).await {
         Ok(place) => place,
         Err(error) => return Report::failed(error),
     };
-    let running = match spawn(&host.settings, &query).await {
-        Ok(running) => running,
-        Err(error) => return Report::failed(host.redacted(error)),
-    };
-    let session = Session {
-        host,
-        caller,
-        observe,
-        warm_up,
-        conversation: Conversation::new(query, &host.settings.version),
-        tools: JoinSet::new(),
-        tokens: BTreeMap::new(),
-        boundaries: Vec::new(),
-        stray: Vec::new(),
-        started,
-        deadline: started,
-        interrupted: false,
-    };
-    session.drive(running).await
+    let opened = Link::open(&host.settings, query, PromptAt::Once, place);
+    match opened.with_cancellation_token(&call.caller.cancel).await {
+        Some(Ok(link)) => {
+            let (session, running) = Session::new(call, observe, warm_up, link);
+            session.drive(running).await
+        }
+        Some(Err(error)) => Report::failed(host.redacted(error)),
+        None => Report::failed(LlmError::cancelled()),
+    }
 }
 
 struct Session<'a> {
-    host: &'a Host,
-    caller: &'a Caller,
+    call: Call<'a>,
     observe: &'a mut (dyn FnMut(&Note) + Send),
     warm_up: WarmUp<'a>,
     conversation: Conversation,
+    decoder: LineDecoder,
     tools: JoinSet<(String, Result<ToolOutput, ToolError>)>,
     tokens: BTreeMap<String, CancellationToken>,
     boundaries: Vec<Duration>,
     stray: Vec<String>,
-    started: Instant,
+    life: Life,
     deadline: Instant,
     interrupted: bool,
+    /// Free when the session is dropped, behind the child.
+    _place: OwnedSemaphorePermit,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    fn new(
+        call: Call<'a>,
+        observe: &'a mut (dyn FnMut(&Note) + Send),
+        warm_up: WarmUp<'a>,
+        link: Link,
+    ) -> (Self, Running) {
+        let session = Self {
+            call,
+            observe,
+            warm_up,
+            conversation: link.conversation,
+            decoder: link.decoder,
+            tools: JoinSet::new(),
+            tokens: BTreeMap::new(),
+            boundaries: Vec::new(),
+            stray: Vec::new(),
+            life: Life::Running,
+            deadline: Instant::now() + call.host.settings.timeouts.initialize,
+            interrupted: false,
+            _place: link.place,
+        };
+        (session, link.running)
+    }
+
+    /// Gives a child that waited its call.
+    fn release(&mut self, query: Query, running: &Running) {
+        for action in self.conversation.release(query) {
+            match action {
+                Action::Note(note) => self.note(&note),
+                other => self.act(other, running),
+            }
+        }
+        if self.conversation.is_prompted() {
+            self.deadline = Instant::now() + self.limits().surface;
+        }
+    }
+
+    fn limits(&self) -> &'a Timeouts {
+        &self.call.host.settings.timeouts
+    }
+
     async fn drive(mut self, mut running: Running) -> Report {
-        running.input.send(&self.conversation.begin());
-        self.deadline = Instant::now() + self.host.settings.timeouts.initialize;
         let stop = self.read(&mut running).await;
         self.tools.abort_all();
         for token in self.tokens.values() {
@@ -114,7 +196,7 @@ impl Session<'_> {
             Stop::Watchdog(_) | Stop::Cancelled => Ending::Stop,
             Stop::Fail(_) => Ending::Kill,
         };
-        let (status, complaints) = running.end(ending, &self.host.settings.timeouts).await;
+        let (status, complaints) = running.end(ending, self.limits()).await;
         for action in self.conversation.flush() {
             if let Action::Note(note) = action {
                 self.note(&note);
@@ -123,16 +205,21 @@ impl Session<'_> {
         self.report(stop, status, &complaints)
     }
 
+    /// Moves the deadline, unless it is that of an end which has begun.
+    fn wait_at_most(&mut self, limit: Duration) {
+        if !self.interrupted && self.life == Life::Running {
+            self.deadline = Instant::now() + limit;
+        }
+    }
+
     /// Reads until something ends the reading.
     async fn read(&mut self, running: &mut Running) -> Stop {
-        let mut decoder = LineDecoder::new(MAX_LINE);
         let mut buffer = vec![0; 64 * 1024];
-        let mut life = Life::Running;
-        let cancel = self.caller.cancel.clone();
+        let cancel = self.call.caller.cancel.clone();
         loop {
             let deadline = self.deadline;
             let watched =
-                life != Life::Running || self.interrupted || !self.conversation.waits_for_us();
+                self.life != Life::Running || self.interrupted || !self.conversation.waits_for_us();
             let (stdout, child) = running.parts();
             let mut lines = Vec::new();
             tokio::select! {
@@ -143,12 +230,13 @@ impl Session<'_> {
                 }
                 read = stdout.read(&mut buffer) => match read {
                     Ok(0) | Err(_) => {
-                        if let Some(stop) = decoder.finish().and_then(|line| self.take(line, running)) {
+                        let last = self.decoder.finish();
+                        if let Some(stop) = last.and_then(|line| self.take(line, running)) {
                             return stop;
                         }
-                        return self.ended(life.status());
+                        return self.ended(self.life.status());
                     }
-                    Ok(count) => match decoder.push(buffer.get(..count).unwrap_or_default()) {
+                    Ok(count) => match self.decoder.push(buffer.get(..count).unwrap_or_default()) {
                         Ok(complete) => lines = complete,
                         Err(error) => return Stop::Fail(
                             LlmError::new(LlmErrorKind::Protocol, "Claude Code wrote a line without an end")
@@ -157,12 +245,12 @@ impl Session<'_> {
                     },
                 },
                 Some(done) = self.tools.join_next() => self.tool_done(done, running),
-                status = Running::exited(child), if life == Life::Running => {
-                    life = Life::Gone(status);
-                    self.deadline = Instant::now() + self.host.settings.timeouts.drain;
+                status = Running::exited(child), if self.life == Life::Running => {
+                    self.life = Life::Gone(status);
+                    self.deadline = Instant::now() + self.limits().drain;
                 }
                 () = tokio::time::sleep_until(deadline), if watched => {
-                    return self.too_late(life);
+                    return self.too_late();
                 }
             }
             for line in lines {
@@ -183,7 +271,7 @@ impl Session<'_> {
             return Some(Stop::Cancelled);
         }
         running.input.send(&Conversation::interrupt());
-        self.deadline = Instant::now() + self.host.settings.timeouts.interrupt;
+        self.deadline = Instant::now() + self.limits().interrupt;
         None
     }
 
@@ -196,14 +284,14 @@ impl Session<'_> {
     }
 
     /// A deadline has passed: which one follows from the state.
-    fn too_late(&self, life: Life) -> Stop {
-        if let Life::Gone(status) = life {
+    fn too_late(&self) -> Stop {
+        if let Life::Gone(status) = self.life {
             return self.ended(status);
         }
         if self.interrupted {
             return Stop::Cancelled;
         }
-        let limits = &self.host.settings.timeouts;
+        let limits = self.limits();
         let (what, limit) = if !self.conversation.is_prompted() {
             ("Claude Code did not start its session", limits.initialize)
         } else if !self.conversation.is_verified() {
@@ -256,15 +344,12 @@ impl Session<'_> {
                 other => self.act(other, running),
             }
         }
-        if !self.interrupted {
-            let limits = &self.host.settings.timeouts;
-            if self.conversation.is_verified() {
-                self.deadline = Instant::now() + limits.silence + extra;
-            } else if self.conversation.is_prompted()
-                && matches!(value.get("type"), Some(kind) if kind == "control_response")
-            {
-                self.deadline = Instant::now() + limits.surface;
-            }
+        if self.conversation.is_verified() {
+            self.wait_at_most(self.limits().silence.saturating_add(extra));
+        } else if self.conversation.is_prompted()
+            && matches!(value.get("type"), Some(kind) if kind == "control_response")
+        {
+            self.wait_at_most(self.limits().surface);
         }
         stop
     }
@@ -291,7 +376,7 @@ impl Session<'_> {
 
     /// Runs a tool beside the reading.
     fn call(&mut self, request: String, name: String, arguments: Value, call_id: String) {
-        let cancel = self.caller.cancel.child_token();
+        let cancel = self.call.caller.cancel.child_token();
         self.tokens.insert(request.clone(), cancel.clone());
         let tools = self.conversation.tools().clone();
         self.tools.spawn(async move {
@@ -320,27 +405,28 @@ impl Session<'_> {
                 other => self.act(other, running),
             }
         }
-        if !self.interrupted {
-            self.deadline = Instant::now() + self.host.settings.timeouts.silence;
-        }
+        self.wait_at_most(self.limits().silence);
     }
 
     /// Tells everyone who listens.
     fn note(&mut self, note: &Note) {
-        let host = self.host;
+        let host = self.call.host;
         match note {
             Note::Payer(payer) => host.learn_payer(payer.clone()),
             Note::Verified(version) => {
                 self.warm_up.done();
                 host.learn_version(version);
+                if let Some(demand) = self.call.demand {
+                    host.spares.prepare(demand, Moment::Working);
+                }
                 host.tell(RuntimeEvent::IsolationVerified {
                     version: version.clone(),
                 });
             }
             Note::Warning(warning) => host.warn_once(warning.clone()),
-            Note::Step => self.boundaries.push(self.started.elapsed()),
+            Note::Step => self.boundaries.push(self.call.started.elapsed()),
             Note::Usage(message) => {
-                host.tell(RuntimeEvent::Usage(self.caller.usage_fact(message)));
+                host.tell(RuntimeEvent::Usage(self.call.caller.usage_fact(message)));
             }
             Note::RateLimit(limit) if limit.window.is_empty() => {}
             Note::RateLimit(limit) => host.tell(RuntimeEvent::RateLimitObserved {
@@ -362,8 +448,9 @@ impl Session<'_> {
     }
 
     fn report(self, stop: Stop, status: Option<ExitStatus>, complaints: &str) -> Report {
-        let elapsed = self.started.elapsed();
+        let elapsed = self.call.started.elapsed();
         let verified = self.conversation.is_verified();
+        let prompted = self.conversation.is_prompted();
         let record = self.conversation.into_record();
         let metrics = CallMetrics {
             total: elapsed,
@@ -375,6 +462,12 @@ impl Session<'_> {
             reported_cost_usd: record.result.as_ref().and_then(|result| result.cost_usd),
         };
         log_differences(&record, &self.stray);
+        let never_began = !self.interrupted
+            && match &stop {
+                Stop::Ended(_) => !verified && record.result.is_none(),
+                Stop::Watchdog(_) => !prompted,
+                Stop::Result | Stop::Fail(_) | Stop::Cancelled => false,
+            };
         let ending = match (stop, record.result) {
             (Stop::Fail(error) | Stop::Watchdog(error), _) => {
                 Err(with_complaints(error, complaints))
@@ -391,11 +484,12 @@ impl Session<'_> {
             }
         };
         Report {
-            ending: ending.map_err(|error| self.host.redacted(error)),
+            ending: ending.map_err(|error| self.call.host.redacted(error)),
             signs: record.signs,
             accepted: record.accepted,
             tools: record.tools,
             metrics,
+            never_began,
         }
     }
 }

@@ -37,6 +37,11 @@ pub struct Timeouts {
     pub drain: Duration,
     /// Before the second start when the system had no room for a child; doubled each time.
     pub spawn_backoff: Duration,
+    /// From the end of a first call to the start of a spare for the next one, so that a call that
+    /// stays alone starts none.
+    pub spare_pause: Duration,
+    /// How long a spare waits for its call.
+    pub spare_idle: Duration,
 }
 
 impl Default for Timeouts {
@@ -50,6 +55,8 @@ impl Default for Timeouts {
             terminate: Duration::from_secs(3),
             drain: Duration::from_secs(1),
             spawn_backoff: Duration::from_secs(1),
+            spare_pause: Duration::from_millis(250),
+            spare_idle: Duration::from_mins(1),
         }
     }
 }
@@ -77,6 +84,9 @@ pub struct ClaudeCodeSettings {
     pub timeouts: Timeouts,
     /// Children at the same time; without it as many as the memory allows, at most eight.
     pub max_children: Option<usize>,
+    /// Of those, children that wait, initialised, for another call like the last ones; one for each
+    /// kind of call at most. With 0 every call starts its own.
+    pub max_spares: usize,
 }
 
 impl ClaudeCodeSettings {
@@ -97,6 +107,7 @@ impl ClaudeCodeSettings {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             timeouts: Timeouts::default(),
             max_children: None,
+            max_spares: 2,
         }
     }
 

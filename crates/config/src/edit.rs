@@ -30,6 +30,12 @@ pub enum EditError {
         /// The way so far.
         path: String,
     },
+    /// There is something of that name already.
+    #[error("`{path}` is there already")]
+    Taken {
+        /// The key.
+        path: String,
+    },
     /// The edited text would not mean what was meant.
     #[error("`{path}` cannot be changed safely in this file")]
     Unsafe {
@@ -45,7 +51,7 @@ impl Hints for EditError {
             Self::NotAnObject { .. } | Self::Unsafe { .. } => {
                 vec![Hint::new(format!("change `{FILE_NAME}` by hand"))]
             }
-            Self::NoKey => Vec::new(),
+            Self::NoKey | Self::Taken { .. } => Vec::new(),
         }
     }
 }
@@ -89,6 +95,30 @@ pub fn set_connection(text: &str, connection: &Connection) -> Result<String, Edi
 /// Removes a connection.
 pub fn remove_connection(text: &str, id: &str) -> Result<String, EditError> {
     remove(text, &["connections", id])
+}
+
+/// Gives a connection another id. Its place, its comments and everything in it stay; what else names
+/// the old id is left as it is. A text without the old id stays as it is.
+pub fn rename_connection(text: &str, old: &str, new: &str) -> Result<String, EditError> {
+    let before = read(text)?;
+    let path = ["connections", old];
+    let found = before.get("connections").and_then(|all| all.get(old));
+    let Some(found) = found else {
+        return Ok(text.to_owned());
+    };
+    let taken = before.get("connections").and_then(|all| all.get(new));
+    if taken.is_some() {
+        return Err(EditError::Taken {
+            path: format!("connections.{new}"),
+        });
+    }
+    let without = without(&before, &path).unwrap_or_default();
+    let after = with(&without, &["connections", new], found)?;
+    let edited = edit(text, &path, |file| {
+        let connections = file.document()?.as_mapping()?.get_mapping("connections")?;
+        connections.rename_key(old, new).then_some(())
+    })?;
+    compare(edited, &after, &path)
 }
 
 fn read(text: &str) -> Result<Value, EditError> {

@@ -8,6 +8,7 @@ mod connection;
 mod defaults;
 pub mod edit;
 pub mod env;
+mod fields;
 mod parse;
 mod project;
 mod reference;
@@ -19,6 +20,7 @@ pub mod yaml;
 pub use backend::Backend;
 pub use connection::{Connection, Driver, DriverKind};
 pub use env::{Environment, EnvironmentError, Output};
+pub use fields::{FieldKind, field_kind, field_names};
 pub use parse::{Parsed, parse, parse_bytes};
 pub use project::{
     CacheTtl, Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest, Llm,

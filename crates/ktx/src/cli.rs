@@ -1,8 +1,14 @@
 //! The command tree. Doc comments here are the help text and the generated reference.
 
+mod connection;
+mod scan;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use connection::{ConnectionAddArgs, ConnectionArgs, ConnectionCommand};
+pub(crate) use scan::{ScanArgs, ScanCommand, ScanDecisionArgs, ScanReviewCommand};
 
 /// The context layer for data agents
 ///
@@ -72,7 +78,7 @@ pub enum Command {
     Demo(DemoArgs),
     /// Show what works in this project and what is missing
     Status(StatusArgs),
-    /// List and test connections
+    /// List, show, test and change connections
     Connection(ConnectionArgs),
     /// Read the structure of a warehouse and find how its tables join; needs no model
     Scan(ScanArgs),
@@ -88,6 +94,8 @@ pub enum Command {
     Mcp(McpArgs),
     /// Show what models were used for and what it cost
     Usage(UsageArgs),
+    /// Show the models of the project and their prices, or ask the backend
+    Llm(LlmArgs),
     /// Create projects and print schemas
     Admin(AdminArgs),
     /// Print a shell completion script
@@ -137,49 +145,6 @@ pub struct StatusArgs {
     pub output: OutputArgs,
 }
 
-/// `ktx connection`
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct ConnectionArgs {
-    /// What to do with connections
-    #[command(subcommand)]
-    pub command: Option<ConnectionCommand>,
-    /// How to print
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
-/// `ktx connection …`
-#[derive(Debug, Subcommand)]
-pub enum ConnectionCommand {
-    /// List the configured connections
-    List,
-    /// Reach connections and check what their logins may do
-    Test {
-        /// The connection to test [default: all]
-        id: Option<String>,
-        /// Test all connections
-        #[arg(long, conflicts_with = "id")]
-        all: bool,
-    },
-}
-
-/// `ktx scan`
-#[derive(Debug, Args)]
-pub struct ScanArgs {
-    /// The connection to scan [default: every warehouse]
-    pub connection_id: Option<String>,
-    /// Only read the structure; do not profile columns or look for joins
-    #[arg(long)]
-    pub structural: bool,
-    /// Write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// How to print
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
 /// `ktx ingest`
 #[derive(Debug, Args)]
 pub struct IngestArgs {
@@ -188,6 +153,15 @@ pub struct IngestArgs {
     /// Ingest every connection
     #[arg(long, conflicts_with = "connection_id")]
     pub all: bool,
+    /// Stop before the model call that would make the run cost more than this, at list prices
+    #[arg(long, value_name = "USD")]
+    pub max_usd: Option<f64>,
+    /// Stop before the model call that would make the run use more tokens than this
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<u64>,
+    /// Make no model call after so many minutes
+    #[arg(long, value_name = "N")]
+    pub max_minutes: Option<u64>,
     /// Print plain lines
     #[arg(long, conflicts_with = "json")]
     pub plain: bool,
@@ -375,6 +349,32 @@ pub enum WikiCommand {
         /// The page's key
         key: String,
     },
+}
+
+/// `ktx llm`
+#[derive(Debug, Args)]
+pub struct LlmArgs {
+    /// What to show
+    #[command(subcommand)]
+    pub command: LlmCommand,
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `ktx llm …`
+#[derive(Debug, Subcommand)]
+pub enum LlmCommand {
+    /// List the roles with their models
+    Models,
+    /// Show where prices come from, or import a newer price table
+    Pricing {
+        /// Import this table after checking it
+        #[arg(long, value_name = "FILE")]
+        refresh: Option<PathBuf>,
+    },
+    /// Prove with one turn that the backend answers
+    Probe,
 }
 
 /// What rows of `ktx usage` stand for.

@@ -5,6 +5,7 @@ mod completion;
 mod connection;
 mod demo;
 mod ingest;
+mod llm;
 mod mcp;
 pub(crate) mod reference;
 mod scan;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Option<Command>, session: &Session) -> Outcome {
         Some(Command::Sql(args)) => sql::run(&args, session),
         Some(Command::Wiki(args)) => wiki::run(&args, session),
         Some(Command::Usage(args)) => usage::run(&args, session),
+        Some(Command::Llm(args)) => llm::run(&args, session),
         Some(Command::Mcp(args)) => mcp::run(&args, session),
         Some(Command::Admin(args)) => admin::run(&args, session),
         Some(Command::Completion(args)) => completion::run(&args),

@@ -1,21 +1,25 @@
 //! The only place that builds connectors and LLM backends and wires them to their ports.
 
+mod accounting;
+mod http;
+
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, Launcher};
 use ktx_config::{Backend, Connection, Project, PromptCaching};
-use ktx_llm_runtime::{EventSink, LlmRuntime, RuntimeEvent};
-use ktx_usage_ledger::{Ledger, PriceTable};
+use ktx_llm_runtime::{EventSink, LlmRuntime};
 use ktx_vocabulary::ModelRole;
 use ktx_warehouse::Connector;
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::Exit;
-use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
+
+pub(crate) use accounting::{LedgerSink, price_file, prices};
+pub(crate) use http::{model_facts, price_providers, priced_model};
 
 /// The backend that drives the local Claude Code session.
 pub(crate) const CLAUDE_CODE: Backend = Backend::ClaudeCode;
@@ -122,7 +126,7 @@ pub(crate) fn llm(
             settings.state_dir = Some(opened.store.layout().state().join("claude-code"));
             Ok(Some(Arc::new(ClaudeCodeRuntime::new(settings, events)?)))
         }
-        other => Err(not_built(other)),
+        _ => http::runtime(session, &opened.dir, &opened.config, events).map(Some),
     }
 }
 
@@ -139,17 +143,12 @@ pub(crate) fn llm_for(
             let settings = claude_code(session, dir, &Project::defaults())?;
             Ok(Arc::new(ClaudeCodeRuntime::new(settings, events)?))
         }
-        other => Err(not_built(other)),
+        other => {
+            let mut config = Project::defaults();
+            config.llm.backend = other;
+            http::runtime(session, dir, &config, events)
+        }
     }
-}
-
-fn not_built(backend: Backend) -> Failure {
-    Failure::new(
-        Exit::Model,
-        "backend_not_built",
-        format!("backend `{}` is not part of this version", backend.as_str()),
-    )
-    .hint("use `claude-code`, or `none` to work without a model")
 }
 
 fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<ClaudeCodeSettings> {
@@ -196,82 +195,9 @@ pub(crate) fn ignored_caching(caching: &PromptCaching) -> Vec<String> {
         .collect()
 }
 
-/// Writes usage facts to the ledger while a run goes on, and tells people about waits.
-pub(crate) struct LedgerSink {
-    printer: Printer,
-    path: std::path::PathBuf,
-    now: jiff::Timestamp,
-    open: Mutex<Option<(Ledger, PriceTable)>>,
-}
-
-impl std::fmt::Debug for LedgerSink {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LedgerSink")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
-    }
-}
-
-impl LedgerSink {
-    /// A sink that opens the ledger at its first fact.
-    pub(crate) fn new(session: &Session, opened: &Opened, printer: Printer) -> Self {
-        Self {
-            printer,
-            path: ledger_path(opened),
-            now: session.now,
-            open: Mutex::new(None),
-        }
-    }
-
-    fn record(&self, fact: &ktx_llm_runtime::UsageFact) -> Result<(), String> {
-        let mut open = self
-            .open
-            .lock()
-            .map_err(|_| "the ledger is poisoned".to_owned())?;
-        if open.is_none() {
-            let ledger = Ledger::open(&self.path).map_err(|error| error.to_string())?;
-            let prices = PriceTable::built_in().map_err(|error| error.to_string())?;
-            *open = Some((ledger, prices));
-        }
-        let Some((ledger, prices)) = open.as_ref() else {
-            return Err("the ledger is not open".to_owned());
-        };
-        let at = self.now.to_string();
-        ledger
-            .record(fact, &at, prices)
-            .map(|_| ())
-            .map_err(|error| error.to_string())
-    }
-}
-
 /// Where a project's ledger stands.
 pub(crate) fn ledger_path(opened: &Opened) -> std::path::PathBuf {
     opened.store.layout().state().join("usage.sqlite")
-}
-
-impl EventSink for LedgerSink {
-    fn event(&self, event: RuntimeEvent) {
-        match event {
-            RuntimeEvent::Usage(fact) => {
-                if let Err(reason) = self.record(&fact) {
-                    self.printer
-                        .note(&format!("warning: usage was not recorded: {reason}"));
-                }
-            }
-            RuntimeEvent::WaitStarted { reason, duration } => {
-                self.printer
-                    .note(&format!("waiting {} s: {reason}", duration.as_secs()));
-            }
-            RuntimeEvent::Warning(text) => self.printer.note(&format!("warning: {text}")),
-            RuntimeEvent::Retry { attempt, code } => {
-                self.printer
-                    .note(&format!("trying again ({attempt}) after {code}"));
-            }
-            RuntimeEvent::RateLimitObserved { .. }
-            | RuntimeEvent::WaitFinished
-            | RuntimeEvent::IsolationVerified { .. } => {}
-        }
-    }
 }
 
 /// Becomes the program that `ktx internal-exec` was asked to start; returns only when that fails.

@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ktx_config::{Connection, Driver, Environment};
-use ktx_context_tools::{
-    FileContext, FileContextParts, IndexPlace, NoAudit, ProjectContext, Warehouses,
-};
+use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, ProjectContext, Warehouses};
 use ktx_warehouse::{Connector, Dialect, WarehouseError};
 use ktx_wiki::UserId;
 
+use crate::audit::AuditLog;
 use crate::compose;
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
@@ -63,7 +62,7 @@ fn context(session: &Session, opened: &Opened, user: UserId) -> Arc<dyn ProjectC
             dir: opened.dir.clone(),
             environment: session.environment.clone(),
         }),
-        audit: Arc::new(NoAudit),
+        audit: Arc::new(AuditLog::new(&opened.store)),
     }))
 }
 

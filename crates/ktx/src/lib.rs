@@ -3,6 +3,7 @@
 //! Arguments, composition, printing, prompts, progress, exit codes. A command loads, calls one
 //! library function, and prints; logic lives on the floors below.
 
+mod audit;
 mod cli;
 mod commands;
 mod compose;
@@ -25,7 +26,7 @@ use ktx_config::Environment;
 pub use cli::Cli;
 pub use exit::{Exit, reference_markdown as exit_codes_markdown};
 
-use crate::printer::{Mode, print_failure};
+use crate::printer::{Mode, print_detail, print_failure};
 use crate::report::Failure;
 use crate::session::Session;
 
@@ -42,12 +43,16 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     } else {
         Mode::Plain
     };
+    let debug = cli.global.debug;
     let outcome = Session::start(&cli.global, environment)
         .and_then(|session| commands::run(cli.command, &session));
     match outcome {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(failure) => {
             print_failure(&failure, mode);
+            if debug {
+                print_detail(&failure);
+            }
             ExitCode::from(failure.exit.code())
         }
     }

@@ -86,10 +86,15 @@ impl Printer {
 
     /// Writes a line to stderr. A closed stderr is no reason to fail.
     pub(crate) fn note(&self, text: &str) {
-        let mut stderr = anstream::stderr();
-        // Nobody is left to tell when stderr is closed.
-        if writeln!(stderr, "{text}").is_err() {}
+        stderr_line(text);
     }
+}
+
+/// Writes a line to stderr for those who have no printer.
+pub(crate) fn stderr_line(text: &str) {
+    let mut stderr = anstream::stderr();
+    // Nobody is left to tell when stderr is closed.
+    if writeln!(stderr, "{text}").is_err() {}
 }
 
 /// Prints a failure where its reader looks: JSON on stdout in JSON mode, text on stderr otherwise.
@@ -106,6 +111,15 @@ pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
     let mut stderr = anstream::stderr();
     // Nobody is left to tell when stderr is closed.
     if stderr.write_all(failure.to_text().as_bytes()).is_err() {}
+}
+
+/// Prints a backend's own words on stderr.
+pub(crate) fn print_detail(failure: &Failure) {
+    let mut stderr = anstream::stderr();
+    for line in failure.detail.iter().flat_map(|detail| detail.lines()) {
+        // Nobody is left to tell when stderr is closed.
+        if writeln!(stderr, "[debug] {line}").is_err() {}
+    }
 }
 
 /// The code of a failure that only says that the reader has gone; it is not printed.

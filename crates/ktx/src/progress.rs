@@ -79,13 +79,8 @@ impl ScanEvents for ScanProgress {
             } => {
                 self.line(&format!("{accepted} joins, {review} to review"));
             }
-            ScanEvent::Warning(warning) => {
-                self.printer.note(&format!(
-                    "warning: {}: {}",
-                    self.connection, warning.message
-                ));
-            }
-            ScanEvent::Compared(_) => {}
+            // The report lists the warnings in an order that does not vary.
+            ScanEvent::Warning(_) | ScanEvent::Compared(_) => {}
             ScanEvent::Finished { .. } => {
                 if let Ok(mut held) = self.bar.lock()
                     && let Some(bar) = held.take()

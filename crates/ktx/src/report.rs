@@ -19,6 +19,8 @@ pub(crate) struct Failure {
     pub causes: Vec<String>,
     /// The next steps.
     pub hints: Vec<String>,
+    /// What a backend said in its own words, redacted; only for `--debug`.
+    pub detail: Option<String>,
     /// The exit code.
     pub exit: Exit,
 }
@@ -34,6 +36,7 @@ impl Failure {
             message: message.into(),
             causes: Vec::new(),
             hints: Vec::new(),
+            detail: None,
             exit,
         }
     }
@@ -145,7 +148,8 @@ impl From<LlmError> for Failure {
             ktx_llm_runtime::LlmErrorKind::Cancelled => Exit::Interrupted,
             _ => Exit::Model,
         };
-        let failure = Self::new(exit, error.kind.code(), error.message);
+        let mut failure = Self::new(exit, error.kind.code(), error.message);
+        failure.detail = error.detail;
         match error.hint {
             Some(hint) => failure.hint(hint),
             None => failure,
@@ -170,9 +174,25 @@ impl From<ktx_context_tools::Failure> for Failure {
             _ => Exit::Refused,
         };
         let mut mapped = Self::new(exit, failure.code, failure.message);
-        mapped.hints = failure.hints.iter().map(ToString::to_string).collect();
+        mapped.hints = failure
+            .hints
+            .iter()
+            .map(|hint| for_people(hint.as_str()))
+            .collect();
         mapped
     }
+}
+
+/// A hint that names a tool of the agents, with the command instead.
+fn for_people(hint: &str) -> String {
+    [
+        ("`wiki_search`", "`ktx wiki`"),
+        ("`connection_list`", "`ktx connection list`"),
+    ]
+    .into_iter()
+    .fold(hint.to_owned(), |hint, (tool, command)| {
+        hint.replace(tool, command)
+    })
 }
 
 impl From<InvalidName> for Failure {

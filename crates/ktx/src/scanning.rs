@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use ktx_config::{Connection, ValidationBudget as ConfigBudget};
 use ktx_llm_runtime::{LlmRuntime, ProbeReport};
 use ktx_project_store::{
-    Change, ProjectPath, PublishRequest, Published, RunStatus, StageRow, StateDatabase, Wait,
+    Change, ProjectLock, ProjectPath, PublishRequest, Published, RunStatus, StageRow,
+    StateDatabase, Wait,
 };
 use ktx_scan::{
     FileChange, PortError, ProjectFiles, RelationshipSettings, Reuse, ScanError, ScanMode,
@@ -59,12 +60,7 @@ pub(crate) fn scan_all(
     opened: &Opened,
     printer: &Printer,
 ) -> Outcome<Vec<(ConnectionId, Outcome<Scanned>)>> {
-    let lock = opened.store.lock(command, Wait::No).map_err(|error| {
-        with_hints(
-            Failure::from_error(Exit::Failure, "project_locked", &error),
-            &error,
-        )
-    })?;
+    let lock = lock(opened, command)?;
     let state = opened
         .store
         .state()
@@ -107,6 +103,16 @@ pub(crate) fn scan_all(
     drop(state);
     drop(lock);
     Ok(results)
+}
+
+/// Takes the project's lock for a command that changes it.
+pub(crate) fn lock(opened: &Opened, command: &str) -> Outcome<ProjectLock> {
+    opened.store.lock(command, Wait::No).map_err(|error| {
+        with_hints(
+            Failure::from_error(Exit::Failure, "project_locked", &error),
+            &error,
+        )
+    })
 }
 
 async fn scan_one(
@@ -344,7 +350,8 @@ fn scan_failure(error: &ScanError) -> Failure {
     }
 }
 
-fn publish_failure(error: &ktx_project_store::PublishError) -> Failure {
+/// The failure of a commit.
+pub(crate) fn publish_failure(error: &ktx_project_store::PublishError) -> Failure {
     with_hints(
         Failure::from_error(Exit::Failure, "publish_failed", error),
         error,

@@ -15,7 +15,7 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 
 /// What surrounds one command.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Session {
     /// The environment.
     pub environment: Environment,
@@ -55,15 +55,22 @@ impl Session {
             Failure::from_error(Exit::Failure, "current_folder", &error)
                 .context("the current folder cannot be read")
         })?;
-        let run_id = RunId::parse(&uuid::Uuid::now_v7().to_string())?;
         Ok(Self {
             environment,
             current,
             now: Timestamp::now(),
-            run_id,
+            run_id: new_run_id()?,
             program: std::env::current_exe().ok(),
             project_dir: global.project_dir.clone(),
             debug: global.debug,
+        })
+    }
+
+    /// The same surroundings for another run of the same command.
+    pub(crate) fn next_run(&self) -> Outcome<Self> {
+        Ok(Self {
+            run_id: new_run_id()?,
+            ..self.clone()
         })
     }
 
@@ -136,6 +143,10 @@ impl Session {
             dir,
         }
     }
+}
+
+fn new_run_id() -> Outcome<RunId> {
+    Ok(RunId::parse(&uuid::Uuid::now_v7().to_string())?)
 }
 
 /// Reads `ktx.yaml` of a folder.

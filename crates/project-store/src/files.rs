@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -109,6 +109,25 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<Written, FileError>
     let target = destination(path)?;
     let folder = target.parent().unwrap_or(Path::new("."));
     put(&target, bytes, folder, Access::Shared)
+}
+
+/// Adds a line to the end of a file, which only the user may read when it is new. The line is
+/// written with its line feed in one piece, so that lines of several processes do not mix.
+pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
+    let failed = |source| FileError::Write {
+        path: path.to_owned(),
+        source,
+    };
+    let mut file = File::options()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(failed)?;
+    let mut whole = Vec::with_capacity(line.len() + 1);
+    whole.extend_from_slice(line);
+    whole.push(b'\n');
+    file.write_all(&whole).map_err(failed)
 }
 
 /// As [`write_atomically`], with the unnamed file in `staging`, and `access` for a new file.

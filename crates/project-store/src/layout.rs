@@ -129,6 +129,11 @@ impl Layout {
         self.state().join("ktx.sqlite")
     }
 
+    /// `.ktx/state/audit.jsonl`: one line for each statement that was sent or refused.
+    pub fn audit(&self) -> PathBuf {
+        self.state().join("audit.jsonl")
+    }
+
     /// `.ktx/state/lock`: held by the command that changes the project.
     pub fn lock(&self) -> PathBuf {
         self.state().join("lock")

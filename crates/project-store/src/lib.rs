@@ -16,7 +16,9 @@ mod state;
 mod store;
 
 pub use failpoint::Failpoints;
-pub use files::{FileError, Removed, Written, list, read_optional, remove, write_atomically};
+pub use files::{
+    FileError, Removed, Written, append_line, list, read_optional, remove, write_atomically,
+};
 pub use git::GitError;
 pub use init::{Force, InitError, Initialized, PROJECT_FILE_TEMPLATE, init};
 pub use layout::Layout;

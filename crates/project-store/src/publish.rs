@@ -8,6 +8,7 @@
 //! A record of the paths is kept while that happens: if the process is killed in between, the next
 //! publish ends the work first.
 
+mod ask;
 mod record;
 mod step;
 mod stream;

@@ -9,8 +9,8 @@ use ktx_secrets::Secret;
 use crate::files::{Access, make_folder, sweep, write_staged};
 use crate::{
     Failpoints, FileError, Holder, Layout, LockError, ProjectLock, ProjectPath, PublishError,
-    Publisher, Removed, StateDatabase, StateError, Wait, Written, read_optional, remove,
-    write_atomically,
+    Publisher, Removed, StateDatabase, StateError, Wait, Written, append_line, read_optional,
+    remove, write_atomically,
 };
 
 /// An open project: its files, its git, its local state. Cheap to clone; opening reads nothing but
@@ -158,6 +158,12 @@ impl Store {
             Access::Private,
         )?;
         Ok(format!("file:.ktx/secrets/{name}"))
+    }
+
+    /// Adds a line to the audit log.
+    pub fn append_audit(&self, line: &[u8]) -> Result<(), FileError> {
+        self.local_folder(&self.layout.state())?;
+        append_line(&self.layout.audit(), line)
     }
 
     /// Takes the project's lock for a command that changes it, and clears away what killed

@@ -23,6 +23,10 @@ pub(crate) struct Written {
     pub(crate) parts: Vec<(String, String)>,
     /// The SQL of each measure over the merged columns.
     pub(crate) measures: Vec<String>,
+    /// Name and text of what the parts read and has to stand before them.
+    pub(crate) lifted: Vec<(String, String)>,
+    /// The columns of the dimensions in each part, ready to print.
+    pub(crate) dimensions: Vec<String>,
 }
 
 /// Names inside the SQL; none is also a table or a result column.
@@ -130,7 +134,8 @@ impl Writer<'_, '_> {
             let sql = self.part(part)?;
             parts.push((self.inner.parts.get(at).cloned().unwrap_or_default(), sql));
         }
-        let mut tables: Vec<(String, String)> = std::mem::take(&mut self.lifted);
+        let lifted = std::mem::take(&mut self.lifted);
+        let mut tables: Vec<(String, String)> = lifted.clone();
         tables.extend(parts.iter().cloned());
         let is_merged = self.planned.parts.len() > 1;
         let from = if is_merged {
@@ -160,6 +165,13 @@ impl Writer<'_, '_> {
             sql: format!("WITH {}\n{outer}", written.join(",\n")),
             parts,
             measures,
+            lifted,
+            dimensions: self
+                .inner
+                .dimensions
+                .iter()
+                .map(|name| identifier(self.dialect, name))
+                .collect(),
         })
     }
 

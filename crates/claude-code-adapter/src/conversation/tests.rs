@@ -9,7 +9,7 @@ use ktx_tool_descriptors::{
 };
 use serde_json::{Value, json};
 
-use super::{Action, Conversation, Note};
+use super::{Action, Conversation, Note, PromptAt};
 use crate::invocation::{Purpose, Query};
 use crate::outcome::{failure_kind, stop_reason_of};
 use crate::protocol::Frame;
@@ -114,7 +114,7 @@ fn descriptor(tool: &Value) -> ToolDescriptor {
 
 /// Feeds a recording and writes down, in one line, what follows from it.
 fn replay(recording: &Recording) -> String {
-    let mut conversation = Conversation::new(recording.query(), "1");
+    let mut conversation = Conversation::new(recording.query(), "1", PromptAt::Once);
     let (mut steps, mut warnings, mut usage) = (0, 0, 0);
     let mut failed = None;
     let mut queue: Vec<Action> = Vec::new();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStderr, ChildStdin};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 
 /// How much of the complaints is kept: enough for an error message.
 const TAIL: usize = 8 * 1024;
@@ -18,13 +18,25 @@ const TAIL: usize = 8 * 1024;
 #[derive(Debug)]
 pub(crate) struct Input {
     lines: mpsc::UnboundedSender<String>,
+    writer: Writer,
+}
+
+/// The writing task. It ends with whoever holds this, even when nobody reads the pipe and nobody
+/// closes it.
+#[derive(Debug)]
+pub(super) struct Writer(AbortHandle);
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl Input {
-    /// Serves this pipe. The pipe closes when the input is dropped and all lines are written.
+    /// Serves this pipe.
     pub(super) fn new(mut stdin: ChildStdin) -> Self {
         let (lines, mut queue) = mpsc::unbounded_channel::<String>();
-        tokio::spawn(async move {
+        let writer = tokio::spawn(async move {
             while let Some(line) = queue.recv().await {
                 if let Err(error) = write(&mut stdin, &line).await {
                     tracing::debug!(%error, "Claude Code does not read its input any more");
@@ -32,7 +44,10 @@ impl Input {
                 }
             }
         });
-        Self { lines }
+        Self {
+            lines,
+            writer: Writer(writer.abort_handle()),
+        }
     }
 
     /// Queues one line.
@@ -44,9 +59,9 @@ impl Input {
         }
     }
 
-    /// Closes the pipe behind the last queued line.
-    pub(super) fn close(self) {
-        drop(self.lines);
+    /// Closes the pipe behind the last queued line, as long as the writer is held.
+    pub(super) fn close(self) -> Writer {
+        self.writer
     }
 }
 
@@ -82,11 +97,17 @@ impl Tail {
     /// Waits a moment for the end of the complaints and gives the last of them.
     pub(super) async fn finish(mut self, limit: Duration) -> String {
         if tokio::time::timeout(limit, &mut self.reader).await.is_err() {
-            self.reader.abort();
+            tracing::debug!("something holds the complaints of Claude Code open");
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(kept.make_contiguous())
             .trim()
             .to_owned()
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        self.reader.abort();
     }
 }

@@ -108,6 +108,33 @@ fn connections_are_added_and_removed() {
 }
 
 #[test]
+fn a_renamed_connection_keeps_its_place_and_its_comments() {
+    let renamed = |text: &str, old: &str, new: &str| {
+        rename_connection(text, old, new).map_err(|error| error.to_string())
+    };
+    let expected = FILE.replace("  warehouse:\n", "  shop_2:\n");
+    assert_eq!(renamed(FILE, "warehouse", "shop_2"), Ok(expected.clone()));
+    assert_eq!(
+        renamed(&expected, "shop_2", "warehouse"),
+        Ok(FILE.to_owned())
+    );
+    let windows = |text: &str| format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    assert_eq!(
+        renamed(&windows(FILE), "warehouse", "shop_2"),
+        Ok(windows(&expected))
+    );
+    assert_eq!(
+        renamed("connections: {a: {driver: x}, b: {}}\n", "a", "c"),
+        Ok("connections: {c: {driver: x}, b: {}}\n".to_owned())
+    );
+    assert_eq!(renamed(FILE, "other", "shop_2"), Ok(FILE.to_owned()));
+    assert_eq!(
+        renamed("connections: {a: {}, b: {}}\n", "a", "b"),
+        Err("`connections.b` is there already".to_owned())
+    );
+}
+
+#[test]
 fn empty_objects_are_filled() {
     let path = ["llm", "provider", "backend"];
     let whole = "llm:\n  provider:\n    backend: none\n";

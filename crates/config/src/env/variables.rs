@@ -226,6 +226,12 @@ pub const VARIABLES: &[Variable] = &[
     ),
     row(
         DIAGNOSTICS,
+        "KTX_AUDIT_SQL",
+        "Keep the text of statements in the audit log: `1` or `true`.",
+        "only their hash",
+    ),
+    row(
+        DIAGNOSTICS,
         "KTX_TEST_KILL_AT",
         "For tests: the step at which the process kills itself.",
         "",

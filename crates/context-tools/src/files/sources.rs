@@ -23,13 +23,13 @@ impl Inner {
 
     /// What changes whenever the sources of a connection change.
     pub(super) fn catalog_stamp(&self, id: &ConnectionId) -> Result<String, Failure> {
-        let entries = files(&self.layout.sources(id))?;
+        let entries = self.source_files(id)?;
         self.stamp_of(id, &entries)
     }
 
     pub(super) fn catalog(&self, id: &ConnectionId) -> Result<Arc<Catalog>, Failure> {
         let folder = self.layout.sources(id);
-        let entries = files(&folder)?;
+        let entries = self.source_files(id)?;
         let stamp = self.stamp_of(id, &entries)?;
         let known = lock(&self.catalogs)
             .get(id)
@@ -55,6 +55,13 @@ impl Inner {
         };
         lock(&self.catalogs).insert(id.clone(), cached);
         Ok(catalog)
+    }
+
+    /// The files of a connection's folder that hold sources: review decisions are none.
+    fn source_files(&self, id: &ConnectionId) -> Result<Vec<FileEntry>, Failure> {
+        let mut entries = files(&self.layout.sources(id))?;
+        entries.retain(|entry| !entry.path.starts_with("_review/"));
+        Ok(entries)
     }
 
     fn stamp_of(&self, id: &ConnectionId, entries: &[FileEntry]) -> Result<String, Failure> {

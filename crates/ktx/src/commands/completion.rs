@@ -1,11 +1,16 @@
 //! `ktx completion` and the candidates behind it.
 
+use std::sync::Arc;
+
 use clap::CommandFactory as _;
+use ktx_context_tools::{ProjectContext, list_sources, list_wiki};
 
 use crate::cli::{Cli, CompleteArgs, CompletionArgs};
+use crate::compose;
+use crate::context;
 use crate::exit::Exit;
-use crate::report::Outcome;
-use crate::session::{Session, load};
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session, load};
 
 /// Prints a completion script for a shell.
 pub(crate) fn run(args: &CompletionArgs) -> Outcome {
@@ -32,45 +37,111 @@ pub(crate) fn complete(args: &CompleteArgs, session: &Session) -> Outcome {
 }
 
 fn candidates(before: &[&str], session: &Session) -> Vec<String> {
-    let connections = || {
-        let dir = session.project_dir();
-        // Without a readable project there is nothing to offer.
-        let opened = dir.and_then(|dir| load(&dir, &session.environment)).ok();
-        opened
-            .map(|opened| {
-                opened
-                    .config
-                    .connections
-                    .keys()
-                    .map(ToString::to_string)
-                    .collect()
-            })
-            .unwrap_or_default()
-    };
-    match before {
-        [.., "--connection-id" | "--connection" | "-c"]
-        | ["connection", "test"]
-        | ["ingest" | "scan"] => connections(),
-        _ => {
-            let mut command = Cli::command();
-            command.build();
-            let mut here = &command;
-            for word in before {
-                if let Some(child) = here.find_subcommand(word) {
-                    here = child;
-                }
-            }
-            let children = here.get_subcommands().filter(|child| !child.is_hide_set());
-            let options = here
-                .get_arguments()
-                .filter(|argument| !argument.is_hide_set());
-            children
-                .map(|child| child.get_name().to_owned())
-                .chain(
-                    options.filter_map(|option| option.get_long().map(|long| format!("--{long}"))),
-                )
-                .filter(|candidate| !before.contains(&candidate.as_str()))
-                .collect()
+    let mut command = Cli::command();
+    command.build();
+    let mut here = &command;
+    let mut path = Vec::new();
+    for word in before {
+        if let Some(child) = here.find_subcommand(word) {
+            here = child;
+            path.push(child.get_name());
         }
     }
+    let last = before.last().copied().unwrap_or_default();
+    if matches!(last, "--connection-id" | "--connection" | "-c") {
+        return connections(session);
+    }
+    if let Some(values) = values_of(here, last) {
+        return values;
+    }
+    let mut candidates = match path.as_slice() {
+        ["connection", "test" | "show" | "remove" | "rename"]
+        | ["ingest"]
+        | ["scan", "relationships"] => connections(session),
+        ["scan"] | ["scan", "review"] => {
+            let mut words = connections(session);
+            words.extend(subcommands(here));
+            words
+        }
+        ["connection", "add"] => Vec::new(),
+        ["sl", "read" | "validate"] => sources(session),
+        ["wiki", "read"] => pages(session),
+        _ => subcommands(here),
+    };
+    let options = here
+        .get_arguments()
+        .filter(|argument| !argument.is_hide_set())
+        .filter_map(|option| option.get_long().map(|long| format!("--{long}")))
+        .filter(|option| !before.contains(&option.as_str()));
+    candidates.extend(options);
+    candidates
+}
+
+fn subcommands(command: &clap::Command) -> Vec<String> {
+    command
+        .get_subcommands()
+        .filter(|child| !child.is_hide_set())
+        .map(|child| child.get_name().to_owned())
+        .collect()
+}
+
+/// The choices of the option that was typed last; `None` when it is no option with a value.
+fn values_of(command: &clap::Command, word: &str) -> Option<Vec<String>> {
+    let name = word.strip_prefix("--")?;
+    let option = command
+        .get_arguments()
+        .find(|argument| argument.get_long() == Some(name))?;
+    if !option.get_num_args()?.takes_values() {
+        return None;
+    }
+    let values = option.get_possible_values();
+    Some(
+        values
+            .iter()
+            .filter(|value| !value.is_hide_set())
+            .map(|value| value.get_name().to_owned())
+            .collect(),
+    )
+}
+
+// Without a readable project there is nothing to offer: the failures below are not shown.
+
+fn opened(session: &Session) -> Option<Opened> {
+    let dir = session.project_dir().ok()?;
+    load(&dir, &session.environment).ok()
+}
+
+fn connections(session: &Session) -> Vec<String> {
+    opened(session)
+        .map(|opened| {
+            let ids = opened.config.connections.keys();
+            ids.map(ToString::to_string).collect()
+        })
+        .unwrap_or_default()
+}
+
+fn sources(session: &Session) -> Vec<String> {
+    with_context(session, |context| async move {
+        let list = list_sources(context.as_ref(), None).await?;
+        Ok(list.items.into_iter().map(|item| item.name).collect())
+    })
+}
+
+fn pages(session: &Session) -> Vec<String> {
+    with_context(session, |context| async move {
+        let pages = list_wiki(context.as_ref()).await?;
+        Ok(pages.into_iter().map(|page| page.key).collect())
+    })
+}
+
+fn with_context<F>(session: &Session, ask: impl FnOnce(Arc<dyn ProjectContext>) -> F) -> Vec<String>
+where
+    F: Future<Output = Result<Vec<String>, ktx_context_tools::Failure>>,
+{
+    let context = opened(session).and_then(|opened| context::open(session, &opened).ok());
+    context
+        .and_then(|context| {
+            compose::block_on(|_| async { ask(context).await.map_err(Failure::from) }).ok()
+        })
+        .unwrap_or_default()
 }

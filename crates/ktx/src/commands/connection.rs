@@ -1,4 +1,11 @@
-//! `ktx connection`: list and test.
+//! `ktx connection`: list and test; the other commands have files of their own.
+
+mod add;
+mod edit;
+mod mask;
+mod remove;
+mod rename;
+mod show;
 
 use ktx_config::{Connection, DriverKind};
 use ktx_warehouse::{ConnectionCheck, RoleCheck, WarehouseError};
@@ -12,7 +19,7 @@ use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 use crate::tables::aligned;
 
-/// Lists or tests connections.
+/// Lists, tests, shows or changes connections.
 pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     let opened = session.open(&printer)?;
@@ -26,6 +33,21 @@ pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
             let mut connections: Vec<&Connection> = opened.config.connections.values().collect();
             connections.sort_by(|left, right| left.id.cmp(&right.id));
             test(&connections, session, &opened, &printer)
+        }
+        Some(ConnectionCommand::Show { id }) => {
+            show::run(find(&opened, id)?, session, &opened, &printer)
+        }
+        Some(ConnectionCommand::Add(args)) => add::run(args, session, &opened, &printer),
+        Some(ConnectionCommand::Remove { id, yes }) => {
+            let agreement = if *yes {
+                remove::Agreement::Given
+            } else {
+                remove::Agreement::Wanted
+            };
+            remove::run(find(&opened, id)?, agreement, &opened, &printer)
+        }
+        Some(ConnectionCommand::Rename { old, new }) => {
+            rename::run(find(&opened, old)?, new, &opened, &printer)
         }
     }
 }
@@ -112,31 +134,7 @@ fn test(
     opened: &Opened,
     printer: &Printer,
 ) -> Outcome {
-    let opened_connectors: Vec<_> = connections
-        .iter()
-        .map(|connection| (*connection, open(connection, session, opened)))
-        .collect();
-    let tested: Vec<Tested<'_>> = compose::block_on(|cancel| async move {
-        let mut tasks = Vec::new();
-        for (connection, connector) in opened_connectors {
-            let cancel = cancel.clone();
-            let task = connector
-                .map(|connector| tokio::spawn(async move { connector.check(&cancel).await }));
-            tasks.push((connection, task));
-        }
-        let mut tested = Vec::new();
-        for (connection, task) in tasks {
-            let result = match task {
-                Err(failure) => Err(failure),
-                Ok(task) => task
-                    .await
-                    .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
-                    .and_then(|check: Result<_, WarehouseError>| check.map_err(Failure::from)),
-            };
-            tested.push(Tested { connection, result });
-        }
-        Ok(tested)
-    })?;
+    let tested = probe(connections, session, opened)?;
     match (printer.mode, tested.as_slice()) {
         (Mode::Json, _) => json(&tested, printer)?,
         (
@@ -156,7 +154,7 @@ fn test(
                     result: Ok(check),
                 },
             ],
-        ) => one(connection, check, printer)?,
+        ) => tested_text(connection, check, printer)?,
         (_, many) => several(many, printer)?,
     }
     let failed = tested.iter().any(|tested| tested.result.is_err());
@@ -164,6 +162,39 @@ fn test(
         Exit::Connection
     } else {
         Exit::Success
+    })
+}
+
+/// Reaches connections, all at the same time.
+fn probe<'c>(
+    connections: &[&'c Connection],
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<Vec<Tested<'c>>> {
+    let opened_connectors: Vec<_> = connections
+        .iter()
+        .map(|connection| (*connection, open(connection, session, opened)))
+        .collect();
+    compose::block_on(|cancel| async move {
+        let mut tasks = Vec::new();
+        for (connection, connector) in opened_connectors {
+            let cancel = cancel.clone();
+            let task = connector
+                .map(|connector| tokio::spawn(async move { connector.check(&cancel).await }));
+            tasks.push((connection, task));
+        }
+        let mut tested = Vec::new();
+        for (connection, task) in tasks {
+            let result = match task {
+                Err(failure) => Err(failure),
+                Ok(task) => task
+                    .await
+                    .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
+                    .and_then(|check: Result<_, WarehouseError>| check.map_err(Failure::from)),
+            };
+            tested.push(Tested { connection, result });
+        }
+        Ok(tested)
     })
 }
 
@@ -185,7 +216,7 @@ fn open(
     compose::connector(session, &opened.dir, connection)
 }
 
-fn one(connection: &Connection, check: &ConnectionCheck, printer: &Printer) -> Outcome<()> {
+fn tested_text(connection: &Connection, check: &ConnectionCheck, printer: &Printer) -> Outcome<()> {
     printer.line(&format!("Connection test passed: {}", connection.id))?;
     printer.line(&format!("Driver: {}", connection.driver))?;
     printer.line("Status: ok")?;
@@ -239,35 +270,42 @@ fn several(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
 fn json(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
     let items: Vec<serde_json::Value> = tested
         .iter()
-        .map(|Tested { connection, result }| match result {
-            Ok(check) => serde_json::json!({
-                "id": connection.id.as_str(),
-                "driver": connection.driver.as_str(),
-                "status": "ok",
-                "server": check.server,
-                "latencyMs": u64::try_from(check.latency.as_millis()).unwrap_or(u64::MAX),
-                "role": role_json(&check.role),
-            }),
-            Err(failure) => {
-                let mut item = serde_json::json!({
-                    "id": connection.id.as_str(),
-                    "driver": connection.driver.as_str(),
-                    "status": "failed",
-                });
-                if let (Some(item), serde_json::Value::Object(error)) =
-                    (item.as_object_mut(), failure.to_json())
-                {
-                    item.extend(error);
-                }
-                item
-            }
-        })
+        .map(|tested| tested_item(tested.connection, &tested.result))
         .collect();
     printer.json(&serde_json::json!({
         "kind": "list",
         "data": { "items": items },
         "meta": { "command": "connection test" },
     }))
+}
+
+fn tested_item(
+    connection: &Connection,
+    result: &Result<ConnectionCheck, Failure>,
+) -> serde_json::Value {
+    match result {
+        Ok(check) => serde_json::json!({
+            "id": connection.id.as_str(),
+            "driver": connection.driver.as_str(),
+            "status": "ok",
+            "server": check.server,
+            "latencyMs": u64::try_from(check.latency.as_millis()).unwrap_or(u64::MAX),
+            "role": role_json(&check.role),
+        }),
+        Err(failure) => {
+            let mut item = serde_json::json!({
+                "id": connection.id.as_str(),
+                "driver": connection.driver.as_str(),
+                "status": "failed",
+            });
+            if let (Some(item), serde_json::Value::Object(error)) =
+                (item.as_object_mut(), failure.to_json())
+            {
+                item.extend(error);
+            }
+            item
+        }
+    }
 }
 
 fn role_json(role: &RoleCheck) -> serde_json::Value {

@@ -9,6 +9,7 @@ use ktx_config::{Backend, FILE_NAME};
 use ktx_llm_runtime::NoEvents;
 use ktx_project_store::{Change, Force, ProjectPath, PublishRequest, Store};
 use ktx_scan::{ScanMode, Writing};
+use ktx_usage_ledger::Limits;
 use serde_json::{Value, json};
 
 use super::{admin, ingest};
@@ -280,7 +281,9 @@ fn describe(
         "   descriptions by {}",
         opened.config.llm.backend.as_str()
     ));
-    let results = ingest::ingest(None, session, opened, printer)?;
+    // The scan before it was a run of its own.
+    let session = session.next_run()?;
+    let results = ingest::ingest(None, Limits::default(), &session, opened, printer)?;
     let Some((_, result)) = results.into_iter().next() else {
         return Err(Failure::new(
             Exit::Failure,

@@ -1,9 +1,12 @@
 //! `ktx ingest`: a scan with descriptions from the configured model.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use ktx_llm_runtime::LlmRuntime;
 use ktx_scan::wire::StageOutcome;
 use ktx_scan::{ScanMode, Writing};
+use ktx_usage_ledger::{Budgeted, Limits, Money};
 use serde_json::{Value, json};
 
 use super::scan::targets;
@@ -21,19 +24,28 @@ type Results = Vec<(ktx_vocabulary::ConnectionId, Outcome<Scanned>)>;
 pub(crate) fn run(args: &IngestArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     let opened = session.open(&printer)?;
-    let results = ingest(args.connection_id.as_deref(), session, &opened, &printer)?;
+    let limits = limits(args)?;
+    let results = ingest(
+        args.connection_id.as_deref(),
+        limits,
+        session,
+        &opened,
+        &printer,
+    )?;
     finish(results, session, &opened, &printer)
 }
 
 /// Scans with descriptions. Without a usable model it fails before anything changes.
 pub(crate) fn ingest(
     id: Option<&str>,
+    limits: Limits,
     session: &Session,
     opened: &Opened,
     printer: &Printer,
 ) -> Outcome<Results> {
     let connections = targets(opened, id)?;
     let sink = Arc::new(LedgerSink::new(session, opened, *printer));
+    let meter = sink.meter();
     let Some(runtime) = compose::llm(session, opened, sink)? else {
         return Err(Failure::new(
             Exit::Config,
@@ -44,6 +56,11 @@ pub(crate) fn ingest(
         .hint("run `ktx scan` to read structure and joins without a model"));
     };
     require_usable(&runtime)?;
+    let runtime: Arc<dyn LlmRuntime> = if limits.any() {
+        Arc::new(Budgeted::new(runtime, limits, meter))
+    } else {
+        runtime
+    };
     let jobs = connections
         .into_iter()
         .map(|connection| Job {
@@ -54,6 +71,30 @@ pub(crate) fn ingest(
         })
         .collect();
     scan_all("ktx ingest", jobs, session, opened, printer)
+}
+
+/// What the run may use, from the command line.
+fn limits(args: &IngestArgs) -> Outcome<Limits> {
+    let cost = match args.max_usd {
+        Some(dollars) if dollars.is_finite() && dollars > 0.0 => Some(Money::from_dollars(dollars)),
+        Some(dollars) => {
+            return Err(Failure::new(
+                Exit::Usage,
+                "usage",
+                format!("`--max-usd {dollars}` is no amount of money"),
+            )
+            .hint("give dollars, such as `--max-usd 2.50`"));
+        }
+        None => None,
+    };
+    let time = args
+        .max_minutes
+        .map(|minutes| Duration::from_secs(minutes.saturating_mul(60)));
+    Ok(Limits {
+        cost,
+        tokens: args.max_tokens,
+        time,
+    })
 }
 
 fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printer) -> Outcome {

@@ -1,11 +1,15 @@
 //! `ktx scan`: structure, values and joins, without a model.
 
+mod links;
+mod relationships;
+mod review;
+
 use ktx_config::Connection;
 use ktx_project_store::SkipReason;
 use ktx_scan::{ScanMode, Writing};
 use serde_json::{Value, json};
 
-use crate::cli::ScanArgs;
+use crate::cli::{ScanArgs, ScanCommand};
 use crate::compose;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
@@ -13,10 +17,46 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::{Job, Scanned, scan_all};
 use crate::session::{Opened, Session};
 
-/// Scans one warehouse or all of them.
+/// Scans one warehouse or all of them, or shows and decides what a scan found.
 pub(crate) fn run(args: &ScanArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
-    let opened = session.open(&printer)?;
+    match &args.command {
+        None => scan(args, session, &printer),
+        Some(command) => about_joins(command, args, session, &printer),
+    }
+}
+
+fn about_joins(
+    command: &ScanCommand,
+    args: &ScanArgs,
+    session: &Session,
+    printer: &Printer,
+) -> Outcome {
+    if args.structural || args.dry_run {
+        return Err(Failure::new(
+            Exit::Usage,
+            "usage",
+            "`--structural` and `--dry-run` are options of the scan itself",
+        ));
+    }
+    let opened = session.open(printer)?;
+    let before = args.connection_id.as_deref();
+    match command {
+        ScanCommand::Relationships { id } => {
+            relationships::run(id.as_deref().or(before), &opened, printer)
+        }
+        ScanCommand::Review(args) => {
+            let id = args.id.as_deref().or(before);
+            match &args.command {
+                None => review::list(id, &opened, printer),
+                Some(command) => review::decide(command, id, session, &opened, printer),
+            }
+        }
+    }
+}
+
+fn scan(args: &ScanArgs, session: &Session, printer: &Printer) -> Outcome {
+    let opened = session.open(printer)?;
     let mode = if args.structural {
         ScanMode::Structural
     } else {
@@ -36,8 +76,8 @@ pub(crate) fn run(args: &ScanArgs, session: &Session) -> Outcome {
             runtime: None,
         })
         .collect();
-    let results = scan_all("ktx scan", jobs, session, &opened, &printer)?;
-    report("scan", results, &printer)
+    let results = scan_all("ktx scan", jobs, session, &opened, printer)?;
+    report("scan", results, printer)
 }
 
 /// The connections to work on: the one named, or every warehouse by id.

@@ -108,17 +108,24 @@ fn print(name: Option<&str>, checked: &[Checked], printer: &Printer) -> Outcome<
                 Some(name) => {
                     printer.line(&format!("Valid semantic-layer source: {connection}/{name}"))?
                 }
+                None if *sources == 1 => {
+                    printer.line(&format!("{connection}: 1 source is valid"))?;
+                }
                 None => printer.line(&format!("{connection}: {sources} sources are valid"))?,
             }
         } else {
             printer.line(&format!(
-                "{connection}: {} errors, {} warnings",
-                errors.len(),
-                warnings.len()
+                "{connection}: {}, {}",
+                counted(errors.len(), "error"),
+                counted(warnings.len(), "warning")
             ))?;
         }
     }
     Ok(())
+}
+
+fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// `path: kind: message`

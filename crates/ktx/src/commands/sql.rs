@@ -3,9 +3,11 @@
 use std::io::{BufRead as _, IsTerminal as _};
 use std::time::Duration;
 
+use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink as _};
 use ktx_warehouse::{Caps, Dialect, QueryResult, collect, gate};
 use serde_json::{Value, json};
 
+use crate::audit::AuditLog;
 use crate::cli::{OutputArgs, OutputFormat, SqlArgs, SqlFormat};
 use crate::compose;
 use crate::exit::Exit;
@@ -28,17 +30,38 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
     let opened = session.open(&printer)?;
     let connection = compose::warehouse(&opened.config, args.connection.as_deref())?;
     let connector = compose::connector(session, &opened.dir, connection)?;
-    let statement = gate::check(&sql, connector.dialect())?;
+    let audit = AuditLog::new(&opened.store);
+    let note = |sql: &str, outcome: AuditOutcome| {
+        audit.note(AuditEntry {
+            tool: "sql_execution",
+            call_id: "cli".to_owned(),
+            connection: connection.id.clone(),
+            sql: sql.to_owned(),
+            outcome,
+        });
+    };
+    let statement = gate::check(&sql, connector.dialect()).inspect_err(|refusal| {
+        note(&sql, AuditOutcome::Refused { code: refusal.code });
+    })?;
     let caps = Caps {
         rows: usize::try_from(args.max_rows).unwrap_or(usize::MAX),
         timeout: Duration::from_secs(args.timeout),
         ..Caps::default()
     };
-    let result = compose::block_on(|cancel| async move {
-        collect(connector.as_ref(), &statement, &caps, &cancel)
-            .await
-            .map_err(Failure::from)
+    let outcome = compose::block_on(|cancel| async {
+        let cancel = cancel;
+        Ok(collect(connector.as_ref(), &statement, &caps, &cancel).await)
     })?;
+    let ended = match &outcome {
+        Ok(result) => AuditOutcome::Executed {
+            rows: result.rows.len(),
+        },
+        Err(error) => AuditOutcome::Failed {
+            code: error.kind.code(),
+        },
+    };
+    note(statement.as_str(), ended);
+    let result = outcome?;
     print(&result, connection.id.as_str(), args.output, &printer)?;
     if result.truncated && printer.mode != Mode::Json {
         printer.note(&format!(

@@ -1,7 +1,7 @@
 //! `ktx wiki`: list, search and read pages.
 
-use ktx_context_tools::wire::{WikiHit, WikiItem, WikiSearchInput};
-use ktx_context_tools::{Lanes, list_wiki, search_wiki, wiki_page};
+use ktx_context_tools::wire::{WikiHit, WikiItem, WikiReadInput, WikiSearchInput};
+use ktx_context_tools::{Lanes, ProjectContext, list_wiki, read_wiki, search_wiki, wiki_page};
 
 use super::sl::envelope;
 use crate::cli::{WikiArgs, WikiCommand};
@@ -21,15 +21,7 @@ pub(crate) fn run(args: &WikiArgs, session: &Session) -> Outcome {
         .limit
         .map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     match &args.command {
-        Some(WikiCommand::Read { key }) => {
-            let page = compose::block_on(|_| async {
-                wiki_page(context.as_ref(), key)
-                    .await
-                    .map_err(Failure::from)
-            })?;
-            printer.out(page.text())?;
-            Ok(Exit::Success)
-        }
+        Some(WikiCommand::Read { key }) => read(context.as_ref(), key, &printer),
         None if args.query.is_empty() => {
             let mut pages = compose::block_on(|_| async {
                 list_wiki(context.as_ref()).await.map_err(Failure::from)
@@ -55,6 +47,23 @@ pub(crate) fn run(args: &WikiArgs, session: &Session) -> Outcome {
             print_hits(&found.results, &input.query, &printer)
         }
     }
+}
+
+fn read(context: &dyn ProjectContext, key: &str, printer: &Printer) -> Outcome {
+    if printer.mode == Mode::Json {
+        let input = WikiReadInput {
+            key: key.to_owned(),
+        };
+        let page = compose::block_on(|_| async {
+            read_wiki(context, &input).await.map_err(Failure::from)
+        })?;
+        printer.json(&page)?;
+    } else {
+        let page =
+            compose::block_on(|_| async { wiki_page(context, key).await.map_err(Failure::from) })?;
+        printer.out(page.text())?;
+    }
+    Ok(Exit::Success)
 }
 
 fn print_list(pages: &[WikiItem], printer: &Printer) -> Outcome {

@@ -124,3 +124,19 @@ fn files_are_listed_in_order_without_following_links_to_folders() {
         Vec::<PathBuf>::new()
     );
 }
+
+#[test]
+fn lines_are_added_to_a_file_of_the_user_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("log.jsonl");
+    append_line(&path, b"{}").expect("written");
+    append_line(&path, b"[]").expect("written");
+    assert_eq!(
+        read_optional(&path).expect("read"),
+        Some(b"{}\n[]\n".to_vec())
+    );
+    let mode = fs::metadata(&path).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let missing = append_line(&folder.path().join("no/log"), b"{}");
+    assert!(matches!(missing, Err(FileError::Write { .. })));
+}

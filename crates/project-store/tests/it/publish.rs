@@ -361,3 +361,19 @@ fn an_index_that_another_git_holds_is_brought_in_step_by_the_next_run() {
     store.publisher().expect("git").begin().expect("a branch");
     assert_eq!(world.untidy("shop"), "");
 }
+
+#[test]
+fn the_branch_can_be_asked_for_a_file_and_git_for_the_user() {
+    let (world, store) = World::with_project();
+    publish(&store, &[page("a", "A\n")]).expect("a commit");
+    world.write("shop/wiki/global/a.md", "mine\n");
+    let publisher = store.publisher().expect("git");
+    let base = publisher.begin().expect("a base");
+    let committed = |path: &str| publisher.committed(&base, &at(path)).expect("an answer");
+    assert_eq!(committed("wiki/global/a.md"), Some(b"A\n".to_vec()));
+    assert_eq!(committed("wiki/global/b.md"), None);
+    assert_eq!(
+        publisher.user_name().expect("an answer").as_deref(),
+        Some("Ada")
+    );
+}

@@ -13,7 +13,7 @@ enum Order {
 
 impl Order {
     fn rank(self, key: &str) -> usize {
-        let key = key.trim_matches(['"', '\'']);
+        let key = bare(key);
         match self {
             Self::Record(record) => record.rank(key),
             Self::Writers => {
@@ -38,6 +38,11 @@ impl Order {
             _ => Self::AsWritten,
         }
     }
+}
+
+/// A key without its quotes.
+fn bare(key: &str) -> &str {
+    key.trim().trim_matches(['"', '\''])
 }
 
 /// The text of a file.

@@ -115,22 +115,19 @@ fn key(text: &str) -> Option<(&str, &str)> {
         .chars()
         .next()
         .filter(|first| matches!(first, '"' | '\''));
-    let end = match quote {
-        Some(quote) => {
-            let inner = text.get(1..)?.find(quote)? + 2;
-            text.get(inner..)?.starts_with(':').then_some(inner)?
+    let end = if let Some(quote) = quote {
+        let inner = text.get(1..)?.find(quote)? + 2;
+        text.get(inner..)?.starts_with(':').then_some(inner)?
+    } else {
+        let first = text.chars().next()?;
+        if !(first.is_alphanumeric() || first == '_') {
+            return None;
         }
-        None => {
-            let first = text.chars().next()?;
-            if !(first.is_alphanumeric() || first == '_') {
-                return None;
-            }
-            let ends = |at: &usize| {
-                let rest = text.get(at + 1..).unwrap_or_default();
-                rest.is_empty() || rest.starts_with(' ')
-            };
-            text.match_indices(':').map(|(at, _)| at).find(ends)?
-        }
+        let ends = |at: &usize| {
+            let rest = text.get(at + 1..).unwrap_or_default();
+            rest.is_empty() || rest.starts_with(' ')
+        };
+        text.match_indices(':').map(|(at, _)| at).find(ends)?
     };
     let (key, rest) = text.split_at_checked(end)?;
     Some((key, rest.get(1..)?.trim()))

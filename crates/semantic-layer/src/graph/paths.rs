@@ -19,28 +19,39 @@ pub(crate) enum Lookup {
 
 /// What is known of one node during the search.
 #[derive(Debug, Clone)]
-struct Reached {
+struct Reached<'a> {
     distance: usize,
-    /// Edges by which a shortest path arrives: two are enough to know that it is not alone.
-    arrivals: Vec<Edge>,
+    /// The edge by which the first shortest path arrives; the home has none.
+    first: Option<&'a Edge>,
+    /// Another one: two are enough to know that the first is not alone.
+    second: Option<&'a Edge>,
+    /// Whether it or a node on the way has a second arrival.
+    is_ambiguous: bool,
 }
+
+type Found<'a> = BTreeMap<NodeId, Reached<'a>>;
 
 /// All look-ups from one home.
 #[derive(Debug, Clone)]
 pub(crate) struct Routes<'a> {
     graph: &'a Graph,
     home: NodeId,
-    reached: BTreeMap<NodeId, Reached>,
+    reached: Found<'a>,
 }
 
 impl<'a> Routes<'a> {
     /// Searches from `home` over safe joins.
     pub(crate) fn new(graph: &'a Graph, home: NodeId) -> Self {
-        let reached = search(graph, home, |edge| edge.relationship.is_safe());
+        let mut search = Search::new(home);
+        while let Some((node, distance)) = search.next() {
+            for edge in graph.safe_edges_from(node) {
+                search.arrive(edge, distance + 1);
+            }
+        }
         Self {
             graph,
             home,
-            reached,
+            reached: search.found,
         }
     }
 
@@ -49,78 +60,134 @@ impl<'a> Routes<'a> {
         self.reached.contains_key(&node)
     }
 
+    /// Whether several equally short paths lead to `node`.
+    pub(crate) fn is_ambiguous(&self, node: NodeId) -> bool {
+        self.reached
+            .get(&node)
+            .is_some_and(|found| found.is_ambiguous)
+    }
+
+    /// The nodes that can be looked up, in their order.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.reached.keys().copied()
+    }
+
+    /// The nodes that can be looked up with the last step to each, nearer ones first.
+    pub(super) fn nearest_first(&self) -> Vec<(NodeId, Option<&'a Edge>)> {
+        let mut all: Vec<(usize, NodeId, Option<&'a Edge>)> = self
+            .reached
+            .iter()
+            .map(|(node, found)| (found.distance, *node, found.first))
+            .collect();
+        all.sort_by_key(|(distance, node, _)| (*distance, *node));
+        all.into_iter()
+            .map(|(_, node, first)| (node, first))
+            .collect()
+    }
+
     /// How `node` is looked up.
     pub(crate) fn lookup(&self, node: NodeId) -> Lookup {
         if !self.reaches(node) {
-            let all = search(self.graph, self.home, |_| true);
-            return match walk(&all, node) {
-                Some((path, _)) => Lookup::Unsafe(path),
+            return match unsafe_path(self.graph, self.home, node) {
+                Some(path) => Lookup::Unsafe(path),
                 None => Lookup::Unreachable,
             };
         }
-        match walk(&self.reached, node) {
-            Some((path, None)) => Lookup::Path(path),
-            Some((path, Some(other))) => Lookup::Ambiguous(path, other),
-            None => Lookup::Unreachable,
+        let path = path(&self.reached, node);
+        let fork = path.iter().enumerate().find_map(|(at, edge)| {
+            let second = self.reached.get(&edge.to)?.second?;
+            Some((at, second))
+        });
+        let Some((at, second)) = fork else {
+            return Lookup::Path(path.into_iter().cloned().collect());
+        };
+        let mut other = self::path(&self.reached, second.from);
+        other.push(second);
+        other.extend(path.iter().skip(at + 1));
+        let owned = |path: Vec<&Edge>| path.into_iter().cloned().collect();
+        Lookup::Ambiguous(owned(path), owned(other))
+    }
+}
+
+/// Breadth-first search; of every node the first two shortest arrivals are kept.
+struct Search<'a> {
+    found: Found<'a>,
+    queue: VecDeque<(NodeId, usize)>,
+}
+
+impl<'a> Search<'a> {
+    fn new(home: NodeId) -> Self {
+        let start = Reached {
+            distance: 0,
+            first: None,
+            second: None,
+            is_ambiguous: false,
+        };
+        Self {
+            found: BTreeMap::from([(home, start)]),
+            queue: VecDeque::from([(home, 0)]),
+        }
+    }
+
+    /// The next node with its distance. All nearer nodes are done: its arrivals are known.
+    fn next(&mut self) -> Option<(NodeId, usize)> {
+        let (node, distance) = self.queue.pop_front()?;
+        let before = self.found.get(&node).and_then(|found| found.first);
+        let inherited = before
+            .and_then(|edge| self.found.get(&edge.from))
+            .is_some_and(|found| found.is_ambiguous);
+        if let Some(found) = self.found.get_mut(&node) {
+            found.is_ambiguous = inherited || found.second.is_some();
+        }
+        Some((node, distance))
+    }
+
+    fn arrive(&mut self, edge: &'a Edge, distance: usize) {
+        match self.found.get_mut(&edge.to) {
+            None => {
+                let found = Reached {
+                    distance,
+                    first: Some(edge),
+                    second: None,
+                    is_ambiguous: false,
+                };
+                self.found.insert(edge.to, found);
+                self.queue.push_back((edge.to, distance));
+            }
+            Some(known) if known.distance == distance && known.second.is_none() => {
+                known.second = Some(edge);
+            }
+            Some(_) => {}
         }
     }
 }
 
-/// Breadth-first search; every shortest arrival is kept.
-fn search(
-    graph: &Graph,
-    home: NodeId,
-    allowed: impl Fn(&Edge) -> bool,
-) -> BTreeMap<NodeId, Reached> {
-    let mut reached = BTreeMap::from([(
-        home,
-        Reached {
-            distance: 0,
-            arrivals: Vec::new(),
-        },
-    )]);
-    let mut queue = VecDeque::from([(home, 0)]);
-    while let Some((node, distance)) = queue.pop_front() {
-        for edge in graph.edges_from(node).iter().filter(|edge| allowed(edge)) {
-            match reached.get_mut(&edge.to) {
-                None => {
-                    let found = Reached {
-                        distance: distance + 1,
-                        arrivals: vec![edge.clone()],
-                    };
-                    reached.insert(edge.to, found);
-                    queue.push_back((edge.to, distance + 1));
-                }
-                Some(known) if known.distance == distance + 1 => known.arrivals.push(edge.clone()),
-                Some(_) => {}
+/// The shortest path over joins of any kind.
+fn unsafe_path(graph: &Graph, home: NodeId, node: NodeId) -> Option<Vec<Edge>> {
+    if !graph.are_connected(home, node) {
+        return None;
+    }
+    let mut search = Search::new(home);
+    while let Some((from, distance)) = search.next() {
+        for edge in graph.edges_from(from) {
+            search.arrive(edge, distance + 1);
+            if edge.to == node {
+                let path = path(&search.found, node);
+                return Some(path.into_iter().cloned().collect());
             }
         }
     }
-    reached
+    None
 }
 
-/// The shortest path to `node`, and a second one where there is one.
-fn walk(
-    reached: &BTreeMap<NodeId, Reached>,
-    node: NodeId,
-) -> Option<(Vec<Edge>, Option<Vec<Edge>>)> {
-    let found = reached.get(&node)?;
-    let Some(first) = found.arrivals.first() else {
-        return Some((Vec::new(), None));
-    };
-    let (mut path, before) = walk(reached, first.from)?;
-    let second = match (before, found.arrivals.get(1)) {
-        (Some(mut other), _) => {
-            other.push(first.clone());
-            Some(other)
-        }
-        (None, Some(edge)) => {
-            let (mut other, _) = walk(reached, edge.from)?;
-            other.push(edge.clone());
-            Some(other)
-        }
-        (None, None) => None,
-    };
-    path.push(first.clone());
-    Some((path, second))
+/// The first shortest path to `node`.
+fn path<'a>(found: &Found<'a>, node: NodeId) -> Vec<&'a Edge> {
+    let mut path = Vec::new();
+    let mut at = node;
+    while let Some(edge) = found.get(&at).and_then(|found| found.first) {
+        path.push(edge);
+        at = edge.from;
+    }
+    path.reverse();
+    path
 }

@@ -71,7 +71,7 @@ fn property(key: &Key) -> Value {
     };
     let types = |name: &'static str| match null {
         None => json!(name),
-        Some(null) => json!([name, null]),
+        Some(word) => json!([name, word]),
     };
     let mut schema = match key.holds {
         Holds::Text => json!({"type": types("string")}),

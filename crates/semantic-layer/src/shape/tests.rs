@@ -24,7 +24,7 @@ fn keys_of<T: serde::de::DeserializeOwned>() -> Vec<String> {
     keys
 }
 
-fn check(record: &Record, read: Vec<String>) {
+fn check(record: &Record, read: &[String]) {
     let mut keys: Vec<&str> = record.keys.iter().map(|key| key.name).collect();
     keys.sort_unstable();
     assert_eq!(keys, read, "{}", record.name);
@@ -32,14 +32,14 @@ fn check(record: &Record, read: Vec<String>) {
 
 #[test]
 fn the_table_holds_exactly_the_keys_that_are_read() {
-    check(&STANDALONE, keys_of::<authored::Standalone>());
-    check(&OVERLAY, keys_of::<authored::Overlay>());
-    check(&COLUMN, keys_of::<authored::Column>());
-    check(&COMPUTED_COLUMN, keys_of::<authored::Column>());
-    check(&COLUMN_OVERRIDE, keys_of::<authored::ColumnOverride>());
-    check(&JOIN, keys_of::<authored::Join>());
-    check(&MEASURE, keys_of::<authored::Measure>());
-    check(&SEGMENT, keys_of::<authored::Segment>());
+    check(&STANDALONE, &keys_of::<authored::Standalone>());
+    check(&OVERLAY, &keys_of::<authored::Overlay>());
+    check(&COLUMN, &keys_of::<authored::Column>());
+    check(&COMPUTED_COLUMN, &keys_of::<authored::Column>());
+    check(&COLUMN_OVERRIDE, &keys_of::<authored::ColumnOverride>());
+    check(&JOIN, &keys_of::<authored::Join>());
+    check(&MEASURE, &keys_of::<authored::Measure>());
+    check(&SEGMENT, &keys_of::<authored::Segment>());
 }
 
 fn errors(file: &Value) -> Vec<String> {
@@ -92,7 +92,7 @@ fn the_schema_refuses_what_the_reader_refuses() {
         ),
         (
             json!({"name": "a", "table": "a", "grain": ["id"], "columns": [{"name": "id", "type": "text"}]}),
-            r#"[/columns/0/type: "text" is not one of "string", "number", "time", "boolean" or null]"#,
+            r#"[/columns/0/type: "text" is not one of "string", "number" or 3 other candidates]"#,
         ),
         (
             json!({"name": "a", "sql": "select 1", "columns": []}),

@@ -14,5 +14,7 @@ mod plans;
 mod read_back;
 mod refusals;
 mod roles;
+mod self_checks;
 mod sqlite;
+mod upkeep;
 mod validation;

@@ -240,9 +240,11 @@ fn verdict(capabilities: &Value, opened: &Opened) -> Value {
     let backend = opened.config.llm.backend;
     let mut next = Vec::new();
     let (verdict, reason) = if !able("query") {
-        next.push(
-            "add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`",
-        );
+        next.push(if opened.config.warehouses().next().is_none() {
+            "add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`"
+        } else {
+            "complete the connection that is marked, then run `ktx connection test`"
+        });
         (
             "blocked",
             capabilities["query"]["reason"].as_str().unwrap_or_default(),

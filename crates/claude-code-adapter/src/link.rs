@@ -1,0 +1,44 @@
+//! A child together with what has been said so far.
+
+use ktx_llm_runtime::LlmError;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::conversation::{Conversation, PromptAt};
+use crate::invocation::Query;
+use crate::process::{Running, spawn};
+use crate::protocol::{LineDecoder, MAX_LINE};
+use crate::settings::ClaudeCodeSettings;
+
+/// A child, the conversation with it and its place. Dropping it kills the child.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// The child.
+    pub(crate) running: Running,
+    /// What was said.
+    pub(crate) conversation: Conversation,
+    /// The piece of a line that was read.
+    pub(crate) decoder: LineDecoder,
+    /// The child's place among those allowed; the last field, for the next child may start when it
+    /// is free.
+    pub(crate) place: OwnedSemaphorePermit,
+}
+
+impl Link {
+    /// Starts a child and sends it `initialize`.
+    pub(crate) async fn open(
+        settings: &ClaudeCodeSettings,
+        query: Query,
+        prompt_at: PromptAt,
+        place: OwnedSemaphorePermit,
+    ) -> Result<Self, LlmError> {
+        let running = spawn(settings, &query).await?;
+        let conversation = Conversation::new(query, &settings.version, prompt_at);
+        running.input.send(&conversation.begin());
+        Ok(Self {
+            running,
+            conversation,
+            decoder: LineDecoder::new(MAX_LINE),
+            place,
+        })
+    }
+}

@@ -1,0 +1,320 @@
+//! The places for children, and the children that wait in some of them: initialised ahead, each
+//! for one call of a kind that was made before, because a start takes ten times as long as the rest.
+
+mod keep;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::{Duration, Instant};
+
+use crate::invocation::Query;
+use crate::link::Link;
+use crate::process::Ending;
+use crate::settings::ClaudeCodeSettings;
+
+/// How many kinds of calls are remembered.
+const MOST_KINDS: usize = 16;
+
+/// A kind of call: what its next spare would be started with.
+#[derive(Debug)]
+pub(crate) struct Demand {
+    kind: Arc<str>,
+    query: Query,
+}
+
+/// Where a call stands when its next spare may be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The model works on the call.
+    Working,
+    /// The call has ended.
+    Ended,
+}
+
+/// The places and the spares of one runtime. Dropping it kills the spares.
+#[derive(Debug)]
+pub(crate) struct Spares {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: Arc<ClaudeCodeSettings>,
+    places: Arc<Semaphore>,
+    shelf: Mutex<Shelf>,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    slots: BTreeMap<Arc<str>, Slot>,
+    seen: BTreeMap<Arc<str>, Seen>,
+    /// Calls that wait for a place.
+    waiting: usize,
+    /// Slots so far.
+    numbers: u64,
+}
+
+/// How often and when a kind of call was seen.
+#[derive(Debug)]
+struct Seen {
+    calls: u32,
+    last: Instant,
+}
+
+/// One spare, from the decision to start it.
+#[derive(Debug)]
+struct Slot {
+    number: u64,
+    orders: oneshot::Sender<Order>,
+    task: JoinHandle<()>,
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    None,
+    Taken,
+}
+
+/// What a spare is told, once.
+#[derive(Debug)]
+enum Order {
+    /// Its call has come.
+    Take(oneshot::Sender<Link>),
+    /// It is not needed.
+    End(Ending),
+}
+
+impl Spares {
+    /// No spares yet, and this many places.
+    pub(crate) fn new(settings: Arc<ClaudeCodeSettings>, places: usize) -> Self {
+        let shared = Shared {
+            settings,
+            places: Arc::new(Semaphore::new(places)),
+            shelf: Mutex::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Waits for a place for one more child. Spares make room. `None` never comes while the runtime
+    /// lives.
+    pub(crate) async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        let _waiting = self.shared.make_room();
+        let places = Arc::clone(&self.shared.places);
+        // An error means that the places are closed, which nobody does.
+        places.acquire_owned().await.ok()
+    }
+
+    /// Remembers that a call of this kind is made. `None` for a call that has no spares.
+    pub(crate) fn called(&self, query: &Query) -> Option<Demand> {
+        if self.shared.settings.max_spares == 0 {
+            return None;
+        }
+        let query = query.waiting()?;
+        let kind: Arc<str> = query.kind().into();
+        let calls = self
+            .shared
+            .shelf()
+            .called(&kind, self.shared.settings.timeouts.spare_idle);
+        tracing::trace!(calls, "a call that may have a spare");
+        Some(Demand { kind, query })
+    }
+
+    /// The spare for this kind of call, when there is one.
+    pub(crate) async fn take(&self, demand: &Demand) -> Option<Link> {
+        let slot = self.shared.shelf().slots.remove(&demand.kind)?;
+        let (reply, link) = oneshot::channel();
+        // An error means that the spare is gone: then there is none.
+        slot.orders.send(Order::Take(reply)).ok()?;
+        link.await.ok()
+    }
+
+    /// Starts the spare for the next call of this kind, if another one is likely and there is room.
+    pub(crate) fn prepare(&self, demand: &Demand, moment: Moment) {
+        let shared = &self.shared;
+        let mut shelf = shared.shelf();
+        let Some(seen) = shelf.seen.get_mut(&demand.kind) else {
+            return;
+        };
+        seen.last = Instant::now();
+        let pause = match (moment, seen.calls) {
+            (Moment::Working, 0..2) => return,
+            (Moment::Ended, 0..2) => shared.settings.timeouts.spare_pause,
+            (Moment::Working | Moment::Ended, _) => Duration::ZERO,
+        };
+        let full = shelf.slots.len() >= shared.settings.max_spares;
+        if full || shelf.slots.contains_key(&demand.kind) {
+            return;
+        }
+        shelf.numbers += 1;
+        let number = shelf.numbers;
+        let (orders, inbox) = oneshot::channel();
+        let spare = keep::Spare {
+            shared: Arc::clone(shared),
+            kind: Arc::clone(&demand.kind),
+            number,
+        };
+        let slot = Slot {
+            number,
+            orders,
+            task: tokio::spawn(spare.keep(demand.query.clone(), pause, inbox)),
+            place: Place::None,
+        };
+        shelf.slots.insert(Arc::clone(&demand.kind), slot);
+    }
+
+    /// Ends all spares and waits for their end.
+    pub(crate) async fn end_all(&self) {
+        let slots = std::mem::take(&mut self.shared.shelf().slots);
+        let tasks: Vec<_> = slots
+            .into_values()
+            .map(|slot| slot.told(Order::End(Ending::Stop)))
+            .collect();
+        for task in tasks {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "a waiting Claude Code process was not ended in order");
+            }
+        }
+    }
+
+    /// Kills all spares now.
+    pub(crate) fn kill_all(&self) {
+        let slots = std::mem::take(&mut self.shared.shelf().slots);
+        for slot in slots.into_values() {
+            slot.task.abort();
+        }
+    }
+}
+
+impl Drop for Spares {
+    fn drop(&mut self) {
+        self.kill_all();
+    }
+}
+
+impl Slot {
+    /// The task, after the order. One that has ended already needs none.
+    fn told(self, order: Order) -> JoinHandle<()> {
+        if self.orders.send(order).is_err() {
+            tracing::trace!("a spare ended before it was told to");
+        }
+        self.task
+    }
+}
+
+impl Shelf {
+    fn called(&mut self, kind: &Arc<str>, idle: Duration) -> u32 {
+        let now = Instant::now();
+        self.seen
+            .retain(|_, seen| now.duration_since(seen.last) <= idle);
+        let seen = self.seen.entry(Arc::clone(kind)).or_insert(Seen {
+            calls: 0,
+            last: now,
+        });
+        seen.calls = seen.calls.saturating_add(1);
+        seen.last = now;
+        let calls = seen.calls;
+        let oldest = self.seen.iter().min_by_key(|(_, seen)| seen.last);
+        let oldest = oldest.map(|(kind, _)| Arc::clone(kind));
+        if self.seen.len() > MOST_KINDS
+            && let Some(oldest) = oldest
+        {
+            self.seen.remove(&oldest);
+        }
+        calls
+    }
+
+    /// Ends the spare that has its place longest, when there is one.
+    fn evict(&mut self) {
+        let oldest = self
+            .slots
+            .iter()
+            .filter(|(_, slot)| slot.place == Place::Taken)
+            .min_by_key(|(_, slot)| slot.number);
+        let oldest = oldest.map(|(kind, _)| Arc::clone(kind));
+        if let Some(slot) = oldest.and_then(|kind| self.slots.remove(&kind)) {
+            drop(slot.told(Order::End(Ending::Stop)));
+        }
+    }
+}
+
+impl Shared {
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call that waits, and ends as many spares as places are short.
+    fn make_room(&self) -> Waiting<'_> {
+        let mut shelf = self.shelf();
+        shelf.waiting += 1;
+        for _ in self.places.available_permits()..shelf.waiting {
+            shelf.evict();
+        }
+        Waiting(self)
+    }
+
+    /// A place for a spare. Calls that wait go first.
+    fn claim(&self, kind: &str, number: u64) -> Option<OwnedSemaphorePermit> {
+        let mut shelf = self.shelf();
+        if shelf.waiting > 0 {
+            return None;
+        }
+        let slot = shelf.slots.get_mut(kind)?;
+        if slot.number != number {
+            return None;
+        }
+        // An error means that all places are taken.
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        slot.place = Place::Taken;
+        Some(place)
+    }
+
+    /// Forgets a spare, unless another one has its slot.
+    fn forget(&self, kind: &str, number: u64) {
+        let mut shelf = self.shelf();
+        if shelf
+            .slots
+            .get(kind)
+            .is_some_and(|slot| slot.number == number)
+        {
+            shelf.slots.remove(kind);
+        }
+    }
+}
+
+/// A call that waits for a place.
+struct Waiting<'a>(&'a Shared);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.shelf().waiting -= 1;
+    }
+}
+
+/// Kills the spares when a call goes away before its end: nobody is left to make the next one.
+pub(crate) struct Unfinished<'a>(Option<&'a Spares>);
+
+impl<'a> Unfinished<'a> {
+    /// A call that begins.
+    pub(crate) fn new(spares: &'a Spares) -> Self {
+        Self(Some(spares))
+    }
+
+    /// The call has come to its end.
+    pub(crate) fn ended(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Some(spares) = self.0 {
+            spares.kill_all();
+        }
+    }
+}

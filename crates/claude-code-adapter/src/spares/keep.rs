@@ -1,0 +1,139 @@
+//! The task that keeps one spare until its call comes or nobody wants it any more.
+
+use std::sync::Arc;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::oneshot;
+use tokio::time::{Duration, Instant, sleep, sleep_until};
+
+use super::{Order, Shared};
+use crate::conversation::{Action, PromptAt};
+use crate::invocation::Query;
+use crate::link::Link;
+use crate::process::{Ending, Running};
+use crate::protocol::{Frame, Line};
+
+/// A spare's name on the shelf, which it leaves when its task ends, however that is.
+pub(super) struct Spare {
+    pub(super) shared: Arc<Shared>,
+    pub(super) kind: Arc<str>,
+    pub(super) number: u64,
+}
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        self.shared.forget(&self.kind, self.number);
+    }
+}
+
+/// What comes next for a spare.
+enum Next {
+    /// It waits on.
+    Wait,
+    /// It is not needed, or not fit.
+    End(Ending),
+    /// Its call has come.
+    Give(oneshot::Sender<Link>),
+}
+
+impl Spare {
+    /// Starts a child after the pause and holds it ready.
+    pub(super) async fn keep(
+        self,
+        query: Query,
+        pause: Duration,
+        mut orders: oneshot::Receiver<Order>,
+    ) {
+        let opened = tokio::select! {
+            biased;
+            // Whatever it says: there is no child to hand over or to end.
+            _ = &mut orders => return,
+            opened = self.open(query, pause) => opened,
+        };
+        let Some(mut link) = opened else { return };
+        let limits = &self.shared.settings.timeouts;
+        let ending = match attend(&mut link, limits, &mut orders).await {
+            Next::Give(reply) => match reply.send(link) {
+                Ok(()) => return,
+                Err(returned) => {
+                    link = returned;
+                    Ending::Stop
+                }
+            },
+            Next::End(ending) => ending,
+            Next::Wait => Ending::Stop,
+        };
+        let Link { running, place, .. } = link;
+        running.end(ending, limits).await;
+        drop(place);
+    }
+
+    async fn open(&self, query: Query, pause: Duration) -> Option<Link> {
+        sleep(pause).await;
+        let place = self.shared.claim(&self.kind, self.number)?;
+        match Link::open(&self.shared.settings, query, PromptAt::Release, place).await {
+            Ok(link) => Some(link),
+            Err(error) => {
+                tracing::debug!(%error, "a spare Claude Code process could not be started");
+                None
+            }
+        }
+    }
+}
+
+/// Serves the child until something is decided about it.
+async fn attend(
+    link: &mut Link,
+    limits: &crate::Timeouts,
+    orders: &mut oneshot::Receiver<Order>,
+) -> Next {
+    let mut buffer = vec![0; 8 * 1024];
+    let mut deadline = Instant::now() + limits.initialize;
+    loop {
+        let was_ready = link.conversation.is_ready();
+        let (stdout, child) = link.running.parts();
+        let next = tokio::select! {
+            biased;
+            _ = Running::exited(child) => Next::End(Ending::Wait),
+            order = &mut *orders => match order {
+                Ok(Order::Take(reply)) => Next::Give(reply),
+                Ok(Order::End(ending)) => Next::End(ending),
+                Err(_) => Next::End(Ending::Stop),
+            },
+            () = sleep_until(deadline) => Next::End(if was_ready { Ending::Wait } else { Ending::Stop }),
+            read = stdout.read(&mut buffer) => match read {
+                Ok(count @ 1..) => heard(link, buffer.get(..count).unwrap_or_default()),
+                Ok(0) | Err(_) => Next::End(Ending::Stop),
+            },
+        };
+        if !matches!(next, Next::Wait) {
+            return next;
+        }
+        if !was_ready && link.conversation.is_ready() {
+            deadline = Instant::now() + limits.spare_idle;
+        }
+    }
+}
+
+/// Answers what a child may ask before its prompt. One that says anything else is not fit.
+fn heard(link: &mut Link, bytes: &[u8]) -> Next {
+    let Ok(lines) = link.decoder.push(bytes) else {
+        return Next::End(Ending::Kill);
+    };
+    for line in lines {
+        let Line::Json(value) = line else { continue };
+        for action in link.conversation.on_frame(Frame::read(&value)) {
+            match action {
+                Action::Send(line) => link.running.input.send(&line),
+                Action::Note(_) => {}
+                Action::Call { .. } | Action::Abort { .. } | Action::Fail(_) | Action::Finish => {
+                    return Next::End(Ending::Kill);
+                }
+            }
+        }
+    }
+    if link.conversation.is_verified() {
+        return Next::End(Ending::Kill);
+    }
+    Next::Wait
+}

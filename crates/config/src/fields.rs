@@ -1,0 +1,54 @@
+//! The fields of connections, for those who write and show them.
+
+use crate::Driver;
+use crate::spec::{Field, Shape, driver_fields};
+
+/// What a field of a connection holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldKind {
+    /// A text; what looks like a number or a boolean is a text too.
+    Text,
+    /// A text that must not stand in the file itself, only a reference to it.
+    Secret,
+    /// A list of texts, or one text.
+    Texts,
+    /// Anything else: numbers, booleans, objects.
+    Other,
+}
+
+/// The names of the fields of a driver, its own first.
+pub fn field_names(driver: Driver) -> impl Iterator<Item = &'static str> {
+    driver_fields(driver).iter().map(|field| field.name)
+}
+
+/// What the field at `path` holds; `None` for one that the driver does not know. Other accepted
+/// spellings are known as well.
+pub fn field_kind(driver: Driver, path: &[&str]) -> Option<FieldKind> {
+    let (first, below) = path.split_first()?;
+    let field = driver_fields(driver)
+        .iter()
+        .find(|field| field.accepts(first))?;
+    kind(&field.shape, below)
+}
+
+fn kind(shape: &Shape, path: &[&str]) -> Option<FieldKind> {
+    match (shape, path.split_first()) {
+        (Shape::Object(fields) | Shape::OpenObject(fields), Some((first, below))) => {
+            let field: &Field = fields.iter().find(|field| field.accepts(first))?;
+            kind(&field.shape, below)
+        }
+        (Shape::Map(_, inner), Some((_, below))) => kind(inner, below),
+        (Shape::Nullable(inner), _) => kind(inner, path),
+        (Shape::Either(shapes), Some(_)) => shapes.iter().find_map(|shape| kind(shape, path)),
+        (_, Some(_)) => None,
+        (Shape::Secret, None) => Some(FieldKind::Secret),
+        (Shape::Text | Shape::LooseText | Shape::Reference | Shape::Choice(_), None) => {
+            Some(FieldKind::Text)
+        }
+        (Shape::Texts | Shape::TextOrTexts, None) => Some(FieldKind::Texts),
+        (_, None) => Some(FieldKind::Other),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! The audit log: which statements were sent to warehouses or refused, one JSON line each, kept on
+//! this machine only.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jiff::Timestamp;
+use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink};
+use ktx_project_store::Store;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+/// Whether the text of statements is kept, which may hold personal data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Kept,
+    Hashed,
+}
+
+/// Appends to `.ktx/state/audit.jsonl`.
+#[derive(Debug)]
+pub(crate) struct AuditLog {
+    store: Store,
+    text: Text,
+    warned: AtomicBool,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    at: String,
+    tool: &'a str,
+    call_id: &'a str,
+    connection_id: &'a str,
+    sql_sha256: String,
+    outcome: &'static str,
+    rows: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sql: Option<&'a str>,
+}
+
+impl AuditLog {
+    /// The log of a project. `KTX_AUDIT_SQL` decides whether it holds the statements themselves.
+    pub(crate) fn new(store: &Store) -> Self {
+        let text = if store.environment().flag("KTX_AUDIT_SQL") {
+            Text::Kept
+        } else {
+            Text::Hashed
+        };
+        Self {
+            store: store.clone(),
+            text,
+            warned: AtomicBool::new(false),
+        }
+    }
+
+    fn append(&self, entry: &AuditEntry) -> Result<(), String> {
+        let line = line(entry, Timestamp::now(), self.text);
+        let line = serde_json::to_vec(&line).map_err(|error| error.to_string())?;
+        self.store
+            .append_audit(&line)
+            .map_err(|error| ktx_diagnostics::chain(&error).join(": "))
+    }
+}
+
+impl AuditSink for AuditLog {
+    /// Once per process, a line that cannot be written is a warning; the statement goes on.
+    fn note(&self, entry: AuditEntry) {
+        if let Err(reason) = self.append(&entry)
+            && !self.warned.swap(true, Ordering::Relaxed)
+        {
+            crate::printer::stderr_line(&format!(
+                "warning: the audit log cannot be written: {reason}"
+            ));
+        }
+    }
+}
+
+fn line(entry: &AuditEntry, at: Timestamp, text: Text) -> Line<'_> {
+    let (outcome, rows, code) = match entry.outcome {
+        AuditOutcome::Executed { rows } => ("executed", rows, None),
+        AuditOutcome::Refused { code } => ("refused", 0, Some(code)),
+        AuditOutcome::Failed { code } => ("failed", 0, Some(code)),
+    };
+    Line {
+        at: at.to_string(),
+        tool: entry.tool,
+        call_id: &entry.call_id,
+        connection_id: entry.connection.as_str(),
+        sql_sha256: hex(&Sha256::digest(entry.sql.as_bytes())),
+        outcome,
+        rows,
+        code,
+        sql: (text == Text::Kept).then_some(entry.sql.as_str()),
+    }
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

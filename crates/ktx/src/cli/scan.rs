@@ -1,0 +1,67 @@
+//! `ktx scan`.
+
+use clap::{Args, Subcommand};
+
+use super::OutputArgs;
+
+/// `ktx scan`
+#[derive(Debug, Args)]
+#[command(subcommand_precedence_over_arg = true)]
+pub struct ScanArgs {
+    /// The connection to scan [default: every warehouse]
+    pub connection_id: Option<String>,
+    /// Only read the structure; do not profile columns or look for joins
+    #[arg(long)]
+    pub structural: bool,
+    /// Write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// What to do with the joins that were found
+    #[command(subcommand)]
+    pub command: Option<ScanCommand>,
+}
+
+/// `ktx scan …`
+#[derive(Debug, Subcommand)]
+pub enum ScanCommand {
+    /// Show the joins that the last scan accepted, left to a person or turned down, and why
+    Relationships {
+        /// The connection [default: every warehouse]
+        id: Option<String>,
+    },
+    /// List the joins that a person should decide
+    Review(ScanReviewArgs),
+}
+
+/// `ktx scan review`
+#[derive(Debug, Args)]
+#[command(subcommand_precedence_over_arg = true)]
+pub struct ScanReviewArgs {
+    /// The connection [default: every warehouse]
+    pub id: Option<String>,
+    /// What to decide
+    #[command(subcommand)]
+    pub command: Option<ScanReviewCommand>,
+}
+
+/// `ktx scan review …`
+#[derive(Debug, Subcommand)]
+pub enum ScanReviewCommand {
+    /// Say that a join holds: every later scan keeps it
+    Accept(ScanDecisionArgs),
+    /// Say that a join does not hold: no later scan brings it back
+    Reject(ScanDecisionArgs),
+}
+
+/// `ktx scan review accept` and `reject`
+#[derive(Debug, Args)]
+pub struct ScanDecisionArgs {
+    /// The join, as `ktx scan relationships` names it: its key or its id
+    pub link: String,
+    /// Why, for those who read it later
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+}

@@ -1,0 +1,188 @@
+//! `ktx connection add`: a new entry of `ktx.yaml`; secrets go beside it, never into it.
+
+mod draft;
+mod verify;
+
+use ktx_config::{Connection, Driver, edit};
+use ktx_secrets::Secret;
+use ktx_vocabulary::ConnectionId;
+use serde_json::{Value, json};
+
+use super::edit::{
+    Current, NOT_COMMITTED, current, edit_failure, file_failure, meaning, project_path, write,
+};
+use super::show::{look_up, to_json};
+use super::{find, probe, tested_item, tested_text};
+use crate::cli::ConnectionAddArgs;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::scanning::lock;
+use crate::session::{Opened, Session, load};
+
+use draft::Draft;
+
+/// A secret that is kept in a file of its own.
+pub(super) struct Kept {
+    /// The file's name below `.ktx/secrets/`.
+    pub name: String,
+    /// What it holds.
+    pub secret: Secret,
+}
+
+/// Adds a connection, and tests it when that is wanted.
+pub(super) fn run(
+    args: &ConnectionAddArgs,
+    session: &Session,
+    opened: &Opened,
+    printer: &Printer,
+) -> Outcome {
+    let id = ConnectionId::parse(&args.id)?;
+    let driver = driver(&args.driver)?;
+    // Before the lock: a person may be slow to pipe it.
+    let password = draft::password_from_stdin(args)?;
+    let held = lock(opened, "ktx connection add")?;
+    let current = current(opened)?;
+    if current.project.connection(id.as_str()).is_some() {
+        return Err(Failure::new(
+            Exit::Config,
+            "connection_exists",
+            format!("there is a connection `{id}` already"),
+        )
+        .hint(format!("look at it with `ktx connection show {id}`"))
+        .hint("edit ktx.yaml to change it, or choose another id"));
+    }
+    let draft = Draft::of(args, driver, password, |suffix| {
+        free_name(&current, &id, suffix)
+    })?;
+    let connection = Connection {
+        id,
+        driver,
+        fields: draft.fields,
+    };
+    let text =
+        edit::set_connection(&current.text, &connection).map_err(|error| edit_failure(&error))?;
+    meaning(&text).map_err(|failure| Failure {
+        exit: Exit::Usage,
+        ..failure
+    })?;
+    verify::settings(&connection, &draft.secrets, session, opened)?;
+    for kept in &draft.secrets {
+        opened
+            .store
+            .write_secret(&project_path(&kept.name)?, &kept.secret)
+            .map_err(|error| file_failure(&error))?;
+    }
+    write(opened, &text)?;
+    drop(held);
+    for note in &draft.notes {
+        printer.note(note);
+    }
+    report(&connection, &draft.secrets, args, session, printer)
+}
+
+fn driver(text: &str) -> Outcome<Driver> {
+    Driver::parse(text).ok_or_else(|| {
+        let names = Driver::ALL.map(Driver::as_str);
+        let failure = Failure::new(
+            Exit::Usage,
+            "unknown_driver",
+            format!("unknown driver `{text}`"),
+        );
+        match ktx_diagnostics::nearest(text, names).first() {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure.hint(format!("use one of {}", names.join(", "))),
+        }
+    })
+}
+
+/// A name for a secret that no other connection uses; a file that nothing refers to is replaced.
+fn free_name(current: &Current, id: &ConnectionId, suffix: &str) -> String {
+    let used: Vec<String> = current
+        .project
+        .connections
+        .values()
+        .flat_map(super::mask::references)
+        .map(|reference| reference.written)
+        .collect();
+    let is_free = |name: &String| !used.contains(&format!("file:.ktx/secrets/{name}"));
+    let first = format!("{id}-{suffix}");
+    if is_free(&first) {
+        return first;
+    }
+    (2..)
+        .map(|number: u32| format!("{first}-{number}"))
+        .find(is_free)
+        .unwrap_or(first)
+}
+
+fn report(
+    connection: &Connection,
+    secrets: &[Kept],
+    args: &ConnectionAddArgs,
+    session: &Session,
+    printer: &Printer,
+) -> Outcome {
+    let opened = load(&session.project_dir()?, &session.environment)?;
+    let looked = look_up(connection, &session.secrets(&opened.dir));
+    let files: Vec<String> = secrets
+        .iter()
+        .map(|kept| format!(".ktx/secrets/{}", kept.name))
+        .collect();
+    if printer.mode != Mode::Json {
+        printer.line(&format!("Added connection: {}", connection.id))?;
+        printer.line(&format!("Driver: {}", connection.driver))?;
+        for file in &files {
+            printer.line(&format!("Secret: {file} (ignored by git)"))?;
+        }
+        for looked in &looked {
+            if let Some(problem) = &looked.problem {
+                printer.note(&format!(
+                    "warning: `{}` has no value yet: {problem}",
+                    looked.reference.field
+                ));
+            }
+        }
+        printer.note(NOT_COMMITTED);
+    }
+    let tested = if args.test {
+        let added = find(&opened, connection.id.as_str())?;
+        probe(&[added], session, &opened)?
+            .pop()
+            .map(|tested| tested.result)
+    } else {
+        None
+    };
+    let exit = match &tested {
+        Some(Err(_)) => Exit::Connection,
+        Some(Ok(_)) | None => Exit::Success,
+    };
+    if printer.mode == Mode::Json {
+        let mut data = to_json(connection, &looked);
+        if let Value::Object(data) = &mut data {
+            data.insert("status".to_owned(), json!("added"));
+            data.insert("secretFiles".to_owned(), json!(files));
+            data.insert("committed".to_owned(), json!(false));
+            if let Some(result) = &tested {
+                data.insert("test".to_owned(), tested_item(connection, result));
+            }
+        }
+        printer.json(&json!({
+            "kind": "connection",
+            "data": data,
+            "meta": { "command": "connection add" },
+        }))?;
+        return Ok(exit);
+    }
+    match tested {
+        Some(Ok(check)) => tested_text(connection, &check, printer)?,
+        Some(Err(failure)) => {
+            return Err(failure.hint(format!(
+                "the connection stays in ktx.yaml; run `ktx connection test {}` again",
+                connection.id
+            )));
+        }
+        None => {}
+    }
+    Ok(exit)
+}

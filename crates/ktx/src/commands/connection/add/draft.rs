@@ -1,0 +1,251 @@
+//! The fields of a new connection, from the command line.
+
+use std::io::{IsTerminal as _, Read as _};
+
+use ktx_config::{Driver, FieldKind, field_kind, field_names};
+use ktx_secrets::Secret;
+use serde_json::{Map, Value};
+
+use super::Kept;
+use crate::cli::ConnectionAddArgs;
+use crate::commands::connection::mask::{holds_secret, is_reference, kind_of, mask_text};
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+
+/// A connection before it is written.
+pub(super) struct Draft {
+    /// Its fields.
+    pub fields: Map<String, Value>,
+    /// The secrets that the fields refer to and that are kept in files.
+    pub secrets: Vec<Kept>,
+    /// What should be said about it.
+    pub notes: Vec<String>,
+}
+
+/// Reads the password that is piped in, when it is.
+pub(super) fn password_from_stdin(args: &ConnectionAddArgs) -> Outcome<Option<Secret>> {
+    if !args.password_stdin {
+        return Ok(None);
+    }
+    let mut stdin = std::io::stdin().lock();
+    if stdin.is_terminal() {
+        return Err(
+            usage("stdin is a terminal, where the password would be seen")
+                .hint("pipe the password, or use `--password-env` or `--password-file`"),
+        );
+    }
+    let mut text = String::new();
+    stdin.read_to_string(&mut text).map_err(|error| {
+        Failure::from_error(Exit::Failure, "input", &error).context("stdin cannot be read")
+    })?;
+    let password = text.trim();
+    if password.is_empty() {
+        return Err(usage("stdin holds no password"));
+    }
+    Ok(Some(Secret::new(password)))
+}
+
+impl Draft {
+    /// Takes the options in. `name` gives the file of a secret of this kind.
+    pub(super) fn of(
+        args: &ConnectionAddArgs,
+        driver: Driver,
+        password: Option<Secret>,
+        name: impl Fn(&str) -> String,
+    ) -> Outcome<Self> {
+        let mut draft = Self {
+            fields: Map::new(),
+            secrets: Vec::new(),
+            notes: Vec::new(),
+        };
+        if let Some(url) = &args.url {
+            let written = draft.url(driver, url, &name);
+            draft.option(driver, "url", Value::from(written))?;
+        }
+        let texts = [
+            ("path", &args.path),
+            ("host", &args.host),
+            ("port", &args.port),
+            ("database", &args.database),
+            ("username", &args.username),
+        ];
+        for (key, text) in texts {
+            if let Some(text) = text {
+                draft.option(driver, key, plain(key, text))?;
+            }
+        }
+        let reference = match (&args.password_env, &args.password_file, password) {
+            (Some(variable), _, _) => Some(environment(variable)?),
+            (None, Some(path), _) => Some(format!("file:{path}")),
+            (None, None, Some(secret)) => Some(draft.keep(name("password"), secret)),
+            (None, None, None) => None,
+        };
+        if let Some(reference) = reference {
+            draft.option(driver, "password", Value::from(reference))?;
+        }
+        if !args.schema.is_empty() {
+            let key = schema_key(driver)
+                .ok_or_else(|| usage(format!("driver `{driver}` has no schemas to choose from")))?;
+            draft.option(driver, key, Value::from(args.schema.clone()))?;
+        }
+        for field in &args.field {
+            draft.field(driver, field)?;
+        }
+        Ok(draft)
+    }
+
+    fn url(&mut self, driver: Driver, url: &str, name: &impl Fn(&str) -> String) -> String {
+        if is_reference(driver, "url", url) || !holds_secret(url) {
+            return url.to_owned();
+        }
+        let file = name("url");
+        self.notes.push(format!(
+            "the address holds a password and is kept in `.ktx/secrets/{file}`; shells keep what is \
+             typed, so remove it from their history"
+        ));
+        self.keep(file, Secret::new(url))
+    }
+
+    fn keep(&mut self, name: String, secret: Secret) -> String {
+        let reference = format!("file:.ktx/secrets/{name}");
+        self.secrets.push(Kept { name, secret });
+        reference
+    }
+
+    fn option(&mut self, driver: Driver, key: &str, value: Value) -> Outcome<()> {
+        if field_kind(driver, &[key]).is_none() {
+            return Err(
+                usage(format!("driver `{driver}` has no field `{key}`")).hint(format!(
+                    "its fields are {}",
+                    field_names(driver).collect::<Vec<_>>().join(", ")
+                )),
+            );
+        }
+        self.fields.insert(key.to_owned(), value);
+        Ok(())
+    }
+
+    fn field(&mut self, driver: Driver, text: &str) -> Outcome<()> {
+        let Some((key, text)) = text.split_once('=') else {
+            // What was given may be a secret: it is not repeated.
+            return Err(usage("a `--field` has no `=`").hint("write `--field key=value`"));
+        };
+        let path: Vec<&str> = key.split('.').collect();
+        let (Some((last, way)), true) = (path.split_last(), path.iter().all(|key| !key.is_empty()))
+        else {
+            return Err(usage(format!("`{key}` is not the name of a field")));
+        };
+        if path == ["driver"] {
+            return Err(usage("the driver is named by `--driver`"));
+        }
+        let kind = kind_of(driver, &path);
+        let literal = !is_reference(driver, key, text);
+        let secret = literal && mask_text(last, text, kind) != *text;
+        if secret {
+            let hint = match *last {
+                "url" => "give the address with `--url`, which keeps it in a file".to_owned(),
+                "password" => {
+                    "use `--password-env`, `--password-file` or `--password-stdin`".to_owned()
+                }
+                _ => format!("write `--field {key}=env:NAME` or `--field {key}=file:PATH`"),
+            };
+            return Err(usage(format!(
+                "`{key}` holds a secret, which does not belong on a command line or into ktx.yaml"
+            ))
+            .hint(hint));
+        }
+        self.note_unknown(driver, &path);
+        let mut place = &mut self.fields;
+        for key in way {
+            let inner = place
+                .entry((*key).to_owned())
+                .or_insert_with(|| Value::Object(Map::new()));
+            place = inner
+                .as_object_mut()
+                .ok_or_else(|| usage(format!("`{key}` has a value already")))?;
+        }
+        if place.contains_key(*last) {
+            return Err(usage(format!("`{key}` is given twice")));
+        }
+        place.insert((*last).to_owned(), value(kind, text));
+        Ok(())
+    }
+
+    fn note_unknown(&mut self, driver: Driver, path: &[&str]) {
+        let (Some(first), None) = (path.first(), field_kind(driver, path)) else {
+            return;
+        };
+        let mut note = format!(
+            "warning: driver `{driver}` does not know the field `{}`",
+            path.join(".")
+        );
+        if let Some(near) = ktx_diagnostics::nearest(first, field_names(driver)).first()
+            && near != first
+        {
+            note.push_str(&format!("; did you mean `{near}`?"));
+        }
+        self.notes.push(note);
+    }
+}
+
+/// The field that lists schemas; `None` for drivers without any.
+const fn schema_key(driver: Driver) -> Option<&'static str> {
+    match driver {
+        Driver::Postgres | Driver::Redshift | Driver::MySql | Driver::SqlServer => Some("schemas"),
+        Driver::ClickHouse => Some("databases"),
+        Driver::Snowflake => Some("schema_names"),
+        Driver::BigQuery => Some("dataset_ids"),
+        Driver::Sqlite
+        | Driver::DuckDb
+        | Driver::Dbt
+        | Driver::MetricFlow
+        | Driver::LookMl
+        | Driver::Looker
+        | Driver::Metabase
+        | Driver::Notion => None,
+    }
+}
+
+fn plain(key: &str, text: &str) -> Value {
+    match (key, text.parse::<u16>()) {
+        ("port", Ok(port)) => Value::from(port),
+        _ => Value::from(text),
+    }
+}
+
+/// A field's value: texts as they are, everything else as JSON where it is JSON.
+fn value(kind: FieldKind, text: &str) -> Value {
+    let json = match kind {
+        FieldKind::Text | FieldKind::Secret => None,
+        FieldKind::Texts => text
+            .starts_with('[')
+            .then(|| serde_json::from_str(text).ok())
+            .flatten(),
+        // A text that is no JSON is a text.
+        FieldKind::Other => serde_json::from_str(text).ok(),
+    };
+    json.unwrap_or_else(|| Value::from(text))
+}
+
+fn environment(variable: &str) -> Outcome<String> {
+    let mut letters = variable.chars();
+    let good = letters
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    if good {
+        return Ok(format!("env:{variable}"));
+    }
+    // What was given may be the password itself: it is not repeated.
+    Err(
+        usage("`--password-env` takes the name of an environment variable")
+            .hint("give the variable's name, not its value"),
+    )
+}
+
+fn usage(message: impl Into<String>) -> Failure {
+    Failure::new(Exit::Usage, "usage", message)
+}
+
+#[cfg(test)]
+mod tests;

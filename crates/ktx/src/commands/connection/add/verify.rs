@@ -1,0 +1,100 @@
+//! Whether a new connection has what its connector needs, judged by the connector itself.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use ktx_config::Connection;
+use ktx_secrets::{Secret, SecretSource};
+
+use super::super::show::look_up;
+use super::Kept;
+use crate::compose;
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, ProjectSecrets, Session};
+
+/// Stands for a value that is not there yet; good as a name, a port and a password.
+const STAND_IN: &str = "1";
+
+/// Secrets of the project with those that are about to be written.
+struct Pending<'a> {
+    project: ProjectSecrets<'a>,
+    files: BTreeMap<PathBuf, &'a Secret>,
+    otherwise: Otherwise,
+}
+
+/// What is said for values that are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Otherwise {
+    /// That they are not there.
+    Missing,
+    /// A stand-in.
+    StandIn,
+}
+
+impl SecretSource for Pending<'_> {
+    fn env(&self, name: &str) -> Option<String> {
+        let value = self
+            .project
+            .env(name)
+            .filter(|value| !value.trim().is_empty());
+        match self.otherwise {
+            Otherwise::Missing => value,
+            Otherwise::StandIn => value.or_else(|| Some(STAND_IN.to_owned())),
+        }
+    }
+
+    fn read(&self, path: &Path) -> std::io::Result<String> {
+        if let Some(secret) = self.files.get(path) {
+            return Ok(secret.expose().to_owned());
+        }
+        match (self.project.read(path), self.otherwise) {
+            (Err(_), Otherwise::StandIn) => Ok(STAND_IN.to_owned()),
+            (read, _) => read,
+        }
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        self.project.home()
+    }
+
+    fn base(&self) -> PathBuf {
+        self.project.base()
+    }
+}
+
+/// Refuses settings that the connector could not work with. Values that are not there yet are no
+/// reason; where one could decide about the others, nothing is said.
+pub(super) fn settings(
+    connection: &Connection,
+    secrets: &[Kept],
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<()> {
+    if !compose::supports(connection.driver) {
+        return Ok(());
+    }
+    let folder = opened.dir.join(".ktx/secrets");
+    let mut source = Pending {
+        project: session.secrets(&opened.dir),
+        files: secrets
+            .iter()
+            .map(|kept| (folder.join(&kept.name), &kept.secret))
+            .collect(),
+        otherwise: Otherwise::Missing,
+    };
+    let decisive = look_up(connection, &source).into_iter().any(|looked| {
+        let plain = ["host", "port", "database", "username", "user", "password"];
+        looked.problem.is_some() && !plain.contains(&looked.reference.field.as_str())
+    });
+    if decisive {
+        return Ok(());
+    }
+    source.otherwise = Otherwise::StandIn;
+    compose::open_connector(connection, &source)
+        .map(drop)
+        .map_err(|error| Failure {
+            exit: Exit::Usage,
+            ..Failure::from(error)
+        })
+}

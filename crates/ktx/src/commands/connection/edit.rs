@@ -1,0 +1,151 @@
+//! Changes of `ktx.yaml` that a command makes for its user: in place, whole or not at all, never
+//! committed.
+
+use ktx_config::edit::EditError;
+use ktx_config::{FILE_NAME, Project, parse};
+use ktx_diagnostics::Severity;
+use ktx_project_store::{FileError, ProjectPath};
+use serde_json::Value;
+
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::scanning::with_hints;
+use crate::session::Opened;
+
+/// What is said after every change.
+pub(super) const NOT_COMMITTED: &str = "ktx.yaml is changed and not committed";
+
+/// `ktx.yaml` as it is while the project is locked.
+pub(super) struct Current {
+    /// The text.
+    pub text: String,
+    /// What it means.
+    pub project: Project,
+}
+
+/// Reads `ktx.yaml`.
+pub(super) fn current(opened: &Opened) -> Outcome<Current> {
+    let bytes = opened
+        .store
+        .config_bytes()
+        .map_err(|error| file_failure(&error))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| Failure::from_error(Exit::Config, "unreadable_config", &error))?;
+    let project = meaning(&text)?;
+    Ok(Current { text, project })
+}
+
+/// What a text means; the failure of one that has errors.
+pub(super) fn meaning(text: &str) -> Outcome<Project> {
+    let parsed = parse(text, FILE_NAME);
+    if let Some(project) = parsed.project {
+        return Ok(project);
+    }
+    let mut errors = parsed
+        .diagnostics
+        .into_iter()
+        .filter(|found| found.severity == Severity::Error);
+    let Some(first) = errors.next() else {
+        return Err(Failure::new(
+            Exit::Config,
+            "invalid_config",
+            format!("`{FILE_NAME}` is not valid"),
+        ));
+    };
+    let mut failure = Failure::new(Exit::Config, first.code, first.message);
+    failure.hints = first.hints.iter().map(ToString::to_string).collect();
+    failure.causes = errors.map(|error| error.message).collect();
+    Err(failure)
+}
+
+/// Writes `ktx.yaml`.
+pub(super) fn write(opened: &Opened, text: &str) -> Outcome<()> {
+    let path = project_path(FILE_NAME)?;
+    opened
+        .store
+        .write(&path, text.as_bytes())
+        .map_err(|error| file_failure(&error))?;
+    Ok(())
+}
+
+/// A path inside the project.
+pub(super) fn project_path(text: &str) -> Outcome<ProjectPath> {
+    ProjectPath::parse(text).map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
+}
+
+/// The failure of a file.
+pub(super) fn file_failure(error: &FileError) -> Failure {
+    Failure::from_error(Exit::Failure, "file", error)
+}
+
+/// The failure of an edit.
+pub(super) fn edit_failure(error: &EditError) -> Failure {
+    with_hints(
+        Failure::from_error(Exit::Config, "edit_refused", error),
+        error,
+    )
+}
+
+/// The folders of a connection's files, where they are.
+pub(super) fn folders(opened: &Opened, id: &str) -> Vec<String> {
+    ["semantic-layer", "raw-sources"]
+        .into_iter()
+        .map(|folder| format!("{folder}/{id}"))
+        .filter(|folder| opened.dir.join(folder).is_dir())
+        .collect()
+}
+
+/// Where `ktx.yaml` names a connection besides its own entry, as paths of keys: the databases of
+/// setup, and what Looker's and Metabase's names stand for.
+pub(super) fn mentions(text: &str, id: &str) -> Outcome<Vec<Vec<String>>> {
+    let loaded = ktx_config::yaml::load_text(text, FILE_NAME)?;
+    let mut found = Vec::new();
+    let databases = ["setup", "database_connection_ids"];
+    let listed = at(&loaded.value, &databases).and_then(Value::as_array);
+    if listed.is_some_and(|items| items.iter().any(|item| item == id)) {
+        found.push(databases.map(str::to_owned).to_vec());
+    }
+    let connections = loaded.value.get("connections").and_then(Value::as_object);
+    for (name, fields) in connections.into_iter().flatten() {
+        for map in ["databaseMappings", "connectionMappings"] {
+            let mapped = at(fields, &["mappings", map]).and_then(Value::as_object);
+            for (key, _) in mapped
+                .into_iter()
+                .flatten()
+                .filter(|(_, target)| *target == id)
+            {
+                let path = ["connections", name, "mappings", map, key];
+                found.push(path.map(str::to_owned).to_vec());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The text with another id wherever it names the old one besides its own entry.
+pub(super) fn rename_mentions(text: &str, old: &str, new: &str) -> Outcome<String> {
+    let mut text = text.to_owned();
+    for path in mentions(&text, old)? {
+        let loaded = ktx_config::yaml::load_text(&text, FILE_NAME)?;
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let value = match at(&loaded.value, &path) {
+            Some(Value::Array(items)) => items
+                .iter()
+                .map(|item| {
+                    if item == old {
+                        Value::from(new)
+                    } else {
+                        item.clone()
+                    }
+                })
+                .collect(),
+            _ => Value::from(new),
+        };
+        text = ktx_config::edit::set(&text, &path, &value).map_err(|error| edit_failure(&error))?;
+    }
+    Ok(text)
+}
+
+fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, key| value.get(key))
+}

@@ -1,0 +1,185 @@
+//! What of a connection's fields may be shown.
+
+use ktx_config::{Connection, Driver, FieldKind, field_kind};
+use ktx_secrets::{SecretRef, redact_url};
+use serde_json::{Map, Value};
+
+/// What stands for a secret.
+const MASK: &str = "***";
+
+/// Parts of names whose values are secrets, for fields that the driver does not know.
+const TELLING: [&str; 7] = [
+    "password",
+    "passphrase",
+    "passwd",
+    "secret",
+    "token",
+    "credential",
+    "key",
+];
+
+/// One text of a connection that points to its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reference {
+    /// The field, with dots between the keys of objects.
+    pub field: String,
+    /// The reference as written.
+    pub written: String,
+}
+
+/// The fields as written; secrets that stand there themselves are masked.
+pub(super) fn masked(connection: &Connection) -> Map<String, Value> {
+    connection
+        .fields
+        .iter()
+        .map(|(key, value)| {
+            let value = mask_value(connection.driver, &[key.as_str()], value);
+            (key.clone(), value)
+        })
+        .collect()
+}
+
+/// Every reference to a value that stands somewhere else, in the order of the fields.
+pub(super) fn references(connection: &Connection) -> Vec<Reference> {
+    let mut found = Vec::new();
+    for (key, value) in &connection.fields {
+        collect(connection.driver, key, value, &mut found);
+    }
+    found
+}
+
+fn collect(driver: Driver, field: &str, value: &Value, found: &mut Vec<Reference>) {
+    match value {
+        Value::String(text) if is_reference(driver, field, text) => found.push(Reference {
+            field: field.to_owned(),
+            written: text.clone(),
+        }),
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                collect(driver, &format!("{field}.{key}"), value, found);
+            }
+        }
+        Value::Array(items) => {
+            for (index, value) in items.iter().enumerate() {
+                collect(driver, &format!("{field}.{index}"), value, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a text points to its value. A database file may be written `file:…`, which is its name
+/// then and no reference.
+pub(super) fn is_reference(driver: Driver, field: &str, text: &str) -> bool {
+    match SecretRef::parse(text) {
+        SecretRef::Env(_) => true,
+        SecretRef::File(_) => {
+            !(matches!(driver, Driver::Sqlite | Driver::DuckDb) && matches!(field, "path" | "url"))
+        }
+        SecretRef::Literal(_) => false,
+    }
+}
+
+fn mask_value(driver: Driver, path: &[&str], value: &Value) -> Value {
+    match value {
+        Value::Object(entries) => entries
+            .iter()
+            .map(|(key, value)| {
+                let mut path = path.to_vec();
+                path.push(key);
+                (key.clone(), mask_value(driver, &path, value))
+            })
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| mask_value(driver, path, item))
+            .collect(),
+        Value::String(text) => {
+            let (first, last) = (path.first(), path.last());
+            if is_reference(driver, first.copied().unwrap_or_default(), text) {
+                return value.clone();
+            }
+            let key = last.copied().unwrap_or_default();
+            Value::from(mask_text(key, text, kind_of(driver, path)))
+        }
+        // A password may look like a number.
+        Value::Number(_) if kind_of(driver, path) == FieldKind::Secret => Value::from(MASK),
+        other => other.clone(),
+    }
+}
+
+/// What a field holds, judged by its name where the driver does not know it.
+pub(super) fn kind_of(driver: Driver, path: &[&str]) -> FieldKind {
+    let told = || match path.last() {
+        Some(key) if is_telling(key) => FieldKind::Secret,
+        _ => FieldKind::Other,
+    };
+    field_kind(driver, path).unwrap_or_else(told)
+}
+
+/// The text of a field without what must not be shown.
+pub(super) fn mask_text(key: &str, text: &str, kind: FieldKind) -> String {
+    if text.contains("://") {
+        return mask_url(text);
+    }
+    // An address without a scheme, such as a list of settings, may hold a password anywhere.
+    let plain_address = key == "url" && !text.contains(['@', '=', ';']);
+    if kind == FieldKind::Secret && !plain_address && !text.is_empty() {
+        return MASK.to_owned();
+    }
+    text.to_owned()
+}
+
+/// Whether an address holds a secret.
+pub(super) fn holds_secret(url: &str) -> bool {
+    mask_text("url", url, FieldKind::Secret) != url
+}
+
+/// The address without its password and without secret parameters.
+fn mask_url(text: &str) -> String {
+    let masked = redact_url(text);
+    if masked == text && is_cut(text) {
+        let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
+        return format!("{scheme}://{MASK}");
+    }
+    let Some((address, parameters)) = masked.split_once('?') else {
+        return masked;
+    };
+    let parameters: Vec<String> = parameters
+        .split('&')
+        .map(|parameter| match parameter.split_once('=') {
+            Some((name, _)) if is_telling(name) => format!("{name}={MASK}"),
+            _ => parameter.to_owned(),
+        })
+        .collect();
+    format!("{address}?{}", parameters.join("&"))
+}
+
+/// Whether a password with letters that an address may not hold ends the part in which a password is
+/// looked for.
+fn is_cut(text: &str) -> bool {
+    let rest = text.split_once("://").map_or("", |(_, rest)| rest);
+    let end = rest
+        .find(|letter: char| letter.is_whitespace() || "/?#\"'`<>".contains(letter))
+        .unwrap_or(rest.len());
+    let (authority, tail) = rest.split_at(end);
+    if authority.contains('@') {
+        return false;
+    }
+    let host = authority.rsplit(']').next().unwrap_or_default();
+    let Some((_, port)) = host.split_once(':') else {
+        return false;
+    };
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+    let before_parameters = tail.split('?').next().unwrap_or_default();
+    !is_port || before_parameters.contains('@')
+}
+
+fn is_telling(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    // A path to a key is no key.
+    !name.ends_with("path") && TELLING.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! `ktx connection remove`: takes a connection out of `ktx.yaml` and says what remains.
+
+use std::io::IsTerminal as _;
+
+use ktx_config::{Connection, edit};
+use serde_json::json;
+
+use super::edit::{NOT_COMMITTED, current, edit_failure, folders, mentions, write};
+use super::mask::references;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::scanning::lock;
+use crate::session::Opened;
+
+/// Whether the user has agreed beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Agreement {
+    /// With `--yes`.
+    Given,
+    /// Not yet.
+    Wanted,
+}
+
+/// Removes one connection.
+pub(super) fn run(
+    connection: &Connection,
+    agreement: Agreement,
+    opened: &Opened,
+    printer: &Printer,
+) -> Outcome {
+    let id = connection.id.as_str();
+    if agreement == Agreement::Wanted && !is_agreed(id, printer)? {
+        printer.note("nothing is changed");
+        return Ok(Exit::Success);
+    }
+    let held = lock(opened, "ktx connection remove")?;
+    let current = current(opened)?;
+    let text = edit::remove_connection(&current.text, id).map_err(|error| edit_failure(&error))?;
+    write(opened, &text)?;
+    drop(held);
+    let mut remaining = folders(opened, id);
+    remaining.extend(secret_files(connection, &current.project, opened));
+    let mentions: Vec<String> = mentions(&text, id)?
+        .into_iter()
+        .map(|path| path.join("."))
+        .collect();
+    if printer.mode == Mode::Json {
+        printer.json(&json!({
+            "kind": "connection",
+            "data": {
+                "id": id,
+                "status": "removed",
+                "remainingFiles": remaining,
+                "mentions": mentions,
+                "committed": false,
+            },
+            "meta": { "command": "connection remove" },
+        }))?;
+        return Ok(Exit::Success);
+    }
+    printer.line(&format!("Removed connection: {id}"))?;
+    for path in &remaining {
+        printer.line(&format!("Remains: {path}"))?;
+    }
+    for mention in &mentions {
+        printer.note(&format!("warning: `{mention}` in ktx.yaml still names it"));
+    }
+    printer.note(NOT_COMMITTED);
+    Ok(Exit::Success)
+}
+
+/// The files below `.ktx/secrets/` that only this connection refers to.
+fn secret_files(
+    connection: &Connection,
+    project: &ktx_config::Project,
+    opened: &Opened,
+) -> Vec<String> {
+    let of = |connection: &Connection| {
+        references(connection)
+            .into_iter()
+            .filter_map(|found| Some(found.written.strip_prefix("file:")?.trim().to_owned()))
+            .filter(|path| path.starts_with(".ktx/secrets/"))
+            .collect::<Vec<_>>()
+    };
+    let others: Vec<String> = project
+        .connections
+        .values()
+        .filter(|other| other.id != connection.id)
+        .flat_map(of)
+        .collect();
+    let mut files = of(connection);
+    files.retain(|path| !others.contains(path) && opened.dir.join(path).is_file());
+    files.sort();
+    files.dedup();
+    files
+}
+
+fn is_agreed(id: &str, printer: &Printer) -> Outcome<bool> {
+    if !printer.interactive || !std::io::stdin().is_terminal() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "confirmation_required",
+            format!("connection `{id}` is removed only when you agree"),
+        )
+        .hint("add `--yes`"));
+    }
+    printer.note(&format!(
+        "Remove connection `{id}` from ktx.yaml? Its files stay. [y/N]"
+    ));
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).map_err(|error| {
+        Failure::from_error(Exit::Failure, "input", &error).context("stdin cannot be read")
+    })?;
+    Ok(matches!(
+        answer.trim().to_ascii_lowercase().as_str(),
+        "y" | "yes"
+    ))
+}

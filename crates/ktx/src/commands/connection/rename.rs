@@ -1,0 +1,84 @@
+//! `ktx connection rename`: another id in `ktx.yaml`, as long as no files lie under the old one.
+
+use ktx_config::{Connection, edit};
+use ktx_vocabulary::ConnectionId;
+use serde_json::json;
+
+use super::edit::{NOT_COMMITTED, current, edit_failure, folders, meaning, rename_mentions, write};
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::scanning::lock;
+use crate::session::Opened;
+
+/// Renames one connection.
+pub(super) fn run(
+    connection: &Connection,
+    new: &str,
+    opened: &Opened,
+    printer: &Printer,
+) -> Outcome {
+    let old = connection.id.as_str();
+    let new = ConnectionId::parse(new)?;
+    let held = lock(opened, "ktx connection rename")?;
+    let current = current(opened)?;
+    if current.project.connection(new.as_str()).is_some() {
+        return Err(Failure::new(
+            Exit::Config,
+            "connection_exists",
+            format!("there is a connection `{new}` already"),
+        ));
+    }
+    refuse_files(old, new.as_str(), opened)?;
+    let text = edit::rename_connection(&current.text, old, new.as_str())
+        .map_err(|error| edit_failure(&error))?;
+    let text = rename_mentions(&text, old, new.as_str())?;
+    meaning(&text)?;
+    write(opened, &text)?;
+    drop(held);
+    if printer.mode == Mode::Json {
+        printer.json(&json!({
+            "kind": "connection",
+            "data": {
+                "id": new.as_str(),
+                "previousId": old,
+                "status": "renamed",
+                "committed": false,
+            },
+            "meta": { "command": "connection rename" },
+        }))?;
+        return Ok(Exit::Success);
+    }
+    printer.line(&format!("Renamed connection: {old} -> {new}"))?;
+    printer.note(NOT_COMMITTED);
+    Ok(Exit::Success)
+}
+
+/// Files under the old id would no longer belong to anything: the user moves them first.
+fn refuse_files(old: &str, new: &str, opened: &Opened) -> Outcome<()> {
+    let folders = folders(opened, old);
+    if folders.is_empty() {
+        return Ok(());
+    }
+    let mut failure = Failure::new(
+        Exit::Config,
+        "connection_has_files",
+        format!(
+            "connection `{old}` has files under its id: {}",
+            folders.join(", ")
+        ),
+    );
+    for folder in &folders {
+        let target = folder
+            .strip_suffix(old)
+            .map(|parent| format!("{parent}{new}"))
+            .unwrap_or_default();
+        let moved = format!("git mv {folder} {target}");
+        failure = failure.hint(format!("move them first: `{moved}`"));
+    }
+    Err(failure
+        .hint(format!(
+            "wiki pages that refer to `{old}` in `sl_refs` need the new id, too"
+        ))
+        .hint("then run this command again, and commit everything together"))
+}

@@ -1,0 +1,240 @@
+//! `ktx llm`: the models of a project, their prices, and whether the backend answers.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ktx_llm_runtime::{NoEvents, TokenUsage};
+use ktx_usage_ledger::{PriceTable, RequestTraits};
+use ktx_vocabulary::ModelRole;
+use serde_json::{Value, json};
+
+use crate::cli::{LlmArgs, LlmCommand};
+use crate::compose;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::scanning::require_usable;
+use crate::session::{Opened, Session};
+use crate::tables::{aligned, tsv};
+
+/// Shows models and prices, or asks the backend.
+pub(crate) fn run(args: &LlmArgs, session: &Session) -> Outcome {
+    let printer = session.printer(&args.output)?;
+    let opened = session.open(&printer)?;
+    match &args.command {
+        LlmCommand::Models => models(&opened, session, &printer),
+        LlmCommand::Pricing {
+            refresh: Some(file),
+        } => refresh(file, &opened, session, &printer),
+        LlmCommand::Pricing { refresh: None } => pricing(&opened, session, &printer),
+        LlmCommand::Probe => probe(&opened, session, &printer),
+    }
+}
+
+/// Each role with its model and what is known about it.
+fn models(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
+    let prices = compose::prices(opened)?;
+    let backend = opened.config.llm.backend;
+    let rows: Vec<Value> = ModelRole::ALL
+        .into_iter()
+        .map(|role| {
+            let model = opened.config.model(role);
+            let facts = model.map(|model| compose::model_facts(backend, model));
+            let input =
+                model.and_then(|model| price(&prices, backend.as_str(), model, session, In));
+            let output =
+                model.and_then(|model| price(&prices, backend.as_str(), model, session, Out));
+            json!({
+                "role": role.as_str(),
+                "model": model,
+                "id": facts.as_ref().map(|facts| facts.id.clone()),
+                "known": facts.as_ref().map(|facts| facts.known),
+                "contextWindow": facts.as_ref().and_then(|facts| facts.context_window),
+                "inputUsdPerMillion": input,
+                "outputUsdPerMillion": output,
+            })
+        })
+        .collect();
+    if printer.mode == Mode::Json {
+        printer.json(&json!({
+            "kind": "list",
+            "data": { "backend": backend.as_str(), "items": rows },
+            "meta": { "command": "llm models" },
+        }))?;
+        return Ok(Exit::Success);
+    }
+    let headers = ["ROLE", "MODEL", "CONTEXT", "IN $/M", "OUT $/M"].map(str::to_owned);
+    let cell = |value: &Value| match value {
+        Value::Null => Some("-".to_owned()),
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    let rows: Vec<Vec<Option<String>>> = rows
+        .iter()
+        .map(|row| {
+            [
+                "role",
+                "model",
+                "contextWindow",
+                "inputUsdPerMillion",
+                "outputUsdPerMillion",
+            ]
+            .map(|key| cell(&row[key]))
+            .to_vec()
+        })
+        .collect();
+    let text = if printer.mode == Mode::Plain {
+        tsv(&headers, &rows)
+    } else {
+        aligned(&headers, &rows)
+    };
+    printer.out(&text)?;
+    Ok(Exit::Success)
+}
+
+/// Which tokens are priced.
+#[derive(Clone, Copy)]
+enum Side {
+    In,
+    Out,
+}
+use Side::{In, Out};
+
+/// The list price of a million tokens of a small request, in dollars.
+fn price(
+    prices: &PriceTable,
+    backend: &str,
+    model: &str,
+    session: &Session,
+    side: Side,
+) -> Option<f64> {
+    let usage = match side {
+        In => TokenUsage {
+            input: 1000,
+            ..TokenUsage::default()
+        },
+        Out => TokenUsage {
+            output: 1000,
+            ..TokenUsage::default()
+        },
+    };
+    let at = session.now.to_string();
+    let model = compose::priced_model(backend, model);
+    let providers = compose::price_providers(backend);
+    let cost = providers
+        .iter()
+        .find_map(|provider| prices.cost(provider, &model, &at, &usage, &RequestTraits::default()));
+    cost.map(|cost| cost.amount.dollars() * 1000.0)
+}
+
+/// Where prices come from.
+fn pricing(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
+    let prices = compose::prices(opened)?;
+    let own = compose::price_file(opened).is_file();
+    let age = session.now.to_string();
+    let counts: Vec<Value> = prices
+        .providers()
+        .iter()
+        .map(|provider| json!({ "provider": provider, "models": prices.models(provider).len() }))
+        .collect();
+    if printer.mode == Mode::Json {
+        printer.json(&json!({
+            "exported": prices.exported,
+            "origin": if own { "imported" } else { "built in" },
+            "providers": counts,
+        }))?;
+    } else {
+        let origin = if own {
+            "imported into this project"
+        } else {
+            "built into ktx"
+        };
+        let today = age.get(..10).unwrap_or_default();
+        printer.line(&format!(
+            "price table of {} ({origin}); today is {today}",
+            prices.exported
+        ))?;
+        for count in &counts {
+            printer.line(&format!(
+                "{}\t{} models",
+                count["provider"].as_str().unwrap_or_default(),
+                count["models"]
+            ))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// Imports a newer table: it must reproduce its own test vectors and must not be older.
+fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
+    let path = session.current.join(file);
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        Failure::from_error(Exit::Usage, "price_table", &error)
+            .context(format!("`{}` cannot be read", path.display()))
+    })?;
+    let table = PriceTable::parse(&text).map_err(|error| {
+        Failure::from_error(Exit::Config, "price_table", &error)
+            .context(format!("`{}` was not imported", path.display()))
+    })?;
+    let have = compose::prices(opened)?;
+    if table.exported < have.exported {
+        return Err(Failure::new(
+            Exit::Config,
+            "price_table",
+            format!(
+                "`{}` is of {}, older than the table in use ({})",
+                path.display(),
+                table.exported,
+                have.exported
+            ),
+        ));
+    }
+    ktx_project_store::write_atomically(&compose::price_file(opened), text.as_bytes())
+        .map_err(|error| Failure::from_error(Exit::Failure, "price_table", &error))?;
+    if printer.mode == Mode::Json {
+        printer.json(&json!({ "imported": true, "exported": table.exported }))?;
+    } else {
+        printer.line(&format!("imported the price table of {}", table.exported))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Proves with one turn that the backend answers.
+fn probe(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
+    let Some(runtime) = compose::llm(session, opened, Arc::new(NoEvents))? else {
+        return Err(Failure::new(
+            Exit::Config,
+            "model_required",
+            "`llm.provider.backend` is `none`",
+        )
+        .hint("set it to `claude-code` to use your own local Claude Code session"));
+    };
+    let info = runtime.describe();
+    let report = require_usable(&runtime)?;
+    if printer.mode == Mode::Json {
+        let facts: serde_json::Map<String, Value> = report
+            .facts
+            .iter()
+            .map(|(label, value)| (label.clone(), json!(value)))
+            .collect();
+        printer.json(&json!({
+            "backend": info.name,
+            "payer": info.payer,
+            "ignoredFields": info.ignored_fields,
+            "facts": facts,
+            "warnings": report.warnings,
+        }))?;
+    } else {
+        printer.line(&format!("{}: usable; paid by {}", info.name, info.payer))?;
+        for (label, value) in &report.facts {
+            printer.line(&format!("{label}: {value}"))?;
+        }
+        for warning in &report.warnings {
+            printer.note(&format!("warning: {warning}"));
+        }
+        for field in &info.ignored_fields {
+            printer.note(&format!("warning: `{field}` is ignored by this backend"));
+        }
+    }
+    Ok(Exit::Success)
+}

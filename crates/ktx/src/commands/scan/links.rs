@@ -1,0 +1,302 @@
+//! The joins of the last scan as its files have them, and what people decided about them.
+
+use ktx_project_store::read_optional;
+use ktx_scan::{Decision, Decisions, Verdict, decisions_path};
+use ktx_vocabulary::{ConnectionId, TableRef};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::commands::scan::targets;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::report::{Failure, Outcome};
+use crate::session::Opened;
+
+/// Letters of a key: enough to tell the joins of a warehouse apart.
+const KEY_LETTERS: usize = 8;
+
+/// What became of a join, in the order in which joins are shown.
+pub(super) const STATUSES: [&str; 3] = ["accepted", "review", "rejected"];
+
+/// The joins of one connection.
+pub(super) struct Found {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// The scan that they are from.
+    pub sync_id: String,
+    /// All of them, those that were left out as well.
+    pub links: Vec<FoundLink>,
+}
+
+/// One join and what was decided about it.
+pub(super) struct FoundLink {
+    /// The join.
+    pub link: Link,
+    /// The decision in the project, which the next scan honours.
+    pub decided: Option<(Verdict, Decision)>,
+}
+
+/// One join, as `enrichment/relationships.json` has it. Older scans say less.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Link {
+    /// Both sides with their columns.
+    pub id: String,
+    /// What became of it.
+    #[serde(default)]
+    pub status: String,
+    /// Where it comes from.
+    #[serde(default)]
+    pub source: String,
+    /// The side that refers.
+    pub from: Side,
+    /// The side that is referred to.
+    pub to: Side,
+    /// How many to how many.
+    #[serde(default)]
+    pub relationship_type: String,
+    /// How likely it is, 0 to 1.
+    #[serde(default)]
+    pub confidence: f64,
+    /// What was measured.
+    #[serde(default)]
+    pub evidence: Evidence,
+    /// How the values were checked.
+    #[serde(default)]
+    pub validation: Value,
+    /// Why, in words.
+    #[serde(default)]
+    pub reasons: Vec<String>,
+}
+
+/// One side of a join.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Side {
+    table: TableRef,
+    columns: Vec<String>,
+}
+
+/// What was measured of a join.
+#[derive(Debug, Clone, Default, Deserialize, serde::Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Evidence {
+    name_similarity: f64,
+    coverage: Option<f64>,
+    row_coverage: Option<f64>,
+    compared_values: u64,
+    parent_share: Option<f64>,
+    child_null_rate: Option<f64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Artifact {
+    accepted: Vec<Link>,
+    review: Vec<Link>,
+    rejected: Vec<Link>,
+    skipped: Vec<Link>,
+}
+
+impl Side {
+    /// The side as decisions name it.
+    pub(super) fn decided(&self) -> ktx_scan::DecidedSide {
+        ktx_scan::DecidedSide {
+            table: self.table.to_string(),
+            columns: self.columns.clone(),
+        }
+    }
+}
+
+impl std::fmt::Display for Side {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.columns.as_slice() {
+            [only] => write!(f, "{}.{only}", self.table),
+            several => write!(f, "{}.({})", self.table, several.join(", ")),
+        }
+    }
+}
+
+impl Link {
+    /// A short name of the join that shells leave alone; the same from scan to scan.
+    pub(super) fn key(&self) -> String {
+        let mut key = crate::audit::hex(&Sha256::digest(self.id.as_bytes()));
+        key.truncate(KEY_LETTERS);
+        key
+    }
+
+    /// What was measured, for people.
+    pub(super) fn evidence_text(&self) -> String {
+        let percent = |share: f64| format!("{:.0}%", share * 100.0);
+        let evidence = &self.evidence;
+        let mut parts = Vec::new();
+        if let Some(coverage) = evidence.coverage {
+            parts.push(format!(
+                "{} of {} values exist in the parent",
+                percent(coverage),
+                evidence.compared_values
+            ));
+        }
+        if let Some(share) = evidence.parent_share {
+            parts.push(format!("{} of the parent's keys are used", percent(share)));
+        }
+        if let Some(unique) = self.validation["targetUniqueness"].as_f64() {
+            parts.push(format!("the parent is {} unique", percent(unique)));
+        }
+        if let Some(nulls) = evidence.child_null_rate {
+            parts.push(format!("{} of the rows have no value", percent(nulls)));
+        }
+        parts.push(format!(
+            "the names fit {}",
+            percent(evidence.name_similarity)
+        ));
+        parts.join(", ")
+    }
+}
+
+impl FoundLink {
+    /// The join as JSON.
+    pub(super) fn to_json(&self, connection: &ConnectionId) -> Value {
+        let link = &self.link;
+        json!({
+            "connectionId": connection.as_str(),
+            "key": link.key(),
+            "id": link.id,
+            "status": link.status,
+            "from": link.from.decided(),
+            "to": link.to.decided(),
+            "relationship": link.relationship_type,
+            "confidence": link.confidence,
+            "source": link.source,
+            "evidence": link.evidence,
+            "validation": link.validation,
+            "reasons": link.reasons,
+            "decision": self.decided.as_ref().map(|(verdict, decision)| json!({
+                "verdict": name(*verdict),
+                "by": decision.by,
+                "at": decision.at,
+                "note": decision.note,
+            })),
+        })
+    }
+
+    /// What a person decided that the scan did not know yet; `None` otherwise.
+    pub(super) fn pending(&self) -> Option<&'static str> {
+        let (verdict, _) = self.decided.as_ref()?;
+        let name = name(*verdict);
+        (self.link.status != name).then_some(name)
+    }
+}
+
+/// A verdict in words, which are those of the status that it leads to.
+pub(super) const fn name(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Accept => "accepted",
+        Verdict::Reject => "rejected",
+    }
+}
+
+/// The joins of the connection that is named, or of every warehouse that has any.
+pub(super) fn load(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outcome<Vec<Found>> {
+    let connections = targets(opened, id)?;
+    let only = connections.len() == 1;
+    let mut found = Vec::new();
+    for connection in connections {
+        match load_one(&connection.id, opened) {
+            Ok(one) => found.push(one),
+            Err(failure) if only || failure.code != NOT_SCANNED => return Err(failure),
+            Err(failure) => printer.note(&format!("note: {}", failure.message)),
+        }
+    }
+    Ok(found)
+}
+
+const NOT_SCANNED: &str = "not_scanned";
+
+fn load_one(id: &ConnectionId, opened: &Opened) -> Outcome<Found> {
+    let scans = opened.store.layout().raw_source(id, "live-database");
+    let files = ktx_project_store::list(&scans)
+        .map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?;
+    // Names begin with the date and time, so the greatest is the last scan.
+    let sync_id = files
+        .iter()
+        .filter_map(|file| file.strip_prefix(&scans).ok()?.iter().next()?.to_str())
+        .max();
+    let Some(sync_id) = sync_id else {
+        return Err(Failure::new(
+            Exit::Failure,
+            NOT_SCANNED,
+            format!("connection `{id}` was never scanned"),
+        )
+        .hint(format!("run `ktx scan {id}`")));
+    };
+    let path = scans.join(sync_id).join("enrichment/relationships.json");
+    let bytes =
+        read_optional(&path).map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?;
+    let Some(bytes) = bytes else {
+        return Err(Failure::new(
+            Exit::Failure,
+            NOT_SCANNED,
+            format!("no scan of connection `{id}` has looked for joins"),
+        )
+        .hint(format!("run `ktx scan {id}` without `--structural`")));
+    };
+    let artifact: Artifact = serde_json::from_slice(&bytes).map_err(|error| {
+        Failure::from_error(Exit::Config, "invalid_scan", &error)
+            .context(format!("`{}` cannot be read", path.display()))
+            .hint(format!("run `ktx scan {id}` to write it anew"))
+    })?;
+    let decisions = read_decisions(id, opened)?;
+    let all = [
+        ("accepted", artifact.accepted),
+        ("review", artifact.review),
+        ("rejected", artifact.rejected),
+        ("skipped", artifact.skipped),
+    ];
+    let mut links = Vec::new();
+    for (status, of_status) in all {
+        for mut link in of_status {
+            status.clone_into(&mut link.status);
+            let decided = decision_about(&decisions, &link);
+            links.push(FoundLink { link, decided });
+        }
+    }
+    Ok(Found {
+        connection: id.clone(),
+        sync_id: sync_id.to_owned(),
+        links,
+    })
+}
+
+/// The decisions about a connection, as they stand in the folder.
+pub(super) fn read_decisions(id: &ConnectionId, opened: &Opened) -> Outcome<Decisions> {
+    let path = decisions_path(id);
+    let bytes = read_optional(&opened.dir.join(&path))
+        .map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?;
+    parse_decisions(&path, &bytes.unwrap_or_default())
+}
+
+fn parse_decisions(path: &str, bytes: &[u8]) -> Outcome<Decisions> {
+    Decisions::parse(&String::from_utf8_lossy(bytes)).map_err(|reason| {
+        Failure::new(
+            Exit::Config,
+            "invalid_decisions",
+            format!("`{path}` cannot be read"),
+        )
+        .because(reason)
+    })
+}
+
+/// What was decided about a join. A rejection holds in both directions.
+pub(super) fn decision_about(decisions: &Decisions, link: &Link) -> Option<(Verdict, Decision)> {
+    let (from, to) = (link.from.decided(), link.to.decided());
+    let straight = |decision: &&Decision| decision.from == from && decision.to == to;
+    let either =
+        |decision: &&Decision| straight(decision) || (decision.from == to && decision.to == from);
+    let accepted = decisions.accepted.iter().find(straight);
+    let rejected = decisions.rejected.iter().find(either);
+    accepted
+        .map(|decision| (Verdict::Accept, decision.clone()))
+        .or_else(|| rejected.map(|decision| (Verdict::Reject, decision.clone())))
+}

@@ -1,0 +1,251 @@
+//! `ktx scan review`: what people decide about joins, kept in the project in one commit each.
+
+use ktx_project_store::{Base, Change, ProjectPath, PublishRequest, Published, Publisher};
+use ktx_scan::{Decision, Decisions, Verdict, decisions_path};
+use ktx_vocabulary::ConnectionId;
+use serde_json::json;
+
+use super::links::{Found, Link, decision_about, load, name, read_decisions};
+use super::relationships::{print, select};
+use crate::cli::{ScanDecisionArgs, ScanReviewCommand};
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::scanning::{lock, publish_failure};
+use crate::session::{Opened, Session};
+
+/// Prints the joins that nobody has decided yet.
+pub(super) fn list(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outcome {
+    let found = load(id, opened, printer)?;
+    let open = select(&found, |link| {
+        link.link.status == "review" && link.decided.is_none()
+    });
+    print("scan review", &open, printer)?;
+    if printer.mode != Mode::Json {
+        if open.iter().all(|(_, links)| links.is_empty()) {
+            printer.note("nothing to decide");
+        } else {
+            printer.note("decide with `ktx scan review accept <key>` or `reject <key>`");
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// A decision that is about to be written.
+struct Case<'a> {
+    connection: &'a ConnectionId,
+    link: &'a Link,
+    verdict: Verdict,
+    decision: Decision,
+}
+
+/// Accepts or rejects one join.
+pub(super) fn decide(
+    command: &ScanReviewCommand,
+    id: Option<&str>,
+    session: &Session,
+    opened: &Opened,
+    printer: &Printer,
+) -> Outcome {
+    let (verdict, args) = match command {
+        ScanReviewCommand::Accept(args) => (Verdict::Accept, args),
+        ScanReviewCommand::Reject(args) => (Verdict::Reject, args),
+    };
+    let held = lock(opened, "ktx scan review")?;
+    let found = load(id, opened, printer)?;
+    let (connection, link) = the_one(&found, &args.link)?;
+    let publisher = opened
+        .store
+        .publisher()
+        .map_err(|error| publish_failure(&error))?;
+    let case = Case {
+        connection,
+        link,
+        verdict,
+        decision: decision(link, args, &publisher, session)?,
+    };
+    let published = publish(&case, &publisher, session, opened)?;
+    drop(held);
+    report(&case, published.as_ref(), printer)?;
+    Ok(Exit::Success)
+}
+
+fn the_one<'f>(found: &'f [Found], wanted: &str) -> Outcome<(&'f ConnectionId, &'f Link)> {
+    let all = || {
+        found
+            .iter()
+            .flat_map(|found| found.links.iter().map(|one| (&found.connection, &one.link)))
+    };
+    let matching: Vec<_> = all()
+        .filter(|(_, link)| link.id == wanted || link.key() == wanted)
+        .collect();
+    match matching.as_slice() {
+        [only] => Ok(*only),
+        [] => {
+            let keys: Vec<String> = all().map(|(_, link)| link.key()).collect();
+            let failure = Failure::new(
+                Exit::Usage,
+                "unknown_relationship",
+                format!("no join `{wanted}` in the last scan"),
+            );
+            let near = ktx_diagnostics::nearest(wanted, keys.iter().map(String::as_str));
+            let failure = match near.first() {
+                Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                None => failure,
+            };
+            Err(failure.hint("run `ktx scan relationships` to see the joins and their keys"))
+        }
+        several => {
+            let names: Vec<String> = several
+                .iter()
+                .map(|(connection, link)| format!("`{connection}`: {}", link.id))
+                .collect();
+            Err(Failure::new(
+                Exit::Usage,
+                "ambiguous_relationship",
+                format!("`{wanted}` names several joins: {}", names.join(", ")),
+            )
+            .hint("name the connection: `ktx scan review <connection> accept <key>`")
+            .hint("or give the whole id of the join"))
+        }
+    }
+}
+
+fn decision(
+    link: &Link,
+    args: &ScanDecisionArgs,
+    publisher: &Publisher,
+    session: &Session,
+) -> Outcome<Decision> {
+    let by = publisher
+        .user_name()
+        .map_err(|error| publish_failure(&error))?;
+    let relationship = link.relationship_type.as_str();
+    Ok(Decision {
+        from: link.from.decided(),
+        to: link.to.decided(),
+        relationship: matches!(relationship, "many_to_one" | "one_to_one")
+            .then(|| relationship.to_owned()),
+        by,
+        at: Some(session.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
+        note: args.note.clone(),
+    })
+}
+
+/// Writes the decision; `None` when it stands there already.
+fn publish(
+    case: &Case<'_>,
+    publisher: &Publisher,
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<Option<Published>> {
+    let text = decisions_path(case.connection);
+    let path = ProjectPath::parse(&text)
+        .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+    let base = publisher.begin().map_err(|error| publish_failure(&error))?;
+    require_committed(&base, &path, publisher, opened)?;
+    let mut decisions = read_decisions(case.connection, opened)?;
+    if is_known(&decisions, case) {
+        return Ok(None);
+    }
+    // The same columns the other way round are the same question.
+    let other_way =
+        |known: &Decision| !(known.from == case.decision.to && known.to == case.decision.from);
+    decisions.accepted.retain(other_way);
+    decisions.rejected.retain(other_way);
+    decisions.decide(case.verdict, case.decision.clone());
+    let bytes = decisions
+        .to_yaml()
+        .map_err(|reason| Failure::new(Exit::Failure, "internal", reason))?;
+    let verb = match case.verdict {
+        Verdict::Accept => "accept",
+        Verdict::Reject => "reject",
+    };
+    let message = format!(
+        "ktx scan review: {verb} {} -> {}\n",
+        case.link.from, case.link.to
+    );
+    let published = publisher
+        .publish(
+            &base,
+            &PublishRequest {
+                changes: &[Change::write(path, bytes)],
+                message: &message,
+                at: session.now,
+            },
+        )
+        .map_err(|error| publish_failure(&error))?;
+    Ok(Some(published))
+}
+
+fn is_known(decisions: &Decisions, case: &Case<'_>) -> bool {
+    decision_about(decisions, case.link).is_some_and(|(verdict, known)| {
+        verdict == case.verdict
+            && (case.decision.note.is_none() || known.note == case.decision.note)
+    })
+}
+
+/// The user's own changes of the file are neither committed for them nor lost.
+fn require_committed(
+    base: &Base,
+    path: &ProjectPath,
+    publisher: &Publisher,
+    opened: &Opened,
+) -> Outcome<()> {
+    let committed = publisher
+        .committed(base, path)
+        .map_err(|error| publish_failure(&error))?;
+    let standing = ktx_project_store::read_optional(&path.under(&opened.dir))
+        .map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?;
+    if committed == standing {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Exit::Failure,
+        "uncommitted_decisions",
+        format!("`{path}` has changes that are not committed"),
+    )
+    .hint("commit them or take them back, then run the command again"))
+}
+
+fn report(case: &Case<'_>, published: Option<&Published>, printer: &Printer) -> Outcome<()> {
+    let commit = published.and_then(|published| published.commit.as_deref());
+    let verdict = name(case.verdict);
+    for skipped in published.iter().flat_map(|published| &published.skipped) {
+        printer.note(&format!(
+            "warning: `{}` was left as it is: {}",
+            skipped.path,
+            super::reason(skipped.reason)
+        ));
+    }
+    if printer.mode == Mode::Json {
+        return printer.json(&json!({
+            "kind": "decision",
+            "data": {
+                "connectionId": case.connection.as_str(),
+                "key": case.link.key(),
+                "id": case.link.id,
+                "verdict": verdict,
+                "by": case.decision.by,
+                "at": case.decision.at,
+                "note": case.decision.note,
+                "path": decisions_path(case.connection),
+                "commit": commit,
+            },
+            "meta": { "command": "scan review" },
+        }));
+    }
+    let link = format!("{} -> {}", case.link.from, case.link.to);
+    if published.is_none() {
+        return printer.line(&format!("{link} is {verdict} already"));
+    }
+    printer.line(&format!("{verdict}: {link}"))?;
+    if let Some(commit) = commit {
+        printer.line(&format!("commit: {commit}"))?;
+    }
+    printer.note(&format!(
+        "the next `ktx scan {}` takes it over",
+        case.connection
+    ));
+    Ok(())
+}

@@ -1,0 +1,280 @@
+//! The settings of the HTTP backends, from `ktx.yaml`, references and the environment.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ktx_config::{Backend, CacheTtl as ConfigTtl, Endpoint, Project};
+use ktx_llm_runtime::{EventSink, Governing, GovernorSettings, Jitter, LlmRuntime};
+use ktx_provider_adapters::{
+    CacheTtl, GoogleCredentials, HttpRuntime, HttpSettings, Listing, Preset, PromptCaching,
+    RateLimit, VertexSettings,
+};
+use ktx_secrets::{Secret, SecretRef};
+use ktx_vocabulary::ModelRole;
+
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::session::{ProjectSecrets, Session};
+
+/// Builds an HTTP backend.
+pub(super) fn runtime(
+    session: &Session,
+    dir: &Path,
+    config: &Project,
+    events: Arc<dyn EventSink>,
+) -> Outcome<Arc<dyn LlmRuntime>> {
+    let settings = settings(session, dir, config)?;
+    Ok(Arc::new(HttpRuntime::new(settings, events)?))
+}
+
+fn settings(session: &Session, dir: &Path, config: &Project) -> Outcome<HttpSettings> {
+    let backend = config.llm.backend;
+    let Some(preset) = Preset::parse(backend.as_str()) else {
+        return Err(Failure::new(
+            Exit::Model,
+            "backend_not_built",
+            format!("backend `{}` is not an HTTP backend", backend.as_str()),
+        ));
+    };
+    let secrets = session.secrets(dir);
+    let endpoint = config
+        .llm
+        .endpoints
+        .get(&backend)
+        .cloned()
+        .unwrap_or_default();
+    let Some(default) = config.model(ModelRole::Default) else {
+        return Err(Failure::new(
+            Exit::Config,
+            "model_missing",
+            format!("backend `{}` needs `llm.models.default`", backend.as_str()),
+        )
+        .hint("name a model under `llm.models.default` in ktx.yaml"));
+    };
+    let key = key(preset, &endpoint, backend, &secrets, session)?;
+    let mut settings = HttpSettings::new(preset, key, default);
+    settings.models.extend(config.llm.models.clone());
+    settings.base_url = endpoint
+        .base_url
+        .as_ref()
+        .map(|reference| resolve(reference, "base_url", backend, &secrets))
+        .transpose()?
+        .map(|secret| secret.expose().to_owned());
+    settings.reasoning = endpoint.reasoning;
+    settings.caching = caching(config, backend);
+    settings.rate_limit = RateLimit::Own(governor(config));
+    if backend == Backend::Vertex {
+        settings.vertex = Some(vertex(session, config, &secrets)?);
+    }
+    Ok(settings)
+}
+
+/// The key from `ktx.yaml`, else from the provider's usual variable.
+fn key(
+    preset: Preset,
+    endpoint: &Endpoint,
+    backend: Backend,
+    secrets: &ProjectSecrets<'_>,
+    session: &Session,
+) -> Outcome<Option<Secret>> {
+    if let Some(reference) = &endpoint.api_key {
+        return resolve(reference, "api_key", backend, secrets).map(Some);
+    }
+    Ok(preset
+        .env_key()
+        .and_then(|name| session.environment.text(name))
+        .map(Secret::new))
+}
+
+fn resolve(
+    reference: &SecretRef,
+    field: &str,
+    backend: Backend,
+    secrets: &ProjectSecrets<'_>,
+) -> Outcome<Secret> {
+    reference.resolve(secrets).map_err(|error| {
+        Failure::from_error(Exit::Model, "llm_auth", &error)
+            .context(format!(
+                "`llm.provider.{}.{field}` has no value",
+                backend.as_str()
+            ))
+            .hint("set it in the shell that runs ktx, or use a `file:` reference")
+    })
+}
+
+fn caching(config: &Project, backend: Backend) -> PromptCaching {
+    let written = &config.llm.prompt_caching;
+    if written.enabled == Some(false) {
+        return PromptCaching::OFF;
+    }
+    let ttl = |ttl: Option<ConfigTtl>, default| {
+        Some(match ttl {
+            Some(ConfigTtl::FiveMinutes) => CacheTtl::FiveMinutes,
+            Some(ConfigTtl::OneHour) => CacheTtl::OneHour,
+            None => default,
+        })
+    };
+    let caching = PromptCaching {
+        system: ttl(written.system_ttl, CacheTtl::OneHour),
+        tools: ttl(written.tools_ttl, CacheTtl::OneHour),
+        history: ttl(written.history_ttl, CacheTtl::FiveMinutes),
+    };
+    if backend == Backend::Vertex && written.vertex_fallback_to_5m == Some(true) {
+        caching.at_most_five_minutes()
+    } else {
+        caching
+    }
+}
+
+fn governor(config: &Project) -> GovernorSettings {
+    let limit = &config.ingest.rate_limit;
+    let count = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    GovernorSettings {
+        governing: if limit.enabled {
+            Governing::On
+        } else {
+            Governing::Off
+        },
+        throttle_threshold: limit.throttle_threshold,
+        min_concurrency_under_pressure: usize::try_from(limit.min_concurrency_under_pressure)
+            .unwrap_or(usize::MAX),
+        max_wait: limit.max_wait_ms.map(Duration::from_millis),
+        max_attempts: count(limit.max_attempts),
+        base_delay: Duration::from_millis(limit.base_delay_ms),
+        max_delay: Duration::from_millis(limit.max_delay_ms),
+        jitter: if limit.jitter {
+            Jitter::On
+        } else {
+            Jitter::Off
+        },
+        ..GovernorSettings::default()
+    }
+}
+
+/// Where Vertex AI is and who asks: the credentials file that Google's own tools use.
+fn vertex(
+    session: &Session,
+    config: &Project,
+    secrets: &ProjectSecrets<'_>,
+) -> Outcome<VertexSettings> {
+    let environment = &session.environment;
+    let block = config.llm.vertex.as_ref();
+    let text = |reference: &SecretRef, field: &str| {
+        resolve(reference, field, Backend::Vertex, secrets).map(|secret| secret.expose().to_owned())
+    };
+    let location = match block {
+        Some(block) => text(&block.location, "location")?,
+        None => environment
+            .text("GOOGLE_VERTEX_LOCATION")
+            .unwrap_or("global")
+            .to_owned(),
+    };
+    let project = match block.and_then(|block| block.project.as_ref()) {
+        Some(project) => Some(text(project, "project")?),
+        None => environment.text("GOOGLE_VERTEX_PROJECT").map(str::to_owned),
+    };
+    let file = environment
+        .text("GOOGLE_APPLICATION_CREDENTIALS")
+        .map(Into::into)
+        .or_else(|| {
+            let home = environment.home()?;
+            Some(home.join(".config/gcloud/application_default_credentials.json"))
+        });
+    let credentials = match file.filter(|file: &std::path::PathBuf| file.is_file()) {
+        Some(file) => {
+            let text = std::fs::read_to_string(&file).map_err(|error| {
+                Failure::from_error(Exit::Model, "llm_auth", &error)
+                    .context(format!("`{}` cannot be read", file.display()))
+            })?;
+            GoogleCredentials::from_json(&text)?
+        }
+        None => {
+            return Err(
+                Failure::new(Exit::Model, "llm_auth", "there are no Google credentials")
+                    .hint("run `gcloud auth application-default login`")
+                    .hint("or set GOOGLE_APPLICATION_CREDENTIALS to a service account's key file"),
+            );
+        }
+    };
+    let unix_now = u64::try_from(session.now.as_second()).unwrap_or_default();
+    Ok(VertexSettings {
+        project,
+        location,
+        credentials,
+        unix_now,
+    })
+}
+
+/// What is known about a model.
+pub(crate) struct Facts {
+    /// The id that an alias stands for.
+    pub(crate) id: String,
+    /// Whether the catalogue lists it; any id that the backend accepts can be used.
+    pub(crate) known: bool,
+    /// The context window in tokens.
+    pub(crate) context_window: Option<u64>,
+}
+
+/// The preset whose catalogue a backend's models are in.
+fn catalogue(backend: Backend) -> Option<Preset> {
+    match backend {
+        Backend::None => None,
+        Backend::ClaudeCode => Some(Preset::Anthropic),
+        other => Preset::parse(other.as_str()),
+    }
+}
+
+/// What the catalogue says about a model of a backend.
+pub(crate) fn model_facts(backend: Backend, model: &str) -> Facts {
+    match catalogue(backend) {
+        Some(preset) => {
+            let facts = ktx_provider_adapters::model_facts(preset, model);
+            Facts {
+                known: facts.listing == Listing::Listed,
+                context_window: facts.max_input,
+                id: facts.id,
+            }
+        }
+        None => Facts {
+            id: model.to_owned(),
+            known: false,
+            context_window: None,
+        },
+    }
+}
+
+/// The id under which a model's price is found.
+pub(crate) fn priced_model(backend: &str, model: &str) -> String {
+    Backend::parse(backend).map_or_else(
+        || model.to_owned(),
+        |backend| model_facts(backend, model).id,
+    )
+}
+
+/// The providers of the price table that a backend's models are looked up in.
+pub(crate) fn price_providers(backend: &str) -> Vec<&'static str> {
+    match Backend::parse(backend) {
+        None | Some(Backend::None) => Vec::new(),
+        Some(Backend::Anthropic | Backend::ClaudeCode) => vec!["anthropic"],
+        Some(Backend::Vertex | Backend::Gemini) => vec!["google"],
+        Some(Backend::OpenAi) => vec!["openai"],
+        Some(Backend::DeepSeek) => vec!["deepseek"],
+        Some(Backend::Qwen) => vec!["qwen"],
+        Some(Backend::Glm) => vec!["zai", "zhipuai"],
+        Some(Backend::MiniMax) => vec!["minimax"],
+        Some(Backend::Kimi) => vec!["moonshotai"],
+        Some(Backend::Groq) => vec!["groq"],
+        Some(Backend::Cerebras) => vec!["cerebras"],
+        Some(Backend::Gateway | Backend::OpenAiCompatible) => {
+            vec![
+                "anthropic",
+                "openai",
+                "google",
+                "deepseek",
+                "qwen",
+                "moonshotai",
+            ]
+        }
+    }
+}

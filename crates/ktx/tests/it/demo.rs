@@ -1,0 +1,174 @@
+//! `ktx demo`.
+
+use serde_json::json;
+
+use crate::support::{check, compare_text, run, sandbox, write};
+
+/// KTX-61: the naive answer is wrong, the compiled one is right, and the project is a real one.
+#[test]
+fn the_demo_answers_its_question() {
+    let sandbox = sandbox();
+    let answer = crate::support::json(&sandbox, "demo --json");
+    let keys: Vec<&String> = answer.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "projectDir",
+            "warehouse",
+            "scan",
+            "model",
+            "validation",
+            "search",
+            "question",
+            "attach"
+        ]
+    );
+    let question = &answer["question"];
+    assert_eq!(
+        json!([
+            answer["warehouse"]["tables"],
+            answer["scan"]["tables"],
+            answer["model"],
+            answer["validation"],
+            question["naiveIsWrong"],
+            question["semanticIsRight"],
+            answer["search"],
+        ]),
+        json!([
+            13,
+            13,
+            null,
+            { "sources": 13, "errors": [], "warnings": 1 },
+            true,
+            true,
+            [
+                { "query": "net revenue", "in": "wiki", "found": ["net-revenue"] },
+                { "query": "refunds", "in": "sl", "found": ["refunds", "support_tickets", "order_items"] },
+            ],
+        ])
+    );
+    let git = |words: &[&str]| sandbox.git("ktx-demo", words).unwrap();
+    assert_eq!(git(&["status", "--porcelain"]), "");
+    compare_text(
+        "the log",
+        &git(&["log", "--format=%an: %s"]),
+        r"
+Ada Test: ktx scan: warehouse
+Ada Test: ktx demo: a sample project
+Ada Test: Initialize ktx project: ktx-demo
+",
+    );
+    check(
+        &sandbox,
+        "--project-dir ktx-demo sl validate",
+        r"
+exit 0
+warehouse: 13 sources are valid
+--- stderr
+Project: [SANDBOX]/work/ktx-demo
+warning: semantic-layer/warehouse/: disconnected_components: the sources form 3 groups without a join between them, such as those of `crm_accounts`, `customers`, `support_tickets`
+",
+    );
+    check(
+        &sandbox,
+        "demo",
+        r"
+exit 3
+--- stderr
+error: `[SANDBOX]/work/ktx-demo` is an earlier demo
+
+hint: use `--force` to make it anew, or `--dir` for another folder
+",
+    );
+    check(
+        &sandbox,
+        "demo --json",
+        r#"
+exit 3
+{
+  "error": {
+    "code": "demo_exists",
+    "message": "`[SANDBOX]/work/ktx-demo` is an earlier demo",
+    "hint": "use `--force` to make it anew, or `--dir` for another folder"
+  }
+}
+"#,
+    );
+}
+
+#[test]
+fn a_folder_that_is_no_demo_is_left_alone() {
+    let sandbox = sandbox();
+    write(&sandbox, "mine/notes.txt", "mine");
+    check(
+        &sandbox,
+        "demo --dir mine",
+        r"
+exit 3
+--- stderr
+error: `[SANDBOX]/work/mine` is not empty and no demo; it is left alone
+
+hint: name an empty or new folder with `--dir`
+",
+    );
+    check(
+        &sandbox,
+        "demo --dir mine --force",
+        r"
+exit 3
+--- stderr
+error: `[SANDBOX]/work/mine` is not empty and no demo; it is left alone
+
+hint: name an empty or new folder with `--dir`
+",
+    );
+    write(&sandbox, "file", "mine");
+    check(
+        &sandbox,
+        "demo --dir file",
+        r"
+exit 3
+--- stderr
+error: `[SANDBOX]/work/file` cannot be used
+  caused by: Not a directory (os error 20)
+",
+    );
+    assert_eq!(sandbox.read("mine/notes.txt").unwrap(), "mine");
+    assert_eq!(
+        std::fs::read_dir(sandbox.work().join("mine"))
+            .unwrap()
+            .count(),
+        1
+    );
+    assert_eq!(run(&sandbox, "demo --dir mine --bogus").code, Some(2));
+}
+
+/// KTX-61: with a model, tables are described; the fake answers with the smallest right object.
+#[test]
+fn the_demo_describes_its_tables_with_a_model() {
+    let mut sandbox = sandbox();
+    crate::claude::play(&mut sandbox, json!({ "echo": {} }));
+    let answer = crate::support::json(&sandbox, "demo --backend claude-code --json");
+    assert_eq!(
+        json!([
+            answer["model"]["backend"],
+            answer["question"]["semanticIsRight"]
+        ]),
+        json!(["claude-code", true])
+    );
+    let shards = sandbox
+        .work()
+        .join("ktx-demo/semantic-layer/warehouse/_schema");
+    let described: usize = std::fs::read_dir(shards)
+        .unwrap()
+        .map(|shard| {
+            let text = std::fs::read_to_string(shard.unwrap().path()).unwrap();
+            text.matches("ai: described tableDescription").count()
+        })
+        .sum();
+    assert_eq!(described, 13);
+    assert_eq!(
+        sandbox.git("ktx-demo", &["status", "--porcelain"]).unwrap(),
+        ""
+    );
+}

@@ -1,0 +1,428 @@
+//! `ktx status` and `ktx usage`.
+
+use crate::support::{check, project, sandbox, shop, write};
+
+#[test]
+fn outside_a_project_there_is_a_next_step() {
+    let sandbox = sandbox();
+    check(
+        &sandbox,
+        "status",
+        r"
+exit 0
+No project here yet.
+--- stderr
+hint: run `ktx admin init` to make one here, or `ktx demo` for a sample
+hint: name another folder with `--project-dir`
+",
+    );
+    check(
+        &sandbox,
+        "status --json",
+        r#"
+exit 3
+{
+  "error": {
+    "code": "missing_project",
+    "message": "no ktx project in `[SANDBOX]/work`",
+    "hint": "run `ktx admin init` to make one here, or `ktx demo` for a sample",
+    "hints": [
+      "run `ktx admin init` to make one here, or `ktx demo` for a sample",
+      "name another folder with `--project-dir`"
+    ]
+  }
+}
+"#,
+    );
+    check(
+        &sandbox,
+        "status --validate",
+        r"
+exit 3
+--- stderr
+error: no ktx project in `[SANDBOX]/work`
+
+hint: run `ktx admin init` to make one here, or `ktx demo` for a sample
+hint: name another folder with `--project-dir`
+",
+    );
+}
+
+#[test]
+fn a_project_without_a_warehouse_is_blocked() {
+    let sandbox = project();
+    check(
+        &sandbox,
+        "status",
+        r"
+exit 0
+Project      [SANDBOX]/work
+Verdict      blocked (no warehouse connection)
+Config       ✓ valid
+Model        · none · no model is configured; scanning, searching, querying and serving need none
+Can          query no · scan no · search yes · serve yes · ingest no
+Next         add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`
+",
+    );
+}
+
+#[test]
+fn a_scanned_project_is_ready() {
+    let sandbox = shop();
+    check(
+        &sandbox,
+        "status",
+        r"
+exit 0
+Project      [SANDBOX]/work
+Verdict      ready (everything works that needs no model)
+Config       ✓ valid
+Model        · none · no model is configured; scanning, searching, querying and serving need none
+Connections  ✓ warehouse (sqlite) · configured
+Can          query yes · scan yes · search yes · serve yes · ingest no
+Local data   warehouse: 1 source files, 1 manifest shards
+Next         run `ktx scan`, or set `llm.provider.backend` for descriptions
+",
+    );
+    check(
+        &sandbox,
+        "status --fast --verbose",
+        r#"
+exit 0
+Project      [SANDBOX]/work
+Verdict      ready (everything works that needs no model)
+Config       ✓ valid
+Model        · none · no model is configured; scanning, searching, querying and serving need none
+Connections  ✓ warehouse (sqlite) · configured
+Can          query yes · scan yes · search yes · serve yes · ingest no
+Local data   warehouse: 1 source files, 1 manifest shards
+Embeddings   search is full-text; embeddings are not used by this version
+Work units   {"stepBudget":40,"maxConcurrency":1,"failureMode":"continue"}
+Joins        {"acceptThreshold":0.85,"reviewThreshold":0.55,"maxLlmTablesPerBatch":40,"validationConcurrency":4}
+Pipeline     {"adapters":[],"enrichmentMode":"none","relationshipsEnabled":true,"relationshipsLlmProposals":true,"relationshipsValidationRequired":true,"agentEnabled":false,"agentTools":["sl_query","wiki_search","sl_read_source"],"agentMaxIterations":20}
+Next         run `ktx scan`, or set `llm.provider.backend` for descriptions
+"#,
+    );
+    check(
+        &sandbox,
+        "status --json",
+        r#"
+exit 0
+{
+  "projectName": "work",
+  "projectDir": "[SANDBOX]/work",
+  "config": {
+    "status": "ok",
+    "detail": "valid",
+    "issues": []
+  },
+  "llm": {
+    "backend": "none",
+    "model": null,
+    "status": "off",
+    "detail": "no model is configured; scanning, searching, querying and serving need none"
+  },
+  "embeddings": {
+    "backend": "none",
+    "model": null,
+    "dimensions": 8,
+    "status": "off",
+    "detail": "search is full-text; embeddings are not used by this version"
+  },
+  "storage": {
+    "state": "sqlite",
+    "search": "sqlite-fts5",
+    "gitAuthor": "git config"
+  },
+  "connections": [
+    {
+      "name": "warehouse",
+      "driver": "sqlite",
+      "status": "ok",
+      "detail": "configured",
+      "fix": null
+    }
+  ],
+  "queryHistory": [],
+  "capabilities": {
+    "query": {
+      "able": "yes",
+      "reason": "a warehouse is configured"
+    },
+    "scan": {
+      "able": "yes",
+      "reason": "a warehouse is configured"
+    },
+    "search": {
+      "able": "yes",
+      "reason": "needs nothing"
+    },
+    "serve": {
+      "able": "yes",
+      "reason": "needs nothing"
+    },
+    "ingest": {
+      "able": "no",
+      "reason": "no model is configured"
+    }
+  },
+  "pipeline": {
+    "adapters": [],
+    "enrichmentMode": "none",
+    "relationshipsEnabled": true,
+    "relationshipsLlmProposals": true,
+    "relationshipsValidationRequired": true,
+    "agentEnabled": false,
+    "agentTools": [
+      "sl_query",
+      "wiki_search",
+      "sl_read_source"
+    ],
+    "agentMaxIterations": 20
+  },
+  "warnings": [],
+  "localStats": {
+    "wikiPages": [
+      {
+        "scope": "GLOBAL",
+        "count": 2
+      }
+    ],
+    "semanticLayer": [
+      {
+        "connectionId": "warehouse",
+        "sourceCount": 1,
+        "shardCount": 1
+      }
+    ]
+  },
+  "workUnits": {
+    "stepBudget": 40,
+    "maxConcurrency": 1,
+    "failureMode": "continue"
+  },
+  "relationshipsDetail": {
+    "acceptThreshold": 0.85,
+    "reviewThreshold": 0.55,
+    "maxLlmTablesPerBatch": 40,
+    "validationConcurrency": 4
+  },
+  "verdict": "ready",
+  "verdictReason": "everything works that needs no model",
+  "nextActions": [
+    "run `ktx scan`, or set `llm.provider.backend` for descriptions"
+  ]
+}
+"#,
+    );
+}
+
+#[test]
+fn validate_reads_only_the_configuration() {
+    let sandbox = project();
+    check(
+        &sandbox,
+        "status --validate",
+        r"
+exit 0
+ktx.yaml is valid
+",
+    );
+    check(
+        &sandbox,
+        "status --validate --json",
+        r#"
+exit 0
+{
+  "ok": true,
+  "projectDir": "[SANDBOX]/work"
+}
+"#,
+    );
+    write(
+        &sandbox,
+        "ktx.yaml",
+        "conections: {}\nllm:\n  provider:\n    backend: none\n",
+    );
+    check(
+        &sandbox,
+        "status --validate",
+        r"
+exit 0
+ktx.yaml is valid
+--- stderr
+warning: ktx.yaml:1:1: Unsupported conections: unknown field (ignored)
+",
+    );
+    check(
+        &sandbox,
+        "status --validate --json",
+        r#"
+exit 0
+{
+  "ok": true,
+  "projectDir": "[SANDBOX]/work",
+  "warnings": [
+    {
+      "path": "ktx.yaml:1:1",
+      "message": "Unsupported conections: unknown field (ignored)",
+      "severity": "warning",
+      "fix": "did you mean `connections`?"
+    }
+  ]
+}
+"#,
+    );
+    check(
+        &sandbox,
+        "status",
+        r"
+exit 0
+Project      [SANDBOX]/work
+Verdict      blocked (no warehouse connection)
+Config       ! 1 warnings
+             ktx.yaml:1:1: Unsupported conections: unknown field (ignored)
+Model        · none · no model is configured; scanning, searching, querying and serving need none
+Can          query no · scan no · search yes · serve yes · ingest no
+Next         add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`
+",
+    );
+}
+
+/// A connection that lacks a setting or a secret is not usable, and the project says so.
+#[test]
+fn an_incomplete_connection_is_named() {
+    let sandbox = project();
+    write(
+        &sandbox,
+        "ktx.yaml",
+        "connections:
+  one: { driver: postgres, url: env:KTX_TEST_NOT_SET }
+  two: { driver: sqlite }
+",
+    );
+    check(
+        &sandbox,
+        "status",
+        r"
+exit 0
+Project      [SANDBOX]/work
+Verdict      blocked (no warehouse connection is complete)
+Config       ✓ valid
+Model        · none · no model is configured; scanning, searching, querying and serving need none
+Connections  ! one (postgres) · url: environment variable `KTX_TEST_NOT_SET` is not set
+             ! two (sqlite) · `path` or `url` is missing
+Can          query no · scan no · search yes · serve yes · ingest no
+Local data   one: 0 source files, 0 manifest shards
+Local data   two: 0 source files, 0 manifest shards
+Next         add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`
+",
+    );
+}
+
+/// KTX-81: caching settings that the local session ignores are named.
+#[test]
+fn ignored_caching_settings_are_named() {
+    let sandbox = shop();
+    write(
+        &sandbox,
+        "ktx.yaml",
+        "llm:
+  provider:
+    backend: claude-code
+  promptCaching:
+    systemTtl: 1h
+    toolsTtl: 1h
+connections:
+  warehouse: { driver: sqlite, path: warehouse.db }
+",
+    );
+    check(
+        &sandbox,
+        "status --fast",
+        r"
+exit 0
+Project      [SANDBOX]/work
+Verdict      ready (the configuration is complete)
+Config       ✓ valid
+Model        · claude-code · not asked (--fast)
+Connections  ✓ warehouse (sqlite) · configured
+Can          query yes · scan yes · search yes · serve yes · ingest unknown
+Local data   warehouse: 1 source files, 1 manifest shards
+Warning      the local Claude Code session decides on caching itself; ignored: llm.promptCaching.systemTtl, llm.promptCaching.toolsTtl
+             hint: remove the fields, or use an HTTP backend
+Next         run `ktx status` without `--fast` to ask the model
+",
+    );
+}
+
+#[test]
+fn a_project_that_used_no_model_has_no_costs() {
+    let sandbox = shop();
+    check(
+        &sandbox,
+        "usage",
+        r"
+exit 0
+	messages	input	cache written	cache read	output	cost
+total	0	0	0	0	0	$0.0000
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+    check(
+        &sandbox,
+        "usage --by model --output pretty",
+        r"
+exit 0
+       messages  input  cache written  cache read  output  cost
+total  0         0      0              0           0       $0.0000
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+    check(
+        &sandbox,
+        "usage --json --since 7d",
+        r#"
+exit 0
+{
+  "kind": "list",
+  "data": {
+    "items": [],
+    "total": {
+      "key": "",
+      "messages": 0,
+      "inputTokens": 0,
+      "cacheWrite5mTokens": 0,
+      "cacheWrite1hTokens": 0,
+      "cacheReadTokens": 0,
+      "outputTokens": 0,
+      "costUsd": 0.0,
+      "unpricedMessages": 0,
+      "estimatedMessages": 0
+    }
+  },
+  "meta": {
+    "command": "usage"
+  }
+}
+"#,
+    );
+    check(
+        &sandbox,
+        "usage --since yesterday",
+        r"
+exit 2
+--- stderr
+Project: [SANDBOX]/work
+error: `yesterday` is no date
+
+hint: use `2026-01-31`, or a number of days such as `7d`
+",
+    );
+    assert!(
+        !sandbox.work().join(".ktx/state/usage.sqlite").exists(),
+        "looking makes no ledger"
+    );
+}

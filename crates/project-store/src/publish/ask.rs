@@ -1,0 +1,29 @@
+//! What the project's git says, besides publishing.
+
+use std::collections::BTreeSet;
+
+use crate::{Base, ProjectPath, PublishError, Publisher};
+
+impl Publisher {
+    /// The bytes of a file in the commit of `base`; none when it has no such file.
+    pub fn committed(
+        &self,
+        base: &Base,
+        path: &ProjectPath,
+    ) -> Result<Option<Vec<u8>>, PublishError> {
+        let tree = self.tree(base.commit.as_deref())?;
+        let Some(entry) = tree.get(path) else {
+            return Ok(None);
+        };
+        let mut blobs = self.blobs(&BTreeSet::from([entry.id.as_str()]))?;
+        Ok(blobs.remove(&entry.id))
+    }
+
+    /// The user's name as git is configured; none when it is not.
+    pub fn user_name(&self) -> Result<Option<String>, PublishError> {
+        let name = self.git.ask(&["config", "--get", "user.name"], 1)?;
+        Ok(name
+            .map(|name| name.trim().to_owned())
+            .filter(|name| !name.is_empty()))
+    }
+}

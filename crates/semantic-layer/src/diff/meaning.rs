@@ -1,0 +1,38 @@
+//! Whether two spellings mean the same.
+
+use ktx_warehouse::Dialect;
+
+use crate::catalog::Catalog;
+use crate::emit::parse_query;
+use crate::resolved::{Measure, Source};
+use crate::sql_text::identifier;
+use crate::{MeasureRequest, Query, compile, expression};
+
+/// Whether two fragments are one expression but for white space.
+pub(super) fn is_same_expression(old: &str, new: &str, dialect: Dialect) -> bool {
+    let printed = |text: &str| expression::parse(text, dialect).map(|tree| tree.to_string());
+    old == new || matches!((printed(old), printed(new)), (Ok(old), Ok(new)) if old == new)
+}
+
+/// Whether two texts are one query but for white space.
+pub(super) fn is_same_query(source: &Source, old: &str, new: &str, dialect: Dialect) -> bool {
+    let printed = |text: &str| parse_query(source, text, dialect).map(|query| query.to_string());
+    old == new || matches!((printed(old), printed(new)), (Ok(old), Ok(new)) if old == new)
+}
+
+/// What a measure compiles to on its own; `None` when it does not compile.
+pub(super) fn sql(catalog: &Catalog, source: &Source, measure: &Measure) -> Option<String> {
+    let dialect = catalog.dialect();
+    let quoted = |name: &str| identifier(dialect, name);
+    let query = Query {
+        measures: vec![MeasureRequest {
+            expr: format!("{}.{}", quoted(&source.name), quoted(&measure.name)),
+            name: None,
+        }],
+        ..Query::default()
+    };
+    // Why it does not compile is the validator's business.
+    compile(catalog, &query, dialect)
+        .ok()
+        .map(|compiled| compiled.sql)
+}

@@ -1,0 +1,257 @@
+//! What there is to draw: boxes, joins with their ends, and the traps among them.
+
+use std::collections::BTreeSet;
+
+use crate::catalog::Catalog;
+use crate::graph::{Edge, NodeId, Routes};
+use crate::resolved::Source;
+
+/// How many rows one end of a join can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    AtMostOne,
+    Many,
+}
+
+impl End {
+    const fn of(is_one: bool) -> Self {
+        if is_one { Self::AtMostOne } else { Self::Many }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::AtMostOne => "one",
+            Self::Many => "many",
+        }
+    }
+}
+
+/// A source, or a role of one.
+#[derive(Debug)]
+pub(super) struct Node<'a> {
+    pub(super) name: &'a str,
+    pub(super) source: &'a Source,
+    pub(super) is_role: bool,
+}
+
+impl Node<'_> {
+    /// Whether its own rows are aggregated.
+    pub(super) fn is_fact(&self) -> bool {
+        !self.is_role && !self.source.measures.is_empty() && self.source.problem.is_none()
+    }
+}
+
+/// One join, from the side that looks up to the side that is looked up where they differ.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+    pub(super) from_end: End,
+    pub(super) to_end: End,
+    /// Column names, `from` side first.
+    pub(super) pairs: Vec<(String, String)>,
+}
+
+impl Line {
+    /// Whether reading it backwards multiplies rows, and reading it forwards does not.
+    pub(super) fn is_look_up(&self) -> bool {
+        self.from_end == End::Many && self.to_end == End::AtMostOne
+    }
+
+    /// The condition, such as `orders.customer_id = customers.id`.
+    pub(super) fn condition(&self, model: &Model<'_>) -> String {
+        let clause = |(from, to): &(String, String)| {
+            let (left, right) = (model.name(self.from), model.name(self.to));
+            format!("{left}.{from} = {right}.{to}")
+        };
+        self.pairs
+            .iter()
+            .map(clause)
+            .collect::<Vec<_>>()
+            .join(" AND ")
+    }
+}
+
+/// Facts that meet: their numbers must not be summed over one joined set of rows.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Chasm {
+    /// Where they meet.
+    pub(super) at: NodeId,
+    pub(super) facts: Vec<NodeId>,
+    /// The joins by which they come, by their numbers.
+    pub(super) lines: Vec<usize>,
+}
+
+/// Everything to draw; nodes by name, lines by the names of their ends.
+#[derive(Debug)]
+pub(super) struct Model<'a> {
+    pub(super) nodes: Vec<Node<'a>>,
+    pub(super) lines: Vec<Line>,
+    pub(super) chasms: Vec<Chasm>,
+    /// Joins whose looked-up side has measures: joined in, its rows would repeat.
+    pub(super) fan_outs: Vec<usize>,
+}
+
+impl<'a> Model<'a> {
+    pub(super) fn of(catalog: &'a Catalog) -> Self {
+        let written = catalog.graph.nodes().take(catalog.written_nodes());
+        let nodes = written.filter_map(|(_, node)| {
+            let source = catalog.sources.get(node.source)?;
+            Some(Node {
+                name: node.name.as_str(),
+                source,
+                is_role: node.is_alias,
+            })
+        });
+        let nodes: Vec<Node<'a>> = nodes.collect();
+        let mut model = Self {
+            lines: lines(catalog, nodes.len()),
+            nodes,
+            chasms: Vec::new(),
+            fan_outs: Vec::new(),
+        };
+        model.find_traps(catalog);
+        model
+    }
+
+    pub(super) fn name(&self, node: NodeId) -> &'a str {
+        self.nodes.get(node).map_or("", |node| node.name)
+    }
+
+    /// The numbers of the nodes, ordered by name.
+    pub(super) fn by_name(&self) -> Vec<NodeId> {
+        let mut all: Vec<NodeId> = (0..self.nodes.len()).collect();
+        all.sort_by_key(|node| self.name(*node));
+        all
+    }
+
+    /// The chasm at a node.
+    pub(super) fn chasm(&self, node: NodeId) -> Option<&Chasm> {
+        self.chasms.iter().find(|chasm| chasm.at == node)
+    }
+
+    /// Whether a join is part of a trap.
+    pub(super) fn is_trap(&self, line: usize) -> bool {
+        self.fan_outs.contains(&line) || self.chasms.iter().any(|chasm| chasm.lines.contains(&line))
+    }
+
+    fn find_traps(&mut self, catalog: &Catalog) {
+        let routes: Vec<Routes<'_>> = (0..self.nodes.len())
+            .map(|node| Routes::new(&catalog.graph, node))
+            .collect();
+        let reaches =
+            |from: NodeId, to: NodeId| routes.get(from).is_some_and(|routes| routes.reaches(to));
+        let facts: Vec<NodeId> = self
+            .by_name()
+            .into_iter()
+            .filter(|node| self.nodes.get(*node).is_some_and(Node::is_fact))
+            .collect();
+        for at in self.by_name() {
+            let arriving: Vec<usize> = (0..self.lines.len())
+                .filter(|line| {
+                    self.lines
+                        .get(*line)
+                        .is_some_and(|line| line.to == at && line.is_look_up())
+                })
+                .collect();
+            let coming = |line: usize| {
+                let from = self.lines.get(line).map(|line| line.from);
+                facts
+                    .iter()
+                    .copied()
+                    .filter(move |fact| from.is_some_and(|from| reaches(*fact, from)))
+            };
+            let mut met: BTreeSet<NodeId> = BTreeSet::new();
+            let mut by: BTreeSet<usize> = BTreeSet::new();
+            for (place, left) in arriving.iter().enumerate() {
+                for right in arriving.iter().skip(place + 1) {
+                    for one in coming(*left) {
+                        for other in coming(*right) {
+                            if !reaches(one, other) && !reaches(other, one) {
+                                met.extend([one, other]);
+                                by.extend([*left, *right]);
+                            }
+                        }
+                    }
+                }
+            }
+            if !met.is_empty() {
+                let facts = facts.iter().copied().filter(|fact| met.contains(fact));
+                self.chasms.push(Chasm {
+                    at,
+                    facts: facts.collect(),
+                    lines: by.into_iter().collect(),
+                });
+            }
+        }
+        self.fan_outs = (0..self.lines.len())
+            .filter(|at| {
+                self.lines.get(*at).is_some_and(|line| {
+                    let is_fact = |node: NodeId| self.nodes.get(node).is_some_and(Node::is_fact);
+                    line.is_look_up() && is_fact(line.to) && is_fact(line.from)
+                })
+            })
+            .collect();
+    }
+}
+
+/// Each join among the first `nodes` once, turned so that it looks up where only one direction does.
+fn lines(catalog: &Catalog, nodes: usize) -> Vec<Line> {
+    let graph = &catalog.graph;
+    let mut lines: Vec<Line> = Vec::new();
+    for (node, _) in graph.nodes() {
+        for edge in graph
+            .edges_from(node)
+            .iter()
+            .filter(|edge| node < nodes && edge.to < nodes)
+        {
+            let back = graph
+                .edges_from(edge.to)
+                .iter()
+                .find(|back| is_reverse(edge, back));
+            let forth_is_safe = edge.relationship.is_safe();
+            let back_is_safe = back.is_some_and(|back| back.relationship.is_safe());
+            // Of two equal readings the one from the first name stays.
+            let is_drawn = match (forth_is_safe, back_is_safe) {
+                (true, false) => true,
+                (false, true) => false,
+                _ => graph.name(edge.from) <= graph.name(edge.to),
+            };
+            if is_drawn {
+                lines.push(Line {
+                    from: edge.from,
+                    to: edge.to,
+                    from_end: End::of(back_is_safe),
+                    to_end: End::of(forth_is_safe),
+                    pairs: edge.pairs.clone(),
+                });
+            }
+        }
+    }
+    lines.sort_by(|left, right| {
+        let key = |line: &Line| {
+            (
+                graph.name(line.from).to_owned(),
+                graph.name(line.to).to_owned(),
+                line.pairs.clone(),
+            )
+        };
+        key(left).cmp(&key(right))
+    });
+    lines
+}
+
+/// Whether two edges are one join read from its two sides.
+fn is_reverse(edge: &Edge, other: &Edge) -> bool {
+    let turned = |pairs: &[(String, String)]| {
+        let mut pairs: Vec<(String, String)> = pairs
+            .iter()
+            .map(|(from, to)| (to.clone(), from.clone()))
+            .collect();
+        pairs.sort();
+        pairs
+    };
+    let mut own = edge.pairs.clone();
+    own.sort();
+    other.to == edge.from && turned(&other.pairs) == own
+}

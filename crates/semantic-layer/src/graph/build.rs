@@ -1,0 +1,240 @@
+//! From the joins of sources to a graph, in time that grows with the number of joins.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Edge, Graph, Node, NodeId, Routes};
+use crate::authored::Relationship;
+use crate::resolved::Source;
+
+/// Above this number of look-ups that roles would take over, roles keep to the columns of their own
+/// source.
+const MOST_EXPANDED: usize = 200_000;
+
+/// A graph that still grows.
+#[derive(Default)]
+struct Builder {
+    graph: Graph,
+    /// The places of the edges between two nodes among those of the first.
+    between: BTreeMap<(NodeId, NodeId), Vec<usize>>,
+}
+
+/// Builds the graph of `sources`.
+pub(super) fn graph(sources: &[Source], by_name: &BTreeMap<String, usize>) -> Graph {
+    let mut builder = Builder::default();
+    for (at, source) in sources.iter().enumerate() {
+        builder.add_node(source.name.clone(), at, false);
+    }
+    for (at, source) in sources.iter().enumerate() {
+        builder.add_joins(at, source, by_name);
+    }
+    builder.index_safe_edges();
+    builder.expand_roles();
+    builder.index_safe_edges();
+    builder.connect();
+    for (id, node) in builder.graph.nodes.iter().enumerate() {
+        if node.is_alias {
+            builder.graph.roles.entry(node.source).or_default().push(id);
+        }
+    }
+    builder.graph
+}
+
+impl Builder {
+    fn add_joins(&mut self, at: NodeId, source: &Source, by_name: &BTreeMap<String, usize>) {
+        let mut own_aliases: BTreeSet<&str> = BTreeSet::new();
+        for join in &source.joins {
+            let Some(target) = by_name.get(&join.to).copied() else {
+                continue;
+            };
+            let to = match join.alias.as_deref() {
+                None => target,
+                Some(alias) => {
+                    let is_new = own_aliases.insert(alias);
+                    match self.graph.by_name.get(alias).copied() {
+                        None => self.add_node(alias.to_owned(), target, true),
+                        Some(known) if is_new && self.is_role(known, target) => known,
+                        Some(_) => {
+                            let clash = (alias.to_owned(), source.name.clone());
+                            self.graph.clashes.push(clash);
+                            continue;
+                        }
+                    }
+                }
+            };
+            if to == at {
+                self.graph.self_joins.push(source.name.clone());
+            } else {
+                self.add_edge(at, to, join.relationship, &join.pairs);
+            }
+        }
+    }
+
+    fn is_role(&self, node: NodeId, source: usize) -> bool {
+        let node = self.graph.node(node);
+        node.is_some_and(|node| node.is_alias && node.source == source)
+    }
+
+    fn add_node(&mut self, name: String, source: usize, is_alias: bool) -> NodeId {
+        let id = self.graph.nodes.len();
+        self.graph.by_name.insert(name.clone(), id);
+        self.graph.nodes.push(Node {
+            name,
+            source,
+            is_alias,
+        });
+        self.graph.edges.push(Vec::new());
+        id
+    }
+
+    fn add_edge(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        relationship: Relationship,
+        pairs: &[(String, String)],
+    ) {
+        let turned = pairs
+            .iter()
+            .map(|(local, target)| (target.clone(), local.clone()));
+        self.add_half(Edge {
+            from: to,
+            to: from,
+            relationship: relationship.inverted(),
+            pairs: turned.collect(),
+        });
+        self.add_half(Edge {
+            from,
+            to,
+            relationship,
+            pairs: pairs.to_vec(),
+        });
+    }
+
+    /// Adds one reading of a join, or merges it with the same join declared on the other side: then
+    /// it is only as safe as both declarations say.
+    fn add_half(&mut self, edge: Edge) {
+        let Some(edges) = self.graph.edges.get_mut(edge.from) else {
+            return;
+        };
+        let places = self.between.entry((edge.from, edge.to)).or_default();
+        let known = places
+            .iter()
+            .copied()
+            .find(|place| edges.get(*place).is_some_and(|known| is_same(known, &edge)));
+        match known.and_then(|place| edges.get_mut(place)) {
+            Some(known) => {
+                if known.relationship.is_safe() && !edge.relationship.is_safe() {
+                    known.relationship = edge.relationship;
+                }
+            }
+            None => {
+                places.push(edges.len());
+                edges.push(edge);
+            }
+        }
+    }
+
+    fn index_safe_edges(&mut self) {
+        let safe = |edges: &Vec<Edge>| -> Vec<usize> {
+            let all = edges.iter().enumerate();
+            all.filter(|(_, edge)| edge.relationship.is_safe())
+                .map(|(place, _)| place)
+                .collect()
+        };
+        self.graph.safe = self.graph.edges.iter().map(safe).collect();
+    }
+
+    /// Gives every role the look-ups of the source behind it, as roles of their own: what `depots`
+    /// finds in `districts`, the role `from_depot` finds in `from_depot.districts`.
+    fn expand_roles(&mut self) {
+        let roles: Vec<(NodeId, usize)> = self
+            .graph
+            .nodes()
+            .filter(|(_, node)| node.is_alias)
+            .map(|(id, node)| (id, node.source))
+            .collect();
+        let mut steps: BTreeMap<usize, Vec<Edge>> = BTreeMap::new();
+        let mut expanded = 0;
+        for (_, source) in &roles {
+            let steps = steps
+                .entry(*source)
+                .or_insert_with(|| last_steps(&self.graph, *source));
+            expanded += steps.len();
+            if expanded > MOST_EXPANDED {
+                return;
+            }
+        }
+        for (role, source) in roles {
+            for step in steps.get(&source).into_iter().flatten() {
+                self.extend_role(role, source, step);
+            }
+        }
+    }
+
+    /// Adds the last step of a path behind a role; the steps before it are there already.
+    fn extend_role(&mut self, role: NodeId, source: usize, last: &Edge) {
+        let graph = &self.graph;
+        let name = format!("{}.{}", graph.name(role), graph.name(last.to));
+        let parent = if last.from == source {
+            Some(role)
+        } else {
+            let before = format!("{}.{}", graph.name(role), graph.name(last.from));
+            graph.by_name.get(&before).copied()
+        };
+        let target = graph.node(last.to).map(|node| node.source);
+        if let (Some(parent), Some(target)) = (parent, target)
+            && !graph.by_name.contains_key(&name)
+        {
+            let id = self.add_node(name, target, true);
+            self.add_edge(parent, id, last.relationship, &last.pairs);
+        }
+    }
+
+    /// Finds out what joins connect.
+    fn connect(&mut self) {
+        let count = self.graph.nodes.len();
+        let mut components: Vec<Option<NodeId>> = vec![None; count];
+        let mut open = Vec::new();
+        for start in 0..count {
+            open.push(start);
+            while let Some(node) = open.pop() {
+                let Some(component @ None) = components.get_mut(node) else {
+                    continue;
+                };
+                *component = Some(start);
+                open.extend(self.graph.edges_from(node).iter().map(|edge| edge.to));
+            }
+        }
+        self.graph.components = components.into_iter().flatten().collect();
+    }
+}
+
+/// Whether two readings from one node to another have the same condition.
+fn is_same(one: &Edge, other: &Edge) -> bool {
+    if one.pairs == other.pairs {
+        return true;
+    }
+    let sorted = |edge: &Edge| {
+        let mut pairs = edge.pairs.clone();
+        pairs.sort();
+        pairs
+    };
+    one.pairs.len() == other.pairs.len() && one.pairs.len() > 1 && sorted(one) == sorted(other)
+}
+
+/// The last steps of the paths on which a source looks up others, nearer ones first: only paths that
+/// are the one way there and lead through no role.
+fn last_steps(graph: &Graph, source: usize) -> Vec<Edge> {
+    let routes = Routes::new(graph, source);
+    let mut through_role: BTreeSet<NodeId> = BTreeSet::new();
+    let mut steps = Vec::new();
+    for (node, arrival) in routes.nearest_first() {
+        let Some(arrival) = arrival else { continue };
+        if graph.is_alias(node) || through_role.contains(&arrival.from) {
+            through_role.insert(node);
+        } else if !routes.is_ambiguous(node) {
+            steps.push(arrival.clone());
+        }
+    }
+    steps
+}

@@ -1,0 +1,152 @@
+//! Checks of measures: what is summed in groups must be summed over all.
+
+use sqlparser::ast::{DuplicateTreatment, FunctionArguments};
+
+use super::{Expectation, OnePart, SelfTest, SelfTestKind, with};
+use crate::aggregates::{Call, name_of};
+use crate::authored::Visibility;
+use crate::graph::{Lookup, NodeId, Routes};
+use crate::names::Names;
+use crate::planner::{self, PartKind, Planned};
+use crate::query::{DimensionRequest, EmptyMembers, MeasureRequest, Query};
+use crate::resolved::{Measure, Source};
+use crate::sql_text::identifier;
+use crate::{QueryError, bound};
+
+/// The checks of a source's additive measures, one for each node that they can be grouped by.
+pub(super) fn tests(names: Names<'_>, source: &Source) -> Vec<SelfTest> {
+    let mut tests = Vec::new();
+    for measure in &source.measures {
+        // A measure that does not compile is a finding of the validator.
+        tests.extend(measure_tests(names, source, measure).unwrap_or_default());
+    }
+    tests
+}
+
+fn measure_tests(
+    names: Names<'_>,
+    source: &Source,
+    measure: &Measure,
+) -> Result<Vec<SelfTest>, QueryError> {
+    let mut query = Query {
+        measures: vec![MeasureRequest {
+            expr: qualified(names, &source.name, &measure.name),
+            name: None,
+        }],
+        empty_members: EmptyMembers::Exclude,
+        ..Query::default()
+    };
+    let whole = planner::plan(names.catalog, &query, names.dialect)?;
+    let Some(home) = additive_home(&whole) else {
+        return Ok(Vec::new());
+    };
+    let Some(raw) = OnePart::of(&whole)? else {
+        return Ok(Vec::new());
+    };
+    let mut tests = Vec::new();
+    for (node, column) in dimensions(names, home) {
+        query.dimensions = vec![DimensionRequest {
+            field: qualified(names, names.node_name(node), &column),
+            granularity: None,
+        }];
+        let plan = planner::plan(names.catalog, &query, names.dialect)?;
+        let Some(grouped) = OnePart::of(&plan)? else {
+            continue;
+        };
+        tests.push(SelfTest {
+            name: format!(
+                "{}.{}: groups by {}.{column} add up to the total",
+                source.name,
+                measure.name,
+                names.node_name(node)
+            ),
+            source: source.name.clone(),
+            kind: SelfTestKind::MeasureTotal,
+            sql: sql(names, &raw, grouped),
+            expectation: Expectation::SameTotals,
+        });
+    }
+    Ok(tests)
+}
+
+/// A reference that is read as exactly these two names.
+fn qualified(names: Names<'_>, node: &str, name: &str) -> String {
+    let quoted = |name: &str| identifier(names.dialect, name);
+    format!("{}.{}", quoted(node), quoted(name))
+}
+
+/// The home of the one atom of a measure that groups can be summed of.
+fn additive_home(planned: &Planned<'_>) -> Option<NodeId> {
+    let ([measure], [atom], [part]) = (
+        planned.measures.as_slice(),
+        planned.atoms.as_slice(),
+        planned.parts.as_slice(),
+    ) else {
+        return None;
+    };
+    let is_additive = match &atom.call {
+        Call::Rows => true,
+        Call::Percentile { .. } => false,
+        Call::Function(call) => {
+            let is_distinct = matches!(
+                &call.args,
+                FunctionArguments::List(list) if list.duplicate_treatment == Some(DuplicateTreatment::Distinct)
+            );
+            let sums = ["sum", "sumif", "count", "count_big", "countif", "count_if"];
+            !is_distinct && sums.contains(&name_of(call).as_str())
+        }
+    };
+    let is_plain = bound::atom_of(&measure.tree) == Some(0) && part.kind == PartKind::Groups;
+    (is_additive && is_plain).then_some(atom.home)
+}
+
+/// One column of each other node that a home looks up: which one does not matter, the joins do.
+fn dimensions(names: Names<'_>, home: NodeId) -> Vec<(NodeId, String)> {
+    let routes = Routes::new(&names.catalog.graph, home);
+    let mut found = Vec::new();
+    for node in 0..names.catalog.written_nodes() {
+        if node == home || !routes.reaches(node) || !matches!(routes.lookup(node), Lookup::Path(_))
+        {
+            continue;
+        }
+        let Ok(source) = names.source(node) else {
+            continue;
+        };
+        let is_open = |name: &&String| {
+            let column = source.column(name);
+            column.is_some_and(|(_, column)| column.visibility != Visibility::Hidden)
+        };
+        let all = source.columns.iter().map(|column| &column.name);
+        if let Some(column) = source.grain.iter().chain(all).find(is_open) {
+            found.push((node, column.clone()));
+        }
+    }
+    found
+}
+
+/// The sum of the groups beside the total.
+fn sql(names: Names<'_>, raw: &OnePart, grouped: OnePart) -> String {
+    let mut total = format!("{}_total", raw.name);
+    while raw.sql.contains(&total) || grouped.sql.contains(&total) {
+        total.push('_');
+    }
+    let quoted = |name: &str| identifier(names.dialect, name);
+    let select = format!(
+        "SELECT summed.group_total AS group_total, {whole}.{value} AS raw_total\nFROM (SELECT SUM({group}) AS group_total FROM {groups}) AS summed\nCROSS JOIN {whole}",
+        whole = quoted(&total),
+        value = raw.value,
+        group = grouped.value,
+        groups = quoted(&grouped.name),
+    );
+    let mut tables = grouped.lifted;
+    tables.extend(
+        raw.lifted
+            .iter()
+            .filter(|(name, _)| !tables.iter().any(|(known, _)| known == name))
+            .cloned()
+            .collect::<Vec<_>>(),
+    );
+    tables.push((grouped.name, grouped.sql));
+    tables.push((total, raw.sql.clone()));
+    with(names.dialect, &tables, &select)
+}
