@@ -8,6 +8,7 @@
 //!
 //! This crate must never know `ktx.yaml`, ingest or the CLI.
 
+mod call;
 mod conversation;
 mod environment;
 mod host;

@@ -4,13 +4,13 @@ use ktx_llm_runtime::{CallLabel, LlmError, LlmErrorKind, ProbeReport};
 use ktx_vocabulary::{ModelRole, RunId};
 use tokio_util::sync::CancellationToken;
 
+use crate::call::run;
 use crate::conversation::Note;
 use crate::host::{Host, version_warning};
 use crate::invocation::Purpose;
 use crate::process::find_program;
 use crate::report::Caller;
 use crate::runtime::{model_of, natural, query_for};
-use crate::session::run;
 
 /// Runs the probe.
 pub(crate) async fn probe(host: &Host) -> Result<ProbeReport, LlmError> {

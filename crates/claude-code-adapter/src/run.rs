@@ -8,6 +8,7 @@ use ktx_llm_runtime::{
 };
 use tokio::sync::mpsc;
 
+use crate::call::run;
 use crate::conversation::Note;
 use crate::host::Host;
 use crate::invocation::Purpose;
@@ -15,7 +16,6 @@ use crate::outcome::window_words;
 use crate::prompt::build_prompt;
 use crate::report::Caller;
 use crate::runtime::{natural, query_for};
-use crate::session::run;
 
 /// Starts a run in the background and returns at once.
 pub(crate) fn start(host: Arc<Host>, request: RunRequest) -> RunHandle {

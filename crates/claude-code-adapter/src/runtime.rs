@@ -11,13 +11,13 @@ use ktx_llm_runtime::{
 };
 use ktx_vocabulary::ModelRole;
 
+use crate::call::run;
 use crate::conversation::Note;
 use crate::host::Host;
 use crate::invocation::{Purpose, Query};
 use crate::outcome::{failure, stop_reason_of};
 use crate::protocol::ResultFrame;
 use crate::report::{Caller, Report};
-use crate::session::run;
 use crate::settings::ClaudeCodeSettings;
 
 /// The `claude-code` backend: every call is one isolated child of the user's own `claude`.

@@ -1,29 +1,31 @@
-//! The shell around one conversation: a child, its lines, the tools, the watchdogs.
+//! The shell around one conversation: the lines of a child, the tools, the watchdogs.
 
 use std::collections::BTreeMap;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use ktx_llm_runtime::{CallMetrics, LlmError, LlmErrorKind, RuntimeEvent, StopReason};
+use ktx_llm_runtime::{CallMetrics, LlmError, LlmErrorKind, RuntimeEvent};
 use ktx_tool_descriptors::{CallContext, NoProgress, ToolError, ToolOutput};
 use serde_json::Value;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::conversation::{Action, Conversation, Note, PromptAt};
-use crate::host::{Host, WarmUp};
+use crate::call::Call;
+use crate::conversation::{Action, Conversation, Note};
+use crate::host::WarmUp;
 use crate::invocation::Query;
 use crate::link::Link;
-use crate::outcome::stop_reason_of;
 use crate::process::{Ending, Running};
 use crate::protocol::{Frame, Line, LineDecoder};
-use crate::report::{Caller, Report, died, log_differences, with_complaints};
+use crate::report::{Report, died, log_differences, with_complaints};
 use crate::settings::Timeouts;
-use crate::spares::{Demand, Moment, Unfinished};
+use crate::spares::Moment;
+
+/// The longest announced wait that is waited for.
+const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
 /// Whether the process still runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,75 +60,7 @@ enum Stop {
     Cancelled,
 }
 
-/// What stays the same over the children of one call.
-#[derive(Clone, Copy)]
-struct Call<'a> {
-    host: &'a Host,
-    caller: &'a Caller,
-    demand: Option<&'a Demand>,
-    started: Instant,
-}
-
-/// Runs one query to its end. Never panics, never leaves a process but the spares of the host.
-pub(crate) async fn run(
-    host: &Host,
-    query: Query,
-    caller: &Caller,
-    observe: &mut (dyn FnMut(&Note) + Send),
-) -> Report {
-    let started = Instant::now();
-    let unfinished = Unfinished::new(&host.spares);
-    let demand = host.spares.called(&query);
-    let call = Call {
-        host,
-        caller,
-        demand: demand.as_ref(),
-        started,
-    };
-    let report = made(call, query, observe).await;
-    unfinished.ended();
-    match (&report.ending, &demand) {
-        (Ok(result), Some(demand)) if stop_reason_of(result) != StopReason::Error => {
-            host.spares.prepare(demand, Moment::Ended);
-        }
-        (Err(error), _) if error.kind == LlmErrorKind::Cancelled => host.spares.end_all().await,
-        _ => {}
-    }
-    report
-}
-
-/// Makes the call with a child that waits for it, else with a fresh one.
-async fn made(call: Call<'_>, query: Query, observe: &mut (dyn FnMut(&Note) + Send)) -> Report {
-    let host = call.host;
-    if let Some(demand) = call.demand
-        && !call.caller.cancel.is_cancelled()
-        && let Some(link) = host.spares.take(demand).await
-    {
-        let warm_up = WarmUp::not_needed();
-        let (mut session, running) = Session::new(call, observe, warm_up, link);
-        session.release(query.clone(), &running);
-        let report = session.drive(running).await;
-        if !report.never_began {
-            return report;
-        }
-        tracing::debug!("a spare Claude Code process was of no use, a fresh one is started");
-    }
-    let (place, warm_up) = match host.place(&call.caller.cancel).await {
-        Ok(place) => place,
-        Err(error) => return Report::failed(error),
-    };
-    let opened = Link::open(&host.settings, query, PromptAt::Once, place);
-    match opened.with_cancellation_token(&call.caller.cancel).await {
-        Some(Ok(link)) => {
-            let (session, running) = Session::new(call, observe, warm_up, link);
-            session.drive(running).await
-        }
-        Some(Err(error)) => Report::failed(host.redacted(error)),
-        None => Report::failed(LlmError::cancelled()),
-    }
-}
-
-struct Session<'a> {
+pub(crate) struct Session<'a> {
     call: Call<'a>,
     observe: &'a mut (dyn FnMut(&Note) + Send),
     warm_up: WarmUp<'a>,
@@ -139,12 +73,13 @@ struct Session<'a> {
     life: Life,
     deadline: Instant,
     interrupted: bool,
-    /// Free when the session is dropped, behind the child.
+    /// Free when the session is over, behind the child.
     _place: OwnedSemaphorePermit,
 }
 
 impl<'a> Session<'a> {
-    fn new(
+    /// A session with the child of this link, in which the caller reads and writes on.
+    pub(crate) fn new(
         call: Call<'a>,
         observe: &'a mut (dyn FnMut(&Note) + Send),
         warm_up: WarmUp<'a>,
@@ -169,7 +104,7 @@ impl<'a> Session<'a> {
     }
 
     /// Gives a child that waited its call.
-    fn release(&mut self, query: Query, running: &Running) {
+    pub(crate) fn release(&mut self, query: Query, running: &Running) {
         for action in self.conversation.release(query) {
             match action {
                 Action::Note(note) => self.note(&note),
@@ -185,7 +120,8 @@ impl<'a> Session<'a> {
         &self.call.host.settings.timeouts
     }
 
-    async fn drive(mut self, mut running: Running) -> Report {
+    /// Goes on to the end of the child.
+    pub(crate) async fn drive(mut self, mut running: Running) -> Report {
         let stop = self.read(&mut running).await;
         self.tools.abort_all();
         for token in self.tokens.values() {
@@ -332,7 +268,7 @@ impl<'a> Session<'a> {
             match action {
                 Action::Note(note) => {
                     if let Note::Retry { delay_ms, .. } = &note {
-                        extra = Duration::from_millis(*delay_ms);
+                        extra = Duration::from_millis(*delay_ms).min(LONGEST_WAIT);
                     }
                     self.note(&note);
                 }

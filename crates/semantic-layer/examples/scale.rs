@@ -116,7 +116,7 @@ fn folder(size: usize) -> Result<Vec<SourceFile>, std::fmt::Error> {
     let mut shards: Vec<String> = Vec::new();
     for n in 0..size / STAR {
         let mut file = |name: &str, text: String| {
-            files.push(SourceFile::new(format!("{name}_{n}.yaml"), text))
+            files.push(SourceFile::new(format!("{name}_{n}.yaml"), text));
         };
         file("orders", orders(n));
         file("items", items(n));

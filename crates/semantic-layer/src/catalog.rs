@@ -1,18 +1,25 @@
 //! All sources of one connection: loading, listing, reading.
 
 mod load;
+mod members;
 mod resolve;
+mod scanned;
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
-use ktx_diagnostics::{Diagnostic, Location, Position, nearest};
+use ktx_diagnostics::{Diagnostic, Location, Position};
 use ktx_warehouse::Dialect;
 
-use crate::authored::{ManifestEntry, Visibility};
+use crate::authored::Visibility;
 use crate::composed::Composed;
 use crate::graph::Graph;
+use crate::near::nearest;
 use crate::resolved::{Origin, Source};
 use crate::{ErrorKind, QueryError, SourceFile};
+use members::Members;
+use scanned::ScannedTables;
+pub(crate) use scanned::lowered_parts;
 
 /// One line of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,15 +51,6 @@ pub(crate) struct BrokenFile {
     pub(crate) message: String,
 }
 
-/// One manifest entry with its place.
-#[derive(Debug, Clone)]
-pub(crate) struct ScannedTable {
-    /// The source name: the key in the shard, or the table path where keys collide.
-    pub(crate) name: String,
-    pub(crate) shard: String,
-    pub(crate) entry: ManifestEntry,
-}
-
 /// The sources of one connection, composed and resolved, with what is wrong in its files.
 #[derive(Debug, Clone)]
 pub struct Catalog {
@@ -61,8 +59,9 @@ pub struct Catalog {
     pub(crate) composed: BTreeMap<String, Composed>,
     pub(crate) by_name: BTreeMap<String, usize>,
     pub(crate) broken: Vec<BrokenFile>,
-    pub(crate) manifest: Vec<ScannedTable>,
+    pub(crate) manifest: ScannedTables,
     pub(crate) graph: Graph,
+    members: OnceLock<Members>,
     diagnostics: Vec<Diagnostic>,
     texts: BTreeMap<String, String>,
 }
@@ -153,6 +152,11 @@ impl Catalog {
         }
         serde_yaml::to_string(&shown)
             .map_err(|error| QueryError::new(ErrorKind::InvalidSource, error.to_string()))
+    }
+
+    /// Which sources have a column or measure of a name. Made when first needed.
+    pub(crate) fn members(&self) -> &Members {
+        self.members.get_or_init(|| Members::of(&self.sources))
     }
 
     /// The text of a file as it was loaded.

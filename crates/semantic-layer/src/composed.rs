@@ -7,7 +7,6 @@ use crate::authored::{
     Column, Descriptions, Join, ManifestEntry, Overlay, Role, Standalone, StrictMap,
 };
 use crate::resolved::{Origin, column_type};
-use crate::sql_text::table_parts;
 
 /// A whole source in the shape of a standalone file, before names are resolved.
 #[derive(Debug, Clone)]
@@ -229,20 +228,4 @@ pub(crate) fn inherit(composed: &mut Composed, entry: &ManifestEntry) {
                 .insert(column.name.clone(), native.clone());
         }
     }
-}
-
-/// Whether a reference (an entry's name, its full table path, or a dotted suffix of it) means the
-/// entry.
-pub(crate) fn names_entry(reference: &str, name: &str, entry: &ManifestEntry) -> bool {
-    if reference == name || reference == entry.table {
-        return true;
-    }
-    let lowered = |text: &str| -> Vec<String> {
-        table_parts(text)
-            .iter()
-            .map(|part| part.to_lowercase())
-            .collect()
-    };
-    let (wanted, whole) = (lowered(reference), lowered(&entry.table));
-    !wanted.is_empty() && whole.ends_with(&wanted)
 }

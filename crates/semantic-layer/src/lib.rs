@@ -19,6 +19,7 @@ mod expression;
 mod format;
 mod graph;
 mod names;
+mod near;
 mod plan;
 mod planner;
 mod predicates;

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use ktx_diagnostics::nearest;
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{Expr, Ident};
 
@@ -11,8 +10,12 @@ use crate::authored::Visibility;
 use crate::bound;
 use crate::catalog::Catalog;
 use crate::graph::NodeId;
+use crate::near::nearest;
 use crate::resolved::{Measure, Segment, Source};
 use crate::{ErrorKind, QueryError};
+
+/// The most owners of a name that an error proposes.
+const MOST_PROPOSED: usize = 8;
 
 /// From where a name is used: that decides how bare names resolve and what hidden columns allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,22 +66,26 @@ impl<'a> Names<'a> {
         self.catalog.graph.name(node)
     }
 
-    /// The node that the longest possible front of `parts` names, and the rest.
+    /// The node that the longest possible front of `parts` names, and the rest; `None` when no front
+    /// names one.
+    pub(crate) fn split_known<'p>(&self, parts: &'p [&'p str]) -> Option<(NodeId, &'p [&'p str])> {
+        (1..parts.len()).rev().find_map(|length| {
+            let (front, rest) = parts.split_at(length);
+            let node = self.catalog.graph.node_id(&front.join("."))?;
+            Some((node, rest))
+        })
+    }
+
+    /// The same, where a front must name a node.
     pub(crate) fn split<'p>(
         &self,
         parts: &'p [&'p str],
     ) -> Result<(NodeId, &'p [&'p str]), QueryError> {
-        for length in (1..parts.len()).rev() {
-            let (front, rest) = parts.split_at(length);
-            if let Some(node) = self.catalog.graph.node_id(&front.join(".")) {
-                return Ok((node, rest));
-            }
-        }
-        let front = parts
-            .get(..parts.len().saturating_sub(1))
-            .unwrap_or_default()
-            .join(".");
-        Err(self.catalog.unknown_source(&front).about(parts.join(".")))
+        self.split_known(parts).ok_or_else(|| {
+            let before = parts.len().saturating_sub(1);
+            let front = parts.get(..before).unwrap_or_default().join(".");
+            self.catalog.unknown_source(&front).about(parts.join("."))
+        })
     }
 
     /// The column that a reference means, as a bound tree.
@@ -100,21 +107,19 @@ impl<'a> Names<'a> {
         own: NodeId,
     ) -> Result<(NodeId, &'p [&'p str]), QueryError> {
         let source = self.source(own)?;
-        match self.split(parts) {
-            Ok((node, rest)) if self.node_name(node) == source.name => Ok((own, rest)),
+        match (self.split_known(parts), parts.split_first()) {
+            (Some((node, rest)), _) if self.node_name(node) == source.name => Ok((own, rest)),
             // A role looks up what its source looks up, from its own rows.
-            Ok((node, rest)) if self.node_name(own) != source.name => {
+            (Some((node, rest)), _) if self.node_name(own) != source.name => {
                 let name = format!("{}.{}", self.node_name(own), self.node_name(node));
                 Ok((self.catalog.graph.node_id(&name).unwrap_or(node), rest))
             }
-            Err(error) => match parts.split_first() {
-                // A table's own name in front of its columns.
-                Some((first, rest)) if source.name.rsplit('.').next() == Some(first) => {
-                    Ok((own, rest))
-                }
-                _ => Err(error),
-            },
-            split => split,
+            (Some(split), _) => Ok(split),
+            // A table's own name in front of its columns.
+            (None, Some((first, rest))) if source.name.rsplit('.').next() == Some(first) => {
+                Ok((own, rest))
+            }
+            (None, _) => self.split(parts),
         }
     }
 
@@ -232,18 +237,20 @@ impl<'a> Names<'a> {
         self.column_of(node, &[name], scope)
     }
 
+    /// The sources at some places in the catalog, which are their numbers as nodes.
+    fn owners(&self, places: &'a [usize]) -> impl Iterator<Item = (NodeId, &'a Source)> {
+        let sources = &self.catalog.sources;
+        places
+            .iter()
+            .filter_map(move |place| Some((*place, sources.get(*place)?)))
+    }
+
     /// The only source with a column of this name that queries may use.
     pub(crate) fn only_holder(&self, name: &str) -> Result<NodeId, QueryError> {
         let mut visible: Vec<NodeId> = Vec::new();
         let mut hidden: Vec<NodeId> = Vec::new();
-        for (node, place) in self
-            .catalog
-            .graph
-            .nodes()
-            .filter(|(_, place)| !place.is_alias)
-        {
-            let source = self.catalog.sources.get(place.source);
-            match source.and_then(|source| source.column(name)) {
+        for (node, source) in self.owners(self.catalog.members().columns(name)) {
+            match source.column(name) {
                 Some((_, column)) if column.visibility == Visibility::Hidden => hidden.push(node),
                 Some(_) => visible.push(node),
                 None => {}
@@ -278,6 +285,7 @@ impl<'a> Names<'a> {
         .suggest(
             nodes
                 .iter()
+                .take(MOST_PROPOSED)
                 .map(|node| format!("{}.{name}", self.node_name(*node))),
         )
     }
@@ -297,10 +305,9 @@ impl<'a> Names<'a> {
             let mut level = vec![own];
             while !level.is_empty() {
                 let mut next: BTreeSet<NodeId> = BTreeSet::new();
-                for edge in level.iter().flat_map(|node| graph.edges_from(*node)) {
-                    let is_alias = graph.node(edge.to).is_some_and(|node| node.is_alias);
-                    let is_open = with_aliases == Aliases::With || !is_alias;
-                    if edge.relationship.is_safe() && is_open && !seen.contains(&edge.to) {
+                for edge in level.iter().flat_map(|node| graph.safe_edges_from(*node)) {
+                    let is_open = with_aliases == Aliases::With || !graph.is_alias(edge.to);
+                    if is_open && !seen.contains(&edge.to) {
                         next.insert(edge.to);
                     }
                 }
@@ -330,19 +337,23 @@ impl<'a> Names<'a> {
             .map(|measure| MeasureAt { node, measure }))
     }
 
-    fn bare_measure(&self, name: &str) -> Result<Option<MeasureAt<'a>>, QueryError> {
-        let mut found: Vec<MeasureAt<'a>> = Vec::new();
-        for (node, place) in self
-            .catalog
-            .graph
-            .nodes()
-            .filter(|(_, place)| !place.is_alias)
-        {
-            let source = self.catalog.sources.get(place.source);
-            if let Some(measure) = source.and_then(|source| source.measure(name)) {
-                found.push(MeasureAt { node, measure });
-            }
+    /// The same where nothing is wrong with naming no measure, without the work of saying so.
+    pub(crate) fn known_measure(&self, parts: &[&str]) -> Option<MeasureAt<'a>> {
+        if parts.len() > 1 {
+            self.split_known(parts)?;
         }
+        // A name that cannot be resolved is met again where a measure is needed.
+        self.measure(parts).ok().flatten()
+    }
+
+    fn bare_measure(&self, name: &str) -> Result<Option<MeasureAt<'a>>, QueryError> {
+        let owners = self.owners(self.catalog.members().measures(name));
+        let found: Vec<MeasureAt<'a>> = owners
+            .filter_map(|(node, source)| {
+                let measure = source.measure(name)?;
+                Some(MeasureAt { node, measure })
+            })
+            .collect();
         match found.as_slice() {
             [] => Ok(None),
             [one] => self.source(one.node).map(|_| Some(*one)),
@@ -353,6 +364,7 @@ impl<'a> Names<'a> {
                     .suggest(
                         several
                             .iter()
+                            .take(MOST_PROPOSED)
                             .map(|at| format!("{}.{name}", self.node_name(at.node))),
                     ))
             }
@@ -363,11 +375,9 @@ impl<'a> Names<'a> {
     pub(crate) fn is_column(&self, parts: &[&str]) -> bool {
         match parts {
             [name] => self
-                .catalog
-                .sources
-                .iter()
-                .any(|source| source.column(name).is_some()),
-            _ => self.split(parts).ok().is_some_and(|(node, rest)| {
+                .owners(self.catalog.members().columns(name))
+                .any(|(_, source)| source.column(name).is_some()),
+            _ => self.split_known(parts).is_some_and(|(node, rest)| {
                 let source = self.source(node).ok();
                 let name = rest.first().copied().unwrap_or_default();
                 source.is_some_and(|source| source.column(name).is_some())
@@ -415,6 +425,7 @@ impl<'a> Names<'a> {
             .sources
             .iter()
             .filter(has)
+            .take(MOST_PROPOSED)
             .map(|source| format!("{}.{name}", source.name))
             .collect()
     }

@@ -199,7 +199,7 @@ fn measures(
                 None
             }
             [] => None,
-            parts => names.measure(parts).ok().flatten(),
+            parts => names.known_measure(parts),
         };
         measures.push(PlannedMeasure {
             tree,

@@ -4,12 +4,13 @@ mod expressions;
 mod joins;
 mod sql_sources;
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::names::Names;
 use crate::resolved::{Relation, Source};
-use crate::sql_text::table_parts;
 use crate::{ErrorKind, QueryError};
 
 /// One finding.
@@ -76,6 +77,8 @@ pub fn validate(catalog: &Catalog, recently_touched: &[String]) -> ValidationRep
         catalog,
         dialect: catalog.dialect(),
     };
+    let touched: BTreeSet<&str> = recently_touched.iter().map(String::as_str).collect();
+    let tables = sql_sources::Readable::of(catalog, &touched);
     for source in catalog
         .sources
         .iter()
@@ -86,11 +89,11 @@ pub fn validate(catalog: &Catalog, recently_touched: &[String]) -> ValidationRep
         expressions::check(names, source, &mut report);
         joins::check(catalog, source, &mut report);
         sql_sources::projection(names, source, &mut report);
-        if recently_touched.contains(&source.name) {
-            sql_sources::undeclared_joins(names, source, &mut report);
+        if touched.contains(source.name.as_str()) {
+            sql_sources::undeclared_joins(names, source, &tables, &mut report);
         }
     }
-    joins::check_graph(catalog, recently_touched, &mut report);
+    joins::check_graph(catalog, &touched, &mut report);
     report.errors.sort();
     report.errors.dedup();
     report.warnings.sort();
@@ -214,18 +217,7 @@ fn scanned_columns(catalog: &Catalog, source: &Source, report: &mut ValidationRe
     let Relation::Table(table) = &source.relation else {
         return;
     };
-    let lowered = |text: &str| -> Vec<String> {
-        table_parts(text)
-            .iter()
-            .map(|part| part.to_lowercase())
-            .collect()
-    };
-    let own = lowered(table);
-    let mut matching = catalog.manifest.iter().filter(|scanned| {
-        let theirs = lowered(&scanned.entry.table);
-        theirs.ends_with(&own) || own.ends_with(&theirs)
-    });
-    let (Some(scanned), None) = (matching.next(), matching.next()) else {
+    let Some(scanned) = catalog.manifest.only_match(table) else {
         return;
     };
     for column in source.columns.iter().filter(|column| column.expr.is_none()) {

@@ -15,5 +15,6 @@ mod probe;
 mod processes;
 mod real_claude;
 mod runs;
+mod spares;
 mod support;
 mod tools;

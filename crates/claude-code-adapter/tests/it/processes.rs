@@ -9,20 +9,7 @@ use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
 use ktx_test_support::fake_claude::SCENARIO_VARIABLE;
 use serde_json::{Value, json};
 
-use crate::support::{Bench, driver, loop_request, short, text_request};
-
-/// Waits until something holds; fails the test when it never does.
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let mut held = holds();
-    for _ in 0..600 {
-        if held {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        held = holds();
-    }
-    assert!(held, "never: {what}");
-}
+use crate::support::{Bench, driver, loop_request, short, text_request, until};
 
 /// COG-22: interrupt, grace, TERM, KILL — each is enough for the child that it is for.
 #[tokio::test(flavor = "multi_thread")]

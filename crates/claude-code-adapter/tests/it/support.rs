@@ -44,7 +44,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// A bench whose fake plays this scenario. Deadlines are far away.
+    /// A bench whose fake plays this scenario. Deadlines are far away, and there are no spares.
     pub(crate) fn new(scenario: Value) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("ktx-claude-")
@@ -71,6 +71,7 @@ impl Bench {
         settings.state_dir = Some(root.join("state"));
         settings.launcher = Launcher::Through(driver());
         settings.timeouts = far();
+        settings.max_spares = 0;
         Self {
             folder,
             settings,
@@ -149,6 +150,8 @@ pub(crate) fn far() -> Timeouts {
         terminate: minute,
         drain: Duration::from_secs(5),
         spawn_backoff: Duration::from_millis(10),
+        spare_pause: Duration::ZERO,
+        spare_idle: minute,
     }
 }
 
@@ -266,4 +269,17 @@ pub(crate) fn canaries() -> BTreeMap<String, String> {
     names
         .map(|name| ((*name).to_owned(), format!("canary-{name}")))
         .collect()
+}
+
+/// Waits until something holds; fails the test when it never does.
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let mut held = holds();
+    for _ in 0..600 {
+        if held {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        held = holds();
+    }
+    assert!(held, "never: {what}");
 }

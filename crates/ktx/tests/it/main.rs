@@ -6,16 +6,19 @@
 )]
 
 mod admin;
+mod audit;
 mod bad_input;
 mod claude;
 mod compat;
 mod conformance;
 mod connection;
+mod connection_edit;
 mod demo;
 mod generated;
 mod kill;
 mod mcp;
 mod scan;
+mod scan_review;
 mod sl;
 mod sl_query;
 mod sql;

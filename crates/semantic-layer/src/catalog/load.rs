@@ -1,24 +1,33 @@
 //! From files to a catalog.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use ktx_diagnostics::{Diagnostic, Location};
 use ktx_vocabulary::SourceName;
 use ktx_warehouse::Dialect;
 
-use super::{BrokenFile, Catalog, ScannedTable, finding, resolve};
+use super::scanned::{ScannedTable, ScannedTables};
+use super::{BrokenFile, Catalog, finding, resolve};
 use crate::authored::{self, Authored, Manifest, Overlay, Standalone};
 use crate::composed::{self, Composed};
 use crate::graph::Graph;
 use crate::resolved::Origin;
-use crate::sql_text::table_parts;
 use crate::{ErrorKind, SourceFile};
+
+/// The most unknown names for which known ones are searched that may have been meant: each search
+/// goes over all of them.
+const MOST_SEARCHED: usize = 64;
 
 /// What has been gathered so far.
 #[derive(Default)]
 struct Loading {
     composed: BTreeMap<String, Composed>,
     broken: Vec<BrokenFile>,
+    /// The names in `broken`, and whether a file there declares a name again.
+    broken_names: BTreeMap<String, Repeated>,
+    unmatched: usize,
     diagnostics: Vec<Diagnostic>,
     texts: BTreeMap<String, String>,
     shards: Vec<(String, Manifest)>,
@@ -30,11 +39,11 @@ pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     files.retain(SourceFile::is_yaml);
     files.sort_by(|left, right| left.path.cmp(&right.path));
     let mut loading = Loading::default();
-    for file in &files {
+    for file in files {
         loading.read(file);
     }
-    let manifest = loading.scanned_tables();
-    for table in &manifest {
+    let manifest = ScannedTables::new(std::mem::take(&mut loading.shards));
+    for table in manifest.iter() {
         loading.add_scanned(table);
     }
     for (path, overlay) in std::mem::take(&mut loading.overlays) {
@@ -46,16 +55,23 @@ pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     loading.finish(dialect, manifest)
 }
 
+/// Whether a broken file is broken because its name is declared elsewhere too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repeated {
+    No,
+    Yes,
+}
+
 impl Loading {
-    fn read(&mut self, file: &SourceFile) {
-        if let Ok(text) = std::str::from_utf8(&file.bytes) {
-            self.texts.insert(
-                file.path.clone(),
-                text.trim_start_matches('\u{feff}').to_owned(),
-            );
+    fn read(&mut self, file: SourceFile) {
+        let read = authored::read(&file);
+        let path = file.path;
+        if let Ok(mut text) = String::from_utf8(file.bytes) {
+            let marks = text.len() - text.trim_start_matches('\u{feff}').len();
+            text.drain(..marks);
+            self.texts.insert(path.clone(), text);
         }
-        let path = file.path.clone();
-        match authored::read(file) {
+        match read {
             Ok(Authored::Manifest(manifest)) => self.shards.push((path, manifest)),
             Ok(Authored::Overlay(overlay)) => self.overlays.push((path, *overlay)),
             Ok(Authored::Standalone(source)) => self.standalones.push((path, *source)),
@@ -66,7 +82,7 @@ impl Loading {
                     &path,
                     problem.position,
                 ));
-                self.broken.push(BrokenFile {
+                self.note_broken(BrokenFile {
                     name: problem.name,
                     path,
                     kind: problem.kind,
@@ -76,9 +92,22 @@ impl Loading {
         }
     }
 
+    fn note_broken(&mut self, file: BrokenFile) {
+        if let Some(name) = &file.name {
+            let repeated = self
+                .broken_names
+                .entry(name.clone())
+                .or_insert(Repeated::No);
+            if file.kind == ErrorKind::DuplicateSource {
+                *repeated = Repeated::Yes;
+            }
+        }
+        self.broken.push(file);
+    }
+
     fn break_file(&mut self, name: &str, path: &str, kind: ErrorKind, message: &str) {
         self.diagnostics.push(finding(kind, message, path, None));
-        self.broken.push(BrokenFile {
+        self.note_broken(BrokenFile {
             name: Some(name.to_owned()),
             path: path.to_owned(),
             kind,
@@ -93,49 +122,6 @@ impl Loading {
         };
         self.diagnostics
             .push(Diagnostic::warning(kind.as_str(), message).at(location));
-    }
-
-    /// The manifest's entries under names that tell them apart: the key of the shard, or the whole
-    /// table path where two schemas have one key.
-    fn scanned_tables(&mut self) -> Vec<ScannedTable> {
-        let shards = std::mem::take(&mut self.shards);
-        let mut paths_by_key: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for (_, manifest) in &shards {
-            for (key, entry) in &manifest.tables.0 {
-                let whole = table_parts(&entry.table).join(".");
-                let known = paths_by_key.entry(key).or_default();
-                if !known.contains(&whole) {
-                    known.push(whole);
-                }
-            }
-        }
-        let name_of = |key: &str, table: &str| match paths_by_key.get(key) {
-            Some(paths) if paths.len() > 1 => table_parts(table).join("."),
-            _ => key.to_owned(),
-        };
-        let mut tables: Vec<ScannedTable> = Vec::new();
-        for (shard, manifest) in &shards {
-            for (key, entry) in &manifest.tables.0 {
-                let mut entry = entry.clone();
-                for join in &mut entry.joins {
-                    let here = manifest
-                        .tables
-                        .0
-                        .get(&join.to)
-                        .map(|other| other.table.as_str());
-                    if let Some(table) = here {
-                        join.to = name_of(&join.to, table);
-                    }
-                }
-                let name = name_of(key, &entry.table);
-                tables.push(ScannedTable {
-                    name,
-                    shard: shard.clone(),
-                    entry,
-                });
-            }
-        }
-        tables
     }
 
     fn add_scanned(&mut self, table: &ScannedTable) {
@@ -156,7 +142,7 @@ impl Loading {
 
     fn add_overlay(&mut self, path: &str, overlay: Overlay) {
         let name = overlay.name.clone();
-        let is_broken = self.is_broken(&name);
+        let is_broken = self.broken_names.contains_key(&name);
         match self.composed.get_mut(&name) {
             Some(base) if base.origin == Origin::Overlay => {
                 let message = format!("two files extend source `{name}`");
@@ -171,24 +157,18 @@ impl Loading {
             }
             None if is_broken => {}
             None => {
-                let near =
-                    ktx_diagnostics::nearest(&name, self.composed.keys().map(String::as_str));
-                let hint = near
-                    .first()
-                    .map_or(String::new(), |name| format!("; did you mean `{name}`"));
+                self.unmatched += 1;
+                let hint = match self.unmatched {
+                    ..=MOST_SEARCHED => resolve::hint(&name, &self.composed),
+                    _ => String::new(),
+                };
                 let message = format!("no table `{name}` for this overlay to extend{hint}");
                 self.warn(ErrorKind::UnmatchedOverlay, message, path);
             }
         }
     }
 
-    fn is_broken(&self, name: &str) -> bool {
-        self.broken
-            .iter()
-            .any(|file| file.name.as_deref() == Some(name))
-    }
-
-    fn add_standalone(&mut self, path: &str, source: Standalone, manifest: &[ScannedTable]) {
+    fn add_standalone(&mut self, path: &str, source: Standalone, manifest: &ScannedTables) {
         let name = source.name.clone();
         if let Err(error) = SourceName::parse(&name) {
             let message = format!("source name `{}`: {}", error.text, error.rule);
@@ -199,9 +179,7 @@ impl Loading {
             self.composed.remove(&name);
             return self.break_file(&name, path, ErrorKind::DuplicateSource, &message);
         }
-        if self.broken.iter().any(|file| {
-            file.name.as_deref() == Some(&name) && file.kind == ErrorKind::DuplicateSource
-        }) {
+        if self.broken_names.get(&name) == Some(&Repeated::Yes) {
             let message = format!("source `{name}` is declared more than once");
             return self.break_file(&name, path, ErrorKind::DuplicateSource, &message);
         }
@@ -212,11 +190,7 @@ impl Loading {
             native_types: BTreeMap::new(),
         };
         if let Some(reference) = composed.source.inherits_columns_from.clone() {
-            let named = |table: &&ScannedTable| {
-                composed::names_entry(&reference, &table.name, &table.entry)
-            };
-            let found: Vec<&ScannedTable> = manifest.iter().filter(named).collect();
-            match found.as_slice() {
+            match manifest.meant_by(&reference).as_slice() {
                 [table] => composed::inherit(&mut composed, &table.entry),
                 tables => {
                     let some = if tables.is_empty() {
@@ -233,19 +207,16 @@ impl Loading {
         self.composed.insert(name, composed);
     }
 
-    fn finish(mut self, dialect: Dialect, manifest: Vec<ScannedTable>) -> Catalog {
-        let broken: BTreeSet<String> = self
-            .broken
-            .iter()
-            .filter_map(|file| file.name.clone())
-            .collect();
+    fn finish(mut self, dialect: Dialect, manifest: ScannedTables) -> Catalog {
+        let broken: BTreeSet<String> = self.broken_names.into_keys().collect();
+        let known = resolve::Known {
+            names: &self.composed,
+            broken: &broken,
+            dialect,
+            searches: Cell::new(MOST_SEARCHED),
+        };
         let mut sources = Vec::with_capacity(self.composed.len());
         for composed in self.composed.values() {
-            let known = resolve::Known {
-                names: &self.composed,
-                broken: &broken,
-                dialect,
-            };
             let (source, warnings) = resolve::source(composed, &known);
             if let Some((kind, message)) = &source.problem {
                 self.diagnostics
@@ -263,7 +234,7 @@ impl Loading {
         }
         let file =
             |diagnostic: &Diagnostic| diagnostic.location.as_ref().map(|place| place.file.clone());
-        self.diagnostics.sort_by_key(file);
+        self.diagnostics.sort_by_cached_key(file);
         let by_name = sources
             .iter()
             .enumerate()
@@ -272,6 +243,7 @@ impl Loading {
         Catalog {
             dialect,
             graph: Graph::new(&sources, &by_name),
+            members: OnceLock::new(),
             sources,
             by_name,
             composed: self.composed,

@@ -1,13 +1,14 @@
 //! One composed source becomes a resolved one: types, rules of its own, parsed join conditions.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use ktx_diagnostics::nearest;
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{BinaryOperator, Expr};
 
 use crate::authored::{self, Standalone};
 use crate::composed::{Broken, Composed};
+use crate::near::nearest;
 use crate::resolved::{Column, Join, Measure, Relation, Segment, Source, best_description};
 use crate::{ColumnType, ErrorKind, expression};
 
@@ -18,6 +19,15 @@ pub(super) struct Known<'a> {
     /// Names of sources that could not be loaded.
     pub(super) broken: &'a BTreeSet<String>,
     pub(super) dialect: Dialect,
+    /// For how many more unknown names others are searched that may have been meant.
+    pub(super) searches: Cell<usize>,
+}
+
+/// A few words that name the source that an unknown name may have meant, or nothing.
+pub(super) fn hint(name: &str, known: &BTreeMap<String, Composed>) -> String {
+    nearest(name, known.keys().map(String::as_str))
+        .first()
+        .map_or(String::new(), |near| format!("; did you mean `{near}`"))
 }
 
 /// Resolves one source; what is wrong with it stays with it, the rest are warnings.
@@ -145,10 +155,13 @@ fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option
         if known.broken.contains(&written.to) {
             return Ok(None);
         }
-        let near = nearest(&written.to, known.names.keys().map(String::as_str));
-        let hint = near
-            .first()
-            .map_or(String::new(), |name| format!("; did you mean `{name}`"));
+        let hint = match known.searches.get() {
+            0 => String::new(),
+            left => {
+                known.searches.set(left - 1);
+                hint(&written.to, known.names)
+            }
+        };
         let message = format!("join to the unknown source `{}`{hint}", written.to);
         return Err((ErrorKind::OrphanJoinTarget, message));
     }

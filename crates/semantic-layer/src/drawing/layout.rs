@@ -409,7 +409,7 @@ fn layer_width(model: &Model<'_>, layer: &[Slot]) -> i32 {
         let marked = if model.chasm(node).is_some() { 28 } else { 0 };
         let texts = [content(model, node), grain(model, node)];
         let small = texts.iter().map(|text| text_width(text) * 7 / 8).max();
-        (text_width(model.name(node)) + marked).max(small.unwrap_or_default()) + 24
+        (text_width(model.name(node)) * 9 / 8 + marked).max(small.unwrap_or_default()) + 24
     });
     widest.max().unwrap_or_default().max(NARROWEST)
 }

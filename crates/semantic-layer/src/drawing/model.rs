@@ -136,52 +136,27 @@ impl<'a> Model<'a> {
     }
 
     fn find_traps(&mut self, catalog: &Catalog) {
-        let routes: Vec<Routes<'_>> = (0..self.nodes.len())
-            .map(|node| Routes::new(&catalog.graph, node))
-            .collect();
-        let reaches =
-            |from: NodeId, to: NodeId| routes.get(from).is_some_and(|routes| routes.reaches(to));
-        let facts: Vec<NodeId> = self
+        let facts: Vec<Fact<'_>> = self
             .by_name()
             .into_iter()
             .filter(|node| self.nodes.get(*node).is_some_and(Node::is_fact))
+            .map(|node| Fact {
+                node,
+                routes: Routes::new(&catalog.graph, node),
+            })
             .collect();
-        for at in self.by_name() {
-            let arriving: Vec<usize> = (0..self.lines.len())
-                .filter(|line| {
-                    self.lines
-                        .get(*line)
-                        .is_some_and(|line| line.to == at && line.is_look_up())
-                })
-                .collect();
-            let coming = |line: usize| {
-                let from = self.lines.get(line).map(|line| line.from);
-                facts
-                    .iter()
-                    .copied()
-                    .filter(move |fact| from.is_some_and(|from| reaches(*fact, from)))
-            };
-            let mut met: BTreeSet<NodeId> = BTreeSet::new();
-            let mut by: BTreeSet<usize> = BTreeSet::new();
-            for (place, left) in arriving.iter().enumerate() {
-                for right in arriving.iter().skip(place + 1) {
-                    for one in coming(*left) {
-                        for other in coming(*right) {
-                            if !reaches(one, other) && !reaches(other, one) {
-                                met.extend([one, other]);
-                                by.extend([*left, *right]);
-                            }
-                        }
-                    }
-                }
+        let mut arriving: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
+        for (at, line) in self.lines.iter().enumerate() {
+            if line.is_look_up()
+                && let Some(lines) = arriving.get_mut(line.to)
+            {
+                lines.push(at);
             }
-            if !met.is_empty() {
-                let facts = facts.iter().copied().filter(|fact| met.contains(fact));
-                self.chasms.push(Chasm {
-                    at,
-                    facts: facts.collect(),
-                    lines: by.into_iter().collect(),
-                });
+        }
+        for at in self.by_name() {
+            let lines = arriving.get(at).map_or(&[][..], Vec::as_slice);
+            if lines.len() > 1 {
+                self.chasms.extend(self.chasm_of(at, lines, &facts));
             }
         }
         self.fan_outs = (0..self.lines.len())
@@ -192,6 +167,50 @@ impl<'a> Model<'a> {
                 })
             })
             .collect();
+    }
+
+    /// The chasm at a node where facts come by different joins; a fact that looks up the other one
+    /// meets it earlier.
+    fn chasm_of(&self, at: NodeId, lines: &[usize], facts: &[Fact<'_>]) -> Option<Chasm> {
+        let from = |line: &usize| self.lines.get(*line).map(|line| line.from);
+        let coming: Vec<(&Fact<'_>, Vec<usize>)> = facts
+            .iter()
+            .map(|fact| {
+                let by = |line: &usize| from(line).is_some_and(|from| fact.routes.reaches(from));
+                (fact, lines.iter().copied().filter(by).collect())
+            })
+            .filter(|(_, lines): &(_, Vec<usize>)| !lines.is_empty())
+            .collect();
+        let mut met: BTreeSet<usize> = BTreeSet::new();
+        for (left, (one, one_by)) in coming.iter().enumerate() {
+            for (right, (other, other_by)) in coming.iter().enumerate().skip(left + 1) {
+                let is_one_way = one_by == other_by && one_by.len() == 1;
+                let is_known = met.contains(&left) && met.contains(&right);
+                if !is_one_way && !is_known && !one.is_related(other) {
+                    met.extend([left, right]);
+                }
+            }
+        }
+        let found: Vec<&(&Fact<'_>, Vec<usize>)> =
+            met.iter().filter_map(|place| coming.get(*place)).collect();
+        let by: BTreeSet<usize> = found.iter().flat_map(|(_, lines)| lines).copied().collect();
+        (!found.is_empty()).then(|| Chasm {
+            at,
+            facts: found.iter().map(|(fact, _)| fact.node).collect(),
+            lines: by.into_iter().collect(),
+        })
+    }
+}
+
+/// A source with measures and what it looks up.
+struct Fact<'a> {
+    node: NodeId,
+    routes: Routes<'a>,
+}
+
+impl Fact<'_> {
+    fn is_related(&self, other: &Self) -> bool {
+        self.routes.reaches(other.node) || other.routes.reaches(self.node)
     }
 }
 

@@ -121,16 +121,13 @@ impl Builder {
             .iter()
             .copied()
             .find(|place| edges.get(*place).is_some_and(|known| is_same(known, &edge)));
-        match known.and_then(|place| edges.get_mut(place)) {
-            Some(known) => {
-                if known.relationship.is_safe() && !edge.relationship.is_safe() {
-                    known.relationship = edge.relationship;
-                }
+        if let Some(known) = known.and_then(|place| edges.get_mut(place)) {
+            if known.relationship.is_safe() && !edge.relationship.is_safe() {
+                known.relationship = edge.relationship;
             }
-            None => {
-                places.push(edges.len());
-                edges.push(edge);
-            }
+        } else {
+            places.push(edges.len());
+            edges.push(edge);
         }
     }
 
@@ -198,11 +195,12 @@ impl Builder {
         for start in 0..count {
             open.push(start);
             while let Some(node) = open.pop() {
-                let Some(component @ None) = components.get_mut(node) else {
-                    continue;
-                };
-                *component = Some(start);
-                open.extend(self.graph.edges_from(node).iter().map(|edge| edge.to));
+                if let Some(component) = components.get_mut(node)
+                    && component.is_none()
+                {
+                    *component = Some(start);
+                    open.extend(self.graph.edges_from(node).iter().map(|edge| edge.to));
+                }
             }
         }
         self.graph.components = components.into_iter().flatten().collect();

@@ -87,7 +87,7 @@ impl<'a> Evaluator<'a> {
         let parts: Vec<String> = crate::sql_text::table_parts(text);
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         if parts.len() > 1
-            && let Ok(Some(at)) = self.names.measure(&parts)
+            && let Some(at) = self.names.known_measure(&parts)
         {
             return self.predefined(at, &[]);
         }
@@ -369,7 +369,7 @@ impl Meaning for InQuery<'_, '_> {
         let names = self.evaluator.names;
         if let [name] = parts
             && let Some(at) = self.evaluator.named_request(name)
-            && (Some(at) != self.own || names.measure(parts).ok().flatten().is_none())
+            && (Some(at) != self.own || names.known_measure(parts).is_none())
         {
             return self.evaluator.request(at).map(nested);
         }

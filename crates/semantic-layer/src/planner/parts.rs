@@ -161,34 +161,36 @@ fn check_dimensions(
 fn roles(evaluator: &mut Evaluator<'_>, homes: &[NodeId], dimension: &Dimension) -> Vec<String> {
     let graph = &evaluator.names.catalog.graph;
     let source = graph.node(dimension.node).map(|place| place.source);
-    let mut found: Vec<String> = Vec::new();
-    for (node, place) in graph
-        .nodes()
-        .filter(|(_, place)| place.is_alias && Some(place.source) == source)
-    {
-        if homes
+    let roles = source.map_or(&[] as &[NodeId], |source| graph.roles_of(source));
+    let is_usable = |role: &&NodeId| {
+        homes
             .iter()
-            .all(|home| evaluator.routes(*home).reaches(node))
-        {
-            found.push(format!("{}.{}", place.name, dimension.column));
-        }
-    }
-    found
+            .all(|home| evaluator.routes(*home).reaches(**role))
+    };
+    roles
+        .iter()
+        .filter(is_usable)
+        .map(|role| format!("{}.{}", graph.name(*role), dimension.column))
+        .collect()
 }
 
 /// Some sources that all homes can look up: what the dimensions may come from.
 fn usable(evaluator: &mut Evaluator<'_>, homes: &[NodeId]) -> Vec<String> {
     let names = evaluator.names;
-    let mut found: Vec<String> = Vec::new();
-    for (node, place) in names.catalog.graph.nodes() {
-        let all = homes
-            .iter()
-            .all(|home| evaluator.routes(*home).reaches(node));
-        if all && found.len() < 8 {
-            found.push(place.name.clone());
-        }
-    }
-    found
+    let Some((first, others)) = homes.split_first() else {
+        return Vec::new();
+    };
+    let reached: Vec<NodeId> = evaluator.routes(*first).nodes().collect();
+    reached
+        .into_iter()
+        .filter(|node| {
+            others
+                .iter()
+                .all(|home| evaluator.routes(*home).reaches(*node))
+        })
+        .take(8)
+        .map(|node| names.node_name(node).to_owned())
+        .collect()
 }
 
 /// The parts of one home: its groups, and each percentile that needs row numbers.

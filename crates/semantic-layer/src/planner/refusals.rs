@@ -2,6 +2,7 @@
 
 use crate::graph::{Edge, NodeId};
 use crate::names::{Names, Scope};
+use crate::resolved::Source;
 use crate::{ErrorKind, QueryError};
 
 /// The error for two equally short paths, with the roles that would decide.
@@ -22,9 +23,7 @@ pub(crate) fn ambiguous_path(
     };
     let graph = &names.catalog.graph;
     let source = graph.node(node).map(|node| node.source);
-    let roles = graph
-        .nodes()
-        .filter(|(_, place)| place.is_alias && Some(place.source) == source);
+    let roles = source.map_or(&[] as &[NodeId], |source| graph.roles_of(source));
     let message = format!(
         "two equally short joins lead from `{}` to `{}`: {} and {}; give a join an `alias` and use it",
         names.node_name(home),
@@ -34,7 +33,7 @@ pub(crate) fn ambiguous_path(
     );
     QueryError::new(ErrorKind::AmbiguousJoinPath, message)
         .about(names.node_name(node))
-        .suggest(roles.map(|(_, place)| place.name.clone()))
+        .suggest(roles.iter().map(|role| graph.name(*role)))
 }
 
 /// The error for a reference that should be a measure and is none.
@@ -51,19 +50,26 @@ pub(crate) fn no_measure(names: Names<'_>, parts: &[&str]) -> QueryError {
             .about(text.as_str())
             .suggest([format!("sum({text})"), format!("count({text})")]);
     }
-    let (front, last) = match names.split(parts) {
-        Ok((node, rest)) => (Some(node), rest.first().copied().unwrap_or_default()),
-        Err(_) => (None, parts.last().copied().unwrap_or_default()),
+    let (front, last) = match names.split_known(parts) {
+        Some((node, rest)) => (Some(node), rest.first().copied().unwrap_or_default()),
+        None => (None, parts.last().copied().unwrap_or_default()),
     };
     let mut known: Vec<(String, String)> = Vec::new();
-    for source in &names.catalog.sources {
-        if front.is_none_or(|node| names.source(node).is_ok_and(|own| own.name == source.name)) {
-            let prefix = front.map_or(source.name.as_str(), |node| names.node_name(node));
-            let all = source.measures.iter();
-            known.extend(all.map(|one| (one.name.clone(), format!("{prefix}.{}", one.name))));
+    let mut add = |prefix: &str, source: &Source| {
+        let all = source.measures.iter();
+        known.extend(all.map(|one| (one.name.clone(), format!("{prefix}.{}", one.name))));
+    };
+    match front.map(|node| (names.node_name(node), names.source(node))) {
+        Some((prefix, Ok(source))) => add(prefix, source),
+        // A source with a problem proposes nothing.
+        Some((_, Err(_))) => {}
+        None => {
+            for source in &names.catalog.sources {
+                add(&source.name, source);
+            }
         }
     }
-    let near = ktx_diagnostics::nearest(last, known.iter().map(|(name, _)| name.as_str()));
+    let near = crate::near::nearest(last, known.iter().map(|(name, _)| name.as_str()));
     let whole = near
         .into_iter()
         .filter_map(|name| known.iter().find(|(one, _)| one == name));

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use super::{Finding, ValidationReport, finding};
 use crate::catalog::Catalog;
-use crate::graph::{Lookup, NodeId, Routes};
+use crate::graph::{NodeId, Routes};
 use crate::resolved::{Join, Source};
 use crate::{ErrorKind, Relationship};
 
 /// Words that name a value for people, not a key.
 const DISPLAY: [&str; 5] = ["name", "email", "label", "title", "description"];
 
-/// Above this many nodes, paths are not compared pair by pair.
-const MOST_COMPARED: usize = 400;
+/// After this many look-ups, no more sources are searched for paths that compete.
+const MOST_COMPARED: usize = 1_000_000;
 
 /// Checks the joins that a source declares.
 pub(super) fn check(catalog: &Catalog, source: &Source, report: &mut ValidationReport) {
@@ -66,7 +66,11 @@ fn is_display_join(join: &Join, local: &str, remote: &str, target: &Source) -> b
 }
 
 /// Checks aliases, connectedness and equally short paths.
-pub(super) fn check_graph(catalog: &Catalog, touched: &[String], report: &mut ValidationReport) {
+pub(super) fn check_graph(
+    catalog: &Catalog,
+    touched: &BTreeSet<&str>,
+    report: &mut ValidationReport,
+) {
     for (alias, declaring) in &catalog.graph.clashes {
         if let Some(source) = catalog.source(declaring) {
             let message = format!("alias `{alias}` is the name of something else already");
@@ -80,32 +84,36 @@ pub(super) fn check_graph(catalog: &Catalog, touched: &[String], report: &mut Va
         }
     }
     components(catalog, touched, report);
-    if catalog.graph.nodes().count() <= MOST_COMPARED {
-        ambiguous_paths(catalog, report);
-    }
+    ambiguous_paths(catalog, report);
 }
 
 fn ambiguous_paths(catalog: &Catalog, report: &mut ValidationReport) {
     let graph = &catalog.graph;
+    let mut compared = 0;
     for (home, place) in graph.nodes().filter(|(_, place)| !place.is_alias) {
         let Some(source) = catalog.sources.get(place.source) else {
             continue;
         };
         let routes = Routes::new(graph, home);
-        for (node, target) in graph.nodes().filter(|(node, _)| routes.reaches(*node)) {
-            if let Lookup::Ambiguous(..) = routes.lookup(node) {
+        for node in routes.nodes() {
+            compared += 1;
+            if routes.is_ambiguous(node) {
                 let message = format!(
                     "two equally short joins lead from `{}` to `{}`; an `alias` would tell them apart",
-                    place.name, target.name
+                    place.name,
+                    graph.name(node)
                 );
                 report.warn(source, ErrorKind::AmbiguousJoin, message);
             }
+        }
+        if compared > MOST_COMPARED {
+            return;
         }
     }
 }
 
 /// Warns when the sources fall apart into groups that no join connects.
-fn components(catalog: &Catalog, touched: &[String], report: &mut ValidationReport) {
+fn components(catalog: &Catalog, touched: &BTreeSet<&str>, report: &mut ValidationReport) {
     let graph = &catalog.graph;
     let mut seen: BTreeSet<NodeId> = BTreeSet::new();
     let mut components: Vec<Vec<&str>> = Vec::new();
@@ -120,16 +128,13 @@ fn components(catalog: &Catalog, touched: &[String], report: &mut ValidationRepo
                 members.push(place.name.as_str());
             }
             // A role and the source behind it belong together.
-            let roles = graph.nodes().filter(|(_, place)| place.is_alias);
-            let kin: Vec<NodeId> = match graph.node(node) {
-                Some(place) if place.is_alias => vec![place.source],
-                Some(place) => roles
-                    .filter(|(_, role)| role.source == place.source)
-                    .map(|(id, _)| id)
-                    .collect(),
-                None => Vec::new(),
+            let kin: &[NodeId] = match graph.node(node) {
+                Some(place) if place.is_alias => std::slice::from_ref(&place.source),
+                Some(place) => graph.roles_of(place.source),
+                None => &[],
             };
-            let next = graph.edges_from(node).iter().map(|edge| edge.to).chain(kin);
+            let edges = graph.edges_from(node).iter().map(|edge| edge.to);
+            let next = edges.chain(kin.iter().copied());
             open.extend(next.filter(|to| seen.insert(*to)).collect::<Vec<_>>());
         }
         members.sort_unstable();
@@ -156,7 +161,7 @@ fn components(catalog: &Catalog, touched: &[String], report: &mut ValidationRepo
     });
     for members in &components {
         let [only] = members.as_slice() else { continue };
-        if touched.iter().any(|name| name == only)
+        if touched.contains(only)
             && let Some(source) = catalog.source(only)
         {
             let message = format!("source `{only}` is joined to nothing");

@@ -1,15 +1,16 @@
 //! Sources that are queries: what they project, and which sources they read without a join to them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{Cte, Expr, ObjectName, Query, SelectItem, SetExpr, Visit as _, Visitor};
 
 use super::ValidationReport;
 use crate::ErrorKind;
+use crate::catalog::{Catalog, lowered_parts};
 use crate::emit::parse_query;
 use crate::names::Names;
 use crate::resolved::{Relation, Source};
-use crate::sql_text::table_parts;
 
 /// Checks that the query can be parsed and projects the grain, where its list is static.
 pub(super) fn projection(names: Names<'_>, source: &Source, report: &mut ValidationReport) {
@@ -80,7 +81,12 @@ fn item_name(item: &SelectItem) -> Option<String> {
 }
 
 /// A query that reads another source's table and shows its key must say how the two are joined.
-pub(super) fn undeclared_joins(names: Names<'_>, source: &Source, report: &mut ValidationReport) {
+pub(super) fn undeclared_joins(
+    names: Names<'_>,
+    source: &Source,
+    tables: &Readable,
+    report: &mut ValidationReport,
+) {
     let Relation::Sql(sql) = &source.relation else {
         return;
     };
@@ -93,21 +99,17 @@ pub(super) fn undeclared_joins(names: Names<'_>, source: &Source, report: &mut V
     };
     let flow = query.visit(&mut read);
     debug_assert!(flow.is_continue());
-    for target in names
-        .catalog
-        .sources
+    let targets: BTreeSet<usize> = read
+        .tables
         .iter()
+        .flat_map(|read| tables.like(read))
+        .collect();
+    for target in targets
+        .into_iter()
+        .filter_map(|place| names.catalog.sources.get(place))
         .filter(|target| target.name != source.name)
     {
-        let Relation::Table(table) = &target.relation else {
-            continue;
-        };
-        let table = lowered(table);
-        let reads = read
-            .tables
-            .iter()
-            .any(|read| table.ends_with(read) || read.ends_with(&table));
-        if reads && shows_key(source, target) && !are_joined(source, target) {
+        if shows_key(source, target) && !are_joined(source, target) {
             let message = format!(
                 "the `sql` reads `{}` and shows its key, but no join to it is declared",
                 target.name
@@ -117,11 +119,38 @@ pub(super) fn undeclared_joins(names: Names<'_>, source: &Source, report: &mut V
     }
 }
 
-fn lowered(text: &str) -> Vec<String> {
-    table_parts(text)
-        .iter()
-        .map(|part| part.to_lowercase())
-        .collect()
+/// The tables of all sources, by the last part of their names in lower case.
+pub(super) struct Readable {
+    /// The whole path with the source's place in the catalog.
+    by_last: BTreeMap<String, Vec<(Vec<String>, usize)>>,
+}
+
+impl Readable {
+    /// The tables of a catalog; none where no source was touched, which are the ones that need them.
+    pub(super) fn of(catalog: &Catalog, touched: &BTreeSet<&str>) -> Self {
+        let mut by_last: BTreeMap<String, Vec<(Vec<String>, usize)>> = BTreeMap::new();
+        if !touched.is_empty() {
+            for (place, source) in catalog.sources.iter().enumerate() {
+                if let Relation::Table(table) = &source.relation {
+                    let path = lowered_parts(table);
+                    if let Some(last) = path.last() {
+                        by_last.entry(last.clone()).or_default().push((path, place));
+                    }
+                }
+            }
+        }
+        Self { by_last }
+    }
+
+    /// The sources over a table of which a path is the end, or that is the end of the path.
+    fn like(&self, read: &[String]) -> impl Iterator<Item = usize> {
+        let candidates = read.last().and_then(|last| self.by_last.get(last));
+        candidates
+            .into_iter()
+            .flatten()
+            .filter(move |(path, _)| path.ends_with(read) || read.ends_with(path))
+            .map(|(_, place)| *place)
+    }
 }
 
 fn are_joined(source: &Source, target: &Source) -> bool {

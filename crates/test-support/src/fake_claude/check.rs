@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Halt, fault};
 
 /// What the argument list says.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Options {
     /// The tools that may be called, by full id.
     pub(crate) allowed: BTreeSet<String>,
@@ -16,6 +16,17 @@ pub(crate) struct Options {
     pub(crate) max_turns: u32,
     /// The model.
     pub(crate) model: String,
+}
+
+impl Default for Options {
+    /// Of a caller that is not checked.
+    fn default() -> Self {
+        Self {
+            allowed: BTreeSet::new(),
+            max_turns: u32::MAX,
+            model: "sonnet".to_owned(),
+        }
+    }
 }
 
 /// Options that must be there with exactly this value.

@@ -23,6 +23,10 @@ pub struct Scenario {
     pub init: Map<String, Value>,
     /// Options that this version does not know.
     pub unknown_options: Vec<String>,
+    /// Shakes hands with the tool server before the prompt instead of behind it.
+    pub handshake_first: bool,
+    /// Does not check what it is given: for other drivers, which ask for other things.
+    pub lenient: bool,
     /// What happens before `initialize` is answered.
     pub before: Vec<Act>,
     /// What happens after the prompt.

@@ -147,11 +147,14 @@ impl Link {
         if let Some(nulls) = evidence.child_null_rate {
             parts.push(format!("{} of the rows have no value", percent(nulls)));
         }
-        parts.push(format!(
-            "the names fit {}",
-            percent(evidence.name_similarity)
-        ));
-        parts.join(", ")
+        if !parts.is_empty() || evidence.name_similarity > 0.0 {
+            parts.push(format!(
+                "the names fit {}",
+                percent(evidence.name_similarity)
+            ));
+            return parts.join(", ");
+        }
+        "not measured".to_owned()
     }
 }
 

@@ -109,6 +109,11 @@ fn block(found: &Found, one: &FoundLink, printer: &Printer) -> Outcome<()> {
     for reason in &link.reasons {
         printer.line(&format!("  - {reason}"))?;
     }
+    if let Some((_, decision)) = &one.decided
+        && let Some(note) = &decision.note
+    {
+        printer.line(&format!("  note: {note}"))?;
+    }
     Ok(())
 }
 

@@ -157,13 +157,11 @@ fn publish(
     let bytes = decisions
         .to_yaml()
         .map_err(|reason| Failure::new(Exit::Failure, "internal", reason))?;
-    let verb = match case.verdict {
-        Verdict::Accept => "accept",
-        Verdict::Reject => "reject",
-    };
     let message = format!(
-        "ktx scan review: {verb} {} -> {}\n",
-        case.link.from, case.link.to
+        "ktx scan review: {} {} -> {}\n",
+        verb(case.verdict),
+        case.link.from,
+        case.link.to
     );
     let published = publisher
         .publish(
@@ -176,6 +174,13 @@ fn publish(
         )
         .map_err(|error| publish_failure(&error))?;
     Ok(Some(published))
+}
+
+const fn verb(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Accept => "accept",
+        Verdict::Reject => "reject",
+    }
 }
 
 fn is_known(decisions: &Decisions, case: &Case<'_>) -> bool {
@@ -232,7 +237,7 @@ fn report(case: &Case<'_>, published: Option<&Published>, printer: &Printer) -> 
                 "path": decisions_path(case.connection),
                 "commit": commit,
             },
-            "meta": { "command": "scan review" },
+            "meta": { "command": format!("scan review {}", verb(case.verdict)) },
         }));
     }
     let link = format!("{} -> {}", case.link.from, case.link.to);

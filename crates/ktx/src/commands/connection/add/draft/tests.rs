@@ -8,8 +8,8 @@ use super::*;
 fn drafted(driver: Driver, words: &[&str]) -> Result<Draft, String> {
     let command = ConnectionAddArgs::augment_args(clap::Command::new("add"));
     let words = ["add", "one", "--driver", driver.as_str()]
-        .iter()
-        .chain(words);
+        .into_iter()
+        .chain(words.iter().copied());
     let matches = command.try_get_matches_from(words).expect("arguments");
     let args = ConnectionAddArgs::from_arg_matches(&matches).expect("arguments");
     let password = args.password_stdin.then(|| Secret::new("piped"));

@@ -1,0 +1,358 @@
+//! Spares: children that wait, initialised, for the next call of their kind, and leave no trace.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ktx_claude_code_adapter::ClaudeCodeRuntime;
+use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
+use serde_json::{Value, json};
+
+use crate::support::{Bench, loop_request, object_request, one_call, short, text_request, until};
+
+/// A bench with spares that start at once and wait for long.
+fn bench(scenario: Value) -> Bench {
+    let mut bench = Bench::new(scenario);
+    bench.settings.max_spares = 2;
+    bench
+}
+
+/// Makes one text call.
+async fn say(runtime: &ClaudeCodeRuntime, prompt: &str) -> String {
+    let outcome = runtime.generate_text(text_request(prompt)).await;
+    outcome.expect("the call succeeds").text
+}
+
+/// The one child that waits.
+async fn spare(bench: &Bench) -> u32 {
+    until("a spare waits", || {
+        bench.survivors().len() == 1 && bench.notes() == 1
+    })
+    .await;
+    *bench.survivors().first().expect("it is still there")
+}
+
+/// Process and prompt of every child that ended by itself.
+fn prompted(bench: &Bench) -> Vec<(u64, Value)> {
+    let line = |record: &Value| {
+        let process = record["process"].as_u64().expect("a process id");
+        (process, record["prompt"].clone())
+    };
+    bench.records().iter().map(line).collect()
+}
+
+async fn nothing_is_left(bench: &Bench) {
+    until("nothing is left", || {
+        bench.survivors().is_empty() && bench.notes() == 0
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_second_call_of_a_kind_finds_a_child_that_waits() {
+    let bench = bench(json!({ "echo": {} }));
+    let runtime = bench.runtime();
+    assert_eq!(say(&runtime, "First.").await, "ok");
+    let waiting = spare(&bench).await;
+    assert_eq!(say(&runtime, "Second.").await, "ok");
+    let found = prompted(&bench);
+    let [(first, one), (second, two)] = found.as_slice() else {
+        panic!("two children have worked: {found:?}");
+    };
+    assert_ne!(*first, u64::from(waiting));
+    assert_eq!(*second, u64::from(waiting));
+    assert_eq!((one, two), (&json!("First."), &json!("Second.")));
+    let next = spare(&bench).await;
+    assert_ne!(next, waiting, "a child has one call");
+}
+
+/// System prompt and schema are fixed when a child is initialised.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_kind_of_call_takes_a_child_of_its_own() {
+    let bench = bench(json!({ "echo": {} }));
+    let runtime = bench.runtime();
+    say(&runtime, "First.").await;
+    let waiting = spare(&bench).await;
+    runtime
+        .generate_object(object_request("Second."))
+        .await
+        .unwrap();
+    let mut other = text_request("Third.");
+    other.system = "You are verbose.".to_owned();
+    runtime.generate_text(other).await.unwrap();
+    let mut other = text_request("Fourth.");
+    other.label.stage = "questions".to_owned();
+    runtime.generate_text(other).await.unwrap();
+    let found = prompted(&bench);
+    assert!(
+        found
+            .iter()
+            .all(|(process, _)| *process != u64::from(waiting))
+    );
+    say(&runtime, "Fifth.").await;
+    let last = prompted(&bench).pop();
+    assert_eq!(last, Some((u64::from(waiting), json!("Fifth."))));
+}
+
+/// The handlers are those of the call, also when the tools were listed before it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loop_in_a_spare_calls_its_own_tools() {
+    let mut scenario = one_call();
+    scenario["handshake_first"] = json!(true);
+    let bench = bench(scenario);
+    let runtime = bench.runtime();
+    let first = runtime.run_agent_loop(loop_request("First.", 4)).await;
+    let waiting = spare(&bench).await;
+    let second = runtime.run_agent_loop(loop_request("Second.", 4)).await;
+    assert_eq!((&first.text, &first.tools), (&second.text, &second.tools));
+    assert_eq!(second.tools.first().unwrap().markdown, "**orders**");
+    let last = prompted(&bench).pop().unwrap();
+    assert_eq!(last.0, u64::from(waiting));
+}
+
+/// A second call shows that more will come: the next spare starts while the model works.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_repeats_has_its_spare_while_it_runs() {
+    let bench =
+        bench(json!({ "echo": {}, "when": [{ "prompt_contains": "Hang.", "steps": ["hang"] }] }));
+    let runtime = Arc::new(bench.runtime());
+    say(&runtime, "First.").await;
+    let waiting = spare(&bench).await;
+    let request = text_request("Hang.");
+    let cancel = request.cancel.clone();
+    let shared = Arc::clone(&runtime);
+    let call = tokio::spawn(async move { shared.generate_text(request).await });
+    until("call and spare run", || bench.survivors().len() == 2).await;
+    assert!(bench.survivors().contains(&waiting));
+    // A cancelled call has no successor: when it is over, so is every spare.
+    cancel.cancel();
+    assert_eq!(short(call.await.unwrap()).0, LlmErrorKind::Cancelled);
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_call_takes_the_spares_along() {
+    let bench =
+        bench(json!({ "echo": {}, "when": [{ "prompt_contains": "Hang.", "steps": ["hang"] }] }));
+    let runtime = Arc::new(bench.runtime());
+    say(&runtime, "First.").await;
+    spare(&bench).await;
+    let shared = Arc::clone(&runtime);
+    let call = tokio::spawn(async move { shared.generate_text(text_request("Hang.")).await });
+    until("call and spare run", || bench.survivors().len() == 2).await;
+    call.abort();
+    assert!(call.await.unwrap_err().is_cancelled());
+    nothing_is_left(&bench).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn spares_end_with_the_runtime() {
+    let bench = bench(json!({ "echo": {} }));
+    let runtime = bench.runtime();
+    say(&runtime, "First.").await;
+    runtime
+        .generate_object(object_request("Second."))
+        .await
+        .unwrap();
+    until("two spares wait", || bench.survivors().len() == 2).await;
+    drop(runtime);
+    nothing_is_left(&bench).await;
+}
+
+/// A spare that waited in vain is asked to leave by closing its input, and does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spare_that_waits_in_vain_ends() {
+    let mut bench = bench(json!({ "echo": {} }));
+    bench.settings.timeouts.spare_idle = Duration::from_millis(300);
+    let runtime = bench.runtime();
+    say(&runtime, "First.").await;
+    until("the spare has ended", || bench.records().len() == 2).await;
+    nothing_is_left(&bench).await;
+    let last = bench.records().pop().unwrap();
+    assert_eq!(
+        (&last["prompt"], &last["ending"]),
+        (&Value::Null, &json!("input closed"))
+    );
+    assert_eq!(say(&runtime, "Second.").await, "ok");
+}
+
+/// So that a command with one call pays for one child.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_stays_alone_starts_one_child() {
+    let mut bench = bench(json!({ "echo": {} }));
+    bench.settings.timeouts.spare_pause = Duration::from_mins(1);
+    let runtime = bench.runtime();
+    say(&runtime, "First.").await;
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+    // The second call comes before the end of the pause, and after it the third is expected.
+    say(&runtime, "Second.").await;
+    drop(runtime);
+    assert_eq!(prompted(&bench).len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_probe_and_a_runtime_without_spares_start_none() {
+    let mut bench = bench(json!({ "echo": {} }));
+    bench.runtime().probe().await.unwrap();
+    bench.settings.max_spares = 0;
+    let runtime = bench.runtime();
+    for _ in 0..3 {
+        say(&runtime, "Again.").await;
+    }
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+    assert_eq!(prompted(&bench).len(), 4);
+}
+
+/// A spare that is killed while it waits is no error of the next call.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spare_that_dies_is_replaced() {
+    let bench = bench(json!({ "echo": {} }));
+    let runtime = bench.runtime();
+    say(&runtime, "First.").await;
+    for prompt in ["Second.", "Third."] {
+        let waiting = spare(&bench).await;
+        kill(waiting);
+        assert_eq!(say(&runtime, prompt).await, "ok");
+        let last = prompted(&bench).pop().unwrap();
+        assert_ne!(last.0, u64::from(waiting));
+        assert_eq!(last.1, prompt);
+    }
+}
+
+fn kill(process: u32) {
+    let status = std::process::Command::new("kill")
+        .args(["-KILL", &process.to_string()])
+        .status()
+        .expect("there is a program to send signals");
+    assert!(status.success());
+}
+
+/// The first process works; the spare, which is the second, does this; then there are good ones.
+fn second_process(second: Value) -> Value {
+    let mut second = second;
+    second["echo"] = json!({});
+    json!({ "sequence": [{ "echo": {} }, second, { "echo": {} }] })
+}
+
+/// A spare that goes away when its prompt comes has said and cost nothing: a fresh child answers.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spare_that_ends_at_its_prompt_is_replaced() {
+    let mut scenario = second_process(json!({ "init": { "type": "informational" } }));
+    scenario["sequence"][1]["when"] = json!([{ "prompt_contains": "", "steps": [{ "exit": 1 }] }]);
+    let bench = bench(scenario);
+    let runtime = bench.runtime();
+    say(&runtime, "First.").await;
+    let waiting = spare(&bench).await;
+    assert_eq!(say(&runtime, "Second.").await, "ok");
+    let found = prompted(&bench);
+    let prompts: Vec<&Value> = found.iter().map(|(_, prompt)| prompt).collect();
+    assert_eq!(prompts, ["First.", "Second.", "Second."]);
+    assert_eq!(found.get(1).unwrap().0, u64::from(waiting));
+}
+
+/// The billing guard and the isolation guard stand before and behind the prompt of a spare, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spare_is_checked_like_every_child() {
+    let foreign = json!({ "account": { "apiKeySource": "ANTHROPIC_API_KEY" } });
+    let bench = bench(json!({ "sequence": [{ "echo": {} }, foreign] }));
+    let runtime = bench.runtime();
+    say(&runtime, "First.").await;
+    nothing_is_left(&bench).await;
+    let outcome = runtime.generate_text(text_request("Second.")).await;
+    assert_eq!(short(outcome).0, LlmErrorKind::Billing);
+    let prompts = prompted(&bench).into_iter().map(|(_, prompt)| prompt);
+    assert_eq!(prompts.filter(|prompt| *prompt == "Second.").count(), 0);
+
+    let bench = self::bench(second_process(json!({ "init": { "tools": ["Bash"] } })));
+    let runtime = bench.runtime();
+    say(&runtime, "First.").await;
+    spare(&bench).await;
+    let outcome = runtime.generate_text(text_request("Second.")).await;
+    assert_eq!(short(outcome).0, LlmErrorKind::Isolation);
+}
+
+/// What a spare says before its prompt is never taken for an answer to it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spare_that_talks_out_of_turn_is_not_used() {
+    let result =
+        json!({ "type": "result", "subtype": "success", "is_error": false, "result": "BAD" });
+    let surface = json!({
+        "type": "system", "subtype": "init", "tools": [], "mcp_servers": [], "plugins": [],
+        "permissionMode": "dontAsk", "apiKeySource": "none",
+    });
+    for early in [
+        json!([{ "raw": result }]),
+        json!([{ "raw": surface }, { "raw": result }]),
+    ] {
+        let mut scenario = second_process(json!({ "before": early }));
+        scenario["sequence"][1]["before"] = early;
+        let bench = bench(scenario);
+        let runtime = bench.runtime();
+        say(&runtime, "First.").await;
+        assert_eq!(say(&runtime, "Second.").await, "ok");
+    }
+}
+
+/// Spares count against the children, and a call of another kind gets their place.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spare_makes_room() {
+    let mut bench = bench(json!({ "echo": {} }));
+    bench.settings.max_children = Some(1);
+    let runtime = bench.runtime();
+    say(&runtime, "First.").await;
+    let waiting = spare(&bench).await;
+    runtime
+        .generate_object(object_request("Second."))
+        .await
+        .unwrap();
+    let next = spare(&bench).await;
+    assert_ne!(next, waiting);
+    say(&runtime, "Third.").await;
+    assert_eq!(bench.survivors().len().min(1), bench.survivors().len());
+    let mut calls = tokio::task::JoinSet::new();
+    let runtime = Arc::new(runtime);
+    for number in 0..6 {
+        let runtime = Arc::clone(&runtime);
+        calls.spawn(async move {
+            if number % 2 == 0 {
+                say(&runtime, "Again.").await;
+            } else {
+                runtime
+                    .generate_object(object_request("Again."))
+                    .await
+                    .unwrap();
+            }
+        });
+    }
+    let mut most = 0;
+    loop {
+        tokio::select! {
+            done = calls.join_next() => match done {
+                Some(done) => done.unwrap(),
+                None => break,
+            },
+            () = tokio::time::sleep(Duration::from_millis(5)) => most = most.max(bench.notes()),
+        }
+    }
+    assert_eq!(most, 1);
+    drop(runtime);
+    nothing_is_left(&bench).await;
+}
+
+/// Three kinds of calls have two spares.
+#[tokio::test(flavor = "multi_thread")]
+async fn spares_are_bounded() {
+    let mut bench = bench(json!({ "echo": {} }));
+    bench.settings.max_children = Some(6);
+    let runtime = bench.runtime();
+    for _ in 0..2 {
+        for system in ["One.", "Two.", "Three."] {
+            let mut request = text_request("Say hello.");
+            request.system = system.to_owned();
+            runtime.generate_text(request).await.unwrap();
+            assert!(bench.notes() <= 2);
+        }
+    }
+    until("two spares wait", || bench.survivors().len() == 2).await;
+    drop(runtime);
+    nothing_is_left(&bench).await;
+}

@@ -1,0 +1,141 @@
+//! The tables that scans have written down, found by their names or by the ends of their paths.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::authored::{Manifest, ManifestEntry};
+use crate::sql_text::table_parts;
+
+/// One manifest entry with its place.
+#[derive(Debug, Clone)]
+pub(crate) struct ScannedTable {
+    /// The source name: the key in the shard, or the table path where keys collide.
+    pub(crate) name: String,
+    pub(crate) shard: String,
+    pub(crate) entry: ManifestEntry,
+    /// The parts of the table's path in lower case.
+    path: Vec<String>,
+}
+
+/// All manifest entries of a folder.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ScannedTables {
+    tables: Vec<ScannedTable>,
+    by_name: BTreeMap<String, Vec<usize>>,
+    /// By the last part of the table's path.
+    by_last: BTreeMap<String, Vec<usize>>,
+}
+
+impl ScannedTables {
+    /// Gives the entries names that tell them apart: the key of the shard, or the whole table path
+    /// where two schemas have one key.
+    pub(super) fn new(shards: Vec<(String, Manifest)>) -> Self {
+        let shared = shared_keys(&shards);
+        let name_of = |key: &str, table: &str| {
+            if shared.contains(key) {
+                table_parts(table).join(".")
+            } else {
+                key.to_owned()
+            }
+        };
+        let mut all = Self::default();
+        for (shard, Manifest { tables }) in shards {
+            let names: BTreeMap<String, String> = tables
+                .0
+                .iter()
+                .map(|(key, entry)| (key.clone(), name_of(key, &entry.table)))
+                .collect();
+            for (key, mut entry) in tables.0 {
+                for join in &mut entry.joins {
+                    if let Some(name) = names.get(&join.to) {
+                        join.to.clone_from(name);
+                    }
+                }
+                let name = names.get(&key).cloned().unwrap_or(key);
+                all.add(name, shard.clone(), entry);
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, name: String, shard: String, entry: ManifestEntry) {
+        let at = self.tables.len();
+        let path = lowered_parts(&entry.table);
+        self.by_name.entry(name.clone()).or_default().push(at);
+        if let Some(last) = path.last() {
+            self.by_last.entry(last.clone()).or_default().push(at);
+        }
+        self.tables.push(ScannedTable {
+            name,
+            shard,
+            entry,
+            path,
+        });
+    }
+
+    /// All tables, ordered by shard and key.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &ScannedTable> {
+        self.tables.iter()
+    }
+
+    /// The tables that a reference means: an entry's name, its full table path, or a dotted suffix
+    /// of it.
+    pub(super) fn meant_by(&self, reference: &str) -> Vec<&ScannedTable> {
+        let wanted = lowered_parts(reference);
+        let named = self.by_name.get(reference).into_iter().flatten();
+        let mut places: BTreeSet<usize> = named.copied().collect();
+        places.extend(self.ending_like(&wanted).filter(|at| {
+            let table = self.tables.get(*at);
+            table.is_some_and(|table| table.path.ends_with(&wanted))
+        }));
+        places
+            .into_iter()
+            .filter_map(|at| self.tables.get(at))
+            .collect()
+    }
+
+    /// The only table whose path a dotted name ends in, or that ends in it.
+    pub(crate) fn only_match(&self, name: &str) -> Option<&ScannedTable> {
+        let own = lowered_parts(name);
+        let mut matching = self
+            .ending_like(&own)
+            .filter_map(|at| self.tables.get(at))
+            .filter(|table| table.path.ends_with(&own) || own.ends_with(&table.path));
+        match (matching.next(), matching.next()) {
+            (Some(table), None) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The places of the tables whose last part is that of `path`.
+    fn ending_like(&self, path: &[String]) -> impl Iterator<Item = usize> {
+        let places = path.last().and_then(|last| self.by_last.get(last));
+        places.into_iter().flatten().copied()
+    }
+}
+
+/// The keys under which several tables stand.
+fn shared_keys(shards: &[(String, Manifest)]) -> BTreeSet<String> {
+    let mut paths: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut shared = BTreeSet::new();
+    for (key, entry) in shards.iter().flat_map(|(_, manifest)| &manifest.tables.0) {
+        let path = table_parts(&entry.table);
+        match paths.get(key.as_str()) {
+            None => {
+                paths.insert(key, path);
+            }
+            Some(known) if known.join(".") == path.join(".") => {}
+            Some(_) => {
+                shared.insert(key.clone());
+            }
+        }
+    }
+    shared
+}
+
+/// The parts of a dotted name in lower case.
+pub(crate) fn lowered_parts(text: &str) -> Vec<String> {
+    table_parts(text)
+        .iter()
+        .map(|part| part.to_lowercase())
+        .collect()
+}

@@ -1,0 +1,60 @@
+//! Which of many names a wrong one may have meant.
+
+/// The same as [`ktx_diagnostics::nearest`] for candidates by the thousand: names that cannot be near
+/// are sorted out by their letters before distances are computed.
+pub(crate) fn nearest<'a>(
+    wanted: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Vec<&'a str> {
+    let lowered = wanted.to_lowercase();
+    let letters = Letters::of(&lowered);
+    let can_be_near = |candidate: &&str| {
+        let other = candidate.to_lowercase();
+        letters.may_be_near(&Letters::of(&other))
+            || other.contains(&lowered)
+            || lowered.contains(&other)
+    };
+    let near = candidates.into_iter().filter(can_be_near);
+    ktx_diagnostics::nearest(wanted, near)
+}
+
+/// How often each letter occurs in a name, by its code in 64 bins.
+struct Letters {
+    bins: [u32; 64],
+    count: u32,
+}
+
+impl Letters {
+    fn of(text: &str) -> Self {
+        let mut letters = Self {
+            bins: [0; 64],
+            count: 0,
+        };
+        for letter in text.chars() {
+            letters.count += 1;
+            let bin = usize::try_from(u32::from(letter) % 64).unwrap_or_default();
+            if let Some(bin) = letters.bins.get_mut(bin) {
+                *bin += 1;
+            }
+        }
+        letters
+    }
+
+    /// A lower bound of the distance against what counts as near. Names that are so long that
+    /// distances look at their beginning only are let through.
+    fn may_be_near(&self, other: &Self) -> bool {
+        let longest = self.count.max(other.count);
+        if longest > 64 {
+            return true;
+        }
+        let missing = |one: &Self, other: &Self| -> u32 {
+            let pairs = one.bins.iter().zip(&other.bins);
+            pairs.map(|(one, other)| one.saturating_sub(*other)).sum()
+        };
+        let least = missing(self, other).max(missing(other, self));
+        least * 3 <= longest.max(3)
+    }
+}
+
+#[cfg(test)]
+mod tests;
