@@ -1,8 +1,10 @@
 //! Measurements of the release binary as ratios to a yardstick that runs in the same minute: these
 //! machines are noisy, and a bare time says nothing.
 
+mod claude;
 mod measure;
 mod scan;
+mod semantic;
 mod start;
 
 use std::path::{Path, PathBuf};
@@ -19,7 +21,7 @@ struct Benchmark {
     run: fn(&Bench<'_>) -> Result<Vec<Outcome>>,
 }
 
-const BENCHMARKS: [Benchmark; 3] = [
+const BENCHMARKS: [Benchmark; 5] = [
     Benchmark {
         name: "start",
         run: start::commands,
@@ -31,6 +33,14 @@ const BENCHMARKS: [Benchmark; 3] = [
     Benchmark {
         name: "scan",
         run: scan::structure,
+    },
+    Benchmark {
+        name: "claude",
+        run: claude::driver,
+    },
+    Benchmark {
+        name: "semantic",
+        run: semantic::scale,
     },
 ];
 
@@ -47,7 +57,7 @@ struct Bench<'tree> {
 #[derive(Clone, Debug, PartialEq)]
 struct Outcome {
     name: String,
-    /// The unit of both figures: `ms` or `KiB`.
+    /// The unit of both figures: `ms`, `KiB` or what is counted.
     unit: &'static str,
     measured: f64,
     yardstick: f64,

@@ -212,9 +212,11 @@ impl Conversation {
         }
     }
 
-    /// Whether model output may be used; if not, the call fails.
+    /// Whether model output may be used: it follows the prompt and the checked surface. If not, the
+    /// call fails.
     fn output_allowed(&self, actions: &mut Vec<Action>) -> bool {
-        if self.init.is_none() {
+        let allowed = self.init.is_some() && self.is_prompted();
+        if !allowed {
             actions.push(Action::Fail(
                 LlmError::new(
                     LlmErrorKind::Isolation,
@@ -223,7 +225,7 @@ impl Conversation {
                 .hint("update Claude Code, then run the command again"),
             ));
         }
-        self.init.is_some()
+        allowed
     }
 
     fn on_assistant(&mut self, frame: &AssistantFrame, actions: &mut Vec<Action>) {

@@ -126,6 +126,10 @@ pub struct DemoArgs {
 }
 
 /// `ktx status`
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// Also show settings that are usually not needed
@@ -146,6 +150,10 @@ pub struct StatusArgs {
 }
 
 /// `ktx ingest`
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Debug, Args)]
 pub struct IngestArgs {
     /// The connection to ingest [default: every warehouse]
@@ -214,9 +222,37 @@ pub enum SlCommand {
     },
     /// Compile a semantic query to SQL, and run it with `--execute`
     Query(SlQueryArgs),
+    /// Draw how the sources join, with the places where rows would multiply
+    Graph {
+        /// How to draw [default: mermaid]
+        #[arg(long, value_enum)]
+        format: Option<GraphFormat>,
+    },
+    /// Bring hand-written sources into the canonical layout
+    Fmt {
+        /// Write nothing; fail when a source would change
+        #[arg(long)]
+        check: bool,
+    },
+    /// Check sources against the warehouse: grain, joins, measures against raw totals
+    Test {
+        /// The source's name [default: all sources]
+        name: Option<String>,
+    },
     /// Answer conformance requests, one JSON line each, from stdin
     #[command(hide = true)]
     Conformance,
+}
+
+/// How `sl graph` draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GraphFormat {
+    /// A picture
+    Svg,
+    /// Text for Mermaid
+    Mermaid,
+    /// Nodes, edges and warnings
+    Json,
 }
 
 /// How `sl query` prints its answer.
@@ -233,6 +269,10 @@ pub enum QueryFormat {
 }
 
 /// `ktx sl query`
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Debug, Args)]
 pub struct SlQueryArgs {
     /// Read the query from a JSON file; `-` is stdin

@@ -11,6 +11,7 @@ pub(crate) mod reference;
 mod scan;
 mod sl;
 mod sl_query;
+mod sl_upkeep;
 mod sl_validate;
 mod sql;
 mod status;

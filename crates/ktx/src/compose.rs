@@ -170,7 +170,7 @@ fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<Claud
         }
     }
     settings.program = session.environment.text("KTX_CLAUDE_PATH").map(Into::into);
-    settings.ignored_caching_fields = ignored_caching(&config.llm.prompt_caching);
+    settings.ignored_caching_fields = ignored_caching(config.llm.prompt_caching);
     if let Some(program) = session.program.clone() {
         settings.launcher = Launcher::Through(program);
     }
@@ -178,7 +178,7 @@ fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<Claud
 }
 
 /// The caching fields that `claude-code` ignores, by full key (KTX-81).
-pub(crate) fn ignored_caching(caching: &PromptCaching) -> Vec<String> {
+pub(crate) fn ignored_caching(caching: PromptCaching) -> Vec<String> {
     let fields = [
         ("systemTtl", caching.system_ttl.is_some()),
         ("toolsTtl", caching.tools_ttl.is_some()),

@@ -87,7 +87,7 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
     );
     if shown || !json {
         // Nobody is left to tell when the streams are closed.
-        if error.print().is_err() {}
+        error.print().unwrap_or_default();
         let exit = if error.use_stderr() {
             Exit::Usage
         } else {

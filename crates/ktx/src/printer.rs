@@ -20,7 +20,7 @@ pub(crate) enum Mode {
 }
 
 /// Writes data to stdout and everything else to stderr.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Printer {
     /// How results are printed.
     pub mode: Mode,
@@ -28,6 +28,10 @@ pub(crate) struct Printer {
     pub interactive: bool,
 }
 
+#[expect(
+    clippy::unused_self,
+    reason = "everything is printed through a printer, whatever its mode"
+)]
 impl Printer {
     /// Decides the mode: `--json`, then `--output`, then `KTX_OUTPUT`, then `CI`, then the terminal.
     pub(crate) fn new(args: &OutputArgs, ktx_output: Option<&str>, ci: bool) -> Outcome<Self> {
@@ -94,7 +98,7 @@ impl Printer {
 pub(crate) fn stderr_line(text: &str) {
     let mut stderr = anstream::stderr();
     // Nobody is left to tell when stderr is closed.
-    if writeln!(stderr, "{text}").is_err() {}
+    writeln!(stderr, "{text}").unwrap_or_default();
 }
 
 /// Prints a failure where its reader looks: JSON on stdout in JSON mode, text on stderr otherwise.
@@ -105,12 +109,14 @@ pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
     if mode == Mode::Json {
         let text = format!("{:#}\n", failure.to_json());
         // Nobody is left to tell when stdout is closed.
-        if write_stdout(text.as_bytes()).is_err() {}
+        write_stdout(text.as_bytes()).unwrap_or_default();
         return;
     }
     let mut stderr = anstream::stderr();
     // Nobody is left to tell when stderr is closed.
-    if stderr.write_all(failure.to_text().as_bytes()).is_err() {}
+    stderr
+        .write_all(failure.to_text().as_bytes())
+        .unwrap_or_default();
 }
 
 /// Prints a backend's own words on stderr.
@@ -118,7 +124,7 @@ pub(crate) fn print_detail(failure: &Failure) {
     let mut stderr = anstream::stderr();
     for line in failure.detail.iter().flat_map(|detail| detail.lines()) {
         // Nobody is left to tell when stderr is closed.
-        if writeln!(stderr, "[debug] {line}").is_err() {}
+        writeln!(stderr, "[debug] {line}").unwrap_or_default();
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Failure {
     /// The next steps.
     pub hints: Vec<String>,
     /// What a backend said in its own words, redacted; only for `--debug`.
-    pub detail: Option<String>,
+    pub detail: Option<Box<str>>,
     /// The exit code.
     pub exit: Exit,
 }
@@ -149,7 +149,7 @@ impl From<LlmError> for Failure {
             _ => Exit::Model,
         };
         let mut failure = Self::new(exit, error.kind.code(), error.message);
-        failure.detail = error.detail;
+        failure.detail = error.detail.map(String::into_boxed_str);
         match error.hint {
             Some(hint) => failure.hint(hint),
             None => failure,

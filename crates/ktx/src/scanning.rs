@@ -159,7 +159,7 @@ async fn scan_one(
             now: session.now,
             state: Arc::clone(state),
         }),
-        events: Arc::new(ScanProgress::new(*printer, connection.id.as_str())),
+        events: Arc::new(ScanProgress::new(printer.clone(), connection.id.as_str())),
         cancel: cancel.clone(),
     };
     let outcome = ktx_scan::scan(request)

@@ -101,7 +101,7 @@ impl Session {
             flag.as_deref(),
             self.environment.project_dir(),
             &self.current,
-            |path| path.is_file(),
+            Path::is_file,
         )
         .map_err(|error| {
             let mut failure = Failure::new(Exit::Usage, "invalid_project_dir", error.to_string());

@@ -16,7 +16,7 @@ const SIZES: [usize; 3] = [100, 1_000, 10_000];
 /// Sources per star: facts and their dimensions.
 const STAR: usize = 10;
 /// Of so many runs the fastest counts: it was disturbed least.
-const RUNS: usize = 5;
+const RUNS: usize = 9;
 /// The same for compiling, which is short.
 const COMPILES: usize = 200;
 

@@ -129,3 +129,6 @@ impl Graph {
         self.components.get(one) == self.components.get(other)
     }
 }
+
+#[cfg(test)]
+mod tests;

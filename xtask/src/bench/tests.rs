@@ -33,3 +33,36 @@ fn reads_the_high_water_mark_of_a_status_file() {
     assert_eq!(measure::high_water_mark(status), Some(6144.0));
     assert_eq!(measure::high_water_mark("Name:\tktx\n"), None);
 }
+
+#[test]
+fn growth_is_the_ratio_of_two_folders() {
+    let printed = [
+        r#"{"sources":100,"load":5.0,"validate":1.0,"compile":{"plain":0.1,"refused":0.1}}"#,
+        r#"{"sources":1000,"load":50.0,"validate":10.0,"compile":{"plain":0.1,"refused":1.0}}"#,
+        r#"{"sources":10000,"load":600.0,"validate":210.0,"compile":{"plain":0.15,"refused":9.0}}"#,
+    ]
+    .join("\n");
+    let found: Vec<(String, f64, bool)> = semantic::outcomes(&printed)
+        .unwrap()
+        .into_iter()
+        .map(|outcome| (outcome.name.clone(), outcome.ratio(), outcome.holds()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("load 10000 sources against 1000".to_owned(), 12.0, true),
+            (
+                "validate 10000 sources against 1000".to_owned(),
+                15.0,
+                false
+            ),
+            (
+                "compile over 10000 sources against 100: plain".to_owned(),
+                0.15 / 0.1,
+                true
+            ),
+        ]
+    );
+    let missing = semantic::outcomes("{}").unwrap_err().to_string();
+    assert_eq!(missing, "100 sources were not measured");
+}

@@ -9,6 +9,7 @@
 
 mod answers;
 mod billing;
+mod endings;
 mod isolation;
 mod misbehaviour;
 mod probe;

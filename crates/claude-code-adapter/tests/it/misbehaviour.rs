@@ -177,6 +177,25 @@ async fn a_process_left_behind_is_found() {
     }
 }
 
+/// Lines that are read behind the end of the process are no signs of life: what holds the output
+/// open after it is waited for as long as `drain` says, not as long as a model may think.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_behind_the_end_keep_nothing_alive() {
+    let lines = "{\"type\":\"keep_alive\"}\n".repeat(2000);
+    let scenario = json!({ "steps": [{ "daemon": "own" }, { "junk": lines }, { "exit": 3 }] });
+    let limits = Timeouts {
+        silence: Duration::from_hours(1),
+        ..near()
+    };
+    for _ in 0..6 {
+        check(
+            &fails_within(scenario.clone(), limits.clone()).await,
+            Process,
+            "Claude Code ended with exit code 3 before it gave a result",
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_result_changes_nothing() {
     let second =

@@ -45,6 +45,27 @@ async fn a_cancelled_call_ends_its_child() {
     }
 }
 
+/// A call that waits for the system to have room for its child can be cancelled, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_that_waits_can_be_cancelled() {
+    let mut bench = Bench::new(json!({ "echo": {} }));
+    let busy = bench.root().join("busy");
+    std::fs::copy(bench.settings.program.as_ref().unwrap(), &busy).unwrap();
+    let _writer = std::fs::File::options().append(true).open(&busy).unwrap();
+    bench.settings.program = Some(busy);
+    bench.settings.launcher = Launcher::Direct;
+    bench.settings.timeouts.spawn_backoff = Duration::from_hours(1);
+    let request = text_request("Say hello.");
+    let cancel = request.cancel.clone();
+    let runtime = bench.runtime();
+    let call = tokio::spawn(async move { runtime.generate_text(request).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!call.is_finished());
+    cancel.cancel();
+    assert_eq!(short(call.await.unwrap()).0, LlmErrorKind::Cancelled);
+    assert!(bench.records().is_empty());
+}
+
 /// A tool that runs is told that nobody wants its answer any more.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_loop_cancels_its_tools() {

@@ -7,7 +7,9 @@ use ktx_claude_code_adapter::ClaudeCodeRuntime;
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, loop_request, object_request, one_call, short, text_request, until};
+use crate::support::{
+    Bench, kill, loop_request, object_request, one_call, short, text_request, until,
+};
 
 /// A bench with spares that start at once and wait for long.
 fn bench(scenario: Value) -> Bench {
@@ -210,20 +212,12 @@ async fn a_spare_that_dies_is_replaced() {
     say(&runtime, "First.").await;
     for prompt in ["Second.", "Third."] {
         let waiting = spare(&bench).await;
-        kill(waiting);
+        kill(&waiting.to_string());
         assert_eq!(say(&runtime, prompt).await, "ok");
         let last = prompted(&bench).pop().unwrap();
         assert_ne!(last.0, u64::from(waiting));
         assert_eq!(last.1, prompt);
     }
-}
-
-fn kill(process: u32) {
-    let status = std::process::Command::new("kill")
-        .args(["-KILL", &process.to_string()])
-        .status()
-        .expect("there is a program to send signals");
-    assert!(status.success());
 }
 
 /// The first process works; the spare, which is the second, does this; then there are good ones.
@@ -246,7 +240,8 @@ async fn a_spare_that_ends_at_its_prompt_is_replaced() {
     let found = prompted(&bench);
     let prompts: Vec<&Value> = found.iter().map(|(_, prompt)| prompt).collect();
     assert_eq!(prompts, ["First.", "Second.", "Second."]);
-    assert_eq!(found.get(1).unwrap().0, u64::from(waiting));
+    let second = found.get(1).map(|(process, _)| *process);
+    assert_eq!(second, Some(u64::from(waiting)));
 }
 
 /// The billing guard and the isolation guard stand before and behind the prompt of a spare, too.
@@ -279,55 +274,43 @@ async fn a_spare_that_talks_out_of_turn_is_not_used() {
         "type": "system", "subtype": "init", "tools": [], "mcp_servers": [], "plugins": [],
         "permissionMode": "dontAsk", "apiKeySource": "none",
     });
-    for early in [
-        json!([{ "raw": result }]),
-        json!([{ "raw": surface }, { "raw": result }]),
-    ] {
-        let mut scenario = second_process(json!({ "before": early }));
-        scenario["sequence"][1]["before"] = early;
-        let bench = bench(scenario);
+    let both = json!([{ "raw": surface }, { "raw": result }]);
+    for early in [json!([{ "raw": result }]), both] {
+        let bench = bench(json!({ "sequence": [{ "echo": {} }, { "before": early }] }));
         let runtime = bench.runtime();
         say(&runtime, "First.").await;
-        assert_eq!(say(&runtime, "Second.").await, "ok");
+        nothing_is_left(&bench).await;
+        let outcome = runtime.generate_text(text_request("Second.")).await;
+        assert_eq!(short(outcome).0, LlmErrorKind::Isolation);
     }
 }
 
 /// Spares count against the children, and a call of another kind gets their place.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_makes_room() {
-    let mut bench = bench(json!({ "echo": {} }));
+    let mut bench = bench(json!({ "steps": [{ "sleep": 50 }, { "text": "ok" }] }));
     bench.settings.max_children = Some(1);
-    let runtime = bench.runtime();
-    say(&runtime, "First.").await;
+    let runtime = Arc::new(bench.runtime());
+    let request = |system: &str| {
+        let mut request = text_request("Say hello.");
+        request.system = system.to_owned();
+        request
+    };
+    runtime.generate_text(request("One.")).await.unwrap();
     let waiting = spare(&bench).await;
-    runtime
-        .generate_object(object_request("Second."))
-        .await
-        .unwrap();
-    let next = spare(&bench).await;
-    assert_ne!(next, waiting);
-    say(&runtime, "Third.").await;
-    assert_eq!(bench.survivors().len().min(1), bench.survivors().len());
+    runtime.generate_text(request("Two.")).await.unwrap();
+    assert_ne!(spare(&bench).await, waiting);
     let mut calls = tokio::task::JoinSet::new();
-    let runtime = Arc::new(runtime);
-    for number in 0..6 {
+    for system in ["One.", "Two.", "Three.", "One.", "Two.", "Three."] {
         let runtime = Arc::clone(&runtime);
-        calls.spawn(async move {
-            if number % 2 == 0 {
-                say(&runtime, "Again.").await;
-            } else {
-                runtime
-                    .generate_object(object_request("Again."))
-                    .await
-                    .unwrap();
-            }
-        });
+        let request = request(system);
+        calls.spawn(async move { runtime.generate_text(request).await });
     }
     let mut most = 0;
     loop {
         tokio::select! {
             done = calls.join_next() => match done {
-                Some(done) => done.unwrap(),
+                Some(outcome) => assert_eq!(outcome.unwrap().unwrap().text, "ok"),
                 None => break,
             },
             () = tokio::time::sleep(Duration::from_millis(5)) => most = most.max(bench.notes()),

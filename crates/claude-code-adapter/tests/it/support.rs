@@ -283,3 +283,12 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
     assert!(held, "never: {what}");
 }
+
+/// Kills a process of the test.
+pub(crate) fn kill(process: &str) {
+    let status = std::process::Command::new("kill")
+        .args(["-KILL", process])
+        .status()
+        .expect("there is a program to send signals");
+    assert!(status.success());
+}

@@ -36,7 +36,9 @@ pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
         let runtime = compose::llm_for(session, &session.current, backend, Arc::new(NoEvents))?;
         require_usable(&runtime)?;
     }
-    let teller = Teller { printer };
+    let teller = Teller {
+        printer: printer.clone(),
+    };
     teller.say(&format!("1  a project in {}", dir.display()));
     let opened = make(&dir, force, backend, session)?;
     teller.say("2  a warehouse: an online coffee shop with the usual traps");
@@ -83,14 +85,14 @@ pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
 }
 
 /// Prints the steps: on stdout for people and pipes, nowhere in JSON mode.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Teller {
     printer: Printer,
 }
 
 impl Teller {
     /// Prints one line.
-    pub(crate) fn say(self, text: &str) {
+    pub(crate) fn say(&self, text: &str) {
         if self.printer.mode != Mode::Json && self.printer.line(text).is_err() {
             // The reader has gone; the project is made all the same.
         }

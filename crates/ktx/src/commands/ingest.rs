@@ -44,7 +44,7 @@ pub(crate) fn ingest(
     printer: &Printer,
 ) -> Outcome<Results> {
     let connections = targets(opened, id)?;
-    let sink = Arc::new(LedgerSink::new(session, opened, *printer));
+    let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
     let meter = sink.meter();
     let Some(runtime) = compose::llm(session, opened, sink)? else {
         return Err(Failure::new(

@@ -15,13 +15,13 @@ pub(crate) fn markdown(root: &mut Command) -> String {
 }
 
 fn section(command: &Command, path: &str, page: &mut String) {
-    page.push_str(&format!("\n## {path}\n\n"));
+    page.extend([format!("\n## {path}\n\n")]);
     if let Some(about) = command.get_long_about().or_else(|| command.get_about()) {
-        page.push_str(&format!("{about}\n"));
+        page.extend([format!("{about}\n")]);
     }
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();
-    page.push_str(&format!("\n```text\n{usage}\n```\n"));
+    page.extend([format!("\n```text\n{usage}\n```\n")]);
     let arguments: Vec<&Arg> = command
         .get_arguments()
         .filter(|argument| !argument.is_hide_set() && argument.get_id() != "help")
@@ -30,11 +30,11 @@ fn section(command: &Command, path: &str, page: &mut String) {
     if !arguments.is_empty() {
         page.push_str("\n| argument | meaning |\n|---|---|\n");
         for argument in arguments {
-            page.push_str(&format!(
+            page.extend([format!(
                 "| `{}` | {} |\n",
                 shown(argument),
                 meaning(argument)
-            ));
+            )]);
         }
     }
     for child in command.get_subcommands() {
@@ -92,7 +92,7 @@ fn meaning(argument: &Arg) -> String {
         .get_num_args()
         .is_some_and(|range| range.takes_values());
     if takes_value && !values.is_empty() {
-        text.push_str(&format!(" ({})", values.join(", ")));
+        text.extend([format!(" ({})", values.join(", "))]);
     }
     let defaults: Vec<String> = argument
         .get_default_values()
@@ -100,7 +100,7 @@ fn meaning(argument: &Arg) -> String {
         .map(|value| value.to_string_lossy().into_owned())
         .collect();
     if takes_value && !defaults.is_empty() {
-        text.push_str(&format!(" [default: {}]", defaults.join(", ")));
+        text.extend([format!(" [default: {}]", defaults.join(", "))]);
     }
     text.replace('|', "\\|")
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::sl_query;
+use super::sl_upkeep::{self, Tidying};
 use crate::cli::{SlArgs, SlCommand};
 use crate::compose;
 use crate::context;
@@ -53,6 +54,20 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
             context.as_ref(),
             &printer,
         ),
+        Some(SlCommand::Graph { format }) => {
+            sl_upkeep::graph(*format, connection, context.as_ref(), &printer)
+        }
+        Some(SlCommand::Fmt { check }) => {
+            let tidying = if *check {
+                Tidying::Check
+            } else {
+                Tidying::Write
+            };
+            sl_upkeep::fmt(tidying, connection, &opened, context.as_ref(), &printer)
+        }
+        Some(SlCommand::Test { name }) => {
+            sl_upkeep::test(name.as_deref(), connection, context.as_ref(), &printer)
+        }
         _ if args.query.is_empty() => {
             let list = compose::block_on(|_| async {
                 list_sources(context.as_ref(), connection)

@@ -106,7 +106,7 @@ fn print(name: Option<&str>, checked: &[Checked], printer: &Printer) -> Outcome<
         if errors.is_empty() {
             match name {
                 Some(name) => {
-                    printer.line(&format!("Valid semantic-layer source: {connection}/{name}"))?
+                    printer.line(&format!("Valid semantic-layer source: {connection}/{name}"))?;
                 }
                 None if *sources == 1 => {
                     printer.line(&format!("{connection}: 1 source is valid"))?;

@@ -151,13 +151,12 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
         }
         return check_lines();
     }
-    let dialect = match &args.dialect {
-        Some(name) => parse_dialect(name)?,
-        None => {
-            let opened = session.open(printer)?;
-            let connection = compose::warehouse(&opened.config, args.connection.as_deref())?;
-            compose::connector(session, &opened.dir, connection)?.dialect()
-        }
+    let dialect = if let Some(name) = &args.dialect {
+        parse_dialect(name)?
+    } else {
+        let opened = session.open(printer)?;
+        let connection = compose::warehouse(&opened.config, args.connection.as_deref())?;
+        compose::connector(session, &opened.dir, connection)?.dialect()
     };
     let verdict = gate::check(sql, dialect);
     if printer.mode == Mode::Json {
@@ -173,7 +172,7 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
         match &verdict {
             Ok(statement) => printer.line(&format!("allowed: {}", statement.as_str()))?,
             Err(refusal) => {
-                printer.line(&format!("refused ({}): {}", refusal.code, refusal.reason))?
+                printer.line(&format!("refused ({}): {}", refusal.code, refusal.reason))?;
             }
         }
     }

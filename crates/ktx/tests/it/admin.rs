@@ -227,7 +227,7 @@ Usage: ktx [OPTIONS] [COMMAND]
 Commands:
   demo        Build a sample project with a warehouse full of traps and answer one question twice
   status      Show what works in this project and what is missing
-  connection  List and test connections
+  connection  List, show, test and change connections
   scan        Read the structure of a warehouse and find how its tables join; needs no model
   ingest      Build context: scan databases and describe them with the configured model
   sl          List, search, read, validate and query semantic sources
@@ -235,6 +235,7 @@ Commands:
   wiki        List, search and read wiki pages
   mcp         Serve the project to agents over MCP
   usage       Show what models were used for and what it cost
+  llm         Show the models of the project and their prices, or ask the backend
   admin       Create projects and print schemas
   completion  Print a shell completion script
   help        Print this message or the help of the given subcommand(s)
@@ -657,6 +658,9 @@ exit 0
 --output
 --project-dir
 --structural
+help
+relationships
+review
 ",
     );
     check(
@@ -674,6 +678,7 @@ connection
 demo
 help
 ingest
+llm
 mcp
 scan
 sl

@@ -64,7 +64,8 @@ fn every_statement_of_a_person_leaves_one_line() {
         .map(|code| json!(code))
         .collect();
     let mut last = line("sql_execution", "executed", 1);
-    last["sql"] = json!("select 2");
+    // As it was sent, not as it was typed.
+    last["sql"] = json!("SELECT 2");
     assert_eq!(
         found,
         [

@@ -28,7 +28,7 @@ fn secret(sandbox: &Sandbox, name: &str) -> (String, u32) {
     (sandbox.read(&path).unwrap(), mode)
 }
 
-/// KTX-23: connections are changed without an editor, and the file stays the user's.
+/// Connections are changed without an editor, and the file stays the user's.
 #[test]
 fn an_added_connection_stands_beside_the_users_own_words() {
     let sandbox = shop();
@@ -210,7 +210,7 @@ fn a_connection_is_shown_with_its_references_and_without_its_secrets() {
     check(
         &sandbox,
         "connection show pg",
-        r"
+        r#"
 exit 0
 Connection: pg
 Driver: postgres (warehouse)
@@ -220,13 +220,14 @@ Fields:
   username: env:PG_USER  (has a value)
   password: ***
   ssl.ca: file:ca.pem  (no value: secret file `[SANDBOX]/work/ca.pem` cannot be read: No such file or directory (os error 2))
+  enabled_tables: ["sales.orders"]
 Schemas: public
 Tables: sales.orders
 --- stderr
 Project: [SANDBOX]/work
 warning: ktx.yaml:7:15: `connections.pg.password` holds a secret as plain text, and the file is in git
-warning: ktx.yaml:10:35: `connections.lake.url` holds a secret as plain text, and the file is in git
-",
+warning: ktx.yaml:10:34: `connections.lake.url` holds a secret as plain text, and the file is in git
+"#,
     );
     let shown = json(&sandbox, "connection show lake --json");
     assert_eq!(
@@ -249,10 +250,10 @@ exit 3
 --- stderr
 Project: [SANDBOX]/work
 warning: ktx.yaml:7:15: `connections.pg.password` holds a secret as plain text, and the file is in git
-warning: ktx.yaml:10:35: `connections.lake.url` holds a secret as plain text, and the file is in git
+warning: ktx.yaml:10:34: `connections.lake.url` holds a secret as plain text, and the file is in git
 error: no connection `gp`
 
-hint: run `ktx connection list` to see the connections
+hint: did you mean `pg`?
 ",
     );
 }

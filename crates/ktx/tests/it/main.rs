@@ -1,5 +1,10 @@
 //! The program as its users see it: commands in, exit code, stdout and stderr out.
-#![expect(clippy::expect_used, reason = "a helper that fails fails its test")]
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a helper that fails fails its test"
+)]
+#![expect(clippy::too_many_lines, reason = "whole outputs stand in the tests")]
 #![expect(
     clippy::disallowed_methods,
     reason = "tests make files, start programs and look at the machine"

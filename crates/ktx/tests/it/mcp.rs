@@ -42,6 +42,10 @@ impl Client {
     }
 
     /// Sends a request and gives the result or the error of its answer.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments are written where they are used"
+    )]
     fn ask(&mut self, method: &str, params: Value) -> Value {
         self.calls += 1;
         let id = self.calls;
@@ -71,6 +75,10 @@ impl Client {
     }
 
     /// Calls a tool and gives what it says, structured when it is no error.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments are written where they are used"
+    )]
     fn call(&mut self, name: &str, arguments: Value) -> Value {
         let answer = self.ask(
             "tools/call",

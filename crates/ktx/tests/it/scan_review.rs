@@ -88,7 +88,7 @@ exit 0
     );
 }
 
-/// KTX-61: a rejected join never returns, however often the warehouse is scanned.
+/// A rejected join never returns, however often the warehouse is scanned.
 #[test]
 fn a_rejected_join_never_returns_and_an_accepted_one_survives() {
     let sandbox = scanned();

@@ -315,7 +315,7 @@ Connections  ! one (postgres) · url: environment variable `KTX_TEST_NOT_SET` is
 Can          query no · scan no · search yes · serve yes · ingest no
 Local data   one: 0 source files, 0 manifest shards
 Local data   two: 0 source files, 0 manifest shards
-Next         add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`
+Next         complete the connection that is marked, then run `ktx connection test`
 ",
     );
 }

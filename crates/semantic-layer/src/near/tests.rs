@@ -37,5 +37,5 @@ fn finds_what_comparing_everything_finds() {
     {
         check(wanted, &names);
     }
-    assert_eq!(nearest("ordesr", names), ["orders", "Orders", "ordres"]);
+    assert_eq!(nearest("ordesr", names), ["Orders", "orders", "ordres"]);
 }

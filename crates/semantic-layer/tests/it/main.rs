@@ -9,6 +9,7 @@
 mod cases;
 mod files;
 mod fixtures;
+mod literate;
 mod oracle;
 mod plans;
 mod read_back;

@@ -42,6 +42,7 @@ impl Session {
                 super::channel::complain(&text);
                 Ok(())
             }
+            Act::Mark(name) => Ok(mark(&name)?),
             Act::Sleep(milliseconds) => {
                 sleep(milliseconds);
                 Ok(())
@@ -272,6 +273,17 @@ impl Session {
         self.seen.push(json!({ "daemon": child.id() }));
         Ok(())
     }
+}
+
+/// Written beside and moved, so that nobody reads half of it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the fake is a program of its own"
+)]
+fn mark(name: &str) -> std::io::Result<()> {
+    let beside = format!("{name}.new");
+    std::fs::write(&beside, std::process::id().to_string())?;
+    std::fs::rename(beside, name)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the fake is slow on purpose")]

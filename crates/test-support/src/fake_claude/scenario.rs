@@ -135,6 +135,8 @@ pub enum Act {
     Retry(Value),
     /// A rate-limit window.
     RateLimit(Value),
+    /// A file of this name in the working folder gets the process id.
+    Mark(String),
     /// A wait in milliseconds.
     Sleep(u64),
     /// Nothing, for ever; lines are read and forgotten.

@@ -110,8 +110,9 @@ fn free_name(current: &Current, id: &ConnectionId, suffix: &str) -> String {
     if is_free(&first) {
         return first;
     }
-    (2..)
-        .map(|number: u32| format!("{first}-{number}"))
+    // One of so many names is free.
+    (2..used.len() + 3)
+        .map(|number| format!("{first}-{number}"))
         .find(is_free)
         .unwrap_or(first)
 }

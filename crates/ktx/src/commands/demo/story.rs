@@ -204,7 +204,7 @@ fn money(cents: i64) -> String {
     let digits = (cents.abs() / 100).to_string();
     let mut whole = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             whole.push(',');
         }
         whole.push(digit);

@@ -273,7 +273,7 @@ fn caching_warning(opened: &Opened) -> Vec<Value> {
     if opened.config.llm.backend != compose::CLAUDE_CODE {
         return Vec::new();
     }
-    let ignored = compose::ignored_caching(&opened.config.llm.prompt_caching);
+    let ignored = compose::ignored_caching(opened.config.llm.prompt_caching);
     if ignored.is_empty() {
         return Vec::new();
     }

@@ -7,7 +7,7 @@ pub(crate) fn render(status: &Value, verbose: bool) -> String {
     let mut page = String::new();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut line = |label: &str, value: &str| {
-        page.push_str(&format!("{label:<13}{value}\n"));
+        page.extend([format!("{label:<13}{value}\n")]);
     };
     line("Project", &text(&status["projectDir"]));
     line(

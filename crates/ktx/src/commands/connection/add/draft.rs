@@ -175,16 +175,15 @@ impl Draft {
         let (Some(first), None) = (path.first(), field_kind(driver, path)) else {
             return;
         };
-        let mut note = format!(
-            "warning: driver `{driver}` does not know the field `{}`",
+        let near = ktx_diagnostics::nearest(first, field_names(driver));
+        let hint = match near.first() {
+            Some(near) if near != first => format!("; did you mean `{near}`?"),
+            _ => String::new(),
+        };
+        self.notes.push(format!(
+            "warning: driver `{driver}` does not know the field `{}`{hint}",
             path.join(".")
-        );
-        if let Some(near) = ktx_diagnostics::nearest(first, field_names(driver)).first()
-            && near != first
-        {
-            note.push_str(&format!("; did you mean `{near}`?"));
-        }
-        self.notes.push(note);
+        ));
     }
 }
 

@@ -1,0 +1,213 @@
+//! `ktx sl graph|fmt|test`: looking at, tidying and checking sources.
+
+use std::sync::Arc;
+
+use ktx_context_tools::{ProjectContext, Runner, warehouse_of};
+use ktx_project_store::ProjectPath;
+use ktx_semantic_layer::{
+    SelfTest, Verdict, draw_mermaid, draw_svg, format_source, graph_json, judge, self_tests,
+};
+use ktx_warehouse::{Caps, Connector, collect, gate};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::GraphFormat;
+use crate::compose;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::session::Opened;
+
+/// Prints the join graph of a connection.
+pub(crate) fn graph(
+    format: Option<GraphFormat>,
+    connection: Option<&str>,
+    context: &dyn ProjectContext,
+    printer: &Printer,
+) -> Outcome {
+    let catalog = compose::block_on(|_| async {
+        let warehouse = warehouse_of(context, connection).await?;
+        context.catalog(&warehouse.id).await.map_err(Failure::from)
+    })?;
+    match format {
+        _ if printer.mode == Mode::Json => printer.json(&graph_json(&catalog))?,
+        Some(GraphFormat::Svg) => printer.out(&draw_svg(&catalog))?,
+        Some(GraphFormat::Mermaid) | None => printer.out(&draw_mermaid(&catalog))?,
+        Some(GraphFormat::Json) => printer.json(&graph_json(&catalog))?,
+    }
+    Ok(Exit::Success)
+}
+
+/// Whether `sl fmt` writes or only says what it would write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tidying {
+    /// Files are rewritten.
+    Write,
+    /// Files are left alone.
+    Check,
+}
+
+/// Brings hand-written sources into the canonical layout. Shards and review decisions are not
+/// hand-written and stay.
+pub(crate) fn fmt(
+    tidying: Tidying,
+    connection: Option<&str>,
+    opened: &Opened,
+    context: &dyn ProjectContext,
+    printer: &Printer,
+) -> Outcome {
+    let warehouse = compose::block_on(|_| async {
+        warehouse_of(context, connection)
+            .await
+            .map_err(Failure::from)
+    })?;
+    let root = opened.store.layout().sources(&warehouse.id);
+    let failed = |error: &(dyn std::error::Error + 'static)| {
+        Failure::from_error(Exit::Failure, "format_failed", error)
+    };
+    let mut changed = Vec::new();
+    let mut refused = Vec::new();
+    for path in source_files(&root).map_err(|error| failed(&error))? {
+        let text = std::fs::read_to_string(&path).map_err(|error| failed(&error))?;
+        let place = ProjectPath::inside(&opened.dir, &path).map_err(|error| failed(&error))?;
+        match format_source(&text, place.as_str()) {
+            Ok(formatted) if formatted == text => {}
+            Ok(formatted) => {
+                if tidying == Tidying::Write {
+                    opened
+                        .store
+                        .write(&place, formatted.as_bytes())
+                        .map_err(|error| failed(&error))?;
+                }
+                changed.push(place.to_string());
+            }
+            Err(diagnostic) => refused.push(diagnostic.to_string()),
+        }
+    }
+    if printer.mode == Mode::Json {
+        printer.json(&json!({ "changed": changed, "refused": refused, "written": tidying == Tidying::Write }))?;
+    } else {
+        let word = if tidying == Tidying::Write {
+            "formatted"
+        } else {
+            "would format"
+        };
+        for path in &changed {
+            printer.line(&format!("{word} {path}"))?;
+        }
+        for reason in &refused {
+            printer.note(&format!("error: {reason}"));
+        }
+        if changed.is_empty() && refused.is_empty() {
+            printer.note("every source is formatted");
+        }
+    }
+    let clean = refused.is_empty() && (tidying == Tidying::Write || changed.is_empty());
+    Ok(if clean { Exit::Success } else { Exit::Config })
+}
+
+fn source_files(root: &std::path::Path) -> std::io::Result<Vec<std::path::PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if path.is_dir() {
+                if !name.starts_with('_') {
+                    folders.push(path);
+                }
+            } else if name.ends_with(".yaml") || name.ends_with(".yml") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Runs generated checks of sources on the warehouse: grain, joins, measures against raw totals.
+pub(crate) fn test(
+    name: Option<&str>,
+    connection: Option<&str>,
+    context: &dyn ProjectContext,
+    printer: &Printer,
+) -> Outcome {
+    let results = compose::block_on(|cancel| async move {
+        let warehouse = warehouse_of(context, connection).await?;
+        let catalog = context.catalog(&warehouse.id).await?;
+        let connector = match context.runner(&warehouse).await? {
+            Runner::Ready(connector) => connector,
+            Runner::CompileOnly { reason } => {
+                return Err(Failure::new(Exit::Connection, "not_executable", reason));
+            }
+        };
+        let mut results = Vec::new();
+        for test in self_tests(&catalog, name) {
+            let verdict = run(&test, &connector, &cancel).await?;
+            results.push((test, verdict));
+        }
+        Ok(results)
+    })?;
+    let failed = results
+        .iter()
+        .filter(|(_, verdict)| matches!(verdict, Verdict::Failed(_)))
+        .count();
+    if printer.mode == Mode::Json {
+        let items: Vec<Value> = results
+            .iter()
+            .map(|(test, verdict)| item(test, verdict))
+            .collect();
+        printer.json(&super::sl::envelope(&items, "sl test"))?;
+    } else {
+        for (test, verdict) in &results {
+            let (word, reason) = words(verdict);
+            let reason = reason
+                .map(|reason| format!(": {reason}"))
+                .unwrap_or_default();
+            printer.line(&format!("{word}\t{}{reason}", test.name))?;
+        }
+        printer.line(&format!("{} checks, {failed} failed", results.len()))?;
+    }
+    Ok(if failed == 0 {
+        Exit::Success
+    } else {
+        Exit::Config
+    })
+}
+
+async fn run(
+    test: &SelfTest,
+    connector: &Arc<dyn Connector>,
+    cancel: &CancellationToken,
+) -> Outcome<Verdict> {
+    let statement = gate::check(&test.sql, connector.dialect())?;
+    let result = collect(connector.as_ref(), &statement, &Caps::default(), cancel).await?;
+    Ok(judge(test, &result.rows))
+}
+
+fn words(verdict: &Verdict) -> (&'static str, Option<&str>) {
+    match verdict {
+        Verdict::Passed => ("passed", None),
+        Verdict::Warned(reason) => ("warned", Some(reason)),
+        Verdict::Failed(reason) => ("failed", Some(reason)),
+        Verdict::Unclear(reason) => ("unclear", Some(reason)),
+    }
+}
+
+fn item(test: &SelfTest, verdict: &Verdict) -> Value {
+    let (word, reason) = words(verdict);
+    json!({
+        "name": test.name,
+        "source": test.source,
+        "kind": test.kind.name(),
+        "verdict": word,
+        "reason": reason,
+        "sql": test.sql,
+    })
+}

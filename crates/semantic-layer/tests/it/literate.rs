@@ -1,0 +1,195 @@
+//! Cases as documents: a model, its rows, and questions with the SQL and rows that answer them.
+//!
+//! A document holds blocks `yaml <file>`, `data <table>` and, one per section, `query`. After each
+//! query stand `sql` and `rows`, or `refused`; `KTX_UPDATE_DOCS` writes these.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the documents are rewritten on request"
+)]
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use ktx_semantic_layer::{Catalog, Query, SourceFile, compile, validate};
+use ktx_warehouse::Dialect;
+use serde_json::{Map, Value, json};
+
+use crate::sqlite;
+
+const FENCE: &str = "```";
+
+/// A fenced block: the words after the fence, and the text inside.
+struct Block<'a> {
+    words: &'a str,
+    text: &'a str,
+}
+
+/// A stretch of a document.
+enum Piece<'a> {
+    Prose(&'a str),
+    Block(Block<'a>),
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mdtest/semantic-layer")
+}
+
+/// Takes a document apart. Prose keeps its line ends, blocks lose their fences.
+fn pieces(document: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = document;
+    while let Some((prose, fenced)) = rest.split_once("\n```") {
+        let (words, inside) = fenced.split_once('\n').expect("a block has lines");
+        let (text, after) = match inside.strip_prefix("```\n") {
+            Some(after) => ("", after),
+            None => inside.split_once("\n```\n").expect("a block ends"),
+        };
+        pieces.push(Piece::Prose(prose));
+        pieces.push(Piece::Block(Block { words, text }));
+        rest = after;
+    }
+    pieces.push(Piece::Prose(rest));
+    pieces
+}
+
+/// The document with the answers that its queries have today.
+fn answered(document: &str) -> String {
+    let pieces = pieces(document);
+    let (catalog, connection) = model(&pieces);
+    let mut text = String::new();
+    for piece in &pieces {
+        match piece {
+            Piece::Prose(prose) if prose.trim().is_empty() => {}
+            Piece::Prose(prose) => {
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                text.push_str(prose.trim());
+                text.push('\n');
+            }
+            Piece::Block(block) => match block.words {
+                "sql" | "rows" | "refused" => {}
+                words => {
+                    push_block(&mut text, words, block.text);
+                    if words == "query" {
+                        answer(&mut text, block.text, &catalog, &connection);
+                    }
+                }
+            },
+        }
+    }
+    text
+}
+
+fn push_block(text: &mut String, words: &str, inside: &str) {
+    let inside = inside.trim_end();
+    write!(text, "\n{FENCE}{words}\n{inside}\n{FENCE}\n").expect("text grows");
+}
+
+/// Adds what a query is answered with.
+fn answer(text: &mut String, query: &str, catalog: &Catalog, connection: &rusqlite::Connection) {
+    let query: Value = serde_yaml::from_str(query).expect("a query in YAML");
+    let compiled =
+        Query::from_value(&query).and_then(|query| compile(catalog, &query, Dialect::Sqlite));
+    match compiled {
+        Err(error) => push_block(text, "refused", &format!("{}: {error}", error.kind)),
+        Ok(compiled) => {
+            let (names, rows) = sqlite::run(connection, &compiled.sql);
+            let mut lines = vec![names.join(" | ")];
+            lines.extend(rows.iter().map(|row| {
+                let cells: Vec<String> = row.iter().map(shown).collect();
+                cells.join(" | ")
+            }));
+            push_block(text, "sql", &compiled.sql);
+            push_block(text, "rows", &lines.join("\n"));
+        }
+    }
+}
+
+fn shown(cell: &Value) -> String {
+    match cell {
+        Value::Null => "NULL".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The sources and the database of a document.
+fn model(pieces: &[Piece<'_>]) -> (Catalog, rusqlite::Connection) {
+    let mut files = Vec::new();
+    let mut tables = Map::new();
+    for piece in pieces {
+        let Piece::Block(block) = piece else { continue };
+        match block.words.split_once(' ') {
+            Some(("yaml", path)) => files.push(SourceFile::new(path, block.text)),
+            Some(("data", name)) => {
+                tables.insert(name.to_owned(), table(block.text));
+            }
+            _ => assert!(
+                ["query", "sql", "rows", "refused"].contains(&block.words),
+                "no block `{}`",
+                block.words
+            ),
+        }
+    }
+    let catalog = Catalog::load(files, Dialect::Sqlite);
+    assert_eq!(validate(&catalog, &[]).errors, Vec::new());
+    (catalog, sqlite::database(&json!({"tables": tables})))
+}
+
+/// A table: a line of names with types, then rows, cells between bars.
+fn table(text: &str) -> Value {
+    let cells = |line: &str| -> Vec<String> {
+        line.split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    let mut lines = text.lines();
+    let columns: Vec<(String, String)> = cells(lines.next().expect("names"))
+        .iter()
+        .map(|column| {
+            let (name, kind) = column.split_once(' ').expect("a name and a type");
+            (name.to_owned(), kind.to_owned())
+        })
+        .collect();
+    let value =
+        |(cell, (_, kind)): (&String, &(String, String))| match (cell.as_str(), kind.as_str()) {
+            ("NULL", _) => Value::Null,
+            (cell, "int") => json!(cell.parse::<i64>().expect("a whole number")),
+            (cell, "float") => json!(cell.parse::<f64>().expect("a number")),
+            (cell, _) => json!(cell),
+        };
+    let rows: Vec<Vec<Value>> = lines
+        .map(|line| {
+            let cells = cells(line);
+            assert_eq!(cells.len(), columns.len(), "{line}");
+            cells.iter().zip(&columns).map(value).collect()
+        })
+        .collect();
+    json!({"columns": columns, "rows": rows})
+}
+
+/// The contract's numbers 1 to 10, as documents that can be read.
+#[test]
+fn documents_show_the_sql_and_rows_of_today() {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder())
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    paths.sort();
+    let mut queries = 0;
+    for path in paths {
+        let document = std::fs::read_to_string(&path).expect("a document");
+        let answered = answered(&document);
+        queries += answered.matches("\n```query\n").count();
+        if std::env::var_os("KTX_UPDATE_DOCS").is_some() {
+            std::fs::write(&path, &answered).expect("the document is written");
+        } else {
+            let name = path.file_name().map(|name| name.to_string_lossy());
+            assert_eq!(
+                answered, document,
+                "{name:?} is stale: set KTX_UPDATE_DOCS=1 and look at the difference"
+            );
+        }
+    }
+    assert!(queries >= 12, "{queries} queries");
+}

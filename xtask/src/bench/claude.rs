@@ -1,0 +1,167 @@
+//! The driver of `claude` against a stand-in that answers at once: what it leaves behind, what it
+//! adds to the bare program, and what the official Node package takes for the same.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "benchmarks write into their own temporary folder"
+)]
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use super::measure::{median, milliseconds};
+use super::{Bench, Outcome};
+use crate::{environment, process};
+
+const PACKAGE: &str = "@anthropic-ai/claude-agent-sdk@0.3.142";
+const RUNS: usize = 21;
+
+/// How much the memory may grow over four fifths of the calls.
+const MEMORY_BOUND: f64 = 1.2;
+const COLD_BOUND: f64 = 1.5;
+const NODE_BOUND: f64 = 0.1;
+
+const SCENARIO: &str = r#"{ "lenient": true, "echo": {} }"#;
+
+/// One text call with the official package, isolated as far as it can be.
+const NODE_CALL: &str = r#"
+import { query } from "@anthropic-ai/claude-agent-sdk";
+const options = {
+  pathToClaudeCodeExecutable: process.argv[2], systemPrompt: "You are terse.",
+  settingSources: [], tools: [], maxTurns: 1, model: "sonnet",
+};
+for await (const message of query({ prompt: "Say hello.", options })) {
+  if (message.type === "result" && message.subtype !== "success") process.exit(1);
+}
+"#;
+
+/// All figures of the driver.
+pub(crate) fn driver(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
+    for arguments in [
+        ["-p", "ktx-test-support", "--bin", "fake-claude"].as_slice(),
+        &[
+            "-p",
+            "ktx-claude-code-adapter",
+            "--example",
+            "figures",
+            "--example",
+            "driver",
+        ],
+    ] {
+        let build = [&["build", "--release", "--locked"], arguments].concat();
+        if !process::succeeds(&mut process::cargo(bench.repository, &build))? {
+            bail!("the driver's figures could not be built");
+        }
+    }
+    let endings = figures(bench, "endings", "500")?;
+    let cold = figures(bench, "cold", "101")?;
+    let mut outcomes = vec![
+        Outcome {
+            name: "claude driver, processes left by calls".to_owned(),
+            unit: "processes",
+            measured: number(&endings, "orphans")?,
+            yardstick: number(&endings, "runs")?,
+            bound: 0.0,
+        },
+        Outcome {
+            name: "claude driver, memory late against early".to_owned(),
+            unit: "KiB",
+            measured: number(&endings, "late_kib")?,
+            yardstick: number(&endings, "early_kib")?,
+            bound: MEMORY_BOUND,
+        },
+        Outcome {
+            name: "claude driver, a cold call against the bare program".to_owned(),
+            unit: "ms",
+            measured: number(&cold, "ours_ms")?,
+            yardstick: number(&cold, "bare_ms")?,
+            bound: COLD_BOUND,
+        },
+    ];
+    outcomes.extend(against_node(bench)?);
+    Ok(outcomes)
+}
+
+fn release(bench: &Bench<'_>, program: &str) -> PathBuf {
+    bench.repository.target().join("release").join(program)
+}
+
+fn figures(bench: &Bench<'_>, figure: &str, runs: &str) -> Result<Value> {
+    let folder = bench.folder.join(figure);
+    let mut command = process::command(bench.repository, release(bench, "examples/figures"));
+    command
+        .arg(figure)
+        .arg(release(bench, "fake-claude"))
+        .arg(folder)
+        .arg(runs);
+    let text = process::output(&mut command)?;
+    serde_json::from_str(&text).with_context(|| format!("the figures are `{}`", text.trim()))
+}
+
+fn number(figures: &Value, name: &str) -> Result<f64> {
+    figures
+        .get(name)
+        .and_then(Value::as_f64)
+        .with_context(|| format!("there is no figure `{name}`"))
+}
+
+/// A program with one call each. `None` where there is no Node or the package cannot be had.
+fn against_node(bench: &Bench<'_>) -> Result<Option<Outcome>> {
+    let (Some(node), Some(npm)) = (
+        environment::find_program("node", &[]),
+        environment::find_program("npm", &[]),
+    ) else {
+        return Ok(None);
+    };
+    let folder = bench.folder.join("node");
+    std::fs::create_dir_all(&folder).context("the folder for Node cannot be made")?;
+    std::fs::write(folder.join("package.json"), "{}").context("the folder cannot be written")?;
+    std::fs::write(folder.join("call.mjs"), NODE_CALL).context("the folder cannot be written")?;
+    let scenario = folder.join("scenario.json");
+    std::fs::write(&scenario, SCENARIO).context("the scenario cannot be written")?;
+    let mut install = process::command(bench.repository, npm);
+    install
+        .args([
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--ignore-scripts",
+            "--omit=optional",
+        ])
+        .arg(PACKAGE)
+        .current_dir(&folder);
+    if process::output(&mut install).is_err() {
+        return Ok(None);
+    }
+    let fake = release(bench, "fake-claude");
+    let call = |program: PathBuf| {
+        let mut command: Command = process::command(bench.repository, program);
+        command
+            .current_dir(&folder)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", &folder)
+            .env("KTX_FAKE_CLAUDE", &scenario);
+        command
+    };
+    let (mut measured, mut yardstick) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        let mut theirs = call(node.clone());
+        yardstick.push(milliseconds(theirs.arg("call.mjs").arg(&fake))?);
+        let mut ours = call(release(bench, "examples/driver"));
+        ours.arg("text")
+            .arg(&fake)
+            .arg(&folder)
+            .arg(folder.join("state"));
+        measured.push(milliseconds(&mut ours)?);
+    }
+    Ok(Some(Outcome {
+        name: "claude driver, a program with one call against the Node package".to_owned(),
+        unit: "ms",
+        measured: median(measured),
+        yardstick: median(yardstick),
+        bound: NODE_BOUND,
+    }))
+}

@@ -1,0 +1,80 @@
+//! How the semantic layer grows with the number of sources: small folders are the yardstick of large
+//! ones, measured by the same program in the same minute.
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use super::{Bench, Outcome};
+use crate::process;
+
+/// What a hundred times as many sources may cost a query about a few of them.
+const COMPILE_BOUND: f64 = 2.0;
+/// What ten times as many sources may cost to load: ten, and the logarithms of maps.
+const LOAD_BOUND: f64 = 14.0;
+/// The same to validate, which goes to and fro in what was loaded: the larger folder does not fit
+/// into the processor's caches any more. Comparing every source with every other would cost a hundred.
+const VALIDATE_BOUND: f64 = 20.0;
+
+const MEASURE: [&str; 8] = [
+    "run",
+    "--release",
+    "--quiet",
+    "--locked",
+    "-p",
+    "ktx-semantic-layer",
+    "--example",
+    "scale",
+];
+
+/// Loading, validating and compiling over generated folders.
+pub(crate) fn scale(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
+    let printed = process::output(&mut process::cargo(bench.repository, &MEASURE))?;
+    outcomes(&printed)
+}
+
+/// The ratios in what the measuring program prints: one JSON line per folder.
+pub(crate) fn outcomes(printed: &str) -> Result<Vec<Outcome>> {
+    let sizes: Vec<Value> = printed
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<Result<_, _>>()
+        .context("the measurements are not JSON")?;
+    let of = |size: u64| {
+        let found = sizes
+            .iter()
+            .find(|line| line.get("sources").and_then(Value::as_u64) == Some(size));
+        found.with_context(|| format!("{size} sources were not measured"))
+    };
+    let (small, middle, large) = (of(100)?, of(1_000)?, of(10_000)?);
+    let mut outcomes = Vec::new();
+    for (step, bound) in [("load", LOAD_BOUND), ("validate", VALIDATE_BOUND)] {
+        outcomes.push(Outcome {
+            name: format!("{step} 10000 sources against 1000"),
+            unit: "ms",
+            measured: number(large.get(step), step)?,
+            yardstick: number(middle.get(step), step)?,
+            bound,
+        });
+    }
+    let queries = large.get("compile").and_then(Value::as_object);
+    for (name, measured) in queries.context("no query was compiled")? {
+        let yardstick = small.get("compile").and_then(|all| all.get(name));
+        // A refusal compares the wrong name with every other one.
+        if name != "refused" {
+            outcomes.push(Outcome {
+                name: format!("compile over 10000 sources against 100: {name}"),
+                unit: "ms",
+                measured: number(Some(measured), name)?,
+                yardstick: number(yardstick, name)?,
+                bound: COMPILE_BOUND,
+            });
+        }
+    }
+    Ok(outcomes)
+}
+
+fn number(value: Option<&Value>, name: &str) -> Result<f64> {
+    value
+        .and_then(Value::as_f64)
+        .with_context(|| format!("`{name}` was not measured"))
+}
