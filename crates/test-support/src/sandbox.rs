@@ -170,6 +170,11 @@ impl Sandbox {
     pub fn filter(&self, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let text = text.replace(&*self.root().to_string_lossy(), "[SANDBOX]");
+        // The folder of the built programs is another one on each machine.
+        let text = match self.program.parent() {
+            Some(folder) => text.replace(&*folder.to_string_lossy(), "[BIN]"),
+            None => text,
+        };
         filter_text(&text)
     }
 

@@ -9,7 +9,7 @@ use super::mask::{Masked, mask};
 pub(crate) enum Purpose {
     /// Ships to users.
     Product,
-    /// Only in test builds: `tests/`, `tests.rs`, `test-support`.
+    /// Only in test builds: `tests/`, `tests.rs`, `examples/`, `test-support`.
     Test,
     /// Repository chores.
     Chore,
@@ -64,6 +64,7 @@ impl Source {
 
     pub(crate) fn purpose(&self) -> Purpose {
         let test_file = self.path.contains("/tests/")
+            || self.path.contains("/examples/")
             || self.path.ends_with("/tests.rs")
             || self.path.starts_with("fixtures/");
         match self.package() {

@@ -53,7 +53,7 @@ fn growth_is_the_ratio_of_two_folders() {
             ("load 10000 sources against 1000".to_owned(), 12.0, true),
             (
                 "validate 10000 sources against 1000".to_owned(),
-                15.0,
+                21.0,
                 false
             ),
             (

@@ -207,7 +207,7 @@ Project      [SANDBOX]/work
 Verdict      ready (everything works)
 Config       ✓ valid
 Model        ✓ claude-code · usable
-             executable: /work/main/target/debug/fake-claude
+             executable: [BIN]/fake-claude
              version: 2.1.330
              model: sonnet (fake-sonnet)
              paid by: your Claude Max subscription through the local Claude Code session
