@@ -42,7 +42,8 @@ fn main() -> ExitCode {
     report(match words.as_slice() {
         ["endings", fake, folder, runs] => with(fake, folder, runs, Figure::Endings),
         ["cold", fake, folder, runs] => with(fake, folder, runs, Figure::Cold),
-        _ => Err("figures endings|cold <fake> <folder> <runs>".into()),
+        ["direct", fake, folder, runs] => with(fake, folder, runs, Figure::Direct),
+        _ => Err("figures endings|cold|direct <fake> <folder> <runs>".into()),
     })
 }
 
@@ -60,16 +61,23 @@ fn report(outcome: Outcome<Value>) -> ExitCode {
 #[derive(Clone, Copy)]
 enum Figure {
     Endings,
+    /// Through the trampoline, as the product does.
     Cold,
+    /// Without it, as many programs as the bare one.
+    Direct,
 }
 
 fn with(fake: &str, folder: &str, runs: &str, figure: Figure) -> Outcome<Value> {
     let runs: usize = runs.parse()?;
-    let bench = Bench::new(fake, Path::new(folder))?;
+    let mut bench = Bench::new(fake, Path::new(folder))?;
     let threads = tokio::runtime::Runtime::new()?;
     match figure {
         Figure::Endings => threads.block_on(endings(&bench, runs)),
         Figure::Cold => threads.block_on(cold(&bench, runs)),
+        Figure::Direct => {
+            bench.settings.launcher = Launcher::Direct;
+            threads.block_on(cold(&bench, runs))
+        }
     }
 }
 

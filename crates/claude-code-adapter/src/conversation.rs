@@ -212,8 +212,7 @@ impl Conversation {
         }
     }
 
-    /// Whether model output may be used: it follows the prompt and the checked surface. If not, the
-    /// call fails.
+    /// Whether model output may be used: behind prompt and checked surface; else the call fails.
     fn output_allowed(&self, actions: &mut Vec<Action>) -> bool {
         let allowed = self.init.is_some() && self.is_prompted();
         if !allowed {
