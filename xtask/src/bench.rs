@@ -2,9 +2,11 @@
 //! machines are noisy, and a bare time says nothing.
 
 mod claude;
+mod decoders;
 mod measure;
 mod scan;
 mod semantic;
+mod sources;
 mod start;
 
 use std::path::{Path, PathBuf};
@@ -21,7 +23,7 @@ struct Benchmark {
     run: fn(&Bench<'_>) -> Result<Vec<Outcome>>,
 }
 
-const BENCHMARKS: [Benchmark; 5] = [
+const BENCHMARKS: [Benchmark; 9] = [
     Benchmark {
         name: "start",
         run: start::commands,
@@ -35,12 +37,28 @@ const BENCHMARKS: [Benchmark; 5] = [
         run: scan::structure,
     },
     Benchmark {
+        name: "profile",
+        run: scan::profile,
+    },
+    Benchmark {
+        name: "discovery",
+        run: scan::discovery,
+    },
+    Benchmark {
         name: "claude",
         run: claude::driver,
     },
     Benchmark {
+        name: "decoders",
+        run: decoders::streams,
+    },
+    Benchmark {
         name: "semantic",
         run: semantic::scale,
+    },
+    Benchmark {
+        name: "sources",
+        run: sources::commands,
     },
 ];
 

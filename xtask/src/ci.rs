@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::repository::Repository;
+use crate::services::Load;
 use crate::{Mode, Verdict, audit, docs, process, suite, terminal};
 
 struct Step {
@@ -30,7 +31,7 @@ const STEPS: [Step; 5] = [
     },
     Step {
         name: "test",
-        run: |repository| suite::run(repository, &[]),
+        run: |repository| suite::run(repository, Load::Usual, &[]),
     },
     Step {
         name: "docs",

@@ -6,6 +6,7 @@ mod ci;
 mod codegen;
 mod docs;
 mod environment;
+mod live;
 mod process;
 mod repository;
 mod services;
@@ -17,12 +18,16 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use crate::repository::Repository;
+use crate::services::Load;
 
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
   audit [--call-sites]   check the rules of the house; with --call-sites, list every use of the LLM port
-  test [-- <filter>…]    bring up the services, run every test, shut the services down
+  test [--heavy] [-- <filter>…]
+                         bring up the services, run every test, shut the services down; with --heavy,
+                         also the services that take long to fetch or much memory (ClickHouse)
+  test --live <provider> ask a real provider a few small questions, with the key in `.env.live.<provider>`
   docs [--check]         check the manual and the root pages; without --check, also build the book
   codegen [--check]      regenerate the generated pages, or check that they are current
   bench [<name>]         measure the release binary and print ratios as JSON lines
@@ -65,8 +70,11 @@ fn run(arguments: &[String]) -> Result<Verdict> {
     match words.as_slice() {
         ["audit"] => audit::run(&repository),
         ["audit", "--call-sites"] => audit::print_call_sites(&repository),
-        ["test"] => suite::run(&repository, &[]),
-        ["test", "--", filters @ ..] => suite::run(&repository, filters),
+        ["test", "--live", provider] => live::run(&repository, provider),
+        ["test"] => suite::run(&repository, Load::Usual, &[]),
+        ["test", "--heavy"] => suite::run(&repository, Load::Heavy, &[]),
+        ["test", "--", filters @ ..] => suite::run(&repository, Load::Usual, filters),
+        ["test", "--heavy", "--", filters @ ..] => suite::run(&repository, Load::Heavy, filters),
         ["docs"] => docs::run(&repository, Mode::Write),
         ["docs", "--check"] => docs::run(&repository, Mode::Check),
         ["codegen"] => codegen::run(&repository, Mode::Write),

@@ -1,17 +1,22 @@
-//! What the tests need beside the workspace: two database servers on loopback, an MCP client, a
-//! Python with DuckDB, two releases of `claude`. Tests learn of them by environment variables only.
+//! What the tests need beside the workspace: database servers on loopback, stand-ins for services of
+//! the cloud, DuckDB's library, an MCP client, a Python with DuckDB, releases of `claude`. Tests learn
+//! of them by environment variables only. Services that take long to fetch or much memory are heavy:
+//! they are brought up only when asked for.
 
 mod account;
+mod bigquery;
+mod clickhouse;
 mod mariadb;
 mod packages;
 mod postgres;
 mod server;
+mod snowflake;
 #[cfg(test)]
 mod tests;
 mod tools;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
@@ -27,10 +32,26 @@ use server::Server;
 pub(crate) enum Service {
     Postgres,
     MariaDb,
+    ClickHouse,
+    BigQuery,
+    Snowflake,
+    DuckDb,
     McpSdk,
     Python,
+    ClaudeTooOld,
+    Claude2076,
+    ClaudeOldest,
     Claude142,
     ClaudeLatest,
+}
+
+/// Which services a run brings up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Load {
+    /// All but the heavy ones.
+    Usual,
+    /// All.
+    Heavy,
 }
 
 impl Service {
@@ -39,8 +60,15 @@ impl Service {
         match self {
             Self::Postgres => "postgres",
             Self::MariaDb => "mariadb",
+            Self::ClickHouse => "clickhouse",
+            Self::BigQuery => "bigquery",
+            Self::Snowflake => "snowflake",
+            Self::DuckDb => "duckdb",
             Self::McpSdk => "mcp-sdk",
             Self::Python => "python",
+            Self::ClaudeTooOld => "claude-too-old",
+            Self::Claude2076 => "claude-2-0-76",
+            Self::ClaudeOldest => "claude-oldest",
             Self::Claude142 => "claude-142",
             Self::ClaudeLatest => "claude-latest",
         }
@@ -51,8 +79,15 @@ impl Service {
         match self {
             Self::Postgres => "KTX_TEST_POSTGRES_URL",
             Self::MariaDb => "KTX_TEST_MARIADB_URL",
+            Self::ClickHouse => "KTX_TEST_CLICKHOUSE_URL",
+            Self::BigQuery => "KTX_TEST_BIGQUERY_URL",
+            Self::Snowflake => "KTX_TEST_SNOWFLAKE_URL",
+            Self::DuckDb => "KTX_TEST_DUCKDB",
             Self::McpSdk => "KTX_TEST_MCP_SDK",
             Self::Python => "KTX_TEST_PYTHON",
+            Self::ClaudeTooOld => "KTX_TEST_CLAUDE_TOO_OLD",
+            Self::Claude2076 => "KTX_TEST_CLAUDE_2_0_76",
+            Self::ClaudeOldest => "KTX_TEST_CLAUDE_OLDEST",
             Self::Claude142 => "KTX_TEST_CLAUDE_142",
             Self::ClaudeLatest => "KTX_TEST_CLAUDE_LATEST",
         }
@@ -60,16 +95,36 @@ impl Service {
 }
 
 /// The state of one service: an address or path, or why there is none.
-type State = std::result::Result<String, String>;
+type State = std::result::Result<String, Absence>;
+
+/// Why a service is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Absence {
+    /// It could not be brought up, for this reason.
+    Failed(String),
+    /// It is heavy, and the run is a usual one.
+    NotAsked,
+}
+
+impl From<anyhow::Error> for Absence {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(format!("{error:#}"))
+    }
+}
 
 /// What could be installed; the servers are not running yet.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     states: BTreeMap<Service, State>,
+    /// The Python that the engine of each heavy service runs in.
+    engines: [(Service, Start, State); 3],
 }
 
+/// Starts a heavy service in a folder, with its Python.
+type Start = fn(&Repository, &Path, &str) -> Result<Server>;
+
 /// Installs what is missing, where that is possible, into caches that the next run finds again.
-pub(crate) fn prepare(repository: &Repository) -> Result<Prepared> {
+pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Prepared> {
     let cache = environment::variable("KTX_TEST_CACHE")
         .map_or_else(|| repository.target().join("ktx-test-cache"), PathBuf::from);
     std::fs::create_dir_all(&cache)
@@ -86,9 +141,30 @@ pub(crate) fn prepare(repository: &Repository) -> Result<Prepared> {
     packages::install_missing(repository, &cache.join("apt.log"));
     let mut states = BTreeMap::new();
     for (service, state) in tools::all(repository, &cache) {
-        states.insert(service, state.map_err(|error| format!("{error:#}")));
+        states.insert(service, state.map_err(Absence::from));
     }
-    Ok(Prepared { states })
+    let engine = |fetch: fn(&Repository, &Path) -> Result<String>| match load {
+        Load::Usual => Err(Absence::NotAsked),
+        Load::Heavy => fetch(repository, &cache).map_err(Absence::from),
+    };
+    let engines: [(Service, Start, State); 3] = [
+        (
+            Service::ClickHouse,
+            clickhouse::start,
+            engine(tools::clickhouse_engine),
+        ),
+        (
+            Service::BigQuery,
+            bigquery::start,
+            engine(tools::bigquery_emulator),
+        ),
+        (
+            Service::Snowflake,
+            snowflake::start,
+            engine(tools::snowflake_engine),
+        ),
+    ];
+    Ok(Prepared { states, engines })
 }
 
 /// The running services. Whatever happens to the tests, the servers end with this value.
@@ -116,6 +192,17 @@ impl Services {
         let mariadb = Account::named(repository, "mysql", "TERM")
             .and_then(|account| mariadb::start(repository, services.folder.path(), &account));
         services.add(Service::MariaDb, mariadb);
+        for (service, start, engine) in prepared.engines {
+            match engine {
+                Ok(python) => {
+                    let server = start(repository, services.folder.path(), &python);
+                    services.add(service, server);
+                }
+                Err(absence) => {
+                    services.states.insert(service, Err(absence));
+                }
+            }
+        }
         Ok(services)
     }
 
@@ -127,7 +214,7 @@ impl Services {
                 self.servers.push(server);
                 Ok(url)
             }
-            Err(error) => Err(format!("{error:#}")),
+            Err(error) => Err(error.into()),
         };
         self.states.insert(service, state);
     }
@@ -137,12 +224,21 @@ impl Services {
         variables(&self.states)
     }
 
-    /// What is not there, with the reason, in fixed order.
+    /// What could not be brought up, with the reason, in fixed order.
     pub(crate) fn missing(&self) -> Vec<(&'static str, String)> {
+        let reason = |state: &State| match state {
+            Err(Absence::Failed(reason)) => Some(reason.clone()),
+            Ok(_) | Err(Absence::NotAsked) => None,
+        };
         self.states
             .iter()
-            .filter_map(|(service, state)| Some((service.name(), state.as_ref().err()?.clone())))
+            .filter_map(|(service, state)| Some((service.name(), reason(state)?)))
             .collect()
+    }
+
+    /// The heavy services that this run did not ask for.
+    pub(crate) fn not_asked(&self) -> Vec<&'static str> {
+        names(&self.states, &|absence| *absence == Absence::NotAsked)
     }
 
     /// Shuts the servers down and removes their data.
@@ -161,13 +257,23 @@ fn variables(states: &BTreeMap<Service, State>) -> BTreeMap<&'static str, String
         .iter()
         .filter_map(|(service, state)| Some((service.variable(), state.as_ref().ok()?.clone())))
         .collect();
-    let missing: Vec<&str> = states
-        .iter()
-        .filter(|(_, state)| state.is_err())
-        .map(|(service, _)| service.name())
-        .collect();
+    let missing = names(states, &|absence| *absence != Absence::NotAsked);
+    let not_asked = names(states, &|absence| *absence == Absence::NotAsked);
     variables.insert("KTX_TEST_MISSING", missing.join(","));
+    variables.insert("KTX_TEST_NOT_ASKED", not_asked.join(","));
     variables
+}
+
+/// The names of the services that are absent for such a reason.
+fn names(
+    states: &BTreeMap<Service, State>,
+    is_such: &dyn Fn(&Absence) -> bool,
+) -> Vec<&'static str> {
+    states
+        .iter()
+        .filter(|(_, state)| state.as_ref().err().is_some_and(is_such))
+        .map(|(service, _)| service.name())
+        .collect()
 }
 
 /// Whether this process may install packages and change to other accounts.

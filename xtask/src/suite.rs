@@ -6,15 +6,16 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::repository::Repository;
-use crate::services::{self, Services};
+use crate::services::{self, Load, Services};
 use crate::{Verdict, environment, process, terminal};
 
-/// Runs the tests that `filters` select; words after `--` go to the runner as they are.
-pub(crate) fn run(repository: &Repository, filters: &[&str]) -> Result<Verdict> {
+/// Runs the tests that `filters` select, with the services of `load`; words after `--` go to the
+/// runner as they are.
+pub(crate) fn run(repository: &Repository, load: Load, filters: &[&str]) -> Result<Verdict> {
     let runner = Runner::find(repository)?;
     let started = Instant::now();
     let (tools, built) = std::thread::scope(|scope| {
-        let tools = scope.spawn(|| services::prepare(repository));
+        let tools = scope.spawn(|| services::prepare(repository, load));
         let built = build(repository, runner, filters);
         (tools.join(), built)
     });
@@ -33,6 +34,11 @@ pub(crate) fn run(repository: &Repository, filters: &[&str]) -> Result<Verdict> 
     let missing = services.missing();
     for (name, reason) in &missing {
         terminal::problem(&format!("not run: {name}: {reason}"));
+    }
+    for name in services.not_asked() {
+        terminal::problem(&format!(
+            "not asked for: {name}; `cargo xtask test --heavy` brings it up"
+        ));
     }
     services.stop()?;
     terminal::problem(&format!(

@@ -1,4 +1,5 @@
-//! A parent process for the tests: one text call, or the trampoline of its child.
+//! A parent process for the tests: one text call and then the end, or a long life beside the spare
+//! for the next one; or the guard of its children.
 #![expect(
     clippy::disallowed_methods,
     reason = "the program of a test looks at its own arguments and environment"
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, Launcher, internal_exec};
+use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, Launcher, internal_guard};
 use ktx_llm_runtime::{CallLabel, LlmRuntime as _, NoEvents, TextRequest};
 use ktx_vocabulary::{ModelRole, RunId};
 use tokio_util::sync::CancellationToken;
@@ -17,9 +18,19 @@ use tokio_util::sync::CancellationToken;
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let outcome = match arguments.next() {
-        Some(first) if first == "internal-exec" => Err(internal_exec(arguments).to_string()),
-        Some(first) if first == "text" => text(&arguments.map(PathBuf::from).collect::<Vec<_>>()),
-        _ => Err("driver text <claude> <project> <state>".to_owned()),
+        Some(first) if first == "internal-guard" => {
+            internal_guard();
+            Ok(())
+        }
+        Some(first) if first == "text" => text(
+            &arguments.map(PathBuf::from).collect::<Vec<_>>(),
+            Life::Ends,
+        ),
+        Some(first) if first == "stay" => text(
+            &arguments.map(PathBuf::from).collect::<Vec<_>>(),
+            Life::Stays,
+        ),
+        _ => Err("driver text|stay <claude> <project> <state>".to_owned()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -30,7 +41,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn text(arguments: &[PathBuf]) -> Result<(), String> {
+/// What the parent does behind its call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Life {
+    Ends,
+    Stays,
+}
+
+fn text(arguments: &[PathBuf], life: Life) -> Result<(), String> {
     let [program, project, state] = arguments else {
         return Err("three paths are needed".to_owned());
     };
@@ -39,7 +57,7 @@ fn text(arguments: &[PathBuf]) -> Result<(), String> {
     settings.program = Some(program.clone());
     settings.state_dir = Some(state.clone());
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
-    settings.launcher = Launcher::Through(this);
+    settings.launcher = Launcher::Guarded(this);
     let runtime =
         ClaudeCodeRuntime::new(settings, Arc::new(NoEvents)).map_err(|error| error.message)?;
     let request = TextRequest {
@@ -55,6 +73,12 @@ fn text(arguments: &[PathBuf]) -> Result<(), String> {
         },
     };
     let threads = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
-    let outcome = threads.block_on(runtime.generate_text(request));
+    let outcome = threads.block_on(async {
+        let outcome = runtime.generate_text(request).await;
+        if life == Life::Stays && outcome.is_ok() {
+            std::future::pending::<()>().await;
+        }
+        outcome
+    });
     outcome.map(|_| ()).map_err(|error| error.message)
 }

@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, Launcher, internal_exec};
+use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, Launcher, internal_guard};
 use ktx_llm_runtime::{CallLabel, LlmRuntime as _, LoopRequest, NoEvents, TextRequest};
 use ktx_test_support::fake_claude::SCENARIO_VARIABLE;
 use ktx_tool_descriptors::{
@@ -32,18 +32,17 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments
         .first()
-        .is_some_and(|first| first == "internal-exec")
+        .is_some_and(|first| first == "internal-guard")
     {
-        let rest = arguments.into_iter().skip(1).map(Into::into);
-        let error = internal_exec(rest);
-        return report(Err(error.into()));
+        internal_guard();
+        return ExitCode::SUCCESS;
     }
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     report(match words.as_slice() {
         ["endings", fake, folder, runs] => with(fake, folder, runs, Figure::Endings),
-        ["cold", fake, folder, runs] => with(fake, folder, runs, Figure::Cold),
-        ["direct", fake, folder, runs] => with(fake, folder, runs, Figure::Direct),
-        _ => Err("figures endings|cold|direct <fake> <folder> <runs>".into()),
+        ["warm", fake, folder, runs] => with(fake, folder, runs, Figure::Warm),
+        ["spare", fake, folder, runs] => with(fake, folder, runs, Figure::Spare),
+        _ => Err("figures endings|warm|spare <fake> <folder> <runs>".into()),
     })
 }
 
@@ -61,25 +60,25 @@ fn report(outcome: Outcome<Value>) -> ExitCode {
 #[derive(Clone, Copy)]
 enum Figure {
     Endings,
-    /// Through the trampoline, as the product does.
-    Cold,
-    /// Without it, as many programs as the bare one.
-    Direct,
+    /// Each call starts a child of its own.
+    Warm,
+    /// A child waits for each call.
+    Spare,
 }
 
 fn with(fake: &str, folder: &str, runs: &str, figure: Figure) -> Outcome<Value> {
     let runs: usize = runs.parse()?;
-    let mut bench = Bench::new(fake, Path::new(folder))?;
+    let bench = Bench::new(fake, Path::new(folder))?;
     let threads = tokio::runtime::Runtime::new()?;
     match figure {
         Figure::Endings => threads.block_on(endings(&bench, runs)),
-        Figure::Cold => threads.block_on(cold(&bench, runs)),
-        Figure::Direct => {
-            bench.settings.launcher = Launcher::Direct;
-            threads.block_on(cold(&bench, runs))
-        }
+        Figure::Warm => threads.block_on(calls(&bench, runs, Duration::ZERO)),
+        Figure::Spare => threads.block_on(calls(&bench, runs, READY)),
     }
 }
+
+/// In which a child that starts is ready for its prompt, many times over.
+const READY: Duration = Duration::from_millis(60);
 
 struct Bench {
     settings: ClaudeCodeSettings,
@@ -100,7 +99,7 @@ impl Bench {
         let mut settings = ClaudeCodeSettings::new(project, environment, "sonnet");
         settings.program = Some(fake.into());
         settings.state_dir = Some(folder.join("state"));
-        settings.launcher = Launcher::Through(std::env::current_exe()?);
+        settings.launcher = Launcher::Guarded(std::env::current_exe()?);
         Ok(Self {
             settings,
             scenario,
@@ -170,32 +169,36 @@ async fn endings(bench: &Bench, runs: usize) -> Outcome<Value> {
     Ok(json!({ "runs": runs, "orphans": orphans, "early_kib": early, "late_kib": late }))
 }
 
-/// Text calls with a fresh child each, in turns with the bare program and the same lines: medians in
-/// milliseconds.
-async fn cold(bench: &Bench, runs: usize) -> Outcome<Value> {
+/// Text calls in turns with the bare program and the same lines: medians in milliseconds. With a
+/// time to get ready, a child waits on both sides before the clock starts.
+async fn calls(bench: &Bench, runs: usize, ready: Duration) -> Outcome<Value> {
     bench.play(&json!({ "echo": {}, "record": bench.record }))?;
     let mut settings = bench.settings.clone();
-    settings.max_spares = 0;
+    settings.max_spares = usize::from(!ready.is_zero());
+    settings.timeouts.spare_pause = Duration::ZERO;
     let runtime = ClaudeCodeRuntime::new(settings, Arc::new(NoEvents));
     let runtime = runtime.map_err(|error| error.message)?;
     say(&runtime).await?;
     let record = std::fs::read_to_string(&bench.record)?;
     let record: Value = serde_json::from_str(record.lines().next().unwrap_or_default())?;
     bench.play(&json!({ "echo": {} }))?;
+    // The child that waits now still writes its record.
+    say(&runtime).await?;
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..runs {
+        tokio::time::sleep(ready).await;
         let started = Instant::now();
         say(&runtime).await?;
         ours.push(started.elapsed());
-        let started = Instant::now();
-        tokio::task::block_in_place(|| alone(bench, &record))?;
-        bare.push(started.elapsed());
+        bare.push(tokio::task::block_in_place(|| {
+            alone(bench, &record, ready)
+        })?);
     }
     Ok(json!({ "ours_ms": median(ours), "bare_ms": median(bare) }))
 }
 
-/// The bare program with the same arguments, environment and lines.
-fn alone(bench: &Bench, record: &Value) -> Outcome<()> {
+/// The bare program with the same arguments, environment and lines, and what it takes.
+fn alone(bench: &Bench, record: &Value, ready: Duration) -> Outcome<Duration> {
     let arguments = record["arguments"].as_array().into_iter().flatten();
     let environment = record["environment"].as_object().into_iter().flatten();
     let program = bench
@@ -203,6 +206,7 @@ fn alone(bench: &Bench, record: &Value) -> Outcome<()> {
         .program
         .as_ref()
         .ok_or("there is no program")?;
+    let mut started = Instant::now();
     let mut child = Command::new(program)
         .args(arguments.filter_map(Value::as_str))
         .env_clear()
@@ -221,6 +225,10 @@ fn alone(bench: &Bench, record: &Value) -> Outcome<()> {
         json!({ "type": "control_request", "request_id": "1", "request": record["initialize"] })
     )?;
     lines.next().ok_or("there is no answer")??;
+    if !ready.is_zero() {
+        std::thread::sleep(ready);
+        started = Instant::now();
+    }
     writeln!(
         input,
         "{}",
@@ -239,7 +247,7 @@ fn alone(bench: &Bench, record: &Value) -> Outcome<()> {
     }
     drop(input);
     if child.wait()?.success() {
-        Ok(())
+        Ok(started.elapsed())
     } else {
         Err("the bare program failed".into())
     }

@@ -1,15 +1,17 @@
 //! One call of a model, with a child that waits for it or with a fresh one.
 
-use ktx_llm_runtime::{LlmError, LlmErrorKind, StopReason};
+use ktx_llm_runtime::{LlmError, LlmErrorKind, RuntimeEvent, StopReason};
 use tokio::time::Instant;
 use tokio_util::future::FutureExt as _;
 
 use crate::conversation::{Note, PromptAt};
 use crate::host::{Host, WarmUp};
 use crate::invocation::Query;
+use crate::limits::Patience;
 use crate::link::Link;
-use crate::outcome::stop_reason_of;
-use crate::report::{Caller, Report};
+use crate::outcome::{failure_kind, stop_reason_of};
+use crate::process::told_version;
+use crate::report::{Caller, Report, too_old};
 use crate::session::Session;
 use crate::spares::{Demand, Moment, Unfinished};
 
@@ -26,7 +28,8 @@ pub(crate) struct Call<'a> {
     pub(crate) started: Instant,
 }
 
-/// Runs one query to its end. Never panics, never leaves a process but the spares of the host.
+/// Runs one query to its end: at once, or when a limit of the account has reset. Never panics, never
+/// leaves a process but the spares of the host.
 pub(crate) async fn run(
     host: &Host,
     query: Query,
@@ -34,6 +37,89 @@ pub(crate) async fn run(
     observe: &mut (dyn FnMut(&Note) + Send),
 ) -> Report {
     let started = Instant::now();
+    let mut failures = 0;
+    loop {
+        let passing = host.limits.pass(
+            query.model(),
+            query.patience(),
+            host.events(),
+            &caller.cancel,
+        );
+        let pass = match passing.await {
+            Ok(pass) => pass,
+            Err(error) => return Report::failed(host.redacted(error)),
+        };
+        let report = tried(host, query.clone(), caller, (observe, started)).await;
+        if report.held_back {
+            continue;
+        }
+        match refusal(&report) {
+            Refusal::No => return report,
+            Refusal::Served => {
+                host.limits.served(query.model());
+                return report;
+            }
+            Refusal::Limit => {}
+        }
+        failures += 1;
+        let limit = report.signs.rejected.as_ref();
+        if let Some(limit) = limit {
+            host.tell(RuntimeEvent::RateLimitRefused {
+                window: limit.window.clone(),
+                resets_at: limit.resets_at,
+            });
+        }
+        let pause = host.limits.refused(query.model(), limit, failures);
+        // Only now: whoever comes next must know of the refusal.
+        drop(pass);
+        let Some(pause) =
+            pause.filter(|_| report.is_untouched() && query.patience() != Patience::None)
+        else {
+            return report;
+        };
+        host.tell(RuntimeEvent::Retry {
+            attempt: failures + 1,
+            code: LlmErrorKind::RateLimit.code(),
+        });
+        let pause = tokio::time::sleep(pause);
+        if pause
+            .with_cancellation_token(&caller.cancel)
+            .await
+            .is_none()
+        {
+            return Report::failed(LlmError::cancelled());
+        }
+    }
+}
+
+/// What a report says about limits.
+enum Refusal {
+    /// Nothing.
+    No,
+    /// There is none.
+    Served,
+    /// One was hit.
+    Limit,
+}
+
+fn refusal(report: &Report) -> Refusal {
+    match &report.ending {
+        Err(_) => Refusal::No,
+        Ok(result) if stop_reason_of(result) != StopReason::Error => Refusal::Served,
+        Ok(result) if failure_kind(result, &report.signs) == LlmErrorKind::RateLimit => {
+            Refusal::Limit
+        }
+        Ok(_) => Refusal::No,
+    }
+}
+
+/// Makes one try of a call, with everything around it.
+async fn tried(
+    host: &Host,
+    query: Query,
+    caller: &Caller,
+    (observe, started): (&mut (dyn FnMut(&Note) + Send), Instant),
+) -> Report {
     let unfinished = Unfinished::new(&host.spares);
     let demand = host.spares.called(&query);
     let call = Call {
@@ -42,7 +128,16 @@ pub(crate) async fn run(
         demand: demand.as_ref(),
         started,
     };
-    let report = made(call, query, observe).await;
+    let mut report = made(call, query, observe).await;
+    if report.lacks_an_option() {
+        let version = told_version(&host.settings).await;
+        let told = report.ending.err().and_then(|error| error.detail);
+        let error = too_old(version.as_deref());
+        report.ending = Err(match told {
+            Some(told) => error.detail(told),
+            None => error,
+        });
+    }
     unfinished.ended();
     match (&report.ending, &demand) {
         (Ok(result), Some(demand)) if stop_reason_of(result) != StopReason::Error => {
@@ -74,7 +169,7 @@ async fn made(call: Call<'_>, query: Query, observe: &mut (dyn FnMut(&Note) + Se
         Ok(place) => place,
         Err(error) => return Report::failed(error),
     };
-    let opened = Link::open(&host.settings, query, PromptAt::Once, place);
+    let opened = Link::open(&host.settings, &host.guard, query, PromptAt::Once, place);
     match opened.with_cancellation_token(&call.caller.cancel).await {
         Some(Ok(link)) => {
             let (session, running) = Session::new(call, observe, warm_up, link);

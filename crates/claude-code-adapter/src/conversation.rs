@@ -6,7 +6,7 @@ mod stage;
 
 use std::collections::BTreeMap;
 
-use ktx_llm_runtime::{LlmError, LlmErrorKind, StopReason, ToolTrace};
+use ktx_llm_runtime::{StopReason, ToolTrace};
 use ktx_tool_descriptors::{ToolError, ToolOutput, ToolSet};
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ use crate::protocol::{
     Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, ResultFrame, StreamFrame,
     ToolResult,
 };
-use crate::surface::{checked_account, checked_surface};
+use crate::surface::{checked_account, checked_surface, no_session, too_early};
 use crate::turns::{TurnCounter, UsageMeter};
 
 pub(crate) use action::{Action, Note, Record};
@@ -94,6 +94,11 @@ impl Conversation {
     /// The line that asks the child to end the turn now.
     pub(crate) fn interrupt() -> Value {
         question(INTERRUPT, &json!({ "subtype": "interrupt" }))
+    }
+
+    /// The model that is asked for.
+    pub(crate) fn model(&self) -> &str {
+        self.query.model()
     }
 
     /// Whether the prompt has been written.
@@ -183,11 +188,7 @@ impl Conversation {
         let account = match &answer.outcome {
             Ok(response) => response.get("account").unwrap_or(&Value::Null),
             Err(reason) => {
-                let error = LlmError::new(
-                    LlmErrorKind::Protocol,
-                    "Claude Code refused to start the session",
-                );
-                actions.push(Action::Fail(error.detail(reason.clone())));
+                actions.push(Action::Fail(no_session(reason)));
                 return;
             }
         };
@@ -216,13 +217,7 @@ impl Conversation {
     fn output_allowed(&self, actions: &mut Vec<Action>) -> bool {
         let allowed = self.init.is_some() && self.is_prompted();
         if !allowed {
-            actions.push(Action::Fail(
-                LlmError::new(
-                    LlmErrorKind::Isolation,
-                    "Claude Code answered before it said what the model can reach; nothing of its answer was used",
-                )
-                .hint("update Claude Code, then run the command again"),
-            ));
+            actions.push(Action::Fail(too_early()));
         }
         allowed
     }
@@ -244,6 +239,10 @@ impl Conversation {
         }
         if self.turns.assistant(frame) {
             actions.push(Action::Note(Note::Step));
+        }
+        if self.turns.messages() > self.query.most_messages() {
+            actions.push(Action::Fail(self.query.out_of_turns()));
+            return;
         }
         for block in &frame.blocks {
             if let Block::ToolUse { id, name, input } = block {

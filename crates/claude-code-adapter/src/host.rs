@@ -12,6 +12,8 @@ use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::environment::secret_values;
+use crate::limits::Limits;
+use crate::process::Guard;
 use crate::settings::ClaudeCodeSettings;
 use crate::spares::Spares;
 use crate::surface::usual_payer;
@@ -22,8 +24,9 @@ const CHILD_MEMORY: u64 = 450 * 1024 * 1024;
 /// More children than this gain nothing.
 const MOST_CHILDREN: u64 = 8;
 
-/// The oldest version that was seen to speak the protocol.
-pub(crate) const OLDEST_TESTED: &str = "2.0.76";
+/// The oldest version that all tests were run with. Some that are older, such as 2.0.76, ask models
+/// for answers of their own as soon as they start, before anything can be checked.
+pub(crate) const OLDEST_TESTED: &str = "2.1.76";
 
 /// The newest version that the recordings are of.
 pub(crate) const NEWEST_TESTED: &str = "2.1.330";
@@ -32,8 +35,12 @@ pub(crate) const NEWEST_TESTED: &str = "2.1.330";
 pub(crate) struct Host {
     /// The settings.
     pub(crate) settings: Arc<ClaudeCodeSettings>,
+    /// What ends the children if this process is killed.
+    pub(crate) guard: Arc<Guard>,
     /// The places for children, and the children that wait.
     pub(crate) spares: Spares,
+    /// What was announced about limits of the account.
+    pub(crate) limits: Limits,
     events: Arc<dyn EventSink>,
     warm: AsyncMutex<Warmth>,
     swept: OnceCell<()>,
@@ -87,8 +94,11 @@ impl Host {
             .unwrap_or_else(|| children_for(available_memory()))
             .max(1);
         let settings = Arc::new(settings);
+        let guard = Arc::new(Guard::new(&settings));
         Self {
-            spares: Spares::new(Arc::clone(&settings), places),
+            spares: Spares::new(Arc::clone(&settings), Arc::clone(&guard), places),
+            guard,
+            limits: Limits::new(Arc::clone(&settings)),
             settings,
             events,
             warm: AsyncMutex::new(Warmth::Cold),
@@ -120,6 +130,11 @@ impl Host {
             .await;
         let guard = (*guard == Warmth::Cold).then_some(guard);
         Ok((permit, WarmUp { guard }))
+    }
+
+    /// Whom everything is told.
+    pub(crate) fn events(&self) -> &dyn EventSink {
+        &*self.events
     }
 
     /// Tells the caller's sink.
@@ -178,6 +193,12 @@ pub(crate) fn version_warning(version: &str) -> Option<String> {
             "Claude Code {version} is outside the tested range {OLDEST_TESTED} to {NEWEST_TESTED}"
         )
     })
+}
+
+/// Whether a version is known to be older than the oldest tested one.
+pub(crate) fn is_older(version: &str) -> bool {
+    let both = numbers(version).zip(numbers(OLDEST_TESTED));
+    both.is_some_and(|(found, oldest)| found < oldest)
 }
 
 fn numbers(version: &str) -> Option<(u32, u32, u32)> {

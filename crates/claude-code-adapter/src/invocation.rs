@@ -3,10 +3,12 @@
 //! Every query of the adapter is a [`Query`], made by [`Query::new`] alone, and every `Query`
 //! carries the whole isolation tuple (KTX-20…34).
 
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use ktx_tool_descriptors::{ObjectSchema, ToolDescriptor, ToolError, ToolSet, handler_fn};
 use serde_json::{Value, json};
 
 use crate::environment::Compaction;
+use crate::limits::Patience;
 use crate::mcp::{SERVER, listed, tool_id};
 
 /// Built-in tools that stay off even if a version forgets that all of them are (KTX-29).
@@ -108,11 +110,44 @@ impl Query {
         }
     }
 
+    /// Messages of the model that the turns can explain, a few continuations of long ones included.
+    /// Some versions go on asking a model for an object that it does not give, and count no turns.
+    pub(crate) fn most_messages(&self) -> u32 {
+        self.max_turns().saturating_add(4)
+    }
+
+    /// The error of a model that never comes to an end.
+    pub(crate) fn out_of_turns(&self) -> LlmError {
+        match &self.purpose {
+            Purpose::Object(_) => LlmError::new(
+                LlmErrorKind::StructuredOutput,
+                "the model gave no object that matches the schema",
+            ),
+            Purpose::Text | Purpose::Probe | Purpose::Loop { .. } => LlmError::new(
+                LlmErrorKind::MaxTurns,
+                "the model used up its turns before it answered",
+            ),
+        }
+    }
+
     /// Whether the child may summarise.
     pub(crate) fn compaction(&self) -> Compaction {
         match &self.purpose {
             Purpose::Loop { .. } => Compaction::Allowed,
             Purpose::Text | Purpose::Probe | Purpose::Object(_) => Compaction::Refused,
+        }
+    }
+
+    /// The model that is asked for.
+    pub(crate) fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// How long the call may wait for a limit. The probe never does: it tells how things stand.
+    pub(crate) fn patience(&self) -> Patience {
+        match &self.purpose {
+            Purpose::Probe => Patience::None,
+            Purpose::Text | Purpose::Object(_) | Purpose::Loop { .. } => Patience::AsConfigured,
         }
     }
 
@@ -171,11 +206,13 @@ impl Query {
         arguments
     }
 
-    /// The body of the `initialize` request.
+    /// The body of the `initialize` request. The system prompt is one text: older versions pass over
+    /// a list of blocks without a word and use their own. So no prefix of it is marked as cacheable
+    /// for everybody (KTX-82): that takes a list.
     pub(crate) fn initialize(&self) -> Value {
         let mut request = json!({
             "subtype": "initialize",
-            "systemPrompt": [self.system],
+            "systemPrompt": self.system,
             "skills": [],
             "title": self.title,
             "hooks": {

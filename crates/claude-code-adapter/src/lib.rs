@@ -12,8 +12,9 @@ mod call;
 mod conversation;
 mod environment;
 mod host;
-mod internal_exec;
+mod internal_guard;
 mod invocation;
+mod limits;
 mod link;
 mod mcp;
 mod outcome;
@@ -30,6 +31,6 @@ mod spares;
 mod surface;
 mod turns;
 
-pub use internal_exec::{InternalExecError, internal_exec};
+pub use internal_guard::internal_guard;
 pub use runtime::ClaudeCodeRuntime;
 pub use settings::{ClaudeCodeSettings, Launcher, Timeouts};

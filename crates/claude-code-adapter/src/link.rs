@@ -1,11 +1,13 @@
 //! A child together with what has been said so far.
 
+use std::sync::Arc;
+
 use ktx_llm_runtime::LlmError;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::conversation::{Conversation, PromptAt};
 use crate::invocation::Query;
-use crate::process::{Running, spawn};
+use crate::process::{Guard, Running, spawn};
 use crate::protocol::{LineDecoder, MAX_LINE};
 use crate::settings::ClaudeCodeSettings;
 
@@ -27,11 +29,12 @@ impl Link {
     /// Starts a child and sends it `initialize`.
     pub(crate) async fn open(
         settings: &ClaudeCodeSettings,
+        guard: &Arc<Guard>,
         query: Query,
         prompt_at: PromptAt,
         place: OwnedSemaphorePermit,
     ) -> Result<Self, LlmError> {
-        let running = spawn(settings, &query).await?;
+        let running = spawn(settings, guard, &query).await?;
         let conversation = Conversation::new(query, &settings.version, prompt_at);
         running.input.send(&conversation.begin());
         Ok(Self {

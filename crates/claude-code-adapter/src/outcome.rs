@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use ktx_llm_runtime::{LlmError, LlmErrorKind, StopReason};
 
 use crate::protocol::{RateLimit, ResultFrame};
@@ -110,7 +111,7 @@ pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErr
     if signs.rejected.is_some() {
         return Kind::RateLimit;
     }
-    match (result.api_status, result.terminal_reason.as_deref()) {
+    match (status_of(result), result.terminal_reason.as_deref()) {
         (Some(status), _) => status_kind(status),
         (None, Some("model_error" | "api_error")) => Kind::Server,
         (None, Some("turn_setup_failed")) => Kind::Process,
@@ -119,10 +120,24 @@ pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErr
     }
 }
 
+/// The HTTP status. Older versions tell it only in their text: `API Error: 529 {…}`.
+fn status_of(result: &ResultFrame) -> Option<u16> {
+    let told = || {
+        let text = result.text.as_deref()?;
+        if text.starts_with("There's an issue with the selected model") {
+            return Some(404);
+        }
+        let text = text.strip_prefix("API Error: ")?;
+        let status: u16 = text.split(' ').next()?.parse().ok()?;
+        (400..600).contains(&status).then_some(status)
+    };
+    result.api_status.or_else(told)
+}
+
 /// The kind of an error class; `None` for classes that only the status can tell apart.
 fn class_kind(class: &str, result: &ResultFrame) -> Option<LlmErrorKind> {
     use LlmErrorKind as Kind;
-    let status = result.api_status;
+    let status = status_of(result);
     let kind = match class {
         "authentication_failed"
         | "oauth_org_not_allowed"
@@ -188,28 +203,44 @@ fn described(kind: LlmErrorKind, signs: &FailureSigns, model: &str) -> LlmError 
         Kind::Budget => plain("the money limit of the call is used up"),
         Kind::Cancelled => LlmError::cancelled(),
         Kind::Process => plain("Claude Code failed while it worked on the call"),
-        Kind::Isolation | Kind::Protocol | Kind::Internal => {
+        Kind::Isolation | Kind::Protocol | Kind::UnknownTool | Kind::Internal => {
             plain("Claude Code ended the turn in a way that ktx does not know")
         }
     }
 }
 
 fn rate_limited(signs: &FailureSigns) -> LlmError {
-    let window = signs
-        .rejected
-        .as_ref()
-        .map(|limit| window_name(&limit.window));
-    match window.filter(|name| !name.is_empty()) {
-        Some(name) => LlmError::new(
-            LlmErrorKind::RateLimit,
-            format!("the {name} usage limit of your Claude plan is reached"),
-        )
-        .hint("wait until the limit resets, then run the command again"),
-        None => LlmError::new(
-            LlmErrorKind::RateLimit,
-            "Claude limits requests at the moment",
-        )
-        .hint("run the command again later"),
+    let told = signs.rejected.as_ref();
+    let window = told.map_or("", |limit| limit.window.as_str());
+    let (message, hint) = limit_reached(window, told.and_then(|limit| limit.resets_at));
+    LlmError::new(LlmErrorKind::RateLimit, message).hint(hint)
+}
+
+/// What to say about a limit, and what to do; the moment of its reset is in Unix seconds.
+pub(crate) fn limit_reached(window: &str, resets_at: Option<i64>) -> (String, &'static str) {
+    let name = window_name(window);
+    let limit = match (name, resets_at) {
+        ("", None) => {
+            return (
+                "Claude limits requests at the moment".to_owned(),
+                "run the command again later",
+            );
+        }
+        ("", Some(_)) => "a usage limit".to_owned(),
+        (name, _) => format!("the {name} usage limit"),
+    };
+    match resets_at.and_then(|seconds| Timestamp::from_second(seconds).ok()) {
+        Some(reset) => (
+            format!(
+                "{limit} of your Claude plan is reached until {}",
+                reset.strftime("%Y-%m-%d %H:%M UTC")
+            ),
+            "run the command again after that; what is finished is kept",
+        ),
+        None => (
+            format!("{limit} of your Claude plan is reached"),
+            "wait until the limit resets, then run the command again",
+        ),
     }
 }
 

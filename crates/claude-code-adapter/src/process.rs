@@ -1,12 +1,15 @@
 //! The child: spawned in a group of its own, its pipes served, its whole tree ended.
 
+mod guard;
 mod launch;
 mod pipes;
 mod registry;
 mod tree;
+mod version;
 
 use std::collections::BTreeMap;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
@@ -15,13 +18,18 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::environment::child_environment;
+use crate::host::is_older;
 use crate::invocation::Query;
+use crate::report::too_old;
 use crate::settings::ClaudeCodeSettings;
 
+pub(crate) use guard::Guard;
 pub(crate) use launch::find_program;
 pub(crate) use pipes::{Input, Tail};
 pub(crate) use registry::sweep;
 use tree::Tree;
+pub(crate) use tree::kill_child;
+pub(crate) use version::told_version;
 
 /// How the child is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,9 +58,15 @@ pub(crate) struct Running {
 /// Starts one child for a query. The only place where the program is started.
 pub(crate) async fn spawn(
     settings: &ClaudeCodeSettings,
+    guard: &Arc<Guard>,
     query: &Query,
 ) -> Result<Running, LlmError> {
     let program = find_program(settings)?;
+    if let Some(version) = version::installed_version(&program)
+        && is_older(&version)
+    {
+        return Err(too_old(Some(&version)));
+    }
     if !settings.project_dir.is_dir() {
         return Err(LlmError::new(
             LlmErrorKind::Process,
@@ -70,6 +84,7 @@ pub(crate) async fn spawn(
         &token,
     );
     let mut command = launch::command(settings, &program, &query.arguments(), &environment);
+    let watch = guard.watch(&token);
     let mut pause = settings.timeouts.spawn_backoff;
     let mut tries = 1;
     let mut child = loop {
@@ -92,7 +107,7 @@ pub(crate) async fn spawn(
             "the pipes of the Claude Code process are missing",
         ));
     };
-    let tree = Tree::new(child.id(), token, settings.state_dir.as_deref());
+    let tree = Tree::new(child.id(), token, settings.state_dir.as_deref(), watch);
     Ok(Running {
         stdout,
         input: Input::new(stdin),

@@ -49,7 +49,9 @@ fn part(block: &ContentBlock) -> Result<Option<String>, LlmError> {
             let outcome = if *is_error { "failed" } else { "answered" };
             format!("[the call {tool_use_id} {outcome}:]\n{content}")
         }
-        ContentBlock::Reasoning { .. } | ContentBlock::Opaque { .. } => return Ok(None),
+        ContentBlock::Reasoning { .. }
+        | ContentBlock::CacheControl { .. }
+        | ContentBlock::Opaque { .. } => return Ok(None),
         ContentBlock::Image { .. } | ContentBlock::Audio { .. } | ContentBlock::File { .. } => {
             return Err(LlmError::new(
                 LlmErrorKind::InvalidRequest,

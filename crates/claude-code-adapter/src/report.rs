@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Record;
+use crate::host::{NEWEST_TESTED, OLDEST_TESTED, is_older};
 use crate::outcome::FailureSigns;
 use crate::process::status_words;
 use crate::protocol::ResultFrame;
@@ -59,6 +60,25 @@ pub(crate) struct Report {
     pub(crate) metrics: CallMetrics,
     /// The child ended by itself before it could do anything: nothing was said, nothing was paid.
     pub(crate) never_began: bool,
+    /// A limit was announced before the prompt was sent: nothing was said, and nothing was paid.
+    pub(crate) held_back: bool,
+}
+
+impl Report {
+    /// Whether the program does not know an option; it ends then before it reads anything.
+    pub(crate) fn lacks_an_option(&self) -> bool {
+        let detail = self
+            .ending
+            .as_ref()
+            .err()
+            .and_then(|error| error.detail.as_deref());
+        self.never_began && detail.is_some_and(lacks_an_option)
+    }
+
+    /// Whether nothing was used and nothing was done, so that the same call may be made again.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.metrics.usage.total() == 0 && self.tools.is_empty()
+    }
 }
 
 impl Report {
@@ -71,18 +91,46 @@ impl Report {
             tools: Vec::new(),
             metrics: CallMetrics::default(),
             never_began: false,
+            held_back: false,
         }
     }
 }
 
-/// The error of a process that ended without a result.
-pub(crate) fn died(verified: bool, status: Option<ExitStatus>, complaints: &str) -> LlmError {
-    if complaints.contains("unknown option") {
+/// What the program says about an option, or a value of one, of a newer version.
+const UNKNOWN_OPTION: [&str; 2] = ["error: unknown option '", "error: option '"];
+
+fn lacks_an_option(complaints: &str) -> bool {
+    UNKNOWN_OPTION
+        .iter()
+        .any(|words| complaints.contains(words))
+}
+
+/// The error of a program that lacks an option; its version, when it has told it.
+pub(crate) fn too_old(version: Option<&str>) -> LlmError {
+    if let Some(version) = version.filter(|version| !is_older(version)) {
         return LlmError::new(
             LlmErrorKind::Process,
-            "Claude Code is too old: it does not know an option that ktx needs",
+            format!("Claude Code {version} does not know an option that ktx needs"),
         )
-        .hint("update it (run `claude update`), then run the command again");
+        .hint(format!(
+            "use a version from {OLDEST_TESTED} to {NEWEST_TESTED}, or a newer ktx"
+        ));
+    }
+    let found = version.map(|version| format!(" {version}"));
+    LlmError::new(
+        LlmErrorKind::Process,
+        format!(
+            "Claude Code{} is too old: ktx needs {OLDEST_TESTED} or newer",
+            found.unwrap_or_default()
+        ),
+    )
+    .hint("update it (run `claude update`), then run the command again")
+}
+
+/// The error of a process that ended without a result.
+pub(crate) fn died(verified: bool, status: Option<ExitStatus>, complaints: &str) -> LlmError {
+    if lacks_an_option(complaints) {
+        return too_old(None);
     }
     let when = if verified {
         "gave a result"

@@ -15,6 +15,7 @@ use crate::call::run;
 use crate::conversation::Note;
 use crate::host::Host;
 use crate::invocation::{Purpose, Query};
+use crate::limits::unix_now;
 use crate::outcome::{failure, stop_reason_of};
 use crate::protocol::ResultFrame;
 use crate::report::{Caller, Report};
@@ -66,19 +67,6 @@ pub(crate) fn query_for(
     }
     let model = model_of(host, role)?;
     Ok(Query::new(purpose, &model, system, prompt, stage))
-}
-
-/// Seconds since 1970, to turn the time at which a limit resets into a wait.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the provider names the end of a limit as a point in time"
-)]
-fn unix_now() -> i64 {
-    std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .ok()
-        .and_then(|passed| i64::try_from(passed.as_secs()).ok())
-        .unwrap_or(i64::MAX)
 }
 
 /// The error of a result that is not natural.

@@ -58,6 +58,8 @@ enum Stop {
     Watchdog(LlmError),
     /// The interrupt was not answered in time.
     Cancelled,
+    /// A limit was announced to another call before the prompt of this one was sent.
+    HeldBack(LlmError),
 }
 
 pub(crate) struct Session<'a> {
@@ -73,6 +75,9 @@ pub(crate) struct Session<'a> {
     life: Life,
     deadline: Instant,
     interrupted: bool,
+    /// Why a waiting child must not get its prompt.
+    held_back: Option<LlmError>,
+    model: String,
     /// Free when the session is over, behind the child.
     _place: OwnedSemaphorePermit,
 }
@@ -89,6 +94,7 @@ impl<'a> Session<'a> {
             call,
             observe,
             warm_up,
+            model: link.conversation.model().to_owned(),
             conversation: link.conversation,
             decoder: link.decoder,
             tools: JoinSet::new(),
@@ -98,6 +104,7 @@ impl<'a> Session<'a> {
             life: Life::Running,
             deadline: Instant::now() + call.host.settings.timeouts.initialize,
             interrupted: false,
+            held_back: None,
             _place: link.place,
         };
         (session, link.running)
@@ -105,7 +112,14 @@ impl<'a> Session<'a> {
 
     /// Gives a child that waited its call.
     pub(crate) fn release(&mut self, query: Query, running: &Running) {
-        for action in self.conversation.release(query) {
+        let actions = self.conversation.release(query);
+        if !actions.is_empty() {
+            self.held_back = self.call.host.limits.closed(&self.model);
+        }
+        if self.held_back.is_some() {
+            return;
+        }
+        for action in actions {
             match action {
                 Action::Note(note) => self.note(&note),
                 other => self.act(other, running),
@@ -122,14 +136,17 @@ impl<'a> Session<'a> {
 
     /// Goes on to the end of the child.
     pub(crate) async fn drive(mut self, mut running: Running) -> Report {
-        let stop = self.read(&mut running).await;
+        let stop = match self.held_back.take() {
+            Some(limit) => Stop::HeldBack(limit),
+            None => self.read(&mut running).await,
+        };
         self.tools.abort_all();
         for token in self.tokens.values() {
             token.cancel();
         }
         let ending = match &stop {
             Stop::Result | Stop::Ended(_) => Ending::Wait,
-            Stop::Watchdog(_) | Stop::Cancelled => Ending::Stop,
+            Stop::Watchdog(_) | Stop::Cancelled | Stop::HeldBack(_) => Ending::Stop,
             Stop::Fail(_) => Ending::Kill,
         };
         let (status, complaints) = running.end(ending, self.limits()).await;
@@ -267,6 +284,12 @@ impl<'a> Session<'a> {
         for action in self.conversation.on_frame(Frame::read(&value)) {
             match action {
                 Action::Note(note) => {
+                    // The prompt is the next action behind the payer.
+                    if matches!(note, Note::Payer(_))
+                        && let Some(limit) = self.call.host.limits.closed(&self.model)
+                    {
+                        return Some(Stop::HeldBack(limit));
+                    }
                     if let Note::Retry { delay_ms, .. } = &note {
                         extra = Duration::from_millis(*delay_ms).min(LONGEST_WAIT);
                     }
@@ -365,11 +388,16 @@ impl<'a> Session<'a> {
                 host.tell(RuntimeEvent::Usage(self.call.caller.usage_fact(message)));
             }
             Note::RateLimit(limit) if limit.window.is_empty() => {}
-            Note::RateLimit(limit) => host.tell(RuntimeEvent::RateLimitObserved {
-                window: limit.window.clone(),
-                utilization: limit.utilization,
-                resets_at: limit.resets_at,
-            }),
+            Note::RateLimit(limit) => {
+                host.tell(RuntimeEvent::RateLimitObserved {
+                    window: limit.window.clone(),
+                    utilization: limit.utilization,
+                    resets_at: limit.resets_at,
+                });
+                if let Some(event) = host.limits.observed(limit) {
+                    host.tell(event);
+                }
+            }
             Note::Retry { attempt, delay_ms } => {
                 tracing::info!(attempt, delay_ms, "Claude Code tries its request again");
                 host.tell(RuntimeEvent::Retry {
@@ -402,9 +430,11 @@ impl<'a> Session<'a> {
             && match &stop {
                 Stop::Ended(_) => !verified && record.result.is_none(),
                 Stop::Watchdog(_) => !prompted,
-                Stop::Result | Stop::Fail(_) | Stop::Cancelled => false,
+                Stop::Result | Stop::Fail(_) | Stop::Cancelled | Stop::HeldBack(_) => false,
             };
+        let held_back = !self.interrupted && matches!(stop, Stop::HeldBack(_));
         let ending = match (stop, record.result) {
+            (Stop::HeldBack(error), _) => Err(error),
             (Stop::Fail(error) | Stop::Watchdog(error), _) => {
                 Err(with_complaints(error, complaints))
             }
@@ -426,6 +456,7 @@ impl<'a> Session<'a> {
             tools: record.tools,
             metrics,
             never_began,
+            held_back,
         }
     }
 }

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use ktx_llm_runtime::{GovernorSettings, LlmError, LlmErrorKind};
 use ktx_vocabulary::ModelRole;
 
-/// How the child is started.
+/// What becomes of the children when their owner is killed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Launcher {
-    /// The program itself. A killed parent leaves the child to notice its closed input.
+    /// Nothing is done: a child notices its closed input when its turn is over.
     #[default]
     Direct,
-    /// This executable, whose hidden command `internal-exec` asks the kernel to end the child with
-    /// its parent and then becomes the program (Linux; elsewhere the same as direct).
-    Through(PathBuf),
+    /// This executable, whose hidden command `internal-guard` calls [`crate::internal_guard`], runs
+    /// once beside all children and ends them.
+    Guarded(PathBuf),
 }
 
 /// The deadlines of one child. None of them limits a model that keeps talking.
@@ -72,9 +72,10 @@ pub struct ClaudeCodeSettings {
     pub models: BTreeMap<ModelRole, String>,
     /// The parent's environment, as it is; the adapter takes out what may not reach the child.
     pub environment: BTreeMap<String, String>,
-    /// How the child is started.
+    /// What becomes of the children when their owner is killed.
     pub launcher: Launcher,
-    /// Where running children are written down, so that the next start can end lost ones.
+    /// Where running children are written down, so that the next start can end lost ones, and limits
+    /// of the account, so that the next run asks nothing before they reset.
     pub state_dir: Option<PathBuf>,
     /// Configured caching fields that this backend ignores, by full key (KTX-81).
     pub ignored_caching_fields: Vec<String>,
@@ -82,6 +83,11 @@ pub struct ClaudeCodeSettings {
     pub version: String,
     /// The deadlines.
     pub timeouts: Timeouts,
+    /// How calls wait for limits of the account: `governing`, `max_wait`, and the tries and pauses
+    /// of a refusal that names no end. The rest is the provider's or the child's own business.
+    pub rate_limit: GovernorSettings,
+    /// When the caller's time is over: no wait goes beyond it.
+    pub ends_at: Option<Instant>,
     /// Children at the same time; without it as many as the memory allows, at most eight.
     pub max_children: Option<usize>,
     /// Of those, children that wait, initialised, for another call like the last ones; one for each
@@ -106,6 +112,8 @@ impl ClaudeCodeSettings {
             ignored_caching_fields: Vec::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             timeouts: Timeouts::default(),
+            rate_limit: GovernorSettings::default(),
+            ends_at: None,
             max_children: None,
             max_spares: 2,
         }

@@ -12,7 +12,7 @@ use tokio::time::{Duration, Instant};
 
 use crate::invocation::Query;
 use crate::link::Link;
-use crate::process::Ending;
+use crate::process::{Ending, Guard};
 use crate::settings::ClaudeCodeSettings;
 
 /// How many kinds of calls are remembered.
@@ -43,6 +43,7 @@ pub(crate) struct Spares {
 #[derive(Debug)]
 struct Shared {
     settings: Arc<ClaudeCodeSettings>,
+    guard: Arc<Guard>,
     places: Arc<Semaphore>,
     shelf: Mutex<Shelf>,
 }
@@ -90,9 +91,10 @@ enum Order {
 
 impl Spares {
     /// No spares yet, and this many places.
-    pub(crate) fn new(settings: Arc<ClaudeCodeSettings>, places: usize) -> Self {
+    pub(crate) fn new(settings: Arc<ClaudeCodeSettings>, guard: Arc<Guard>, places: usize) -> Self {
         let shared = Shared {
             settings,
+            guard,
             places: Arc::new(Semaphore::new(places)),
             shelf: Mutex::default(),
         };

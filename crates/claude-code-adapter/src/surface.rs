@@ -4,8 +4,10 @@
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use serde_json::Value;
 
+use crate::host::is_older;
 use crate::invocation::Query;
 use crate::protocol::InitFrame;
+use crate::report::too_old;
 
 /// What to do when the local session cannot be used (KTX-84).
 pub(crate) const LOGIN_HINT: &str =
@@ -90,6 +92,9 @@ fn is_plain(plan: &str) -> bool {
 
 /// Compares the surface with the query. Gives warnings about what is harmless but new.
 pub(crate) fn checked_surface(init: &InitFrame, query: &Query) -> Result<Vec<String>, LlmError> {
+    if is_older(&init.version) {
+        return Err(too_old(Some(&init.version)));
+    }
     let mut tools = init.tools.clone().unwrap_or_default();
     tools.sort();
     let expected = query.expected_tools();
@@ -133,6 +138,24 @@ pub(crate) fn checked_surface(init: &InitFrame, query: &Query) -> Result<Vec<Str
         .iter()
         .map(|plugin| format!("Claude Code keeps its built-in plugin `{}` on", plugin.name))
         .collect())
+}
+
+/// The error of output that came before the surface was known.
+pub(crate) fn too_early() -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Isolation,
+        "Claude Code answered before it said what the model can reach; nothing of its answer was used",
+    )
+    .hint("update Claude Code, then run the command again")
+}
+
+/// The error of a program that does not begin, with its words.
+pub(crate) fn no_session(reason: &str) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Protocol,
+        "Claude Code refused to start the session",
+    )
+    .detail(reason)
 }
 
 fn violation<T: AsRef<str>>(what: &str, expected: &[T], found: &[impl AsRef<str>]) -> LlmError {

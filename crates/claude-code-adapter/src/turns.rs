@@ -11,6 +11,7 @@ use crate::protocol::{AssistantFrame, Block, StreamFrame, ToolResult};
 #[derive(Debug, Default)]
 pub(crate) struct TurnCounter {
     message: Option<String>,
+    messages: u32,
     calls: BTreeSet<String>,
     answered: bool,
 }
@@ -22,6 +23,7 @@ impl TurnCounter {
         if self.message.as_deref() != Some(&*frame.id) {
             ended = std::mem::take(&mut self.answered);
             self.message = Some(frame.id.clone());
+            self.messages = self.messages.saturating_add(1);
             self.calls.clear();
         }
         for block in &frame.blocks {
@@ -30,6 +32,11 @@ impl TurnCounter {
             }
         }
         ended
+    }
+
+    /// Messages of the model so far.
+    pub(crate) fn messages(&self) -> u32 {
+        self.messages
     }
 
     /// Takes results of tool calls.

@@ -62,7 +62,10 @@ impl Assembly {
             return;
         };
         match table.foreign_keys.last_mut() {
-            Some(key) if key.constraint_name.as_deref() == Some(link.constraint.as_str()) => {
+            Some(key)
+                if key.constraint_name.as_deref() == Some(link.constraint.as_str())
+                    && key.to_table == link.to_table =>
+            {
                 key.from_columns.push(link.from);
                 key.to_columns.push(link.to);
             }

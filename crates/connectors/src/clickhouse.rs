@@ -20,6 +20,7 @@ use ktx_warehouse::{
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::history;
 use crate::limits::{self, Meter, bounded};
 use crate::settings::{ServerKind, Settings, Target};
 use http::Server;
@@ -100,6 +101,10 @@ impl ClickHouse {
 impl Connector for ClickHouse {
     fn dialect(&self) -> Dialect {
         Dialect::ClickHouse
+    }
+
+    fn query_history(&self, days: u32) -> Option<String> {
+        Some(history::clickhouse(days))
     }
 
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {

@@ -40,6 +40,14 @@ pub(crate) fn time(micros: i64) -> String {
     )
 }
 
+/// The point in time that lies `micros` after 1970-01-01 00:00, as `YYYY-MM-DD HH:MM:SS[.ffffff]` and
+/// `zone`; years before 1 carry the suffix ` BC`.
+pub(crate) fn moment(micros: i64, zone: &str) -> String {
+    let (date, suffix) = date(micros.div_euclid(DAY_MICROS));
+    let time = time(micros.rem_euclid(DAY_MICROS));
+    format!("{date} {time}{zone}{suffix}")
+}
+
 /// `.ffffff` without trailing zeros; nothing for zero.
 pub(crate) fn fraction(micros: i64) -> String {
     if micros == 0 {

@@ -6,14 +6,24 @@
 //! This crate must never know what is asked for: no scan, no semantic layer, no tool lives here.
 
 mod assembly;
+mod bigquery;
 mod clickhouse;
 mod clock;
+mod duckdb;
+mod file;
+mod history;
+mod jwt;
 mod limits;
 mod mysql;
 mod postgres;
 mod registry;
+mod rest;
+mod rows;
 mod settings;
+mod snowflake;
 mod sqlite;
+mod sqlserver;
+mod stop;
 #[cfg(test)]
 mod tests;
 mod tls;

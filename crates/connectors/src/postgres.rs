@@ -27,6 +27,7 @@ use ktx_warehouse::{
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::history;
 use crate::limits::{self, Meter, bounded};
 use crate::settings::{ServerKind, Settings, Target};
 use pool::Sessions;
@@ -132,6 +133,11 @@ impl Postgres {
 impl Connector for Postgres {
     fn dialect(&self) -> Dialect {
         self.dialect
+    }
+
+    fn query_history(&self, _: u32) -> Option<String> {
+        // The view keeps no dates; it counts since its last reset.
+        (self.dialect == Dialect::Postgres).then(history::postgres)
     }
 
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ktx_config::{Connection, Driver, DriverKind};
+use ktx_config::{Connection, Driver};
 use ktx_secrets::SecretSource;
 use ktx_warehouse::{Connector, Dialect, ErrorKind, ReadOnlySql, Scope, WarehouseError};
 
-use crate::settings::Settings;
-use crate::{clickhouse, mysql, postgres, sqlite, url};
+use crate::settings::{Clock, Settings};
+use crate::{bigquery, clickhouse, duckdb, mysql, postgres, snowflake, sqlite, sqlserver, url};
 
 /// What a driver's module offers.
 struct Entry {
@@ -20,7 +20,7 @@ struct Entry {
 }
 
 enum DefaultSchemas {
-    /// The driver has no schemas.
+    /// All that there are, or the driver has no schemas.
     None,
     /// This one.
     Named(&'static str),
@@ -28,12 +28,24 @@ enum DefaultSchemas {
     Database,
 }
 
-static TABLE: [Entry; 5] = [
+static TABLE: &[Entry] = &[
     Entry {
         driver: Driver::Postgres,
         open: postgres::open,
         schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::Named("public"),
+    },
+    Entry {
+        driver: Driver::Snowflake,
+        open: snowflake::open,
+        schema_keys: &["schema_names", "schema_name"],
+        default_schemas: DefaultSchemas::None,
+    },
+    Entry {
+        driver: Driver::BigQuery,
+        open: bigquery::open,
+        schema_keys: &["dataset_ids", "dataset_id"],
+        default_schemas: DefaultSchemas::None,
     },
     Entry {
         driver: Driver::ClickHouse,
@@ -48,9 +60,21 @@ static TABLE: [Entry; 5] = [
         default_schemas: DefaultSchemas::Database,
     },
     Entry {
+        driver: Driver::SqlServer,
+        open: sqlserver::open,
+        schema_keys: &["schemas", "schema"],
+        default_schemas: DefaultSchemas::Named("dbo"),
+    },
+    Entry {
         driver: Driver::Sqlite,
         open: sqlite::open,
         schema_keys: &[],
+        default_schemas: DefaultSchemas::None,
+    },
+    Entry {
+        driver: Driver::DuckDb,
+        open: duckdb::open,
+        schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::None,
     },
     Entry {
@@ -61,17 +85,21 @@ static TABLE: [Entry; 5] = [
     },
 ];
 
-static SUPPORTED: [Driver; 5] = [
+static SUPPORTED: &[Driver] = &[
     Driver::Postgres,
+    Driver::Snowflake,
+    Driver::BigQuery,
     Driver::ClickHouse,
     Driver::MySql,
+    Driver::SqlServer,
     Driver::Sqlite,
+    Driver::DuckDb,
     Driver::Redshift,
 ];
 
 /// The drivers that [`open`] serves, in the order in which they are listed to people.
 pub fn supported() -> &'static [Driver] {
-    &SUPPORTED
+    SUPPORTED
 }
 
 /// The dialect of a warehouse driver, served or not; `None` for context sources. The driver `mysql`
@@ -97,24 +125,25 @@ pub fn dialect(driver: Driver) -> Option<Dialect> {
 }
 
 /// Makes the connector of a connection: resolves references and checks the settings, reaches
-/// nothing.
+/// nothing. `unix_now` is the wall clock in seconds since 1970: some logins are signed with the time.
 ///
 /// # Errors
-/// [`ErrorKind::Config`] when the driver has no connector, a reference has no value, or a setting is
+/// [`ErrorKind::Config`] when the driver is a context source, a reference has no value, or a setting is
 /// missing or wrong.
 pub fn open(
     connection: &Connection,
     secrets: &dyn SecretSource,
+    unix_now: u64,
 ) -> Result<Arc<dyn Connector>, WarehouseError> {
     match entry(connection.driver) {
-        Some(entry) => (entry.open)(&Settings::new(connection, secrets)),
+        Some(entry) => (entry.open)(&Settings::new(connection, secrets, Clock::new(unix_now))),
         None => Err(unsupported(connection)),
     }
 }
 
 /// The part of the warehouse that the connection's own settings name: the driver's schema keys with
 /// their default, and `enabled_tables`. An empty list of schemas leaves the choice to the connector
-/// (MySQL: the database that the login lands in).
+/// (MySQL: the database that the login lands in; DuckDB: all schemas of the file).
 ///
 /// Tables of these drivers have no catalog part, since a connection sees one database only; that part
 /// of an entry `catalog.db.name` is left out. So is the `main` of SQLite.
@@ -152,6 +181,7 @@ fn local(driver: Driver, name: String, database: Option<&str>) -> String {
                 .then_some(rest)
         }
         (Driver::MySql, Some(("def", rest))) if rest.contains('.') => Some(rest),
+        (Driver::DuckDb, Some((_, rest))) if rest.contains('.') => Some(rest),
         _ => None,
     };
     rest.map(str::to_owned).unwrap_or(name)
@@ -190,23 +220,13 @@ fn entry(driver: Driver) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.driver == driver)
 }
 
+/// Every warehouse driver has an entry.
 fn unsupported(connection: &Connection) -> WarehouseError {
-    let driver = connection.driver;
-    if driver.kind() == DriverKind::ContextSource {
-        return WarehouseError::new(
-            ErrorKind::Config,
-            format!(
-                "connection `{}` is a context source (`{driver}`), not a warehouse",
-                connection.id
-            ),
-        );
-    }
-    let list: Vec<&str> = supported().iter().map(|driver| driver.as_str()).collect();
     WarehouseError::new(
         ErrorKind::Config,
         format!(
-            "driver `{driver}` is not supported yet; supported: {}",
-            list.join(", ")
+            "connection `{}` is a context source (`{}`), not a warehouse",
+            connection.id, connection.driver
         ),
     )
 }

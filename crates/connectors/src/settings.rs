@@ -2,25 +2,59 @@
 
 mod target;
 
+use std::time::Instant;
+
 use ktx_config::Connection;
 use ktx_secrets::{Secret, SecretError, SecretRef, SecretSource};
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use serde_json::Value;
 
-pub(crate) use target::{ServerKind, Target};
+pub(crate) use target::{ServerKind, Target, is_loopback};
+
+/// The wall clock, read once by the program and carried on from there: what is signed has to say when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    unix_start: u64,
+    started: Instant,
+}
+
+impl Clock {
+    /// A clock that shows this many seconds since 1970 now.
+    pub(crate) fn new(unix_now: u64) -> Self {
+        Self {
+            unix_start: unix_now,
+            started: Instant::now(),
+        }
+    }
+
+    /// Seconds since 1970.
+    pub(crate) fn unix_now(self) -> u64 {
+        self.unix_start + self.started.elapsed().as_secs()
+    }
+}
 
 /// Reads one connection's fields.
 pub(crate) struct Settings<'a> {
     connection: &'a Connection,
     secrets: &'a dyn SecretSource,
+    clock: Clock,
 }
 
 impl<'a> Settings<'a> {
-    pub(crate) fn new(connection: &'a Connection, secrets: &'a dyn SecretSource) -> Self {
+    pub(crate) fn new(
+        connection: &'a Connection,
+        secrets: &'a dyn SecretSource,
+        clock: Clock,
+    ) -> Self {
         Self {
             connection,
             secrets,
+            clock,
         }
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
     }
 
     pub(crate) fn secrets(&self) -> &'a dyn SecretSource {
@@ -60,6 +94,19 @@ impl<'a> Settings<'a> {
     /// The same for a value that may be shown.
     pub(crate) fn text(&self, keys: &[&str]) -> Result<Option<String>, WarehouseError> {
         Ok(self.secret(keys)?.map(|secret| secret.expose().to_owned()))
+    }
+
+    /// A positive whole number; `None` when the key is absent.
+    pub(crate) fn count(&self, key: &str) -> Result<Option<usize>, WarehouseError> {
+        match self.written(&[key]) {
+            None => Ok(None),
+            Some(text) => match text.parse::<usize>() {
+                Ok(count) if count > 0 => Ok(Some(count)),
+                _ => Err(self.wrong(&format!(
+                    "has `{key}: {text}`; it must be a positive whole number"
+                ))),
+            },
+        }
     }
 
     /// Looks a reference up; errors name the field and never the value.

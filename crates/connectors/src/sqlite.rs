@@ -1,12 +1,12 @@
-//! SQLite: a file on this machine, opened read-only for each operation.
+//! SQLite: a file on this machine, opened read-only.
 //!
-//! There is no pool: opening costs well under a millisecond, and a file that was replaced meanwhile
-//! is seen at once. All work runs on the blocking pool and looks at the deadline and the caller's
-//! cancellation every thousand steps of SQLite's machine.
+//! A few sessions wait for the next statement; a file that was replaced meanwhile is seen at once. All
+//! work runs on the blocking pool and looks at the deadline and the caller's cancellation every
+//! thousand steps of SQLite's machine.
 
 mod catalog;
 mod error;
-mod file;
+mod pool;
 mod query;
 mod session;
 mod types;
@@ -24,10 +24,18 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::file::{self, FileKind};
 use crate::limits::{Meter, Step};
 use crate::settings::Settings;
+use crate::stop::Stop;
+use pool::Pool;
 use query::{Event, Request};
-use session::Stop;
+
+const FILE: FileKind = FileKind {
+    name: "SQLite",
+    schemes: &["sqlite3:", "sqlite:"],
+    example: "data/warehouse.db",
+};
 
 /// Rows that may wait between SQLite's thread and the receiver.
 const ROWS_IN_FLIGHT: usize = 256;
@@ -37,18 +45,24 @@ const CHECK_TIME: Duration = Duration::from_secs(30);
 
 /// Makes the connector of a `sqlite` connection.
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
-    Ok(Arc::new(Sqlite {
-        path: file::locate(settings)?,
-    }))
+    Ok(Arc::new(Sqlite::at(file::locate(settings, &FILE)?)))
 }
 
 /// One database file.
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     path: PathBuf,
+    pool: Arc<Pool>,
 }
 
 impl Sqlite {
+    fn at(path: PathBuf) -> Self {
+        Self {
+            path,
+            pool: Arc::default(),
+        }
+    }
+
     /// Runs a statement that need not have passed the static gate: the session alone has to keep it
     /// from writing.
     async fn run(
@@ -68,7 +82,8 @@ impl Sqlite {
             stop,
         };
         let (sender, mut receiver) = mpsc::channel(ROWS_IN_FLIGHT);
-        let thread = tokio::task::spawn_blocking(move || query::run(&request, &sender));
+        let pool = Arc::clone(&self.pool);
+        let thread = tokio::task::spawn_blocking(move || query::run(&request, &pool, &sender));
         let mut meter = Meter::new(caps, sink);
         while let Some(event) = receiver.recv().await {
             match event {

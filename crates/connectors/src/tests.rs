@@ -1,5 +1,7 @@
 //! What the value tests share: connections, secrets in memory, and results as text.
 
+pub(crate) mod effects;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,7 +55,7 @@ pub(crate) fn connection(driver: Driver, fields: Value) -> Connection {
 
 /// Opens a connection without any secrets.
 pub(crate) fn open(driver: Driver, fields: Value) -> Result<Arc<dyn Connector>, WarehouseError> {
-    crate::open(&connection(driver, fields), &Secrets::default())
+    crate::open(&connection(driver, fields), &Secrets::default(), 0)
 }
 
 /// Kind, message and hint as lines.

@@ -10,8 +10,10 @@ use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Connector;
 use ktx_wiki::{Page, PagePath};
 
+use crate::documents;
 use crate::failure::Failure;
 use crate::scans::ScanSnapshot;
+use crate::wire::SourceList;
 
 /// One statement that was sent, or refused, on behalf of an agent or a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +63,7 @@ pub enum Runner {
 }
 
 /// What the tools need of a project. Everything is read when it is asked for and read again when
-/// its files have changed; nothing is written but the search index and the audit log.
+/// its files have changed; nothing is written but the search index, listings and the audit log.
 #[async_trait]
 pub trait ProjectContext: Send + Sync {
     /// The connections of `ktx.yaml`, in their order there.
@@ -75,6 +77,12 @@ pub trait ProjectContext: Send + Sync {
 
     /// The semantic sources of a connection; empty when it has none.
     async fn catalog(&self, connection: &ConnectionId) -> Result<Arc<Catalog>, Failure>;
+
+    /// The listing of a connection's sources, with what is wrong in their files.
+    async fn listing(&self, connection: &ConnectionId) -> Result<SourceList, Failure> {
+        let catalog = self.catalog(connection).await?;
+        Ok(documents::source_list(connection, &catalog))
+    }
 
     /// Where the pages lie that the user sees, one for each key, ordered by key.
     async fn page_paths(&self) -> Result<Vec<PagePath>, Failure>;

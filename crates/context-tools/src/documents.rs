@@ -8,7 +8,7 @@ use ktx_vocabulary::ConnectionId;
 use ktx_wiki::{Page, Scope};
 
 use crate::scans::ScanSnapshot;
-use crate::wire::{Payload, SourceItem};
+use crate::wire::{Payload, SourceItem, SourceList};
 
 /// Most letters of a page that are searched.
 const PAGE_LETTERS: usize = 200_000;
@@ -133,7 +133,7 @@ fn of_source(
 }
 
 /// A source as listings show it.
-pub(crate) fn source_item(connection: &ConnectionId, summary: SourceSummary) -> SourceItem {
+fn source_item(connection: &ConnectionId, summary: SourceSummary) -> SourceItem {
     SourceItem {
         connection_id: connection.to_string(),
         name: summary.name,
@@ -145,8 +145,25 @@ pub(crate) fn source_item(connection: &ConnectionId, summary: SourceSummary) -> 
     }
 }
 
+/// All sources of a catalog as listings show them, with what is wrong in their files.
+pub(crate) fn source_list(connection: &ConnectionId, catalog: &Catalog) -> SourceList {
+    let items = catalog.list().into_iter();
+    let diagnostics = catalog.diagnostics().iter().cloned().map(|mut found| {
+        if let Some(location) = &mut found.location {
+            location.file = source_path(connection, &location.file);
+        }
+        found
+    });
+    SourceList {
+        items: items
+            .map(|summary| source_item(connection, summary))
+            .collect(),
+        diagnostics: diagnostics.collect(),
+    }
+}
+
 /// A path inside a connection's folder as a path inside the project.
-pub(crate) fn source_path(connection: &ConnectionId, path: &str) -> String {
+fn source_path(connection: &ConnectionId, path: &str) -> String {
     format!("semantic-layer/{connection}/{path}")
 }
 

@@ -2,6 +2,7 @@
 
 mod config;
 mod index;
+mod listing;
 mod pages;
 mod scans;
 mod sources;
@@ -23,6 +24,7 @@ use ktx_wiki::{Page, PagePath, UserId};
 use crate::context::{AuditEntry, ProjectContext, Runner};
 use crate::failure::Failure;
 use crate::scans::ScanSnapshot;
+use crate::wire::SourceList;
 
 /// What the composition of the program knows of warehouse drivers.
 pub trait Warehouses: Send + Sync {
@@ -170,6 +172,11 @@ impl ProjectContext for FileContext {
     async fn catalog(&self, connection: &ConnectionId) -> Result<Arc<Catalog>, Failure> {
         let connection = connection.clone();
         self.blocking(move |inner| inner.catalog(&connection)).await
+    }
+
+    async fn listing(&self, connection: &ConnectionId) -> Result<SourceList, Failure> {
+        let connection = connection.clone();
+        self.blocking(move |inner| inner.listing(&connection)).await
     }
 
     async fn page_paths(&self) -> Result<Vec<PagePath>, Failure> {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ktx_tool_descriptors::{
-    CallContext, SchemaError, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet,
-    ToolSetError, WriteEffect,
+    CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, ToolSetError,
+    WriteEffect,
 };
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ use specs::SPECS;
 
 type Answer = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 type Run = fn(Arc<dyn ProjectContext>, Value, CallContext) -> Answer;
-type Schema = fn() -> Result<Value, SchemaError>;
+type Schema = fn() -> Value;
 
 /// One tool before it is bound to a project.
 pub(crate) struct Spec {
@@ -39,27 +39,19 @@ pub(crate) struct Spec {
 
 /// The tools over one project, ordered by name.
 pub fn context_tools(context: &Arc<dyn ProjectContext>) -> Result<ToolSet, ToolSetError> {
-    let descriptors = SPECS.iter().map(|spec| {
-        let schema = |make: Schema| {
-            make().map_err(|source| ToolSetError::Schema {
-                tool: spec.name.to_owned(),
-                source,
-            })
-        };
-        Ok(ToolDescriptor {
-            name: spec.name.to_owned(),
-            title: spec.title.to_owned(),
-            description: spec.description.to_owned(),
-            input_schema: schema(spec.input)?,
-            output_schema: Some(schema(spec.output)?),
-            effect: spec.effect,
-            handler: Arc::new(Handler {
-                context: Arc::clone(context),
-                spec,
-            }),
-        })
+    let descriptors = SPECS.iter().map(|spec| ToolDescriptor {
+        name: spec.name.to_owned(),
+        title: spec.title.to_owned(),
+        description: spec.description.to_owned(),
+        input_schema: (spec.input)(),
+        output_schema: Some((spec.output)()),
+        effect: spec.effect,
+        handler: Arc::new(Handler {
+            context: Arc::clone(context),
+            spec,
+        }),
     });
-    ToolSet::new(descriptors.collect::<Result<Vec<_>, ToolSetError>>()?)
+    ToolSet::new(descriptors.collect())
 }
 
 struct Handler {

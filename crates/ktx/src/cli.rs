@@ -2,6 +2,8 @@
 
 mod connection;
 mod scan;
+mod semantic;
+mod setup;
 
 use std::path::PathBuf;
 
@@ -9,6 +11,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use connection::{ConnectionAddArgs, ConnectionArgs, ConnectionCommand};
 pub(crate) use scan::{ScanArgs, ScanCommand, ScanDecisionArgs, ScanReviewCommand};
+pub(crate) use semantic::{
+    DiffAlarm, GraphFormat, InterchangeFormat, QueryFormat, SlArgs, SlCommand, SlDiffArgs,
+    SlExportArgs, SlImportArgs, SlQueryArgs, SlValidateArgs,
+};
+pub(crate) use setup::{AgentTarget, SetupArgs};
 
 /// The context layer for data agents
 ///
@@ -17,6 +24,7 @@ pub(crate) use scan::{ScanArgs, ScanCommand, ScanDecisionArgs, ScanReviewCommand
 #[derive(Debug, Parser)]
 #[command(
     name = "ktx",
+    bin_name = "ktx",
     version,
     disable_version_flag = true,
     arg_required_else_help = false
@@ -76,7 +84,10 @@ pub struct OutputArgs {
 pub enum Command {
     /// Build a sample project with a warehouse full of traps and answer one question twice
     Demo(DemoArgs),
+    /// Configure a project step by step: model, warehouse, coding agent
+    Setup(SetupArgs),
     /// Show what works in this project and what is missing
+    #[command(visible_alias = "doctor")]
     Status(StatusArgs),
     /// List, show, test and change connections
     Connection(ConnectionArgs),
@@ -100,12 +111,32 @@ pub enum Command {
     Admin(AdminArgs),
     /// Print a shell completion script
     Completion(CompletionArgs),
-    /// Start a program that ends with its parent
-    #[command(name = "internal-exec", hide = true)]
-    InternalExec(InternalExecArgs),
     /// Print completion candidates
     #[command(name = "__complete", hide = true)]
     Complete(CompleteArgs),
+}
+
+impl Command {
+    /// The word that names it.
+    pub(crate) const fn word(&self) -> &'static str {
+        match self {
+            Self::Demo(_) => "demo",
+            Self::Setup(_) => "setup",
+            Self::Status(_) => "status",
+            Self::Connection(_) => "connection",
+            Self::Scan(_) => "scan",
+            Self::Ingest(_) => "ingest",
+            Self::Sl(_) => "sl",
+            Self::Sql(_) => "sql",
+            Self::Wiki(_) => "wiki",
+            Self::Mcp(_) => "mcp",
+            Self::Usage(_) => "usage",
+            Self::Llm(_) => "llm",
+            Self::Admin(_) => "admin",
+            Self::Completion(_) => "completion",
+            Self::Complete(_) => "__complete",
+        }
+    }
 }
 
 /// `ktx demo`
@@ -182,138 +213,6 @@ pub struct IngestArgs {
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-/// `ktx sl`
-#[derive(Debug, Args)]
-#[command(subcommand_precedence_over_arg = true)]
-pub struct SlArgs {
-    /// Words to search for; without words all sources are listed
-    pub query: Vec<String>,
-    /// The connection [default: the only warehouse]
-    #[arg(long, global = true, value_name = "ID")]
-    pub connection_id: Option<String>,
-    /// Show at most this many; for `query`, the row limit of the query
-    #[arg(long, global = true, value_name = "N")]
-    pub limit: Option<u64>,
-    /// How to print
-    #[command(flatten)]
-    pub output: OutputArgs,
-    /// What to do with sources
-    #[command(subcommand)]
-    pub command: Option<SlCommand>,
-}
-
-/// `ktx sl …`
-#[derive(Debug, Subcommand)]
-pub enum SlCommand {
-    /// Print one source as YAML
-    Read {
-        /// The source's name
-        name: String,
-    },
-    /// Check one source, or all of them
-    Validate {
-        /// The source's name [default: all sources]
-        name: Option<String>,
-        /// Check all sources
-        #[arg(long, conflicts_with = "name")]
-        all: bool,
-    },
-    /// Compile a semantic query to SQL, and run it with `--execute`
-    Query(SlQueryArgs),
-    /// Draw how the sources join, with the places where rows would multiply
-    Graph {
-        /// How to draw [default: mermaid]
-        #[arg(long, value_enum)]
-        format: Option<GraphFormat>,
-    },
-    /// Bring hand-written sources into the canonical layout
-    Fmt {
-        /// Write nothing; fail when a source would change
-        #[arg(long)]
-        check: bool,
-    },
-    /// Check sources against the warehouse: grain, joins, measures against raw totals
-    Test {
-        /// The source's name [default: all sources]
-        name: Option<String>,
-    },
-    /// Answer conformance requests, one JSON line each, from stdin
-    #[command(hide = true)]
-    Conformance,
-}
-
-/// How `sl graph` draws.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum GraphFormat {
-    /// A picture
-    Svg,
-    /// Text for Mermaid
-    Mermaid,
-    /// Nodes, edges and warnings
-    Json,
-}
-
-/// How `sl query` prints its answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum QueryFormat {
-    /// The whole answer with its plan
-    Json,
-    /// The SQL; with `--execute`, the rows as a table after it
-    Sql,
-    /// The rows as a table
-    Table,
-    /// The rows as CSV
-    Csv,
-}
-
-/// `ktx sl query`
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
-#[derive(Debug, Args)]
-pub struct SlQueryArgs {
-    /// Read the query from a JSON file; `-` is stdin
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["measure", "dimension", "filter", "segment", "order_by"])]
-    pub query_file: Option<PathBuf>,
-    /// A measure, `source.measure` or an aggregate such as `sum(orders.amount)` (can be repeated)
-    #[arg(long, value_name = "MEASURE")]
-    pub measure: Vec<String>,
-    /// A dimension, `source.column` or `source.column:month` (can be repeated)
-    #[arg(long, value_name = "DIMENSION")]
-    pub dimension: Vec<String>,
-    /// A condition (can be repeated; all must hold)
-    #[arg(long, value_name = "SQL")]
-    pub filter: Vec<String>,
-    /// A segment, `source.segment` (can be repeated)
-    #[arg(long, value_name = "SEGMENT")]
-    pub segment: Vec<String>,
-    /// A field of the query to order by, `field[:asc|desc]` (can be repeated)
-    #[arg(long, value_name = "FIELD")]
-    pub order_by: Vec<String>,
-    /// Whether members without facts are shown
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
-    pub include_empty: Option<bool>,
-    /// How to print the answer [default: json]
-    #[arg(long, value_enum)]
-    pub format: Option<QueryFormat>,
-    /// Show how the query is answered instead of the answer
-    #[arg(long)]
-    pub explain: bool,
-    /// Run the SQL on the warehouse
-    #[arg(long)]
-    pub execute: bool,
-    /// Rows to fetch at most, from 1 to 10000
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub max_rows: Option<u32>,
-    /// Agree to what would be asked
-    #[arg(long)]
-    pub yes: bool,
-    /// Never ask questions
-    #[arg(long)]
-    pub no_input: bool,
 }
 
 /// `ktx sql`
@@ -486,8 +385,11 @@ pub enum AdminCommand {
         #[command(flatten)]
         output: OutputArgs,
     },
-    /// Print the JSON Schema of `ktx.yaml`
+    /// Print the JSON Schema of `ktx.yaml`, or of source files
     Schema {
+        /// The schema of the files in `semantic-layer/` instead
+        #[arg(long)]
+        sources: bool,
         /// Write to a file instead of stdout
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
@@ -499,14 +401,6 @@ pub enum AdminCommand {
 pub struct CompletionArgs {
     /// The shell
     pub shell: clap_complete::Shell,
-}
-
-/// `ktx internal-exec`
-#[derive(Debug, Args)]
-pub struct InternalExecArgs {
-    /// The parent's process id, the program, and its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
-    pub words: Vec<std::ffi::OsString>,
 }
 
 /// `ktx __complete`

@@ -9,7 +9,10 @@ mod llm;
 mod mcp;
 pub(crate) mod reference;
 mod scan;
+mod setup;
 mod sl;
+mod sl_diff;
+mod sl_interchange;
 mod sl_query;
 mod sl_upkeep;
 mod sl_validate;
@@ -30,6 +33,7 @@ pub(crate) fn run(command: Option<Command>, session: &Session) -> Outcome {
     match command {
         None => help(),
         Some(Command::Demo(args)) => demo::run(&args, session),
+        Some(Command::Setup(args)) => setup::run(&args, session),
         Some(Command::Status(args)) => status::run(&args, session),
         Some(Command::Connection(args)) => connection::run(&args, session),
         Some(Command::Scan(args)) => scan::run(&args, session),
@@ -42,7 +46,6 @@ pub(crate) fn run(command: Option<Command>, session: &Session) -> Outcome {
         Some(Command::Mcp(args)) => mcp::run(&args, session),
         Some(Command::Admin(args)) => admin::run(&args, session),
         Some(Command::Completion(args)) => completion::run(&args),
-        Some(Command::InternalExec(args)) => Err(crate::compose::internal_exec(args.words)),
         Some(Command::Complete(args)) => completion::complete(&args, session),
     }
 }

@@ -2,6 +2,8 @@
 
 mod accounting;
 mod http;
+mod limits;
+mod telemetry;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,9 +22,14 @@ use crate::session::{Opened, Session};
 
 pub(crate) use accounting::{LedgerSink, price_file, prices};
 pub(crate) use http::{model_facts, price_providers, priced_model};
+pub(crate) use limits::known_limit;
+pub(crate) use telemetry::Telemetry;
 
 /// The backend that drives the local Claude Code session.
 pub(crate) const CLAUDE_CODE: Backend = Backend::ClaudeCode;
+
+/// The model of the local session when the project names none.
+const CLAUDE_CODE_MODEL: &str = "sonnet";
 
 /// Runs asynchronous work on a runtime of its own. Ctrl-C fires the token.
 pub(crate) fn block_on<T, F>(work: impl FnOnce(CancellationToken) -> F) -> Outcome<T>
@@ -56,7 +63,7 @@ pub(crate) fn connector(
     dir: &Path,
     connection: &Connection,
 ) -> Outcome<Arc<dyn Connector>> {
-    ktx_connectors::open(connection, &session.secrets(dir)).map_err(|error| {
+    open_connector(connection, &session.secrets(dir), unix_seconds(session.now)).map_err(|error| {
         Failure::from(error).context(format!("connection `{}` cannot be used", connection.id))
     })
 }
@@ -119,15 +126,21 @@ pub(crate) fn llm(
     opened: &Opened,
     events: Arc<dyn EventSink>,
 ) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
-    match opened.config.llm.backend {
-        Backend::None => Ok(None),
+    let config = &opened.config;
+    let events = telemetry::traced_events(opened, events);
+    let runtime: Arc<dyn LlmRuntime> = match config.llm.backend {
+        Backend::None => return Ok(None),
         Backend::ClaudeCode => {
-            let mut settings = claude_code(session, &opened.dir, &opened.config)?;
+            let mut settings = claude_code(session, &opened.dir, config)?;
             settings.state_dir = Some(opened.store.layout().state().join("claude-code"));
-            Ok(Some(Arc::new(ClaudeCodeRuntime::new(settings, events)?)))
+            Arc::new(ClaudeCodeRuntime::new(settings, events)?)
         }
-        _ => http::runtime(session, &opened.dir, &opened.config, events).map(Some),
-    }
+        _ => {
+            let refused = limits::refused_for(session, opened);
+            http::runtime(session, &opened.dir, config, events, refused)?
+        }
+    };
+    Ok(Some(telemetry::traced(runtime, session, config)))
 }
 
 /// Builds a backend that no project configures yet, with its default model, to ask whether it can be
@@ -146,13 +159,15 @@ pub(crate) fn llm_for(
         other => {
             let mut config = Project::defaults();
             config.llm.backend = other;
-            http::runtime(session, dir, &config, events)
+            http::runtime(session, dir, &config, events, None)
         }
     }
 }
 
 fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<ClaudeCodeSettings> {
-    let default = config.model(ModelRole::Default).unwrap_or("sonnet");
+    let default = config
+        .model(ModelRole::Default)
+        .unwrap_or(CLAUDE_CODE_MODEL);
     let environment: BTreeMap<String, String> = session
         .environment
         .all()
@@ -171,8 +186,10 @@ fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<Claud
     }
     settings.program = session.environment.text("KTX_CLAUDE_PATH").map(Into::into);
     settings.ignored_caching_fields = ignored_caching(config.llm.prompt_caching);
+    settings.rate_limit = http::governor(config);
+    settings.ends_at = session.ends_at;
     if let Some(program) = session.program.clone() {
-        settings.launcher = Launcher::Through(program);
+        settings.launcher = Launcher::Guarded(program);
     }
     Ok(settings)
 }
@@ -200,10 +217,9 @@ pub(crate) fn ledger_path(opened: &Opened) -> std::path::PathBuf {
     opened.store.layout().state().join("usage.sqlite")
 }
 
-/// Becomes the program that `ktx internal-exec` was asked to start; returns only when that fails.
-pub(crate) fn internal_exec(words: Vec<std::ffi::OsString>) -> Failure {
-    let error = ktx_claude_code_adapter::internal_exec(words);
-    Failure::from_error(Exit::Failure, "internal_exec", &error)
+/// Runs `ktx internal-guard`, which ends the children of a killed ktx.
+pub(crate) fn internal_guard() {
+    ktx_claude_code_adapter::internal_guard();
 }
 
 /// The dialect of a driver; `None` for context sources.
@@ -216,12 +232,18 @@ pub(crate) fn supports(driver: ktx_config::Driver) -> bool {
     ktx_connectors::supported().contains(&driver)
 }
 
-/// Makes a connector. Reaches nothing.
+/// Seconds since 1970; zero for times before.
+pub(crate) fn unix_seconds(time: jiff::Timestamp) -> u64 {
+    u64::try_from(time.as_second()).unwrap_or_default()
+}
+
+/// Makes a connector. Reaches nothing; `unix_now` is what signed logins say about the time.
 pub(crate) fn open_connector(
     connection: &Connection,
     secrets: &dyn ktx_secrets::SecretSource,
+    unix_now: u64,
 ) -> Result<Arc<dyn Connector>, ktx_warehouse::WarehouseError> {
-    ktx_connectors::open(connection, secrets)
+    ktx_connectors::open(connection, secrets, unix_now)
 }
 
 /// The part of a warehouse that a connection's settings name.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use ktx_config::{Connection, Driver, Environment};
 use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, ProjectContext, Warehouses};
@@ -18,6 +19,9 @@ use crate::session::{Opened, ProjectSecrets, Session};
 struct Connectors {
     dir: PathBuf,
     environment: Environment,
+    /// The wall clock at `started`: a server lives long, and signed logins say the time.
+    unix_start: u64,
+    started: Instant,
 }
 
 impl Warehouses for Connectors {
@@ -33,6 +37,7 @@ impl Warehouses for Connectors {
         compose::open_connector(
             connection,
             &ProjectSecrets::new(&self.environment, &self.dir),
+            self.unix_start + self.started.elapsed().as_secs(),
         )
     }
 }
@@ -61,6 +66,8 @@ fn context(session: &Session, opened: &Opened, user: UserId) -> Arc<dyn ProjectC
         warehouses: Arc::new(Connectors {
             dir: opened.dir.clone(),
             environment: session.environment.clone(),
+            unix_start: compose::unix_seconds(session.now),
+            started: Instant::now(),
         }),
         audit: Arc::new(AuditLog::new(&opened.store)),
     }))

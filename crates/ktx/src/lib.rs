@@ -26,12 +26,21 @@ use ktx_config::Environment;
 pub use cli::Cli;
 pub use exit::{Exit, reference_markdown as exit_codes_markdown};
 
+use crate::compose::Telemetry;
 use crate::printer::{Mode, print_detail, print_failure};
 use crate::report::Failure;
 use crate::session::Session;
 
 /// Runs the program with these arguments (the first is its name) and the process's environment.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    // Before anything else starts: the guard is one more process of every command with a model.
+    if arguments
+        .get(1)
+        .is_some_and(|word| word == "internal-guard")
+    {
+        compose::internal_guard();
+        return ExitCode::SUCCESS;
+    }
     let json = wants_json(&arguments);
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
@@ -44,8 +53,10 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Mode::Plain
     };
     let debug = cli.global.debug;
-    let outcome = Session::start(&cli.global, environment)
+    let telemetry = Telemetry::install(&environment);
+    let outcome = Session::start(&cli, environment, telemetry.clone())
         .and_then(|session| commands::run(cli.command, &session));
+    telemetry.finish();
     match outcome {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(failure) => {
@@ -121,6 +132,5 @@ pub fn environment_markdown() -> String {
 
 /// The catalogue of the MCP tools.
 pub fn tools_markdown() -> String {
-    // A catalogue that cannot be built is empty, and its page is then stale.
-    ktx_context_tools::tool_catalogue_markdown().unwrap_or_default()
+    ktx_context_tools::tool_catalogue_markdown()
 }

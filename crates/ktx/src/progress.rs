@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ktx_scan::{ScanEvent, ScanEvents, ScanStage};
+use ktx_scan::{ScanEstimate, ScanEvent, ScanEvents, ScanStage};
 
 use crate::printer::{Mode, Printer};
 
@@ -38,7 +38,7 @@ impl ScanProgress {
         let length = total.map(|total| u64::try_from(total).unwrap_or(u64::MAX));
         let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
         let template = if total.is_some() {
-            "{prefix} {bar:24} {pos}/{len} {msg} {eta}"
+            "{prefix} {bar:24} {pos}/{len} · {per_sec} · {eta} left · {msg}"
         } else {
             "{prefix} {spinner} {msg}"
         };
@@ -79,6 +79,14 @@ impl ScanEvents for ScanProgress {
             } => {
                 self.line(&format!("{accepted} joins, {review} to review"));
             }
+            ScanEvent::Estimated(estimate) => {
+                if self.printer.mode != Mode::Json && is_worth_telling(&estimate) {
+                    let text = crate::scanning::estimate_text(&estimate);
+                    let connection = &self.connection;
+                    self.printer
+                        .note(&format!("{connection} · first scan: {text}"));
+                }
+            }
             // The report lists the warnings in an order that does not vary.
             ScanEvent::Warning(_) | ScanEvent::Compared(_) => {}
             ScanEvent::Finished { .. } => {
@@ -90,4 +98,10 @@ impl ScanEvents for ScanProgress {
             }
         }
     }
+}
+
+/// Whether a first scan takes long enough that somebody may want to know before.
+const fn is_worth_telling(estimate: &ScanEstimate) -> bool {
+    let is_new = estimate.reused < estimate.tables;
+    is_new && (estimate.statements_at_most > 20 || estimate.rows_read < estimate.rows)
 }

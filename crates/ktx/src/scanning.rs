@@ -1,19 +1,21 @@
 //! One scan of one connection, from its settings to its commit.
 
+mod estimate;
+mod settings;
+
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
-use ktx_config::{Connection, ValidationBudget as ConfigBudget};
+use ktx_config::Connection;
 use ktx_llm_runtime::{LlmRuntime, ProbeReport};
 use ktx_project_store::{
     Change, ProjectLock, ProjectPath, PublishRequest, Published, RunStatus, StageRow,
     StateDatabase, Wait,
 };
 use ktx_scan::{
-    FileChange, PortError, ProjectFiles, RelationshipSettings, Reuse, ScanError, ScanMode,
-    ScanOutcome, ScanRequest, ScanSettings, ScanTrigger, StageStore, Switch, ValidationBudget,
-    Writing,
+    Budget, FileChange, Paused, PortError, ProjectFiles, Reuse, ScanError, ScanMode, ScanOutcome,
+    ScanRequest, ScanTrigger, StageStore, Stopped, Writing,
 };
 use ktx_vocabulary::{ConnectionId, ModelRole};
 use serde_json::Value;
@@ -25,6 +27,8 @@ use crate::printer::Printer;
 use crate::progress::ScanProgress;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
+
+pub(crate) use estimate::{estimate_all, estimate_json, estimate_text};
 
 /// What one scan did.
 #[derive(Debug)]
@@ -49,10 +53,22 @@ pub(crate) struct Job<'a> {
     pub writing: Writing,
     /// The model, when descriptions are wanted.
     pub runtime: Option<Arc<dyn LlmRuntime>>,
+    /// What may be spent in the warehouse.
+    pub budget: Budget,
+}
+
+/// What every scan of a run shares.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    session: &'a Session,
+    opened: &'a Opened,
+    printer: &'a Printer,
+    state: &'a Arc<Mutex<StateDatabase>>,
+    cancel: &'a CancellationToken,
 }
 
 /// Scans connections one after another under the project's lock. A failed connection does not stop
-/// the others; a model that cannot be used stops all.
+/// the others; a model that cannot be used or that stops in the middle stops all.
 pub(crate) fn scan_all(
     command: &str,
     jobs: Vec<Job<'_>>,
@@ -78,11 +94,18 @@ pub(crate) fn scan_all(
         let mut results = Vec::new();
         for job in jobs {
             let id = job.connection.id.clone();
-            let result = scan_one(job, session, opened, printer, state_ref, &cancel).await;
-            let stop = result
-                .as_ref()
-                .err()
-                .is_some_and(|failure| matches!(failure.exit, Exit::Model | Exit::Interrupted));
+            let around = Around {
+                session,
+                opened,
+                printer,
+                state: state_ref,
+                cancel: &cancel,
+            };
+            let result = scan_one(&job, around).await;
+            let stop = match &result {
+                Ok(scanned) => scanned.outcome.paused.is_some(),
+                Err(failure) => matches!(failure.exit, Exit::Model | Exit::Interrupted),
+            };
             results.push((id, result));
             if stop {
                 break;
@@ -91,10 +114,11 @@ pub(crate) fn scan_all(
         Ok(results)
     })?;
     let failed = results.iter().any(|(_, result)| result.is_err());
-    let status = if failed {
-        RunStatus::Failed
-    } else {
-        RunStatus::Done
+    let status = match paused(&results) {
+        _ if failed => RunStatus::Failed,
+        Some(_) => RunStatus::Partial,
+        None if stopped(&results).is_some() => RunStatus::Partial,
+        None => RunStatus::Done,
     };
     let state = state.lock().map_err(|_| poisoned())?;
     state
@@ -103,6 +127,22 @@ pub(crate) fn scan_all(
     drop(state);
     drop(lock);
     Ok(results)
+}
+
+/// Why the model stopped in the middle, when it did.
+pub(crate) fn paused(results: &[(ConnectionId, Outcome<Scanned>)]) -> Option<&Paused> {
+    results.iter().find_map(|(_, result)| {
+        let scanned = result.as_ref().ok()?;
+        scanned.outcome.paused.as_ref()
+    })
+}
+
+/// Why a warehouse was not read to the end, when one was not.
+pub(crate) fn stopped(results: &[(ConnectionId, Outcome<Scanned>)]) -> Option<&Stopped> {
+    results.iter().find_map(|(_, result)| {
+        let scanned = result.as_ref().ok()?;
+        scanned.outcome.stopped.as_ref()
+    })
 }
 
 /// Takes the project's lock for a command that changes it.
@@ -115,25 +155,16 @@ pub(crate) fn lock(opened: &Opened, command: &str) -> Outcome<ProjectLock> {
     })
 }
 
-async fn scan_one(
-    job: Job<'_>,
-    session: &Session,
-    opened: &Opened,
-    printer: &Printer,
-    state: &Arc<Mutex<StateDatabase>>,
-    cancel: &CancellationToken,
-) -> Outcome<Scanned> {
+/// What is asked of the scan.
+fn request(job: &Job<'_>, around: Around<'_>) -> Outcome<ScanRequest> {
+    let Around {
+        session, opened, ..
+    } = around;
     let connection = job.connection;
-    let connector = compose::connector(session, &opened.dir, connection)?;
-    let publisher = opened
-        .store
-        .publisher()
-        .map_err(|error| publish_failure(&error))?;
-    let base = publisher.begin().map_err(|error| publish_failure(&error))?;
-    let request = ScanRequest {
+    Ok(ScanRequest {
         connection: connection.id.clone(),
         driver: connection.driver.as_str().to_owned(),
-        connector,
+        connector: compose::connector(session, &opened.dir, connection)?,
         scope: compose::scope(connection),
         mode: job.mode,
         trigger: ScanTrigger::Cli,
@@ -141,8 +172,8 @@ async fn scan_one(
         now: session.now,
         writing: job.writing,
         reuse: Reuse::Unchanged,
-        settings: settings(opened),
-        runtime: job.runtime,
+        settings: settings::settings(opened, connection, job.budget)?,
+        runtime: job.runtime.clone(),
         model: format!(
             "{}/{}",
             opened.config.llm.backend.as_str(),
@@ -157,11 +188,27 @@ async fn scan_one(
         stages: Arc::new(Stages {
             connection: connection.id.clone(),
             now: session.now,
-            state: Arc::clone(state),
+            state: Arc::clone(around.state),
         }),
-        events: Arc::new(ScanProgress::new(printer.clone(), connection.id.as_str())),
-        cancel: cancel.clone(),
-    };
+        events: Arc::new(ScanProgress::new(
+            around.printer.clone(),
+            connection.id.as_str(),
+        )),
+        cancel: around.cancel.clone(),
+    })
+}
+
+async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
+    let Around {
+        session, opened, ..
+    } = around;
+    let connection = job.connection;
+    let request = request(job, around)?;
+    let publisher = opened
+        .store
+        .publisher()
+        .map_err(|error| publish_failure(&error))?;
+    let base = publisher.begin().map_err(|error| publish_failure(&error))?;
     let outcome = ktx_scan::scan(request)
         .await
         .map_err(|error| scan_failure(&error))?;
@@ -217,32 +264,6 @@ fn changes(changes: &[FileChange]) -> Outcome<Vec<Change>> {
             })
         })
         .collect()
-}
-
-fn settings(opened: &Opened) -> ScanSettings {
-    let configured = &opened.config.scan.relationships;
-    let switch = |on: bool| if on { Switch::On } else { Switch::Off };
-    let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-    ScanSettings {
-        relationships: RelationshipSettings {
-            discovery: switch(configured.enabled),
-            model: switch(configured.llm_proposals),
-            accept_threshold: configured.accept_threshold,
-            review_threshold: configured.review_threshold,
-            validation_required: switch(configured.validation_required),
-            max_model_tables: count(configured.max_llm_tables_per_batch),
-            max_candidates_per_column: count(configured.max_candidates_per_column),
-            profile_sample_rows: count(configured.profile_sample_rows),
-            profile_concurrency: count(configured.profile_concurrency),
-            validation_concurrency: count(configured.validation_concurrency),
-            validation_budget: match configured.validation_budget {
-                ConfigBudget::Unset => ValidationBudget::Automatic,
-                ConfigBudget::All => ValidationBudget::All,
-                ConfigBudget::Queries(queries) => ValidationBudget::Statements(count(queries)),
-            },
-        },
-        ..ScanSettings::default()
-    }
 }
 
 /// The project's files, read as they are.

@@ -1,6 +1,7 @@
 //! What every command is given: the environment, the clock and the project, each taken once.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ktx_config::{Environment, FILE_NAME, Project};
@@ -9,7 +10,8 @@ use ktx_project_store::{ConfigError, Failpoints, OpenError, Store};
 use ktx_secrets::SecretSource;
 use ktx_vocabulary::RunId;
 
-use crate::cli::{Global, OutputArgs};
+use crate::cli::{Cli, Command, OutputArgs};
+use crate::compose::Telemetry;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
@@ -25,8 +27,14 @@ pub(crate) struct Session {
     pub now: Timestamp,
     /// The id of this run.
     pub run_id: RunId,
-    /// This program, when its place is known: children are started through it.
+    /// The command's first word.
+    pub command: &'static str,
+    /// Logs and traces of this process.
+    pub telemetry: Telemetry,
+    /// This program, when its place is known: it guards its children.
     pub program: Option<PathBuf>,
+    /// When the time of the command is over, if it has a limit.
+    pub ends_at: Option<Instant>,
     project_dir: Option<PathBuf>,
     debug: bool,
 }
@@ -50,7 +58,11 @@ impl Session {
         clippy::disallowed_methods,
         reason = "the current folder is taken once, here"
     )]
-    pub(crate) fn start(global: &Global, environment: Environment) -> Outcome<Self> {
+    pub(crate) fn start(
+        cli: &Cli,
+        environment: Environment,
+        telemetry: Telemetry,
+    ) -> Outcome<Self> {
         let current = std::env::current_dir().map_err(|error| {
             Failure::from_error(Exit::Failure, "current_folder", &error)
                 .context("the current folder cannot be read")
@@ -60,9 +72,12 @@ impl Session {
             current,
             now: Timestamp::now(),
             run_id: new_run_id()?,
+            command: cli.command.as_ref().map_or("help", Command::word),
+            telemetry,
             program: std::env::current_exe().ok(),
-            project_dir: global.project_dir.clone(),
-            debug: global.debug,
+            ends_at: None,
+            project_dir: cli.global.project_dir.clone(),
+            debug: cli.global.debug,
         })
     }
 
@@ -72,6 +87,14 @@ impl Session {
             run_id: new_run_id()?,
             ..self.clone()
         })
+    }
+
+    /// The same surroundings for a command that has so much time from now on.
+    pub(crate) fn ending_after(&self, time: Option<Duration>) -> Self {
+        Self {
+            ends_at: time.and_then(|time| Instant::now().checked_add(time)),
+            ..self.clone()
+        }
     }
 
     /// Decides how results are printed.

@@ -27,6 +27,8 @@ pub enum LlmErrorKind {
     Refusal,
     /// The model does not exist or is not available.
     ModelNotFound,
+    /// The request names a tool that does not exist (COG-20).
+    UnknownTool,
     /// The request was wrong in itself.
     InvalidRequest,
     /// The answer never matched the schema.
@@ -64,6 +66,7 @@ impl LlmErrorKind {
             Self::MaxOutput => "llm_max_output",
             Self::Refusal => "llm_refusal",
             Self::ModelNotFound => "llm_model_not_found",
+            Self::UnknownTool => "llm_unknown_tool",
             Self::InvalidRequest => "llm_invalid_request",
             Self::StructuredOutput => "llm_structured_output",
             Self::Permission => "llm_permission",
@@ -88,15 +91,16 @@ impl LlmErrorKind {
     /// The outward code of a run (COG-18, COG-19).
     pub const fn run_code(self) -> RunErrorCode {
         match self {
-            Self::Auth | Self::ModelNotFound => RunErrorCode::ProviderUnavailable,
+            Self::ModelNotFound | Self::UnknownTool => RunErrorCode::NotFound,
             Self::Billing => RunErrorCode::InsufficientCredits,
-            Self::RateLimit | Self::Overloaded | Self::Budget => RunErrorCode::RateLimit,
+            Self::RateLimit | Self::Budget => RunErrorCode::RateLimit,
             Self::Timeout | Self::MaxTurns => RunErrorCode::Timeout,
-            Self::ContextTooLong | Self::InvalidRequest => RunErrorCode::InvalidRequest,
+            Self::Auth | Self::ContextTooLong | Self::InvalidRequest | Self::Refusal => {
+                RunErrorCode::InvalidRequest
+            }
             Self::Cancelled => RunErrorCode::Aborted,
-            Self::Server | Self::Transport => RunErrorCode::ProviderUnavailable,
+            Self::Overloaded | Self::Server | Self::Transport => RunErrorCode::ProviderUnavailable,
             Self::MaxOutput
-            | Self::Refusal
             | Self::StructuredOutput
             | Self::Permission
             | Self::Isolation

@@ -18,12 +18,35 @@ pub enum RuntimeEvent {
         /// When the window ends, as Unix seconds, when told.
         resets_at: Option<i64>,
     },
+    /// A call was refused, and calls of the account are pointless until the window ends.
+    RateLimitRefused {
+        /// The window, such as `five_hour`.
+        window: String,
+        /// When the window ends, as Unix seconds, when told.
+        resets_at: Option<i64>,
+    },
+    /// More or fewer calls run at the same time from now on (`concurrency_adjusted`).
+    ConcurrencyAdjusted {
+        /// The number so far.
+        from: usize,
+        /// The number from now on.
+        to: usize,
+        /// Why, in words: `5-hour window: near the limit`.
+        reason: String,
+    },
     /// The runtime waits before it goes on (`wait_started`).
     WaitStarted {
         /// Why, in words: `5-hour window`.
         reason: String,
         /// How long.
         duration: Duration,
+    },
+    /// The wait goes on; sent about once a second (`wait_tick`).
+    WaitTick {
+        /// Why, in the words of `WaitStarted`.
+        reason: String,
+        /// How long it still takes.
+        remaining: Duration,
     },
     /// The wait is over (`wait_finished`).
     WaitFinished,
@@ -41,6 +64,23 @@ pub enum RuntimeEvent {
     },
     /// Something the user should know that ended nothing.
     Warning(String),
+}
+
+/// What a window is called in sentences: `five_hour` is the `5-hour window`.
+pub fn window_words(window: &str) -> String {
+    match window {
+        "five_hour" => "5-hour window".to_owned(),
+        "seven_day" => "7-day window".to_owned(),
+        "seven_day_opus" => "7-day window of Opus".to_owned(),
+        "seven_day_sonnet" => "7-day window of Sonnet".to_owned(),
+        "overage" => "limit of extra usage".to_owned(),
+        "requests" => "limit of requests".to_owned(),
+        "tokens" => "limit of tokens".to_owned(),
+        "input-tokens" => "limit of input tokens".to_owned(),
+        "output-tokens" => "limit of output tokens".to_owned(),
+        words if words.contains(' ') => words.to_owned(),
+        other => other.replace(['_', '-'], " "),
+    }
 }
 
 /// Receives runtime events. Implementations must be quick; they are called between tokens.

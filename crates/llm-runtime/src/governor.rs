@@ -101,6 +101,8 @@ pub enum LimitSignal {
         window: String,
         /// The share of it that is used, 0..=1, when told.
         utilization: Option<f64>,
+        /// When the window ends, as Unix seconds, when told.
+        resets_at: Option<i64>,
     },
     /// A call was let through with a warning.
     Warning {
@@ -108,6 +110,8 @@ pub enum LimitSignal {
         window: String,
         /// The share of it that is used, 0..=1, when told.
         utilization: Option<f64>,
+        /// When the window ends, as Unix seconds, when told.
+        resets_at: Option<i64>,
     },
     /// A call was refused.
     Rejected {
@@ -197,9 +201,9 @@ impl Governor {
                     });
                 }
                 Admission::Full => None,
-                Admission::Paused { until, remaining } => {
+                Admission::Paused { wake, remaining } => {
                     self.check_wait(remaining)?;
-                    Some(until)
+                    Some(wake)
                 }
             };
             let pause = async {
@@ -259,16 +263,20 @@ impl Governor {
                 Notice::Observed {
                     window,
                     utilization,
+                    resets_at,
                 } => RuntimeEvent::RateLimitObserved {
                     window,
                     utilization,
-                    resets_at: None,
+                    resets_at,
                 },
-                Notice::ConcurrencyAdjusted { from, to, reason } => RuntimeEvent::Warning(format!(
-                    "calls at the same time: {from} → {to} ({reason})"
-                )),
+                Notice::ConcurrencyAdjusted { from, to, reason } => {
+                    RuntimeEvent::ConcurrencyAdjusted { from, to, reason }
+                }
                 Notice::WaitStarted { reason, duration } => {
                     RuntimeEvent::WaitStarted { reason, duration }
+                }
+                Notice::WaitTick { reason, remaining } => {
+                    RuntimeEvent::WaitTick { reason, remaining }
                 }
                 Notice::WaitFinished => RuntimeEvent::WaitFinished,
             });

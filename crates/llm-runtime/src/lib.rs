@@ -15,12 +15,13 @@ mod port;
 mod request;
 mod run;
 mod scripted;
+mod trace;
 mod usage;
 
 pub use error::{LlmError, LlmErrorKind, RunErrorCode};
-pub use event::{EventSink, NoEvents, RuntimeEvent};
+pub use event::{EventSink, NoEvents, RuntimeEvent, window_words};
 pub use governor::{CallPermit, Governing, Governor, GovernorSettings, Jitter, LimitSignal};
-pub use message::{ContentBlock, MediaSource, Message, MessageRole, Transport};
+pub use message::{CacheTtl, ContentBlock, MediaSource, Message, MessageRole, Transport};
 pub use metrics::{CallMetrics, TokenUsage};
 pub use normalize::{
     Dialect, META_PROVIDER, Normalized, ReasoningRule, ReasoningWindow, normalize,
@@ -30,9 +31,11 @@ pub use outcome::{LoopOutcome, ObjectOutcome, StopReason, TextOutcome, ToolTrace
 pub use port::{BackendInfo, LlmRuntime, ProbeReport};
 pub use request::{
     CallLabel, LoopRequest, ObjectRequest, RunRequest, Step, StepCallback, TextRequest,
+    chosen_tools,
 };
 pub use run::{RunEvent, RunFinal, RunHandle, RunWriter, run_channel};
 pub use scripted::{Reply, ScriptedRuntime};
+pub use trace::{SPANS, USAGE};
 pub use usage::{SourceSystem, UsageFact};
 
 #[cfg(test)]

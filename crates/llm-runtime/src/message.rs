@@ -48,6 +48,34 @@ pub struct MediaSource {
     pub filename: Option<String>,
 }
 
+/// How long a provider keeps a prompt prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum CacheTtl {
+    /// Five minutes.
+    #[serde(rename = "5m")]
+    FiveMinutes,
+    /// One hour.
+    #[serde(rename = "1h")]
+    OneHour,
+}
+
+impl CacheTtl {
+    /// The spelling in `ktx.yaml` and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FiveMinutes => "5m",
+            Self::OneHour => "1h",
+        }
+    }
+
+    /// Finds the value with this spelling.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::FiveMinutes, Self::OneHour]
+            .into_iter()
+            .find(|ttl| ttl.as_str() == text)
+    }
+}
+
 /// One block of a message. Order never changes; opaque blocks survive byte for byte.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -104,6 +132,13 @@ pub enum ContentBlock {
         /// Whether the call failed.
         #[serde(default)]
         is_error: bool,
+    },
+    /// No content: everything up to here is worth caching (KODE-31). Backends that place no markers,
+    /// and those whose request has too many already, leave it out.
+    CacheControl {
+        /// How long; the configured time when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ttl: Option<CacheTtl>,
     },
     /// A block that only one provider understands.
     Opaque {

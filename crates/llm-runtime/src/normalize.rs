@@ -209,7 +209,12 @@ fn own_meta(meta: &Map<String, Value>, dialect: &Dialect) -> Map<String, Value> 
 
 /// Appends a message; two messages of one role in a row become one, empty ones vanish.
 fn push_message(turns: &mut Vec<Message>, message: Message) {
-    if message.content.is_empty() {
+    let is_marker = |block: &ContentBlock| matches!(block, ContentBlock::CacheControl { .. });
+    if message.content.iter().all(is_marker) {
+        // A message of nothing but markers concerns what stands before it.
+        if let Some(last) = turns.last_mut() {
+            last.content.extend(message.content);
+        }
         return;
     }
     match turns.last_mut() {

@@ -120,6 +120,20 @@ pub struct RunRequest {
     pub ingress_request_id: Option<String>,
 }
 
+/// The tools of these names and no others (COG-20). An unknown name fails before anything starts.
+pub fn chosen_tools(all: &ToolSet, names: &[String]) -> Result<ToolSet, LlmError> {
+    let chosen = all.select(names).map_err(|name| {
+        let known: Vec<&str> = all.iter().map(|tool| tool.name.as_str()).collect();
+        LlmError::new(
+            crate::LlmErrorKind::UnknownTool,
+            format!("there is no tool `{name}`"),
+        )
+        .hint(format!("there are: {}", known.join(", ")))
+    })?;
+    ToolSet::new(chosen)
+        .map_err(|error| LlmError::new(crate::LlmErrorKind::InvalidRequest, error.to_string()))
+}
+
 impl LoopRequest {
     /// Refuses budgets of zero, which no backend can run.
     pub fn checked(&self) -> Result<(), LlmError> {

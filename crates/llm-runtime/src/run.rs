@@ -54,13 +54,25 @@ pub struct RunFinal {
     pub usage: TokenUsage,
 }
 
+/// Told of the end of a run.
+type Observer = Box<dyn FnOnce(&RunFinal) + Send>;
+
 /// A running run. Both halves can be used alone; dropping the events loses no billing.
-#[derive(Debug)]
 pub struct RunHandle {
     events: mpsc::Receiver<RunEvent>,
     last: oneshot::Receiver<RunFinal>,
     run_id: RunId,
     request_id: Option<String>,
+    observer: Option<Observer>,
+}
+
+impl std::fmt::Debug for RunHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunHandle")
+            .field("run_id", &self.run_id)
+            .field("request_id", &self.request_id)
+            .finish_non_exhaustive()
+    }
 }
 
 impl RunHandle {
@@ -69,10 +81,17 @@ impl RunHandle {
         self.events.recv().await
     }
 
+    /// Tells `observer` of the final record when somebody takes it.
+    #[must_use]
+    pub fn observed(mut self, observer: impl FnOnce(&RunFinal) + Send + 'static) -> Self {
+        self.observer = Some(Box::new(observer));
+        self
+    }
+
     /// The final record. A run that ended without one gets a synthetic internal error (COG-25).
     pub async fn finish(mut self) -> RunFinal {
         self.events.close();
-        match self.last.await {
+        let last = match self.last.await {
             Ok(last) => last,
             Err(_) => RunFinal {
                 run_id: self.run_id,
@@ -83,7 +102,11 @@ impl RunHandle {
                 )),
                 usage: TokenUsage::default(),
             },
+        };
+        if let Some(observer) = self.observer {
+            observer(&last);
         }
+        last
     }
 }
 
@@ -126,6 +149,7 @@ pub fn run_channel(run_id: RunId, request_id: Option<String>) -> (RunWriter, Run
             last: last_receiver,
             run_id,
             request_id,
+            observer: None,
         },
     )
 }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     CallLabel, LlmErrorKind, LlmRuntime as _, LoopRequest, NoEvents, ObjectRequest, Reply,
-    RunErrorCode, ScriptedRuntime, StopReason, run_channel,
+    RunErrorCode, ScriptedRuntime, StopReason, chosen_tools, run_channel,
 };
 
 fn label() -> CallLabel {
@@ -129,13 +129,80 @@ async fn a_lost_run_ends_once_with_an_internal_error() {
     );
 }
 
-/// COG-06, COG-18: a used-up turn budget is `timeout` to the outside.
+/// COG-06, COG-18, COG-19, KODE-72: what each failure is called outside, and whether it is tried again.
 #[test]
 fn error_kinds_map_to_run_codes() {
-    assert_eq!(LlmErrorKind::MaxTurns.run_code(), RunErrorCode::Timeout);
-    assert_eq!(LlmErrorKind::Cancelled.run_code().as_str(), "aborted");
-    assert_eq!(
-        LlmErrorKind::Billing.run_code().as_str(),
-        "insufficient_credits"
+    use LlmErrorKind as Kind;
+    let table = [
+        (Kind::RateLimit, "rate_limit", true),
+        (Kind::Billing, "insufficient_credits", false),
+        (Kind::Overloaded, "provider_unavailable", true),
+        (Kind::Server, "provider_unavailable", true),
+        (Kind::Timeout, "timeout", true),
+        (Kind::Transport, "provider_unavailable", true),
+        (Kind::Auth, "invalid_request", false),
+        (Kind::ModelNotFound, "not_found", false),
+        (Kind::UnknownTool, "not_found", false),
+        (Kind::ContextTooLong, "invalid_request", false),
+        (Kind::InvalidRequest, "invalid_request", false),
+        (Kind::Refusal, "invalid_request", false),
+        (Kind::Protocol, "internal", false),
+        (Kind::StructuredOutput, "internal", false),
+        (Kind::MaxOutput, "internal", false),
+        (Kind::Permission, "internal", false),
+        (Kind::Isolation, "internal", false),
+        (Kind::Process, "internal", false),
+        (Kind::Internal, "internal", false),
+        (Kind::MaxTurns, "timeout", false),
+        (Kind::Budget, "rate_limit", false),
+        (Kind::Cancelled, "aborted", false),
+    ];
+    for (kind, code, again) in table {
+        assert_eq!(
+            (kind.run_code().as_str(), kind.is_retryable()),
+            (code, again),
+            "{kind:?}"
+        );
+    }
+}
+
+/// COG-20: a request has the tools that it names and no others; an unknown one is `not_found` before
+/// anything starts.
+#[test]
+fn a_request_has_exactly_the_tools_that_it_names() {
+    let tool = |name: &str| ToolDescriptor {
+        name: name.to_owned(),
+        title: String::new(),
+        description: String::new(),
+        input_schema: json!({"type": "object"}),
+        output_schema: None,
+        effect: WriteEffect::ReadOnly,
+        handler: handler_fn(|arguments, _| Ok(ToolOutput::from_value(arguments))),
+    };
+    let all = ToolSet::new(vec![tool("a"), tool("b"), tool("c")]).unwrap();
+    let names = |names: &[&str]| -> Vec<String> { names.iter().map(ToString::to_string).collect() };
+    let chosen = chosen_tools(&all, &names(&["c", "a"])).unwrap();
+    let chosen: Vec<&str> = chosen.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(chosen, ["a", "c"]);
+    assert!(
+        chosen_tools(&all, &[]).unwrap().is_empty(),
+        "none by default"
     );
+    let error = chosen_tools(&all, &names(&["a", "drop"])).unwrap_err();
+    assert_eq!(
+        (error.kind.run_code(), error.to_string(), error.hint),
+        (
+            RunErrorCode::NotFound,
+            "there is no tool `drop`".to_owned(),
+            Some("there are: a, b, c".to_owned())
+        )
+    );
+}
+
+/// KODE-31: a cache marker is a block of its own in kept conversations.
+#[test]
+fn cache_markers_are_kept_with_the_conversation() {
+    let text = r#"{"role":"user","content":[{"type":"text","text":"long"},{"type":"cache_control","ttl":"1h"},{"type":"cache_control"}],"transport":"provider"}"#;
+    let message: crate::Message = serde_json::from_str(text).unwrap();
+    assert_eq!(serde_json::to_string(&message).unwrap(), text);
 }

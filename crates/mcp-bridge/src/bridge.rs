@@ -3,20 +3,23 @@
 use std::sync::Arc;
 
 use ktx_tool_descriptors::{
-    CallContext, NoProgress, ProgressSink, ToolDescriptor, ToolError, ToolOutput, ToolSet,
+    CallContext, NoProgress, ProgressSink, ToolDescriptor, ToolError, ToolOutput, ToolSetError,
     WriteEffect,
 };
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-    CustomResult, ErrorCode, ErrorData, Implementation, JsonObject, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CustomResult, ErrorCode, ErrorData, Implementation, JsonObject, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::lazy::LazyTools;
 use crate::progress::{Reports, channel};
 use crate::serve::ServerIdentity;
 
@@ -26,15 +29,15 @@ const RUNNING: usize = 16;
 /// Answers one client.
 #[derive(Debug, Clone)]
 pub(crate) struct Bridge {
-    tools: ToolSet,
+    tools: Arc<LazyTools>,
     identity: Arc<ServerIdentity>,
     running: Arc<Semaphore>,
 }
 
 impl Bridge {
-    pub(crate) fn new(tools: ToolSet, identity: ServerIdentity) -> Self {
+    pub(crate) fn new(tools: LazyTools, identity: ServerIdentity) -> Self {
         Self {
-            tools,
+            tools: Arc::new(tools),
             identity: Arc::new(identity),
             running: Arc::new(Semaphore::new(RUNNING)),
         }
@@ -58,7 +61,10 @@ impl Bridge {
             cancel: request.ct.clone(),
             progress,
         };
-        let tools = self.tools.clone();
+        let tools = match self.tools.get() {
+            Ok(tools) => tools.clone(),
+            Err(error) => return failure(&ToolError::new(unavailable(error))),
+        };
         let arguments = call.arguments.map_or(Value::Null, Value::Object);
         let name = call.name;
         // On a task of its own a panic of the tool is an answer and not the end of the server.
@@ -103,7 +109,8 @@ impl ServerHandler for Bridge {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools.get(name).map(tool)
+        // Without tools there is none of this name; the listing and the call say why.
+        self.tools.get().ok()?.get(name).map(tool)
     }
 
     async fn list_tools(
@@ -111,9 +118,38 @@ impl ServerHandler for Bridge {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(
-            self.tools.iter().map(tool).collect(),
-        ))
+        match self.tools.get() {
+            Ok(tools) => Ok(ListToolsResult::with_all_items(
+                tools.iter().map(tool).collect(),
+            )),
+            Err(error) => Err(ErrorData::internal_error(unavailable(error), None)),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<
+            ListResourceTemplatesRequestMethod,
+        >())
+    }
+
+    async fn list_prompts(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
     }
 
     async fn call_tool(
@@ -170,6 +206,10 @@ fn tool(descriptor: &ToolDescriptor) -> Tool {
 /// Schemas of a checked tool set are objects.
 fn object(schema: &Value) -> Arc<JsonObject> {
     Arc::new(schema.as_object().cloned().unwrap_or_default())
+}
+
+fn unavailable(error: &ToolSetError) -> String {
+    format!("the tools cannot be offered: {error}; this is a fault of the program")
 }
 
 fn success(output: ToolOutput) -> CallToolResult {

@@ -6,7 +6,9 @@
 //! crate must never know which tools there are.
 
 mod bridge;
+mod lazy;
 mod progress;
 mod serve;
 
+pub use lazy::LazyTools;
 pub use serve::{Ended, ServeError, ServerIdentity, serve_stdio, serve_stream};

@@ -1,11 +1,11 @@
 //! The life of one MCP session.
 
-use ktx_tool_descriptors::ToolSet;
 use rmcp::service::{QuitReason, ServerInitializeError, ServiceExt as _};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use crate::bridge::Bridge;
+use crate::lazy::LazyTools;
 
 /// Who the server says it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub enum ServeError {
 /// Serves the tools on standard input and output until the client leaves or `shutdown` fires.
 /// Nothing else may write to standard output meanwhile.
 pub async fn serve_stdio(
-    tools: ToolSet,
+    tools: LazyTools,
     identity: ServerIdentity,
     shutdown: CancellationToken,
 ) -> Result<Ended, ServeError> {
@@ -68,7 +68,7 @@ pub async fn serve_stdio(
 
 /// Serves the tools on any pair of byte streams, one JSON-RPC message a line.
 pub async fn serve_stream(
-    tools: ToolSet,
+    tools: LazyTools,
     identity: ServerIdentity,
     reader: Box<dyn AsyncRead + Send + Unpin>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,

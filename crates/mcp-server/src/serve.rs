@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use ktx_context_tools::{ProjectContext, context_tools};
-use ktx_mcp_bridge::{Ended, ServerIdentity};
-use ktx_tool_descriptors::ToolSetError;
+use ktx_mcp_bridge::{Ended, LazyTools, ServerIdentity};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
@@ -13,13 +12,6 @@ use crate::INSTRUCTIONS;
 /// Why the server could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The tools cannot be offered: a fault of the program.
-    #[error("the tools cannot be offered")]
-    Tools {
-        /// What is wrong with them.
-        #[source]
-        source: ToolSetError,
-    },
     /// The session did not begin or broke.
     #[error("the MCP session ended early")]
     Session {
@@ -36,8 +28,7 @@ pub async fn serve_stdio(
     version: &str,
     shutdown: CancellationToken,
 ) -> Result<Ended, ServeError> {
-    let tools = context_tools(&context).map_err(|source| ServeError::Tools { source })?;
-    let served = ktx_mcp_bridge::serve_stdio(tools, identity(version), shutdown).await;
+    let served = ktx_mcp_bridge::serve_stdio(tools(context), identity(version), shutdown).await;
     served.map_err(|source| ServeError::Session { source })
 }
 
@@ -49,10 +40,13 @@ pub async fn serve_stream(
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     shutdown: CancellationToken,
 ) -> Result<Ended, ServeError> {
-    let tools = context_tools(&context).map_err(|source| ServeError::Tools { source })?;
-    let identity = identity(version);
+    let (tools, identity) = (tools(context), identity(version));
     let served = ktx_mcp_bridge::serve_stream(tools, identity, reader, writer, shutdown).await;
     served.map_err(|source| ServeError::Session { source })
+}
+
+fn tools(context: Arc<dyn ProjectContext>) -> LazyTools {
+    LazyTools::new(move || context_tools(&context))
 }
 
 fn identity(version: &str) -> ServerIdentity {

@@ -1,5 +1,6 @@
 //! Files that are there whole or not at all.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -9,6 +10,9 @@ use tempfile::NamedTempFile;
 
 /// How files begin that have no name yet; the id of the process that makes them follows.
 const TEMPORARY: &str = ".ktx-tmp-";
+
+/// How many files are made safe at the same time.
+const WRITERS: usize = 16;
 
 /// Why a file could not be read, written or removed.
 #[derive(Debug, thiserror::Error)]
@@ -141,6 +145,39 @@ pub(crate) fn write_staged(
     put(&target, bytes, staging, access)
 }
 
+/// As [`write_staged`] for many files, several at a time: a disk that makes one file safe makes its
+/// neighbours safe with it. Readers may see some of them new and others old.
+pub(crate) fn write_all_staged(
+    files: &[(PathBuf, &[u8])],
+    staging: &Path,
+) -> Result<(), FileError> {
+    let writers = WRITERS.min(files.len());
+    let write = |first: usize| {
+        for (path, bytes) in files.iter().skip(first).step_by(writers) {
+            place(&destination(path)?, bytes, staging, Access::Shared)?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..writers)
+            .map(|first| scope.spawn(move || write(first)))
+            .collect();
+        running.into_iter().try_for_each(|writer| {
+            writer
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    })?;
+    let mut folders = BTreeSet::new();
+    for (path, _) in files {
+        folders.insert(destination(path)?.parent().map(Path::to_owned));
+    }
+    folders
+        .into_iter()
+        .flatten()
+        .try_for_each(|folder| sync_folder(&folder))
+}
+
 /// Removes a file.
 #[expect(clippy::disallowed_methods, reason = "files are removed here")]
 pub fn remove(path: &Path) -> Result<Removed, FileError> {
@@ -220,6 +257,15 @@ fn destination(path: &Path) -> Result<PathBuf, FileError> {
 }
 
 fn put(path: &Path, bytes: &[u8], staging: &Path, access: Access) -> Result<Written, FileError> {
+    let written = place(path, bytes, staging, access)?;
+    if written == Written::Changed {
+        sync_folder(path.parent().unwrap_or(Path::new(".")))?;
+    }
+    Ok(written)
+}
+
+/// Puts a file in its place; its name is not yet safe.
+fn place(path: &Path, bytes: &[u8], staging: &Path, access: Access) -> Result<Written, FileError> {
     if read_optional(path)?.is_some_and(|found| found == bytes) {
         return Ok(Written::Unchanged);
     }
@@ -241,11 +287,17 @@ fn put(path: &Path, bytes: &[u8], staging: &Path, access: Access) -> Result<Writ
         Err(error) => return Err(failed(error.error)),
     };
     drop(file);
-    // The name is on the disk when its folder is.
+    Ok(Written::Changed)
+}
+
+/// A name is on the disk when its folder is.
+fn sync_folder(folder: &Path) -> Result<(), FileError> {
     File::open(folder)
         .and_then(|folder| folder.sync_all())
-        .map_err(failed)?;
-    Ok(Written::Changed)
+        .map_err(|source| FileError::Write {
+            path: folder.to_owned(),
+            source,
+        })
 }
 
 fn fill(path: &Path, bytes: &[u8], folder: &Path, access: Access) -> io::Result<NamedTempFile> {

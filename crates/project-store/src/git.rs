@@ -51,17 +51,32 @@ impl Hints for GitError {
     }
 }
 
-/// `git` in one folder. Its own variables are kept from it, no hook runs, nothing is signed, and
+/// `git` in one folder. Its own variables are kept from it (those of the identity are read here), no
+/// hook runs, nothing is signed, and
 /// its messages are in English.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
     folder: PathBuf,
     environment: BTreeMap<OsString, OsString>,
+    identity: BTreeMap<String, String>,
 }
+
+/// The variables by which a user, or a pipeline, says who commits.
+const IDENTITY: [&str; 4] = [
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+];
 
 impl Git {
     /// Looks whether git is there and new enough.
     pub(crate) fn find(folder: &Path, environment: &Environment) -> Result<Self, GitError> {
+        let identity = IDENTITY.iter().filter_map(|name| {
+            let value = environment.all().get(std::ffi::OsStr::new(name))?;
+            Some(((*name).to_owned(), value.to_string_lossy().into_owned()))
+        });
+        let identity = identity.collect();
         let kept = environment.all().iter();
         let kept = kept.filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_"));
         let mut environment: BTreeMap<OsString, OsString> = kept
@@ -77,6 +92,7 @@ impl Git {
         let git = Self {
             folder: folder.to_owned(),
             environment,
+            identity,
         };
         let version = git.text(&["version"])?;
         let found = version.trim().trim_start_matches("git version ").to_owned();
@@ -92,6 +108,20 @@ impl Git {
             folder: folder.to_owned(),
             ..self.clone()
         }
+    }
+
+    /// A part of the identity: the variable, else the setting; none when neither says anything.
+    pub(crate) fn identity(&self, variable: &str, key: &str) -> Result<Option<String>, GitError> {
+        // A line break or an angle bracket would end the field in a commit.
+        let clean = |text: &str| {
+            let text = text.replace(['<', '>', '\n', '\0'], "").trim().to_owned();
+            Some(text).filter(|text| !text.is_empty())
+        };
+        if let Some(name) = self.identity.get(variable).and_then(|text| clean(text)) {
+            return Ok(Some(name));
+        }
+        let setting = self.ask(&["config", "--get", key], 1)?;
+        Ok(setting.and_then(|text| clean(&text)))
     }
 
     /// Runs it to success and returns what it wrote.

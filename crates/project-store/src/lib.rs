@@ -25,7 +25,8 @@ pub use layout::Layout;
 pub use lock::{Holder, LockError, ProjectLock, Wait};
 pub use project_path::{ProjectPath, UnsafePath};
 pub use publish::{
-    Base, Change, Content, PublishError, PublishRequest, Published, Publisher, SkipReason, Skipped,
+    Base, Change, Content, History, HistoryError, PublishError, PublishRequest, Published,
+    Publisher, SkipReason, Skipped,
 };
 pub use state::{Run, RunStatus, StageRow, StateDatabase, StateError, migrate, open_sqlite};
 pub use store::{Config, ConfigError, OpenError, Store};

@@ -9,6 +9,7 @@
 //! publish ends the work first.
 
 mod ask;
+mod history;
 mod record;
 mod step;
 mod stream;
@@ -25,6 +26,7 @@ use crate::git::Git;
 use crate::git::failed;
 use crate::{FileError, GitError, LockError, ProjectLock, ProjectPath, Store};
 
+pub use history::{History, HistoryError};
 use step::Move;
 pub use step::{SkipReason, Skipped};
 use stream::{Commit, File};
@@ -372,7 +374,8 @@ impl Publisher {
         let commit = Commit {
             branch: &tip.branch,
             parent: tip.commit.as_deref(),
-            identity: &self.identity()?,
+            author: &self.identity("AUTHOR")?,
+            committer: &self.identity("COMMITTER")?,
             at: request.at,
             message: request.message,
         };
@@ -416,24 +419,18 @@ impl Publisher {
         Err(failed(&arguments, &output).into())
     }
 
-    /// `Name <address>` of the user, as git is configured; ktx's own only when it is not.
-    fn identity(&self) -> Result<String, PublishError> {
-        let name = self.git.ask(&["config", "--get", "user.name"], 1)?;
-        let address = self.git.ask(&["config", "--get", "user.email"], 1)?;
-        let clean = |text: Option<String>, otherwise: &str| {
-            let text = text.unwrap_or_default().replace(['<', '>', '\n', '\0'], "");
-            let text = text.trim();
-            if text.is_empty() {
-                otherwise.to_owned()
-            } else {
-                text.to_owned()
-            }
-        };
-        Ok(format!(
-            "{} <{}>",
-            clean(name, "ktx"),
-            clean(address, "ktx@localhost")
-        ))
+    /// `Name <address>` of the author or the committer, as the environment or git's settings say;
+    /// ktx's own only when neither does.
+    fn identity(&self, role: &str) -> Result<String, PublishError> {
+        let name = self
+            .git
+            .identity(&format!("GIT_{role}_NAME"), "user.name")?;
+        let address = self
+            .git
+            .identity(&format!("GIT_{role}_EMAIL"), "user.email")?;
+        let name = name.unwrap_or_else(|| "ktx".to_owned());
+        let address = address.unwrap_or_else(|| "ktx@localhost".to_owned());
+        Ok(format!("{name} <{address}>"))
     }
 
     fn base(&self) -> Result<Base, PublishError> {
@@ -480,7 +477,7 @@ impl Publisher {
 }
 
 /// Whether the project lies in a repository that takes its files.
-fn is_in_repository(git: &Git) -> Result<bool, PublishError> {
+fn is_in_repository(git: &Git) -> Result<bool, GitError> {
     if git.ask(&["rev-parse", "--git-dir"], 128)?.is_none() {
         return Ok(false);
     }

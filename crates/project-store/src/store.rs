@@ -6,11 +6,11 @@ use ktx_config::{Environment, FILE_NAME, Project};
 use ktx_diagnostics::{Diagnostic, Diagnostics, Hint, Hints};
 use ktx_secrets::Secret;
 
-use crate::files::{Access, make_folder, sweep, write_staged};
+use crate::files::{Access, make_folder, sweep, write_all_staged, write_staged};
 use crate::{
-    Failpoints, FileError, Holder, Layout, LockError, ProjectLock, ProjectPath, PublishError,
-    Publisher, Removed, StateDatabase, StateError, Wait, Written, append_line, read_optional,
-    remove, write_atomically,
+    Failpoints, FileError, History, HistoryError, Holder, Layout, LockError, ProjectLock,
+    ProjectPath, PublishError, Publisher, Removed, StateDatabase, StateError, Wait, Written,
+    append_line, read_optional, remove, write_atomically,
 };
 
 /// An open project: its files, its git, its local state. Cheap to clone; opening reads nothing but
@@ -138,6 +138,17 @@ impl Store {
         )
     }
 
+    /// Writes files of the project, each of them atomically.
+    pub(crate) fn write_all(&self, files: &[(&ProjectPath, &[u8])]) -> Result<(), FileError> {
+        let staging = self.local_folder(&self.layout.staging())?;
+        let root = self.layout.root();
+        let files: Vec<(PathBuf, &[u8])> = files
+            .iter()
+            .map(|(path, bytes)| (path.under(root), *bytes))
+            .collect();
+        write_all_staged(&files, &staging)
+    }
+
     /// Removes a file of the project.
     pub fn remove(&self, path: &ProjectPath) -> Result<Removed, FileError> {
         remove(&path.under(self.layout.root()))
@@ -193,6 +204,11 @@ impl Store {
     /// The project's git, for publishing. A folder in no repository gets one of its own.
     pub fn publisher(&self) -> Result<Publisher, PublishError> {
         Publisher::open(self.clone())
+    }
+
+    /// The commits of the repository that the project lies in. Makes nothing.
+    pub fn history(&self) -> Result<History, HistoryError> {
+        History::open(self)
     }
 
     /// Makes a folder below `.ktx/state/`, which ignores itself in git.

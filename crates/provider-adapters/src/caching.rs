@@ -1,68 +1,196 @@
-//! Where prompts are marked for caching (KTX-80).
+//! Where prompts are marked for caching (KTX-80, KODE-31).
 
+mod overrides;
+
+pub use overrides::CacheOverrides;
+
+use ktx_llm_runtime::CacheTtl;
 use serde_json::{Value, json};
 
-use crate::settings::{CacheTtl, PromptCaching};
+use crate::settings::PromptCaching;
 
-/// Marks the last tool, the system prompt and the last message: at most three of the four markers
-/// that a request may hold. Nothing is marked whose prefix is shorter than `min_tokens`, and no
-/// hour follows five minutes: providers refuse that.
-pub(crate) fn mark_anthropic(body: &mut Value, plan: PromptCaching, min_tokens: u64) {
+/// The markers that a request may hold.
+pub(crate) const MOST_MARKERS: usize = 4;
+
+const KEY: &str = "cache_control";
+
+/// One place that may be marked, in the order of the prompt.
+#[derive(Debug)]
+struct Place {
+    pointer: String,
+    ttl: CacheTtl,
+    rank: Rank,
+}
+
+/// What stays when there are more places than markers: what the caller marked (the later the better:
+/// it covers more), then the system prompt, the conversation, the tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Tools,
+    History,
+    System,
+    Asked,
+}
+
+/// Writes a marker as asked for, to be settled by [`mark_anthropic`] or [`mark_chat`], on the last part
+/// that can hold one.
+pub(crate) fn ask(parts: &mut [Value], ttl: Option<CacheTtl>) {
+    let holder = parts.iter_mut().rev().find(|part| can_hold(part));
+    if let Some(Value::Object(part)) = holder {
+        let asked = ttl.map_or("asked", CacheTtl::as_str);
+        part.insert(KEY.to_owned(), json!(asked));
+    }
+}
+
+/// Thoughts must come back as they were.
+fn can_hold(part: &Value) -> bool {
+    !matches!(
+        part["type"].as_str(),
+        Some("thinking" | "redacted_thinking")
+    )
+}
+
+/// Marks the last tool, the system prompt, the last message and what the caller asked for. Nothing is
+/// marked whose prefix is shorter than `min_tokens`, never more than four, and no hour follows five
+/// minutes: providers refuse that.
+pub(crate) fn mark_anthropic(
+    body: &mut Value,
+    plan: PromptCaching,
+    overrides: &CacheOverrides,
+    min_tokens: u64,
+) {
+    let mut places = Vec::new();
+    let size = |key: &str| body.get(key).map_or(0, estimated_tokens);
     let mut prefix = 0;
-    let mut longest = CacheTtl::OneHour;
-    let mut mark = |holder: Option<&mut Value>, size: u64, ttl: Option<CacheTtl>| {
-        prefix += size;
-        let (Some(Value::Object(block)), Some(ttl)) = (holder, ttl) else {
-            return;
-        };
-        if prefix < min_tokens {
-            return;
+    for (key, ttl, rank) in [
+        ("tools", plan.tools, Rank::Tools),
+        ("system", plan.system, Rank::System),
+    ] {
+        prefix += size(key);
+        let count = body.get(key).and_then(Value::as_array).map_or(0, Vec::len);
+        if let (Some(ttl), Some(last)) = (ttl, count.checked_sub(1))
+            && prefix >= min_tokens
+        {
+            let pointer = format!("/{key}/{last}");
+            places.push(Place { pointer, ttl, rank });
         }
-        longest = longest.min(ttl);
-        block.insert("cache_control".to_owned(), marker(longest));
-    };
-    let size = |body: &Value, key: &str| body.get(key).map_or(0, estimated_tokens);
-    let (tools, system, history) = (
-        size(body, "tools"),
-        size(body, "system"),
-        size(body, "messages"),
-    );
-    mark(last_of(body, "/tools"), tools, plan.tools);
-    mark(last_of(body, "/system"), system, plan.system);
-    let last_message = last_of(body, "/messages").and_then(|message| last_of(message, "/content"));
-    mark(last_message, history, plan.history);
+    }
+    let total = prefix + size("messages");
+    let history = plan.history.filter(|_| total >= min_tokens);
+    places.extend(in_messages(body, "/messages", history, overrides));
+    settle(body, &places, plan, overrides);
 }
 
-/// Marks the system message and the last user message of a Chat request, whose texts become lists
-/// of one part.
-pub(crate) fn mark_chat(messages: &mut [Value], plan: PromptCaching, min_tokens: u64) {
+/// Marks the system message, the last user message and what the caller asked for. Texts become lists of
+/// one part.
+pub(crate) fn mark_chat(
+    body: &mut Value,
+    plan: PromptCaching,
+    overrides: &CacheOverrides,
+    min_tokens: u64,
+) {
+    let messages = body.get("messages").and_then(Value::as_array);
+    let messages = messages.map(Vec::as_slice).unwrap_or_default();
     let sizes: Vec<u64> = messages.iter().map(estimated_tokens).collect();
-    let total: u64 = sizes.iter().sum();
     let lead = sizes.first().copied().unwrap_or(0);
-    let role = |message: &Value, role: &str| message["role"] == role;
-    if let (Some(ttl), Some(first)) = (plan.system, messages.first_mut())
-        && role(first, "system")
-        && lead >= min_tokens
-    {
-        mark_parts(first, ttl);
+    let is = |message: Option<&Value>, role: &str| {
+        message.is_some_and(|message| message["role"] == role)
+    };
+    let system = plan
+        .system
+        .filter(|_| is(messages.first(), "system") && lead >= min_tokens);
+    let history = plan
+        .history
+        .filter(|_| is(messages.last(), "user") && sizes.iter().sum::<u64>() >= min_tokens);
+    let last = messages.len().saturating_sub(1);
+    for (index, wanted) in [(0, system.is_some()), (last, history.is_some())] {
+        if wanted && let Some(content) = body.pointer_mut(&format!("/messages/{index}/content")) {
+            in_parts(content);
+        }
     }
-    if let (Some(ttl), Some(last)) = (plan.history, messages.last_mut())
-        && role(last, "user")
-        && total >= min_tokens
-    {
-        mark_parts(last, ttl);
+    let mut places = Vec::new();
+    if let Some(ttl) = system {
+        places.push(Place {
+            pointer: "/messages/0/content/0".to_owned(),
+            ttl,
+            rank: Rank::System,
+        });
     }
+    places.extend(in_messages(body, "/messages", history, overrides));
+    settle(body, &places, plan, overrides);
 }
 
-fn mark_parts(message: &mut Value, ttl: CacheTtl) {
-    let Some(content) = message.get_mut("content") else {
-        return;
-    };
+fn in_parts(content: &mut Value) {
     if let Value::String(text) = content {
         *content = json!([{"type": "text", "text": text}]);
     }
-    if let Some(Value::Object(part)) = content.as_array_mut().and_then(|parts| parts.last_mut()) {
-        part.insert("cache_control".to_owned(), marker(ttl));
+}
+
+/// The places within messages: what was asked for, and the last part of the last message.
+fn in_messages(
+    body: &mut Value,
+    at: &str,
+    history: Option<CacheTtl>,
+    overrides: &CacheOverrides,
+) -> Vec<Place> {
+    let mut places = Vec::new();
+    let Some(messages) = body.pointer_mut(at).and_then(Value::as_array_mut) else {
+        return places;
+    };
+    let last_message = messages.len().saturating_sub(1);
+    for (index, message) in messages.iter_mut().enumerate() {
+        let Some(parts) = message.get_mut("content").and_then(Value::as_array_mut) else {
+            continue;
+        };
+        let last_part = parts.iter().rposition(can_hold);
+        for (number, part) in parts.iter_mut().enumerate() {
+            let pointer = format!("{at}/{index}/content/{number}");
+            let asked = part.as_object_mut().and_then(|part| part.remove(KEY));
+            if let Some(asked) = asked {
+                let ttl = asked.as_str().and_then(CacheTtl::parse);
+                places.push(Place {
+                    pointer,
+                    ttl: ttl.or(overrides.default_ttl).unwrap_or(CacheTtl::OneHour),
+                    rank: Rank::Asked,
+                });
+            } else if index == last_message
+                && Some(number) == last_part
+                && let Some(ttl) = history
+            {
+                let rank = Rank::History;
+                places.push(Place { pointer, ttl, rank });
+            }
+        }
+    }
+    places
+}
+
+/// Chooses among the places, brings their times into order and writes the markers.
+fn settle(body: &mut Value, places: &[Place], plan: PromptCaching, overrides: &CacheOverrides) {
+    let most = if plan == PromptCaching::OFF {
+        0
+    } else {
+        overrides
+            .breakpoints
+            .map_or(MOST_MARKERS, |most| most.min(MOST_MARKERS))
+    };
+    let mut by_worth: Vec<usize> = (0..places.len()).collect();
+    by_worth.sort_by_key(|index| {
+        std::cmp::Reverse((places.get(*index).map(|place| place.rank), *index))
+    });
+    by_worth.truncate(most);
+    let mut longest = if overrides.extended_ttl == Some(false) {
+        CacheTtl::FiveMinutes
+    } else {
+        CacheTtl::OneHour
+    };
+    for (index, place) in places.iter().enumerate() {
+        if by_worth.contains(&index)
+            && let Some(Value::Object(part)) = body.pointer_mut(&place.pointer)
+        {
+            longest = longest.min(place.ttl);
+            part.insert(KEY.to_owned(), marker(longest));
+        }
     }
 }
 
@@ -71,10 +199,6 @@ fn marker(ttl: CacheTtl) -> Value {
         CacheTtl::FiveMinutes => json!({"type": "ephemeral"}),
         CacheTtl::OneHour => json!({"type": "ephemeral", "ttl": "1h"}),
     }
-}
-
-fn last_of<'a>(value: &'a mut Value, pointer: &str) -> Option<&'a mut Value> {
-    value.pointer_mut(pointer)?.as_array_mut()?.last_mut()
 }
 
 /// About four bytes make a token; a prefix that seems long enough mostly is.

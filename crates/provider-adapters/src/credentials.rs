@@ -119,6 +119,16 @@ impl GoogleCredentials {
         }
     }
 
+    /// What of the credentials nobody may see.
+    pub fn secrets(&self) -> Vec<&Secret> {
+        match self {
+            Self::ServiceAccount(account) => vec![&account.private_key],
+            Self::AuthorizedUser(user) => vec![&user.client_secret, &user.refresh_token],
+            Self::MetadataServer { .. } => Vec::new(),
+            Self::Token(token) => vec![token],
+        }
+    }
+
     /// The project that the credentials belong to.
     pub fn project(&self) -> Option<&str> {
         match self {

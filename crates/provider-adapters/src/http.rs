@@ -3,11 +3,12 @@
 pub(crate) mod address;
 mod attempt;
 pub(crate) mod client;
-mod limits;
+pub(crate) mod limits;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use ktx_llm_runtime::{
     EventSink, Governor, LimitSignal, LlmError, LlmErrorKind, RunWriter, RuntimeEvent,
@@ -17,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::credentials::{Freshness, GoogleTokens};
 use crate::settings::Timeouts;
-use crate::wire::request::{CanonicalRequest, Target};
+use crate::wire::media;
+use crate::wire::request::{CanonicalRequest, Encoded, Target};
 use crate::wire::response::{Draft, Response};
 use crate::wire::{self, failure};
 
@@ -31,7 +33,7 @@ pub(crate) enum Access {
     /// A key as bearer token.
     Bearer(Secret),
     /// An access token that is fetched.
-    Google(GoogleTokens),
+    Google(Box<GoogleTokens>),
 }
 
 /// The way to one account of one provider.
@@ -42,6 +44,8 @@ pub(crate) struct Endpoint {
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) redactor: Redactor,
     pub(crate) timeouts: Timeouts,
+    /// The media that people were told about.
+    pub(crate) left_out: Mutex<BTreeSet<String>>,
 }
 
 impl std::fmt::Debug for Endpoint {
@@ -114,6 +118,7 @@ impl Endpoint {
         let mut freshness = Freshness::Kept;
         loop {
             let encoded = wire::encode(&request, &call.target);
+            self.tell_left_out(&request, &encoded);
             let permit = self.governor.acquire(call.cancel).await?;
             let outcome = self.attempt(&call, &encoded, freshness).await;
             drop(permit);
@@ -143,6 +148,22 @@ impl Endpoint {
                 continue;
             }
             self.pause(&failure, &mut history, call.cancel).await?;
+        }
+    }
+
+    /// Media that the model cannot read are told once, however often the conversation is sent
+    /// (KODE-05).
+    fn tell_left_out(&self, request: &CanonicalRequest, encoded: &Encoded) {
+        for stand_in in media::left_out(&request.messages, &encoded.body) {
+            let is_new = self
+                .left_out
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .insert(stand_in.clone());
+            if is_new {
+                let words = stand_in.trim_matches(['[', ']']);
+                self.events.event(RuntimeEvent::Warning(words.to_owned()));
+            }
         }
     }
 
@@ -179,7 +200,7 @@ impl Endpoint {
             // The whole account waits; the next `acquire` does the waiting.
             self.governor.report(LimitSignal::Rejected {
                 window: if error.kind == LlmErrorKind::Overloaded {
-                    "provider overloaded".to_owned()
+                    "provider is overloaded".to_owned()
                 } else {
                     "requests".to_owned()
                 },
@@ -200,8 +221,17 @@ impl Endpoint {
 
     /// Takes what must not be read out of the provider's words.
     fn redacted(&self, mut error: LlmError) -> LlmError {
-        error.detail = error.detail.map(|detail| self.redactor.redact(&detail));
+        error.detail = error.detail.map(|detail| self.hidden(&detail));
         error
+    }
+
+    /// The text without the key, and without the access tokens that were fetched.
+    fn hidden(&self, text: &str) -> String {
+        let text = self.redactor.redact(text);
+        match &self.access {
+            Access::Google(tokens) => tokens.hidden(&text),
+            Access::Open | Access::Header(..) | Access::Bearer(_) => text,
+        }
     }
 }
 

@@ -6,18 +6,21 @@
 
 mod caching;
 mod catalogue;
+mod courier;
 mod credentials;
 mod http;
 mod preset;
+mod replay;
 mod runtime;
 mod schema;
 mod settings;
 mod wire;
 
+pub use caching::CacheOverrides;
 pub use catalogue::{Listing, ModelFacts, aliases, model_facts};
+pub use courier::{Courier, CourierError, Reply};
 pub use credentials::{AuthorizedUser, GoogleCredentials, ServiceAccount};
 pub use preset::{Preset, Protocol};
+pub use replay::{Replayed, replay};
 pub use runtime::HttpRuntime;
-pub use settings::{
-    CacheTtl, HttpSettings, PromptCaching, Proxy, RateLimit, Timeouts, VertexSettings,
-};
+pub use settings::{HttpSettings, PromptCaching, Proxy, RateLimit, Timeouts, VertexSettings};

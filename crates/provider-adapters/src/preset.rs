@@ -75,6 +75,17 @@ impl Preset {
         }
     }
 
+    /// The provider as the `OpenTelemetry` conventions for generative AI (1.41.0) name it; those that
+    /// have no name there keep ours.
+    pub const fn trace_name(self) -> &'static str {
+        match self {
+            Self::Vertex => "gcp.vertex_ai",
+            Self::Gemini => "gcp.gemini",
+            Self::Kimi => "moonshot_ai",
+            other => other.as_str(),
+        }
+    }
+
     /// Finds the preset with this spelling.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|preset| preset.as_str() == text)

@@ -22,6 +22,7 @@ use ktx_llm_runtime::{
 use ktx_secrets::Redactor;
 use ktx_vocabulary::{ModelRole, RunId};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::catalogue::Listing;
 use crate::credentials::GoogleTokens;
@@ -86,14 +87,22 @@ impl HttpRuntime {
         if let Some(key) = &settings.api_key {
             redactor.learn(key);
         }
+        for secret in settings
+            .vertex
+            .iter()
+            .flat_map(|place| place.credentials.secrets())
+        {
+            redactor.learn(secret);
+        }
         let governor = match settings.rate_limit {
             RateLimit::Own(limits) => Governor::new(limits, Arc::clone(&events)),
             RateLimit::Shared(governor) => governor,
         };
         let access = match (settings.preset, settings.api_key, settings.vertex) {
-            (Preset::Vertex, _, Some(vertex)) => {
-                Access::Google(GoogleTokens::new(vertex.credentials, vertex.unix_now))
-            }
+            (Preset::Vertex, _, Some(vertex)) => Access::Google(Box::new(GoogleTokens::new(
+                vertex.credentials,
+                vertex.unix_now,
+            ))),
             (Preset::Anthropic, Some(key), _) => Access::Header("x-api-key", key),
             (Preset::Gemini, Some(key), _) => Access::Header("x-goog-api-key", key),
             (Preset::Vertex, _, None) | (_, None, _) => Access::Open,
@@ -106,6 +115,7 @@ impl HttpRuntime {
             events: Arc::clone(&events),
             redactor,
             timeouts: settings.timeouts.clone(),
+            left_out: Mutex::default(),
         };
         Ok(Self {
             inner: Arc::new(Inner {
@@ -329,10 +339,16 @@ impl LlmRuntime for HttpRuntime {
             request.ingress_request_id.clone(),
         );
         let runtime = self.clone();
-        tokio::spawn(async move {
+        let span = tracing::info_span!(
+            "run",
+            run_id = %request.label.run_id,
+            trace_id = request.trace_id.as_deref().unwrap_or_default(),
+        );
+        let work = async move {
             let last = agent::run_with_events(&runtime.inner, &request, &writer).await;
             writer.finish(last).await;
-        });
+        };
+        tokio::spawn(work.instrument(span));
         handle
     }
 

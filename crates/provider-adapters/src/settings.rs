@@ -3,39 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ktx_llm_runtime::{Governor, GovernorSettings, LlmError, LlmErrorKind};
+use ktx_llm_runtime::{CacheTtl, Governor, GovernorSettings, LlmError, LlmErrorKind};
 use ktx_secrets::Secret;
 use ktx_vocabulary::ModelRole;
 use serde_json::{Map, Value};
 
+use crate::caching::CacheOverrides;
 use crate::credentials::GoogleCredentials;
 use crate::preset::{Preset, Protocol};
-
-/// How long a provider keeps a prompt prefix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CacheTtl {
-    /// Five minutes.
-    FiveMinutes,
-    /// One hour.
-    OneHour,
-}
-
-impl CacheTtl {
-    /// The spelling in `ktx.yaml` and on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::FiveMinutes => "5m",
-            Self::OneHour => "1h",
-        }
-    }
-
-    /// Finds the value with this spelling.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::FiveMinutes, Self::OneHour]
-            .into_iter()
-            .find(|ttl| ttl.as_str() == text)
-    }
-}
 
 /// Which parts of a prompt are marked, and for how long; `None` leaves a part unmarked (KTX-80).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,6 +137,8 @@ pub struct HttpSettings {
     pub reasoning: Option<Map<String, Value>>,
     /// Which parts of prompts are marked for caching.
     pub caching: PromptCaching,
+    /// `llm.provider.<backend>.cache`.
+    pub cache: CacheOverrides,
     /// Who limits the calls.
     pub rate_limit: RateLimit,
     /// The deadlines.
@@ -184,6 +161,7 @@ impl HttpSettings {
             protocol: None,
             reasoning: None,
             caching: PromptCaching::default(),
+            cache: CacheOverrides::default(),
             rate_limit: RateLimit::default(),
             timeouts: Timeouts::default(),
             proxy: Proxy::default(),

@@ -120,6 +120,16 @@ impl Decoder {
         let rest = self.sse.finish();
         if !self.is_over() {
             self.take(Ok(rest));
+            // A last event that no line feed ends and no parser reads was cut.
+            if let Some(error) = self.failed.take() {
+                self.failed = Some(match error.kind {
+                    LlmErrorKind::Protocol => LlmError {
+                        detail: error.detail,
+                        ..cut_stream()
+                    },
+                    _ => error,
+                });
+            }
         }
         match self.failed {
             Some(error) => Err(error),

@@ -5,7 +5,7 @@ pub(crate) mod wire;
 
 use std::collections::BTreeMap;
 
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{StreamExt as _, stream};
 use ktx_llm_runtime::{
     CallLabel, LlmError, LlmErrorKind, LlmRuntime, ObjectRequest, generate_typed,
 };
@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::describe::prompt::{Asked, describe_prompt};
 use crate::event::{ScanEvent, ScanStage};
+use crate::pause::Pause;
 use crate::profile::TableProfile;
 use crate::profile::column::clipped;
 use crate::prompts::DESCRIBE_SYSTEM;
@@ -39,6 +40,22 @@ pub(crate) struct TableDescription {
     pub table: Option<String>,
     /// Of the columns, by name.
     pub columns: BTreeMap<String, String>,
+    /// Columns that the model was asked about twice and left out both times. They are asked about
+    /// again when the table's structure, its samples, the prompt or the model changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
+}
+
+/// Columns that a model left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LeftOut {
+    /// The columns, in the order of the table.
+    pub columns: Vec<String>,
+    /// The model that was asked.
+    pub model: String,
+    /// The version of the prompt.
+    pub prompt_version: String,
 }
 
 /// What describing gave.
@@ -50,6 +67,8 @@ pub(crate) struct Descriptions {
     pub calls: usize,
     /// What could not be described.
     pub warnings: Vec<ScanWarning>,
+    /// Tables that the model did not come to.
+    pub left: usize,
 }
 
 /// What the model answers.
@@ -75,22 +94,21 @@ struct AnsweredColumn {
 pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
     matches!(
         kind,
-        LlmErrorKind::Auth
-            | LlmErrorKind::Billing
-            | LlmErrorKind::Process
+        LlmErrorKind::Process
             | LlmErrorKind::ModelNotFound
             | LlmErrorKind::Isolation
-            | LlmErrorKind::Budget
             | LlmErrorKind::Cancelled
     )
 }
 
-/// Describes every table, a few at a time. Without a runtime nothing is described.
+/// Describes every table, a few at a time. Without a runtime nothing is described; behind a pause
+/// only what earlier scans have described.
 pub(crate) async fn describe_all(
     request: &ScanRequest,
     tables: &[Table],
     profiles: &BTreeMap<TableRef, TableProfile>,
     rows: &StageRows,
+    pause: &Pause,
 ) -> Result<Descriptions, ScanError> {
     let mut all = Descriptions::default();
     let Some(runtime) = request.runtime.as_deref() else {
@@ -105,6 +123,7 @@ pub(crate) async fn describe_all(
         request,
         runtime,
         rows,
+        pause,
     };
     let width = request.settings.description_concurrency.max(1);
     let work = tables
@@ -112,9 +131,23 @@ pub(crate) async fn describe_all(
         .map(|table| describer.table(table, profiles.get(&table.table)));
     let mut results = stream::iter(work).buffer_unordered(width);
     let mut done = 0;
-    while let Some(one) = results.try_next().await? {
-        done += 1;
+    let mut failed = None;
+    while let Some(result) = results.next().await {
+        let one = match result {
+            Ok(one) => one,
+            Err(error) => {
+                // Calls that run are paid for: they end, and what they give is kept.
+                pause.stop();
+                failed.get_or_insert(error);
+                continue;
+            }
+        };
         all.calls += one.calls;
+        if one.is_left {
+            all.left += 1;
+            continue;
+        }
+        done += 1;
         for warning in one.warnings {
             request.events.event(ScanEvent::Warning(warning.clone()));
             all.warnings.push(warning);
@@ -131,6 +164,18 @@ pub(crate) async fn describe_all(
         });
     }
     drop(results);
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if let Some(source) = pause.error() {
+        if all.tables.is_empty() && needs_a_person(source.kind) {
+            return Err(ScanError::Model {
+                connection: request.connection.clone(),
+                source,
+            });
+        }
+        all.warnings.push(left_over(all.left, total));
+    }
     all.warnings
         .sort_by(|left, right| (&left.table, &left.message).cmp(&(&right.table, &right.message)));
     Ok(all)
@@ -140,6 +185,7 @@ struct Describer<'r> {
     request: &'r ScanRequest,
     runtime: &'r dyn LlmRuntime,
     rows: &'r StageRows,
+    pause: &'r Pause,
 }
 
 struct OneTable {
@@ -147,6 +193,29 @@ struct OneTable {
     description: TableDescription,
     calls: usize,
     warnings: Vec<ScanWarning>,
+    /// Whether the model stopped before it was whole.
+    is_left: bool,
+}
+
+impl OneTable {
+    /// Says which columns the model left out, in this run or an earlier one.
+    fn tell_left_out(&mut self) {
+        let Some(left_out) = &self.description.left_out else {
+            return;
+        };
+        self.warnings.push(ScanWarning {
+            code: "description_missing".to_owned(),
+            message: format!(
+                "the model left out {} columns of `{}`: {}",
+                left_out.columns.len(),
+                self.table,
+                left_out.columns.join(", ")
+            ),
+            table: Some(self.table.to_string()),
+            column: None,
+            recoverable: true,
+        });
+    }
 }
 
 impl Describer<'_> {
@@ -163,11 +232,13 @@ impl Describer<'_> {
             description: TableDescription::default(),
             calls: 0,
             warnings: Vec::new(),
+            is_left: false,
         };
         let unit = table_unit(&table.table);
         let input = self.input(table, profile)?;
         if let Some(stored) = self.rows.get("description", &unit, &input)? {
             one.description = stored;
+            one.tell_left_out();
             return Ok(one);
         }
         let columns: Vec<&str> = table
@@ -178,12 +249,26 @@ impl Describer<'_> {
         for group in columns.chunks(COLUMNS_PER_CALL) {
             self.group(table, profile, group, &mut one).await?;
         }
-        let whole =
-            one.description.table.is_some() && one.description.columns.len() == columns.len();
-        if whole {
-            self.rows
-                .put("description", &unit, &input, &one.description)?;
+        let failed = |warning: &ScanWarning| warning.code == "enrichment_failed";
+        if one.is_left || one.description.table.is_none() || one.warnings.iter().any(failed) {
+            return Ok(one);
         }
+        let described = |column: &&&str| one.description.columns.contains_key(**column);
+        let missing: Vec<String> = columns
+            .iter()
+            .filter(|column| !described(column))
+            .map(|column| (*column).to_owned())
+            .collect();
+        if !missing.is_empty() {
+            one.description.left_out = Some(LeftOut {
+                columns: missing,
+                model: self.request.model.clone(),
+                prompt_version: VERSION.to_owned(),
+            });
+            one.tell_left_out();
+        }
+        self.rows
+            .put("description", &unit, &input, &one.description)?;
         Ok(one)
     }
 
@@ -201,10 +286,18 @@ impl Describer<'_> {
             if missing.is_empty() && !table_too {
                 break;
             }
+            if self.pause.is_on() {
+                one.is_left = true;
+                return Ok(());
+            }
             one.calls += 1;
             match self.ask(table, profile, &missing, table_too).await {
                 Ok(answer) => take(answer, columns, one),
                 Err(CallError::Scan(error)) => return Err(error),
+                Err(CallError::Paused) => {
+                    one.is_left = true;
+                    return Ok(());
+                }
                 Err(CallError::Table(error)) => {
                     one.warnings
                         .retain(|known| known.code != "enrichment_failed");
@@ -222,25 +315,6 @@ impl Describer<'_> {
             let mended = missing.is_empty();
             one.warnings
                 .retain(|warning| !(mended && warning.code == "enrichment_failed"));
-        }
-        if !missing.is_empty()
-            && one
-                .warnings
-                .iter()
-                .all(|warning| warning.code != "enrichment_failed")
-        {
-            one.warnings.push(ScanWarning {
-                code: "description_missing".to_owned(),
-                message: format!(
-                    "the model left out {} columns of `{}`: {}",
-                    missing.len(),
-                    one.table,
-                    missing.join(", ")
-                ),
-                table: Some(one.table.to_string()),
-                column: None,
-                recoverable: true,
-            });
         }
         Ok(())
     }
@@ -287,7 +361,10 @@ impl Describer<'_> {
                 connection: self.request.connection.clone(),
                 source,
             })),
-            Err(error) => Err(CallError::Table(error)),
+            Err(error) => Err(match self.pause.take(error) {
+                Ok(()) => CallError::Paused,
+                Err(error) => CallError::Table(error),
+            }),
         }
     }
 
@@ -353,6 +430,23 @@ enum CallError {
     Scan(ScanError),
     /// This table cannot be described now.
     Table(LlmError),
+    /// No table can be described now.
+    Paused,
+}
+
+/// Whether somebody has to do something before any call can succeed.
+const fn needs_a_person(kind: LlmErrorKind) -> bool {
+    matches!(kind, LlmErrorKind::Auth | LlmErrorKind::Billing)
+}
+
+fn left_over(left: usize, total: usize) -> ScanWarning {
+    ScanWarning {
+        code: "enrichment_paused".to_owned(),
+        message: format!("the model stopped: {left} of {total} tables are not described yet"),
+        table: None,
+        column: None,
+        recoverable: true,
+    }
 }
 
 fn warning(code: &str, table: &TableRef, column: Option<&str>, error: &LlmError) -> ScanWarning {

@@ -2,6 +2,7 @@
 
 use ktx_warehouse::ScanWarning;
 
+use crate::estimate::ScanEstimate;
 use crate::structural::DiffSummary;
 
 /// The stages of a scan, in their order.
@@ -62,6 +63,8 @@ pub enum ScanEvent {
         /// Columns found.
         columns: usize,
     },
+    /// What a first scan is about to ask.
+    Estimated(ScanEstimate),
     /// The structure was compared with the last scan.
     Compared(DiffSummary),
     /// Links were sorted.

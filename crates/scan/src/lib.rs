@@ -6,10 +6,14 @@
 //! drivers, concrete backends, git or the terminal.
 
 mod describe;
+mod estimate;
 mod event;
+mod history;
+mod lanes;
 mod manifest;
 mod names;
 mod outcome;
+mod pause;
 mod ports;
 mod profile;
 mod prompts;
@@ -17,15 +21,22 @@ mod relationships;
 mod request;
 mod run;
 mod settings;
+mod spending;
 mod stage_rows;
 mod structural;
 mod types;
 
+pub use estimate::{ScanEstimate, estimate};
 pub use event::{ScanEvent, ScanStage};
 pub use ports::{FileChange, NoScanEvents, PortError, ProjectFiles, ScanEvents, StageStore};
 pub use relationships::decisions::{DecidedSide, Decision, Decisions, Verdict, decisions_path};
-pub use request::{Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest, ScanTrigger, Writing};
+pub use request::{
+    Paused, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest, ScanTrigger, Stopped, Writing,
+};
 pub use run::scan;
-pub use settings::{RelationshipSettings, ScanSettings, Switch, ValidationBudget};
+pub use settings::{
+    History, PastQuery, RelationshipSettings, ScanSettings, Switch, ValidationBudget,
+};
+pub use spending::{Budget, Spent, StopReason};
 pub use structural::DiffSummary;
 pub use structural::wire;

@@ -4,6 +4,7 @@ mod files;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_llm_runtime::LlmError;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, SchemaSnapshot};
 
@@ -18,8 +19,9 @@ use crate::relationships::wire::{
     DiagnosticsArtifact, Policy, RelationshipsArtifact, StatusCounts, Thresholds,
     ValidationSummary, no_accepted_reason,
 };
-use crate::request::{ScanError, ScanMode, ScanOutcome, ScanRequest, Writing};
+use crate::request::{Paused, ScanError, ScanMode, ScanOutcome, ScanRequest, Stopped, Writing};
 use crate::settings::Switch;
+use crate::spending::{Spent, StopReason};
 use crate::structural::artifact::{json, structural_files, table_file};
 use crate::structural::diff::DiffSummary;
 use crate::structural::sync::{Previous, syncs_folder};
@@ -62,6 +64,14 @@ pub(crate) struct Gathered {
     pub(crate) descriptions: Option<Descriptions>,
     /// Discovery, when it ran.
     pub(crate) relations: Option<Relations>,
+    /// Why the model stopped in the middle.
+    pub(crate) paused: Option<LlmError>,
+    /// Why the warehouse was not read to the end.
+    pub(crate) stopped: Option<StopReason>,
+    /// What was spent there.
+    pub(crate) spent: Spent,
+    /// Links that could not be checked for that.
+    pub(crate) links_left: usize,
 }
 
 /// What discovery cost.
@@ -151,6 +161,8 @@ pub(crate) fn compose_outcome(
     if request.writing == Writing::DryRun {
         changes.clear();
     }
+    let stopped = stopped(&gathered, snapshot.tables.len());
+    let paused = paused(&gathered, snapshot.tables.len());
     Ok(ScanOutcome {
         sync_id: gathered.sync,
         changes,
@@ -171,6 +183,30 @@ pub(crate) fn compose_outcome(
                 .descriptions
                 .as_ref()
                 .map_or(0, |descriptions| descriptions.calls),
+        spent: gathered.spent,
+        stopped,
+        paused,
+    })
+}
+
+fn paused(gathered: &Gathered, tables: usize) -> Option<Paused> {
+    let error = gathered.paused.clone()?;
+    let descriptions = gathered.descriptions.as_ref();
+    Some(Paused {
+        error,
+        left: descriptions.map_or(0, |descriptions| descriptions.left),
+        tables,
+    })
+}
+
+fn stopped(gathered: &Gathered, tables: usize) -> Option<Stopped> {
+    let reason = gathered.stopped.clone()?;
+    let profiles = gathered.profiles.as_ref();
+    Some(Stopped {
+        reason,
+        tables_left: profiles.map_or(0, |profiles| profiles.left.len()),
+        tables,
+        links_left: gathered.links_left,
     })
 }
 
@@ -355,15 +391,19 @@ fn enrichment(gathered: &Gathered, before: Option<EnrichmentSummary>) -> Enrichm
     if let Some(profiles) = &gathered.profiles {
         let done = if profiles.tables.is_empty() && !profiles.warnings.is_empty() {
             StageOutcome::Failed
-        } else {
+        } else if profiles.left.is_empty() {
             StageOutcome::Completed
+        } else {
+            StageOutcome::Skipped
         };
         summary.data_dictionary = done;
         summary.statistical_validation = done;
     }
     if let Some(descriptions) = &gathered.descriptions {
         let described = |any: bool| {
-            if any {
+            if descriptions.left > 0 {
+                StageOutcome::Skipped
+            } else if any {
                 StageOutcome::Completed
             } else {
                 StageOutcome::Failed
@@ -411,7 +451,11 @@ fn state(gathered: &Gathered) -> EnrichmentState {
             profiles.warnings.is_empty() || !profiles.tables.is_empty(),
         );
     }
-    if let Some(descriptions) = &gathered.descriptions {
+    if let Some(descriptions) = gathered
+        .descriptions
+        .as_ref()
+        .filter(|descriptions| descriptions.left == 0)
+    {
         let any = descriptions
             .tables
             .values()

@@ -1,12 +1,14 @@
 //! Statistics of tables from samples: counts, extremes, frequent values, sketches, value lists.
 
 pub(crate) mod column;
+pub(crate) mod counts;
 pub(crate) mod dictionary;
 pub(crate) mod personal;
 pub(crate) mod read;
 pub(crate) mod sample;
 pub(crate) mod sketch;
 pub(crate) mod table;
+pub(crate) mod table_read;
 pub(crate) mod value;
 pub(crate) mod wire;
 

@@ -13,7 +13,10 @@ mod name_index;
 mod probe;
 mod resolve;
 mod score;
+mod verify;
 pub(crate) mod wire;
+
+pub(crate) use facts::At;
 
 #[cfg(test)]
 mod tests;

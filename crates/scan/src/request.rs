@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ports::{FileChange, PortError, ProjectFiles, ScanEvents, StageStore};
 use crate::settings::ScanSettings;
+use crate::spending::{Spent, StopReason};
 use crate::structural::wire::ScanReport;
 
 /// How much a scan does.
@@ -142,6 +143,38 @@ pub struct ScanOutcome {
     pub validation_statements: usize,
     /// Calls of the model.
     pub model_calls: usize,
+    /// Why the model stopped in the middle, when it did. Everything that was finished before is in
+    /// `changes`, and the next scan asks only for the rest.
+    pub paused: Option<Paused>,
+    /// Why the warehouse was not read to the end, when it was not. What was read is in `changes`, and
+    /// the next scan reads only the rest.
+    pub stopped: Option<Stopped>,
+    /// What was spent in the warehouse.
+    pub spent: Spent,
+}
+
+/// A scan that left a part of the warehouse unread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stopped {
+    /// Why.
+    pub reason: StopReason,
+    /// Tables without samples.
+    pub tables_left: usize,
+    /// All tables.
+    pub tables: usize,
+    /// Links that could not be checked.
+    pub links_left: usize,
+}
+
+/// A model that stopped in the middle of a scan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paused {
+    /// What it said.
+    pub error: LlmError,
+    /// Tables that are not described yet.
+    pub left: usize,
+    /// All tables.
+    pub tables: usize,
 }
 
 /// Why a scan ended without a result. Nothing has changed then; finished work is kept.

@@ -1,17 +1,23 @@
 //! One scan from beginning to end.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::{ErrorKind, ScanWarning, SchemaSnapshot, WarehouseError};
+use ktx_warehouse::{ErrorKind, ScanWarning, SchemaSnapshot, Table, WarehouseError};
 
 use crate::describe::{Descriptions, describe_all};
+use crate::estimate::foresee;
 use crate::event::{ScanEvent, ScanStage};
+use crate::history;
 use crate::outcome::{Gathered, Relations, compose_outcome};
+use crate::pause::Pause;
 use crate::profile::read::{Profiles, read_all};
 use crate::relationships::decisions::{Decisions, decisions_path};
-use crate::relationships::discover::{discover, formal_links};
+use crate::relationships::discover::{Grounds, discover, formal_links};
 use crate::request::{ScanError, ScanMode, ScanOutcome, ScanRequest};
+use crate::spending::{Spending, Spent};
 use crate::stage_rows::StageRows;
 use crate::structural::artifact::table_artifact;
 use crate::structural::diff::diff;
@@ -35,13 +41,93 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     let previous = Previous::read(request.files.as_ref(), &request.connection)?;
     let unread = unread_tables(&snapshot, &previous);
     let now = artifacts(&snapshot, &previous, &unread);
+    let mut gathered = begin(&snapshot, &previous, now, unread, request.now);
+    request.events.event(ScanEvent::Compared(gathered.summary));
+    let spending = Spending::new(request);
+    if request.mode >= ScanMode::Relationships {
+        if previous.sync_id.is_none() {
+            announce(request, &snapshot.tables, &rows)?;
+        }
+        let profiles = read_all(request, &snapshot.tables, &rows, &spending).await?;
+        gathered.profiles = Some(profiles);
+    }
+    let pause = Pause::default();
+    let empty = BTreeMap::new();
+    let profiles = gathered
+        .profiles
+        .as_ref()
+        .map_or(&empty, |profiles| &profiles.tables);
+    if request.mode == ScanMode::Enriched {
+        let described = with_samples(&snapshot.tables, gathered.profiles.as_ref());
+        let descriptions = describe_all(request, &described, profiles, &rows, &pause).await?;
+        if request.runtime.is_some() {
+            gathered.descriptions = Some(descriptions);
+        } else {
+            gathered.warnings.push(no_model());
+        }
+    }
+    let all_read = |profiles: &Profiles| profiles.left.is_empty();
+    // A key that was not read cannot be found: its columns would be given to the next best one.
+    if gathered.profiles.as_ref().is_some_and(all_read) {
+        let (joins, warnings) = history::read(request, &snapshot.tables, &spending).await?;
+        gathered.warnings.extend(warnings);
+        let grounds = Grounds {
+            tables: &snapshot.tables,
+            profiles,
+            decisions: &decisions,
+            joins: &joins,
+            spending: &spending,
+        };
+        let discovery = discover(request, grounds, &rows, &pause).await?;
+        gathered.links_left = discovery.left;
+        if discovery.left == 0 {
+            gathered.links = discovery.links;
+            gathered.relations = Some(Relations {
+                candidates: discovery.candidates,
+                statements: discovery.statements,
+                model_calls: discovery.model_calls,
+                warnings: discovery.warnings,
+            });
+        }
+    }
+    if request.cancel.is_cancelled() {
+        return Err(ScanError::Cancelled);
+    }
+    gathered.paused = pause.error();
+    (gathered.stopped, gathered.spent) = (spending.stopped(), spending.spent());
+    gather_warnings(&mut gathered);
+    request.events.event(ScanEvent::StageStarted {
+        stage: ScanStage::Artifacts,
+        total: None,
+    });
+    let outcome = compose_outcome(request, &snapshot, &previous, gathered)?;
+    request.events.event(ScanEvent::Finished {
+        changes: outcome.changes.len(),
+    });
+    Ok(outcome)
+}
+
+/// Tells what a first scan is about to ask.
+fn announce(request: &ScanRequest, tables: &[Table], rows: &StageRows) -> Result<(), ScanError> {
+    let estimate = foresee(request, tables, rows)?;
+    request.events.event(ScanEvent::Estimated(estimate));
+    Ok(())
+}
+
+/// The first state of what a scan gathers: the structure.
+fn begin(
+    snapshot: &SchemaSnapshot,
+    previous: &Previous,
+    now: BTreeMap<TableRef, TableArtifact>,
+    unread: BTreeSet<String>,
+    at: Timestamp,
+) -> Gathered {
     let summary = diff(&previous.tables, &now);
-    request.events.event(ScanEvent::Compared(summary));
     let sync = match &previous.sync_id {
         Some(last) if summary.is_empty() => last.clone(),
-        _ => sync_id(request.now),
+        _ => sync_id(at),
     };
-    let mut gathered = Gathered {
+    Gathered {
         warnings: snapshot
             .warnings
             .iter()
@@ -56,46 +142,11 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
         profiles: None,
         descriptions: None,
         relations: None,
-    };
-    if request.mode >= ScanMode::Relationships {
-        gathered.profiles = Some(read_all(request, &snapshot.tables, &rows).await?);
+        paused: None,
+        stopped: None,
+        spent: Spent::default(),
+        links_left: 0,
     }
-    let empty = BTreeMap::new();
-    let profiles = gathered
-        .profiles
-        .as_ref()
-        .map_or(&empty, |profiles| &profiles.tables);
-    if request.mode == ScanMode::Enriched {
-        let descriptions = describe_all(request, &snapshot.tables, profiles, &rows).await?;
-        if request.runtime.is_some() {
-            gathered.descriptions = Some(descriptions);
-        } else {
-            gathered.warnings.push(no_model());
-        }
-    }
-    if request.mode >= ScanMode::Relationships {
-        let discovery = discover(request, &snapshot.tables, profiles, &decisions, &rows).await?;
-        gathered.links.clone_from(&discovery.links);
-        gathered.relations = Some(Relations {
-            candidates: discovery.candidates,
-            statements: discovery.statements,
-            model_calls: discovery.model_calls,
-            warnings: discovery.warnings,
-        });
-    }
-    if request.cancel.is_cancelled() {
-        return Err(ScanError::Cancelled);
-    }
-    gather_warnings(&mut gathered);
-    request.events.event(ScanEvent::StageStarted {
-        stage: ScanStage::Artifacts,
-        total: None,
-    });
-    let outcome = compose_outcome(request, &snapshot, &previous, gathered)?;
-    request.events.event(ScanEvent::Finished {
-        changes: outcome.changes.len(),
-    });
-    Ok(outcome)
 }
 
 fn read_decisions(request: &ScanRequest) -> Result<Decisions, ScanError> {
@@ -107,7 +158,19 @@ fn read_decisions(request: &ScanRequest) -> Result<Decisions, ScanError> {
     Decisions::parse(&text).map_err(|reason| ScanError::Decisions { path, reason })
 }
 
-async fn introspect(request: &ScanRequest) -> Result<SchemaSnapshot, ScanError> {
+/// The tables that a model can be asked about: without its sample a table would be described twice.
+fn with_samples<'a>(tables: &'a [Table], profiles: Option<&Profiles>) -> Cow<'a, [Table]> {
+    match profiles {
+        Some(profiles) if !profiles.left.is_empty() => tables
+            .iter()
+            .filter(|table| profiles.left.binary_search(&table.table).is_err())
+            .cloned()
+            .collect(),
+        _ => Cow::Borrowed(tables),
+    }
+}
+
+pub(crate) async fn introspect(request: &ScanRequest) -> Result<SchemaSnapshot, ScanError> {
     request.events.event(ScanEvent::StageStarted {
         stage: ScanStage::Structure,
         total: None,
@@ -210,9 +273,30 @@ fn gather_warnings(gathered: &mut Gathered) {
         .relations
         .as_ref()
         .map(|relations| relations.warnings.clone());
+    gathered.warnings.extend(unread(gathered));
     let more = [of_profiles, of_descriptions, of_relations]
         .into_iter()
         .flatten()
         .flatten();
     gathered.warnings.extend(more);
+}
+
+/// What the budget or a lost connection left out.
+fn unread(gathered: &Gathered) -> Option<ScanWarning> {
+    let reason = gathered.stopped.as_ref()?;
+    let left = gathered
+        .profiles
+        .as_ref()
+        .map_or(0, |profiles| profiles.left.len());
+    let links = gathered.links_left;
+    Some(ScanWarning {
+        code: "scan_stopped".to_owned(),
+        message: format!(
+            "the scan stopped before its end ({}): {left} tables have no samples, {links} links are not checked; the next scan goes on there",
+            reason.text()
+        ),
+        table: None,
+        column: None,
+        recoverable: true,
+    })
 }

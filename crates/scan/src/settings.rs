@@ -1,5 +1,7 @@
 //! The settings of a scan: the values of `scan.*` in `ktx.yaml` after defaults.
 
+use crate::spending::Budget;
+
 /// How many statements may be spent on checking links in the warehouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValidationBudget {
@@ -76,9 +78,46 @@ impl Default for RelationshipSettings {
     }
 }
 
+/// A query that somebody ran before.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PastQuery {
+    /// Its text, in the warehouse's dialect. Only the columns that it sets equal are looked at.
+    pub text: String,
+    /// How often it ran.
+    pub runs: u64,
+}
+
+/// Query history (`context.queryHistory` of a connection).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct History {
+    /// `enabled`: whether the warehouse's own record is read, where it keeps one.
+    pub warehouse: Switch,
+    /// `windowDays`: how many days back.
+    pub days: u32,
+    /// `minExecutions`: how often a query of the warehouse's record must have run.
+    pub least_runs: u64,
+    /// Queries from elsewhere, such as a file.
+    pub queries: Vec<PastQuery>,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self {
+            warehouse: Switch::Off,
+            days: 90,
+            least_runs: 5,
+            queries: Vec::new(),
+        }
+    }
+}
+
 /// All settings of a scan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanSettings {
+    /// What one run may spend in the warehouse.
+    pub budget: Budget,
+    /// Which past queries count as evidence of links.
+    pub history: History,
     /// Relationship discovery.
     pub relationships: RelationshipSettings,
     /// Tables of up to this many rows are read whole.
@@ -98,6 +137,8 @@ pub struct ScanSettings {
 impl Default for ScanSettings {
     fn default() -> Self {
         Self {
+            budget: Budget::default(),
+            history: History::default(),
             relationships: RelationshipSettings::default(),
             whole_table_rows: 50_000,
             dictionary_max_distinct: 200,

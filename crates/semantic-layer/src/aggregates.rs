@@ -23,7 +23,8 @@ min min_by minif mode multimap_agg object_agg percentile percentile_approx perce
 product quantile quantile_cont quantile_disc quantileexact quantileexactinclusive regr_avgx regr_avgy \
 regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop \
 stddev_samp stddevpop stddevsamp stdev stdevp string_agg sum sumif sum_no_overflow sumkahan total \
-uniq uniqcombined uniqexact uniqhll12 var var_pop var_samp variance varp varpop varsamp xmlagg ";
+sum_if avg_if min_if max_if count_distinct_if uniq uniqcombined uniqexact uniqhll12 var var_pop var_samp variance \
+varp varpop varsamp xmlagg ";
 
 /// Aggregates that keep NULLs, so a CASE cannot filter them.
 const KEEP_NULLS: &str =
@@ -107,6 +108,64 @@ pub(crate) fn counts_rows(call: &Function) -> Option<Counted> {
     }
 }
 
+/// Takes the condition out of `count_if(condition)`, `sum_if(value, condition)` and their kin: what is
+/// left is printed for every warehouse with the condition as a filter.
+pub(crate) fn unconditional(
+    call: &Function,
+    dialect: Dialect,
+) -> Result<(Function, Option<Expr>), QueryError> {
+    let name = name_of(call);
+    let plain = match name.as_str() {
+        "sum_if" => "SUM",
+        "avg_if" => "AVG",
+        "min_if" => "MIN",
+        "max_if" => "MAX",
+        "count_distinct_if" => "COUNT_DISTINCT",
+        "count_if" => "COUNT",
+        // ClickHouse's own spelling takes a value beside the condition as well.
+        "countif" if dialect != Dialect::ClickHouse => "COUNT",
+        _ => return Ok((call.clone(), None)),
+    };
+    let mut call = call.clone();
+    call.name = ObjectName::from(vec![Ident::new(plain)]);
+    let FunctionArguments::List(list) = &mut call.args else {
+        return Ok((call, None));
+    };
+    let wanted = if plain == "COUNT" { 1 } else { 2 };
+    let condition = match list.args.pop() {
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)))
+            if list.args.len() + 1 == wanted && list.duplicate_treatment.is_none() =>
+        {
+            tree
+        }
+        _ => {
+            let form = if wanted == 1 {
+                format!("{name}(condition)")
+            } else {
+                format!("{name}(value, condition)")
+            };
+            let message = format!("`{name}` is written `{form}`");
+            return Err(QueryError::new(ErrorKind::ParseError, message)
+                .about(name)
+                .suggest([form]));
+        }
+    };
+    Ok((call, Some(condition)))
+}
+
+/// Whether the warehouse answers a call approximately.
+pub(crate) fn is_approximate(call: &Call, dialect: Dialect) -> bool {
+    let Call::Function(function) = call else {
+        return false;
+    };
+    let name = name_of(function);
+    let on_clickhouse = ["uniq", "uniqcombined", "uniqhll12", "quantile", "median"];
+    name.starts_with("approx_")
+        || name == "percentile_approx"
+        || name == "hll"
+        || (dialect == Dialect::ClickHouse && on_clickhouse.contains(&name.as_str()))
+}
+
 /// Normalises a bound call: our own names for distinct counts and percentiles become what they mean.
 pub(crate) fn call(mut function: Function) -> Result<Call, QueryError> {
     let name = name_of(&function);
@@ -141,7 +200,8 @@ pub(crate) fn call(mut function: Function) -> Result<Call, QueryError> {
     }
 }
 
-fn is_distinct(call: &Function) -> bool {
+/// Whether a call sees each value once.
+pub(crate) fn is_distinct(call: &Function) -> bool {
     matches!(&call.args, FunctionArguments::List(list) if list.duplicate_treatment.is_some())
 }
 

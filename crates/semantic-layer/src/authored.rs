@@ -1,11 +1,15 @@
 //! Sources as they are written: the YAML shapes, strict about keys, with positions in errors.
 
+mod measure;
 mod strict;
 mod text;
 
+pub(crate) use measure::{At, ComparedAs, FARTHEST, Measure, SemiAdditive, UNBOUNDED, Window};
+#[cfg(test)]
+pub(crate) use measure::{Compare, Cumulative, Ratio, WindowRecord};
 use serde::{Deserialize, Serialize};
 pub(crate) use strict::StrictMap;
-pub(crate) use text::read;
+pub(crate) use text::{Problem, read};
 
 /// Free-form metadata that is carried but never interpreted here.
 pub(crate) type Meta = serde_yaml::Value;
@@ -187,23 +191,6 @@ impl Relationship {
             Self::OneToOne => "one_to_one",
         }
     }
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Measure {
-    pub(crate) name: String,
-    pub(crate) expr: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) filter: Option<String>,
-    #[serde(
-        default,
-        deserialize_with = "strict::list",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    pub(crate) segments: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) description: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

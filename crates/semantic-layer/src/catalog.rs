@@ -2,6 +2,7 @@
 
 mod load;
 mod members;
+mod reading;
 mod resolve;
 mod scanned;
 
@@ -19,7 +20,7 @@ use crate::resolved::{Origin, Source};
 use crate::{ErrorKind, QueryError, SourceFile};
 use members::Members;
 use scanned::ScannedTables;
-pub(crate) use scanned::lowered_parts;
+pub(crate) use scanned::{ScannedTable, lowered_parts};
 
 /// One line of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,8 +48,19 @@ pub struct SourceSummary {
 pub(crate) struct BrokenFile {
     pub(crate) name: Option<String>,
     pub(crate) path: String,
+    pub(crate) position: Option<Position>,
     pub(crate) kind: ErrorKind,
     pub(crate) message: String,
+}
+
+impl BrokenFile {
+    /// The file, with the place in it where there is one.
+    fn place(&self) -> String {
+        match self.position {
+            Some(position) => format!("{}:{position}", self.path),
+            None => self.path.clone(),
+        }
+    }
 }
 
 /// The sources of one connection, composed and resolved, with what is wrong in its files.
@@ -173,7 +185,8 @@ impl Catalog {
         {
             let message = format!(
                 "source `{name}` cannot be used: {}: {}",
-                file.path, file.message
+                file.place(),
+                file.message
             );
             return QueryError::new(file.kind, message).about(name);
         }

@@ -1,9 +1,12 @@
 //! From a plan to SQL: one common table expression per part, a merge, and the outer SELECT.
 
 mod part;
+mod periods;
 mod relation;
+mod snapshot;
 
 use ktx_warehouse::Dialect;
+use periods::PeriodNames;
 pub(crate) use relation::parse_query;
 use sqlparser::ast::Expr;
 
@@ -35,6 +38,7 @@ struct Inner {
     atoms: Vec<String>,
     merged: Vec<String>,
     parts: Vec<String>,
+    periods: PeriodNames,
     stacked: String,
     all: String,
 }
@@ -96,9 +100,13 @@ fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
     let part_name = |part: &Part| {
         let node = short(planned.names.node_name(part.home));
         match part.kind {
+            PartKind::Groups if part.frame.earlier.is_some() => format!("{node}_earlier"),
+            PartKind::Groups if !part.frame.is_plain() => format!("{node}_window"),
             PartKind::Groups => format!("{node}_part"),
             PartKind::Ranked => format!("{node}_ranked"),
             PartKind::Members => format!("{node}_members"),
+            PartKind::Present => format!("{node}_present"),
+            PartKind::Snapshot => format!("{node}_snapshot"),
         }
     };
     let parts = planned
@@ -113,6 +121,7 @@ fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
         atoms,
         merged,
         parts,
+        periods: PeriodNames::new(&mut fresh),
         stacked,
         all,
     })
@@ -136,11 +145,27 @@ impl Writer<'_, '_> {
         }
         let lifted = std::mem::take(&mut self.lifted);
         let mut tables: Vec<(String, String)> = lifted.clone();
-        tables.extend(parts.iter().cloned());
-        let is_merged = self.planned.parts.len() > 1;
+        let plain = self.planned.parts.iter();
+        let plain = plain.filter(|part| part.frame.is_plain()).count();
+        tables.extend(parts.iter().take(plain).cloned());
+        if let Some(time) = &self.planned.time {
+            tables.extend(self.periods(time));
+        }
+        tables.extend(parts.iter().skip(plain).cloned());
+        let spine = self
+            .planned
+            .time
+            .as_ref()
+            .filter(|time| time.spine.is_some());
+        let is_merged = self.planned.parts.len() > 1 || spine.is_some();
         let from = if is_merged {
             tables.push((self.inner.stacked.clone(), self.stacked()));
-            tables.push((self.inner.all.clone(), self.merged()));
+            if let Some(time) = spine {
+                tables.push((self.inner.periods.filled.clone(), self.filled(time)));
+            }
+            let merged =
+                self.merged(spine.map_or(&self.inner.stacked, |_| &self.inner.periods.filled));
+            tables.push((self.inner.all.clone(), merged));
             self.inner.all.clone()
         } else {
             self.inner.parts.first().cloned().unwrap_or_default()
@@ -222,7 +247,7 @@ impl Writer<'_, '_> {
     }
 
     /// One row per group: of each atom the only value that some part has.
-    fn merged(&self) -> String {
+    fn merged(&self, from: &str) -> String {
         let dimensions: Vec<String> = self
             .inner
             .dimensions
@@ -246,7 +271,7 @@ impl Writer<'_, '_> {
             }
         });
         let columns: Vec<String> = dimensions.iter().cloned().chain(values).collect();
-        let stacked = identifier(self.dialect, &self.inner.stacked);
+        let stacked = identifier(self.dialect, from);
         let group = match dimensions.as_slice() {
             [] => String::new(),
             keys => format!("\nGROUP BY {}", keys.join(", ")),

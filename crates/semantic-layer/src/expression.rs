@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{
-    Expr, FunctionArguments, Ident, ObjectNamePart, Query, Value, ValueWithSpan, VisitMut,
-    VisitorMut,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArguments, Ident,
+    ObjectNamePart, Query, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
@@ -97,6 +97,32 @@ fn plain(message: &str) -> &str {
         .unwrap_or(message)
 }
 
+/// Reads `f(status = 'paid' and cost > 1)` as a predicate: DuckDB's grammar takes it for an argument
+/// called `status`, so it is read once more outside of the call.
+fn read_as_predicates(
+    arguments: &mut FunctionArguments,
+    dialect: Dialect,
+) -> Result<(), ParserError> {
+    let FunctionArguments::List(list) = arguments else {
+        return Ok(());
+    };
+    for argument in &mut list.args {
+        if let FunctionArg::Named {
+            name,
+            arg: FunctionArgExpr::Expr(value),
+            operator: FunctionArgOperator::Equals,
+        } = argument
+        {
+            let text = format!("{name} = {value}");
+            let tree = Parser::new(&*dialect.grammar())
+                .try_with_sql(&text)?
+                .parse_expr()?;
+            *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(tree));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses what may not stand in an expression and fixes the spelling of literals.
 struct Check {
     dialect: Dialect,
@@ -137,6 +163,9 @@ impl VisitorMut for Check {
                 };
                 if !function.name.0.iter().all(is_plain) {
                     return refuse(ErrorKind::ParseError, "function names must not be quoted");
+                }
+                if let Err(error) = read_as_predicates(&mut function.args, self.dialect) {
+                    return refuse(ErrorKind::ParseError, plain(&error.to_string()));
                 }
                 ControlFlow::Continue(())
             }

@@ -17,12 +17,16 @@ mod emit;
 mod error;
 mod expression;
 mod format;
+mod formula;
 mod graph;
+mod interchange;
 mod names;
 mod near;
+mod places;
 mod plan;
 mod planner;
 mod predicates;
+mod probes;
 mod query;
 mod resolved;
 mod roles;
@@ -40,10 +44,17 @@ pub use diff::{Change, Difference, Effect, FieldChange, Subject, diff, diff_json
 pub use drawing::{draw_mermaid, draw_svg, graph_json};
 pub use error::{ErrorKind, QueryError};
 pub use format::format_source;
+pub use formula::{Comparison, Formula, Moment, Snapshot, Window};
+pub use interchange::{
+    Exported, Fate, Imported, ImportedSource, InterchangeError, Loss, OSI_VERSION, export_osi,
+    import_osi,
+};
+pub use places::place_of;
 pub use plan::{MeasureGroup, MeasureInfo, PartInfo, Plan, PlannedColumn, PlannedJoin, explain};
+pub use probes::{NotAsked, Part, Probe, Probes, Wanted, probes, relation_probe};
 pub use query::{
     DEFAULT_LIMIT, DimensionRequest, Direction, EmptyMembers, Granularity, MeasureRequest,
-    OrderRequest, Query, QueryWords,
+    MissingPeriods, OrderRequest, Query, QueryWords,
 };
 pub use resolved::{Column, Join, Measure, Origin, Relation, Segment, Source, column_type};
 pub use selftest::{Expectation, SelfTest, SelfTestKind, Verdict, judge, self_tests};

@@ -10,7 +10,7 @@ use crate::aggregates::Call;
 use crate::bound::{self, Printer};
 use crate::emit::Written;
 use crate::graph::{Edge, NodeId};
-use crate::planner::{Part, PartKind, Planned, PlannedMeasure};
+use crate::planner::{Part, PartKind, Planned, PlannedMeasure, Sees};
 use crate::resolved::Measure;
 
 /// How an answer comes about. The caller that runs the SQL adds `execution`.
@@ -36,12 +36,18 @@ pub struct Plan {
     pub aggregate_locality: Vec<String>,
     /// Filters on rows, as asked.
     pub where_filters: Vec<String>,
+    /// Those of the filters on rows that measures over other periods look past.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub period_filters: Vec<String>,
     /// Filters on groups, as asked.
     pub having_filters: Vec<String>,
     /// The dimensions and measures of the result.
     pub columns: Vec<PlannedColumn>,
     /// The measures.
     pub measures: Vec<MeasureInfo>,
+    /// By which periods the answer goes, when it goes by any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub periods: Option<String>,
     /// The parts with their SQL.
     pub parts: Vec<PartInfo>,
 }
@@ -117,8 +123,11 @@ pub struct MeasureInfo {
 pub struct PartInfo {
     /// The name of its common table expression.
     pub name: String,
-    /// `groups`, `percentile` or `members`.
+    /// `groups`, `percentile`, `members`, `present` or `snapshot`.
     pub kind: &'static str,
+    /// Which periods' rows it goes over, when not those of each group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub periods: Option<String>,
     /// The source whose rows it goes over, each once.
     pub home: String,
     /// The sources looked up, in order.
@@ -169,6 +178,12 @@ impl Plan {
                 .iter()
                 .map(|filter| filter.text.clone())
                 .collect(),
+            period_filters: planned
+                .row_filters
+                .iter()
+                .filter(|filter| filter.sees == Sees::Periods)
+                .map(|filter| filter.text.clone())
+                .collect(),
             having_filters: planned
                 .group_filters
                 .iter()
@@ -176,9 +191,25 @@ impl Plan {
                 .collect(),
             columns: columns(planned),
             measures: measures(planned, written),
+            periods: periods(planned),
             parts: parts(planned, written),
         }
     }
+}
+
+/// The time axis in words.
+fn periods(planned: &Planned<'_>) -> Option<String> {
+    let time = planned.time.as_ref()?;
+    let dimension = planned.dimensions.get(time.dimension)?;
+    let which = match &time.spine {
+        Some(spine) => format!("all {} from {}", spine.count, spine.first),
+        None => "those that have rows".to_owned(),
+    };
+    Some(format!(
+        "{}s of `{}`: {which}",
+        time.unit.name(),
+        dimension.reference
+    ))
 }
 
 fn push_new<T: PartialEq>(all: &mut Vec<T>, item: T) {
@@ -247,9 +278,15 @@ fn aggregate_locality(planned: &Planned<'_>) -> Vec<String> {
     let lines = planned.parts.iter().map(|part| {
         let home = planned.names.node_name(part.home);
         match part.kind {
+            PartKind::Groups if !part.frame.is_plain() => format!(
+                "each row of `{home}` is counted once in every period whose frame it lies in: {}",
+                part.frame.words()
+            ),
             PartKind::Groups => format!("each row of `{home}` is counted once"),
             PartKind::Ranked => format!("a percentile is taken over the rows of `{home}`"),
             PartKind::Members => format!("members of `{home}` are added"),
+            PartKind::Present => format!("groups that have rows of `{home}` are added"),
+            PartKind::Snapshot => format!("of each group of `{home}` one moment is counted"),
         }
     });
     lines.collect()
@@ -352,10 +389,30 @@ fn atom_text(planned: &Planned<'_>, at: usize) -> String {
         .iter()
         .map(|filter| printer.print(filter))
         .collect();
-    if filters.is_empty() {
-        call
-    } else {
-        format!("{call} where {}", filters.join(" and "))
+    let mut text = call;
+    if !filters.is_empty() {
+        text = format!("{text} where {}", filters.join(" and "));
+    }
+    if let Some(snapshot) = &atom.snapshot {
+        let per: Vec<String> = snapshot
+            .per
+            .iter()
+            .map(|tree| printer.print(tree))
+            .collect();
+        let of = if per.is_empty() {
+            String::new()
+        } else {
+            format!(" of each {}", per.join(", "))
+        };
+        text = format!(
+            "{text} at the {} {}{of}",
+            snapshot.at.name(),
+            printer.print(&snapshot.moment)
+        );
+    }
+    match atom.frame.words() {
+        words if words.is_empty() => text,
+        words => format!("{text} {words}"),
     }
 }
 
@@ -370,7 +427,10 @@ fn parts(planned: &Planned<'_>, written: &Written) -> Vec<PartInfo> {
                 PartKind::Groups => "groups",
                 PartKind::Ranked => "percentile",
                 PartKind::Members => "members",
+                PartKind::Present => "present",
+                PartKind::Snapshot => "snapshot",
             },
+            periods: (!part.frame.is_plain()).then(|| part.frame.words()),
             home: planned.names.node_name(part.home).to_owned(),
             lookups: part
                 .joins

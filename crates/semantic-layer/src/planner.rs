@@ -3,23 +3,32 @@
 pub(crate) mod atoms;
 mod dimensions;
 mod filters;
+mod formulas;
+mod frames;
 mod naming;
 mod parts;
 mod refusals;
+mod spine;
+mod time;
 pub(crate) mod types;
 
 use ktx_warehouse::Dialect;
 use sqlparser::ast::Expr;
 
+use crate::aggregates::{self, Call};
 use crate::catalog::Catalog;
 use crate::graph::{Edge, NodeId};
 use crate::names::Names;
-use crate::query::{DEFAULT_LIMIT, Direction, Granularity, OrderRequest, Query};
+use crate::query::{DEFAULT_LIMIT, Direction, Granularity, MissingPeriods, OrderRequest, Query};
 use crate::sql_text::table_parts;
 use crate::{ErrorKind, QueryError};
 use atoms::{Atom, Evaluator};
-pub(crate) use filters::RowFilter;
+pub(crate) use filters::{RowFilter, Sees};
+pub(crate) use formulas::SnapshotTrees;
+pub(crate) use frames::{Frame, Span};
 pub(crate) use naming::{sanitized, unique};
+pub(crate) use spine::Spine;
+pub(crate) use time::TimeAxis;
 
 /// A dimension, resolved.
 #[derive(Debug, Clone)]
@@ -49,8 +58,8 @@ pub(crate) struct PlannedMeasure {
     pub(crate) predefined: Option<(NodeId, String)>,
 }
 
-/// How one part of the answer is computed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How one part of the answer is computed. Those of one home stand in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PartKind {
     /// Groups of the home's rows with their atoms.
     Groups,
@@ -58,6 +67,10 @@ pub(crate) enum PartKind {
     Ranked,
     /// The distinct dimension tuples of the home.
     Members,
+    /// The dimension tuples of a home that has values from other periods only.
+    Present,
+    /// An aggregate over the rows of one moment.
+    Snapshot,
 }
 
 /// One SELECT over one home.
@@ -65,6 +78,8 @@ pub(crate) enum PartKind {
 pub(crate) struct Part {
     pub(crate) kind: PartKind,
     pub(crate) home: NodeId,
+    /// Which periods' rows it goes over.
+    pub(crate) frame: Frame,
     /// Numbers of the atoms that it computes.
     pub(crate) atoms: Vec<usize>,
     /// Look-up joins in an order in which each begins at a node already there.
@@ -88,7 +103,9 @@ pub(crate) struct Planned<'a> {
     pub(crate) row_filters: Vec<RowFilter>,
     /// Predicates over atoms with their text.
     pub(crate) group_filters: Vec<(String, Expr)>,
+    /// Those with a plain frame come first.
     pub(crate) parts: Vec<Part>,
+    pub(crate) time: Option<TimeAxis>,
     pub(crate) order: Vec<SortKey>,
     pub(crate) limit: u64,
     pub(crate) notes: Vec<String>,
@@ -115,17 +132,31 @@ pub(crate) fn plan<'a>(
     let mut evaluator = Evaluator::new(names, &query.measures, segments);
     let mut measures = measures(&mut evaluator, query)?;
     naming::assign(names, &mut dimensions, &mut measures);
-    let (row_filters, group_filters) = filters::classify(&mut evaluator, query)?;
+    let (mut row_filters, mut group_filters) = filters::classify(&mut evaluator, query)?;
     if let Some(segment) = evaluator.unused_segment() {
         let message = format!("segment `{segment}` belongs to no measure of the query");
         return Err(QueryError::new(ErrorKind::SegmentNoMeasure, message).about(segment));
     }
     let order = order(names, query, &dimensions, &measures)?;
     let mut notes = Vec::new();
+    let mut time = time::axis(names, query, &dimensions, &measures, &evaluator.atoms)?;
+    if let Some(axis) = &mut time {
+        let trees = measures.iter_mut().map(|one| &mut one.tree);
+        let trees = trees.chain(group_filters.iter_mut().map(|(_, tree)| tree));
+        let framed = Framed {
+            dimensions: &dimensions,
+            trees: trees.collect(),
+            row_filters: &mut row_filters,
+            notes: &mut notes,
+        };
+        by_periods(&mut evaluator, query, axis, framed)?;
+    }
+    notes.extend(approximations(&evaluator));
     let asked = parts::Asked {
         dimensions: &dimensions,
         row_filters: &row_filters,
         empty_members: query.empty_members,
+        time: time.as_ref(),
     };
     let parts = parts::build(&mut evaluator, &asked, &mut notes)?;
     Ok(Planned {
@@ -136,10 +167,73 @@ pub(crate) fn plan<'a>(
         row_filters,
         group_filters,
         parts,
+        time,
         order,
         limit: query.limit.unwrap_or(DEFAULT_LIMIT),
         notes,
     })
+}
+
+/// What goes by the periods of a query, once they are known.
+struct Framed<'t> {
+    dimensions: &'t [Dimension],
+    /// The trees of measures and of filters on groups.
+    trees: Vec<&'t mut Expr>,
+    row_filters: &'t mut [RowFilter],
+    notes: &'t mut Vec<String>,
+}
+
+/// Finds the periods where they are filled in and the filters that pick periods, and settles which
+/// atoms there are.
+fn by_periods(
+    evaluator: &mut Evaluator<'_>,
+    query: &Query,
+    axis: &mut TimeAxis,
+    framed: Framed<'_>,
+) -> Result<(), QueryError> {
+    let names = evaluator.names;
+    let Some(dimension) = framed.dimensions.get(axis.dimension) else {
+        return Ok(());
+    };
+    if query.missing_periods == MissingPeriods::Fill {
+        let spine = time::filled(names, dimension, axis.unit, framed.row_filters)?;
+        let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
+        if i64::try_from(limit).is_ok_and(|limit| limit < spine.count) {
+            framed.notes.push(format!(
+                "there are {} periods, and at most {limit} rows are given",
+                spine.count
+            ));
+        }
+        axis.spine = Some(spine);
+    }
+    if evaluator.atoms.iter().any(|atom| !atom.frame.is_plain()) {
+        time::mark_filters(names, dimension, framed.row_filters, framed.notes)?;
+        let mut filters = framed.row_filters.iter();
+        let cut = if filters.any(|one| one.sees == Sees::Periods) {
+            frames::Periods::Cut
+        } else {
+            frames::Periods::Whole
+        };
+        let atoms = std::mem::take(&mut evaluator.atoms);
+        evaluator.atoms = frames::settle(atoms, framed.trees, cut)?;
+    }
+    Ok(())
+}
+
+/// Says which aggregates the warehouse answers approximately.
+fn approximations(evaluator: &Evaluator<'_>) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for atom in &evaluator.atoms {
+        if let Call::Function(function) = &atom.call
+            && aggregates::is_approximate(&atom.call, evaluator.names.dialect)
+        {
+            let note = format!("`{}` is approximate", aggregates::name_of(function));
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
 }
 
 /// Refuses result names that cannot be written or that name two things.

@@ -1,6 +1,6 @@
 //! Semantic queries: what is asked, from JSON or from the words of a command line.
 
-use serde::{Deserialize as _, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::{ErrorKind, QueryError};
 
@@ -15,6 +15,16 @@ pub enum EmptyMembers {
     Include,
     /// Only groups that some fact reaches.
     Exclude,
+}
+
+/// Whether periods without rows get a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MissingPeriods {
+    /// Only periods that some row lies in.
+    #[default]
+    LeaveOut,
+    /// Every period between the bounds that the filters set.
+    Fill,
 }
 
 /// A measure as asked for.
@@ -71,6 +81,8 @@ pub struct Query {
     pub limit: Option<u64>,
     /// Whether members that no fact reaches get a row.
     pub empty_members: EmptyMembers,
+    /// Whether periods without rows get a row.
+    pub missing_periods: MissingPeriods,
 }
 
 /// The words of a command line, before parsing.
@@ -90,6 +102,8 @@ pub struct QueryWords {
     pub limit: Option<u64>,
     /// Whether members that no fact reaches get a row.
     pub empty_members: EmptyMembers,
+    /// Whether periods without rows get a row.
+    pub missing_periods: MissingPeriods,
 }
 
 mod wire {
@@ -159,6 +173,8 @@ mod wire {
         pub(super) limit: Option<u64>,
         #[serde(default)]
         pub(super) include_empty: Option<bool>,
+        #[serde(default)]
+        pub(super) fill: Option<bool>,
     }
 }
 
@@ -249,6 +265,10 @@ impl Query {
                 Some(false) => EmptyMembers::Exclude,
                 _ => EmptyMembers::Include,
             },
+            missing_periods: match query.fill {
+                Some(true) => MissingPeriods::Fill,
+                _ => MissingPeriods::LeaveOut,
+            },
         })
     }
 
@@ -271,6 +291,7 @@ impl Query {
                 .collect::<Result<_, _>>()?,
             limit: words.limit,
             empty_members: words.empty_members,
+            missing_periods: words.missing_periods,
         })
     }
 }
@@ -296,7 +317,7 @@ fn dimension(dimension: wire::Dimension) -> DimensionRequest {
 }
 
 /// The keys of the query and of its parts.
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 8] = [
     "measures",
     "dimensions",
     "filters",
@@ -304,6 +325,7 @@ const KEYS: [&str; 7] = [
     "order_by",
     "limit",
     "include_empty",
+    "fill",
 ];
 
 /// Refuses unknown keys with the nearest known ones, before the shapes are read.
@@ -347,7 +369,7 @@ fn known_keys(
 }
 
 /// The units that a time column can be cut to. Weeks start on Monday.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Granularity {
     /// Calendar year.
@@ -388,6 +410,20 @@ impl Granularity {
             Self::Day => "day",
             Self::Hour => "hour",
             Self::Minute => "minute",
+        }
+    }
+
+    /// Whether a `longer` unit begins only where one of this unit begins: months make up years, weeks
+    /// make up nothing but weeks.
+    pub const fn divides(self, longer: Self) -> bool {
+        match self {
+            Self::Year => matches!(longer, Self::Year),
+            Self::Quarter => matches!(longer, Self::Year | Self::Quarter),
+            Self::Month => matches!(longer, Self::Year | Self::Quarter | Self::Month),
+            Self::Week => matches!(longer, Self::Week),
+            Self::Day => !matches!(longer, Self::Hour | Self::Minute),
+            Self::Hour => !matches!(longer, Self::Minute),
+            Self::Minute => true,
         }
     }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::authored::{Relationship, Role, Visibility};
-use crate::{ColumnType, ErrorKind};
+use crate::formula::{Formula, Snapshot};
+use crate::{ColumnType, ErrorKind, Granularity};
 
 /// Where a source's rows come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub struct Column {
     pub description: Option<String>,
     /// The type as the warehouse calls it, when a scan has told.
     pub native_type: Option<String>,
+    /// The unit in which times come, when the file says so.
+    pub natural_granularity: Option<Granularity>,
 }
 
 /// One declared join.
@@ -64,8 +67,12 @@ pub struct Join {
 pub struct Measure {
     /// The name in queries.
     pub name: String,
-    /// An aggregate, or arithmetic over other measures.
+    /// How it comes about.
+    pub formula: Formula,
+    /// An aggregate, or arithmetic over other measures; of every other formula a text in words.
     pub expr: String,
+    /// Of which moment's rows its aggregates are, when not of all.
+    pub snapshot: Option<Snapshot>,
     /// A predicate for this measure only.
     pub filter: Option<String>,
     /// Names of the source's own segments, AND-ed to the filter.

@@ -21,7 +21,7 @@ use crate::emit::{self, Written};
 use crate::graph::NodeId;
 use crate::names::Names;
 use crate::planner::atoms::Atom;
-use crate::planner::{Dimension, Part, PartKind, Planned, PlannedMeasure};
+use crate::planner::{Dimension, Frame, Part, PartKind, Planned, PlannedMeasure};
 use crate::sql_text::identifier;
 use crate::{ColumnType, bound};
 
@@ -146,15 +146,19 @@ fn own_rows<'a>(
             filters,
             home,
             kind: Some(ColumnType::Number),
+            frame: Frame::default(),
+            snapshot: None,
         }],
         row_filters: Vec::new(),
         group_filters: Vec::new(),
         parts: vec![Part {
             kind: PartKind::Groups,
             home,
+            frame: Frame::default(),
             atoms: vec![0],
             joins: Vec::new(),
         }],
+        time: None,
         order: Vec::new(),
         limit: 0,
         notes: Vec::new(),

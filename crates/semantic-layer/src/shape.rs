@@ -1,8 +1,10 @@
 //! The keys of source files in their canonical order, with what each holds: one table for the
 //! formatter and for the JSON schema.
 
+mod measure;
 mod schema;
 
+use measure::MEASURE;
 pub use schema::source_schema;
 
 /// What stands under a key.
@@ -14,8 +16,14 @@ pub(crate) enum Holds {
     Texts,
     /// One of a few words.
     Choice(&'static [&'static str]),
+    /// A whole number from 1 on.
+    Count,
     /// A list of records.
     Records(&'static Record),
+    /// One record.
+    Record(&'static Record),
+    /// One word, or a record.
+    WordOr(&'static str, &'static Record),
     /// Texts by who wrote them.
     Descriptions,
     /// Metadata that is carried as it is.
@@ -352,30 +360,6 @@ const JOIN: Record = Record {
             Holds::Choice(&["formal", "inferred", "manual"]),
             "Who says so.",
         ),
-    ],
-};
-
-const MEASURE: Record = Record {
-    name: "measure",
-    about: "One measure.",
-    keys: &[
-        required("name", Holds::Text, "The name in queries."),
-        required(
-            "expr",
-            Holds::Text,
-            "An aggregate over columns, or arithmetic over other measures of the source.",
-        ),
-        optional(
-            "filter",
-            Holds::Text,
-            "A predicate on the rows that this measure sees.",
-        ),
-        optional(
-            "segments",
-            Holds::Texts,
-            "Segments of the source, by their bare names, AND-ed to the filter.",
-        ),
-        optional("description", Holds::Text, "What it says."),
     ],
 };
 

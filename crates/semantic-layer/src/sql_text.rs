@@ -1,10 +1,12 @@
 //! The SQL writer: the one place where identifiers, literals and dialect-specific forms are spelled.
 
 mod names;
+mod shift;
 mod time;
 
 use ktx_warehouse::Dialect;
 pub(crate) use names::{column_name, identifier, table_name, table_parts};
+pub(crate) use shift::{By, as_period, instant, movable, movable_type, moved};
 pub(crate) use time::truncate;
 
 use crate::ColumnType;

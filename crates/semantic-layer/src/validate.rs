@@ -167,7 +167,10 @@ fn duplicates(source: &Source, report: &mut ValidationReport) {
                 list.sort();
             }
             let same_segments = segments.first() == segments.last();
-            if squeezed(&other.expr) != squeezed(&measure.expr) || !same_segments {
+            let same_formula = other.formula.key() == measure.formula.key()
+                && other.snapshot == measure.snapshot
+                && squeezed(&other.expr) == squeezed(&measure.expr);
+            if !same_formula || !same_segments {
                 continue;
             }
             let filter = |text: &Option<String>| text.as_deref().map(squeezed);

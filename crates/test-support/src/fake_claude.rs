@@ -4,6 +4,7 @@
 //! The scenario is a JSON file, named by the variable `KTX_FAKE_CLAUDE`. Something that is not as
 //! it should be ends the program with exit code 64 and a reason on standard error.
 
+mod account;
 mod acts;
 mod build;
 mod channel;
@@ -15,6 +16,7 @@ mod scenario;
 mod schema_echo;
 mod session;
 
+pub use account::{SharedAccount, Turn};
 pub use build::executable;
 pub use check::CANARIES;
 pub use scenario::{Act, ApiError, Echo, Group, Mode, Scenario, ToolUse, When};

@@ -1,6 +1,8 @@
 //! Fakes that check what they are given, test projects, output filters. Never in a product build.
 
 pub mod fake_claude;
+pub mod loopback;
+pub mod otlp;
 pub mod provider_fake;
 pub mod sandbox;
 pub mod services;

@@ -13,10 +13,27 @@ pub enum ServiceName {
     Postgres,
     /// `mysql://…/test`: an administrator's URL of an empty `MariaDB` on loopback.
     MariaDb,
+    /// `http://user:password@…/default`: an administrator's URL of ClickHouse's engine behind an HTTP
+    /// front on loopback. Heavy: there only when `cargo xtask test --heavy` asked for it.
+    ClickHouse,
+    /// `http://…`: an emulator of BigQuery on loopback that asks nobody for a login. Heavy.
+    BigQuery,
+    /// `http://…`: Snowflake's SQL API on loopback, over an engine that runs the statements. Heavy.
+    Snowflake,
+    /// The file of DuckDB's library.
+    DuckDb,
     /// A folder whose `node_modules` holds the official TypeScript MCP SDK.
     McpSdk,
     /// A Python that can `import duckdb`.
     Python,
+    /// A `claude` that lacks an option which is needed, as a script. Never run it with the environment
+    /// of the test.
+    ClaudeTooOld,
+    /// A `claude` that asks models by itself when it starts, as a script. Never run it with the
+    /// environment of the test.
+    Claude2076,
+    /// The oldest `claude` that works, as a script. Never run it with the environment of the test.
+    ClaudeOldest,
     /// The `claude` program 2.1.142. Never run it with the environment of the test.
     Claude142,
     /// The newest `claude` program. Never run it with the environment of the test.
@@ -29,8 +46,15 @@ impl ServiceName {
         match self {
             Self::Postgres => "postgres",
             Self::MariaDb => "mariadb",
+            Self::ClickHouse => "clickhouse",
+            Self::BigQuery => "bigquery",
+            Self::Snowflake => "snowflake",
+            Self::DuckDb => "duckdb",
             Self::McpSdk => "mcp-sdk",
             Self::Python => "python",
+            Self::ClaudeTooOld => "claude-too-old",
+            Self::Claude2076 => "claude-2-0-76",
+            Self::ClaudeOldest => "claude-oldest",
             Self::Claude142 => "claude-142",
             Self::ClaudeLatest => "claude-latest",
         }
@@ -41,8 +65,15 @@ impl ServiceName {
         match self {
             Self::Postgres => "KTX_TEST_POSTGRES_URL",
             Self::MariaDb => "KTX_TEST_MARIADB_URL",
+            Self::ClickHouse => "KTX_TEST_CLICKHOUSE_URL",
+            Self::BigQuery => "KTX_TEST_BIGQUERY_URL",
+            Self::Snowflake => "KTX_TEST_SNOWFLAKE_URL",
+            Self::DuckDb => "KTX_TEST_DUCKDB",
             Self::McpSdk => "KTX_TEST_MCP_SDK",
             Self::Python => "KTX_TEST_PYTHON",
+            Self::ClaudeTooOld => "KTX_TEST_CLAUDE_TOO_OLD",
+            Self::Claude2076 => "KTX_TEST_CLAUDE_2_0_76",
+            Self::ClaudeOldest => "KTX_TEST_CLAUDE_OLDEST",
             Self::Claude142 => "KTX_TEST_CLAUDE_142",
             Self::ClaudeLatest => "KTX_TEST_CLAUDE_LATEST",
         }
@@ -55,15 +86,19 @@ pub enum Service {
     /// Its URL or path.
     Available(String),
     /// It could not be brought up, or the tests were not started by `cargo xtask test`. The test
-    /// returns early; a run with `CI` set fails as a whole, so nothing is skipped there unseen.
+    /// returns early; a run with `CI` set fails as a whole, so nothing is skipped there unseen. The
+    /// same for a heavy service that the run did not ask for; such a run says so and does not fail.
     Missing,
 }
 
 /// Looks a service up. One that is missing is named on standard error.
 pub fn service(name: ServiceName) -> Service {
     let value = std::env::var(name.variable()).ok();
-    let missing = std::env::var("KTX_TEST_MISSING").ok();
-    match find(name, value, missing.as_deref()) {
+    let absent = Absent {
+        missing: std::env::var("KTX_TEST_MISSING").unwrap_or_default(),
+        not_asked: std::env::var("KTX_TEST_NOT_ASKED").unwrap_or_default(),
+    };
+    match find(name, value, &absent) {
         Ok(service) => service,
         Err(notice) => {
             eprintln!("{notice}");
@@ -72,16 +107,25 @@ pub fn service(name: ServiceName) -> Service {
     }
 }
 
+/// The names of the services that are not there, separated by commas.
+#[derive(Debug, Default)]
+struct Absent {
+    missing: String,
+    not_asked: String,
+}
+
 /// The service, or the line that tells why there is none.
-fn find(
-    name: ServiceName,
-    value: Option<String>,
-    missing: Option<&str>,
-) -> Result<Service, String> {
-    let listed = missing.is_some_and(|list| list.split(',').any(|entry| entry == name.name()));
+fn find(name: ServiceName, value: Option<String>, absent: &Absent) -> Result<Service, String> {
+    let stands_in = |list: &str| list.split(',').any(|entry| entry == name.name());
     match value.filter(|value| !value.is_empty()) {
         Some(value) => Ok(Service::Available(value)),
-        None if listed => Err(format!("not run: {} could not be brought up", name.name())),
+        None if stands_in(&absent.missing) => {
+            Err(format!("not run: {} could not be brought up", name.name()))
+        }
+        None if stands_in(&absent.not_asked) => Err(format!(
+            "not run: {} was not asked for; `cargo xtask test --heavy` brings it up",
+            name.name()
+        )),
         None => Err(format!(
             "not run: `{}` is not set; start the tests with `cargo xtask test`",
             name.variable()

@@ -15,7 +15,7 @@ pub use descriptor::{
 };
 pub use output::ToolOutput;
 pub use render::markdown_of;
-pub use schema::{ObjectSchema, SchemaError, object_schema_for};
+pub use schema::{ObjectSchema, SchemaError, object_schema_for, schema_for};
 pub use set::{ToolSet, ToolSetError};
 
 #[cfg(test)]

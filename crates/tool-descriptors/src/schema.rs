@@ -75,9 +75,14 @@ impl PartialEq for ObjectSchema {
     }
 }
 
-/// The schema of a Rust type: draft 2020-12, subschemas inlined, integer formats left out (the
-/// official TypeScript MCP client complains about them).
+/// The compiled schema of a Rust type.
 pub fn object_schema_for<T: schemars::JsonSchema>() -> Result<ObjectSchema, SchemaError> {
+    ObjectSchema::new(schema_for::<T>())
+}
+
+/// The schema of a Rust type, not yet checked: draft 2020-12, subschemas inlined, integer formats
+/// left out (the official TypeScript MCP client complains about them).
+pub fn schema_for<T: schemars::JsonSchema>() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings
@@ -90,5 +95,5 @@ pub fn object_schema_for<T: schemars::JsonSchema>() -> Result<ObjectSchema, Sche
         map.shift_remove("$schema");
         map.shift_remove("title");
     }
-    ObjectSchema::new(value)
+    value
 }

@@ -32,6 +32,7 @@ fn refuses_schemas_that_are_not_objects() {
     assert!(error.is_err());
 }
 
+/// KTX-52: a tool is a name, a description, an object schema and a function to markdown and structure.
 #[tokio::test]
 async fn validates_arguments_before_the_call() {
     let schema =

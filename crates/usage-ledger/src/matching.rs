@@ -1,5 +1,8 @@
 //! Finding a model's row by its id.
 
+use std::sync::OnceLock;
+
+use regex::Regex;
 use serde::Deserialize;
 
 use crate::table::{Model, PriceTable};
@@ -9,7 +12,7 @@ use crate::table::{Model, PriceTable};
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Match {
     Equals(String),
-    Regex(String),
+    Regex(Pattern),
     StartsWith(String),
     EndsWith(String),
     Contains(String),
@@ -30,7 +33,7 @@ impl Match {
     fn strength(&self, id: &str) -> Option<Strength> {
         match self {
             Self::Equals(text) => (id == text).then_some(Strength::Exact),
-            Self::Regex(pattern) => digits_pattern(pattern, id).then_some(Strength::Pattern),
+            Self::Regex(pattern) => pattern.matches(id).then_some(Strength::Pattern),
             Self::StartsWith(text) => id
                 .starts_with(text.as_str())
                 .then_some(Strength::Prefix(text.len())),
@@ -45,11 +48,32 @@ impl Match {
     }
 }
 
-/// Matches the patterns of the table: literal text, `\.`, `\d`, `\d{n}`, `[…]` classes, `?`, `*`, `+`,
-/// `|` and groups, anchored or not.
-fn digits_pattern(pattern: &str, id: &str) -> bool {
-    // A pattern that cannot be compiled matches nothing; the table's own test vectors would show it.
-    regex::Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(id))
+/// A pattern of the table: literal text, `\.`, `\d`, `\d{n}`, `[…]` classes, `?`, `*`, `+`, `|` and
+/// groups, anchored or not. Compiled when it is first asked for, then kept.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(from = "String")]
+pub(crate) struct Pattern {
+    text: String,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl From<String> for Pattern {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            compiled: OnceLock::new(),
+        }
+    }
+}
+
+impl Pattern {
+    fn matches(&self, id: &str) -> bool {
+        // A pattern that cannot be compiled matches nothing; the table's own test vectors would show it.
+        self.compiled
+            .get_or_init(|| Regex::new(&self.text).ok())
+            .as_ref()
+            .is_some_and(|pattern| pattern.is_match(id))
+    }
 }
 
 impl PriceTable {

@@ -111,6 +111,15 @@ pub struct ConnectionCheck {
     pub role: RoleCheck,
 }
 
+/// What a statement would cost, before it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimate {
+    /// Bytes that would be read and billed.
+    pub bytes: u64,
+    /// Bytes that the connection allows one statement, where it has such a cap.
+    pub limit: Option<u64>,
+}
+
 /// One open warehouse connection.
 ///
 /// Sessions opened through this trait cannot write: each driver opens them read-only. Every
@@ -139,6 +148,21 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         sink: &mut dyn RowSink,
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError>;
+
+    /// The statement that lists the queries that were run in the last `days` days: two columns, the
+    /// text and how often it ran, the most frequent first. `None` where no such record is kept.
+    fn query_history(&self, _days: u32) -> Option<String> {
+        None
+    }
+
+    /// What a statement would cost, where the warehouse can tell without running it and bills by it.
+    async fn estimate(
+        &self,
+        _sql: &ReadOnlySql,
+        _cancel: &CancellationToken,
+    ) -> Result<Option<Estimate>, WarehouseError> {
+        Ok(None)
+    }
 }
 
 /// A whole result in memory; bounded by its caps.

@@ -94,6 +94,9 @@ fn run(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<ReadOnlySql, R
 
 fn checked_text(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<String, Refusal> {
     let (first, text) = parse_and_print(sql, dialect, limit)?;
+    if text == sql && limit.is_none() {
+        return Ok(text);
+    }
     let (second, again) = parse_and_print(&text, dialect, None)?;
     if first != second || text != again {
         return refuse(
@@ -111,8 +114,8 @@ fn parse_and_print(
     limit: Option<u64>,
 ) -> Result<(Statement, String), Refusal> {
     let normal = literals::normalise(sql, dialect)?;
-    let patched = Patched::new(grammar::tokens(&normal.text, dialect)?, dialect);
-    let mut statement = grammar::parse(patched.tokens().to_vec(), dialect)?;
+    let mut patched = Patched::new(grammar::tokens(&normal.text, dialect)?, dialect)?;
+    let mut statement = grammar::parse(patched.take_tokens(), dialect)?;
     rules::check(&statement, dialect)?;
     tidy::tidy(&mut statement, dialect)?;
     if let Some(rows) = limit

@@ -13,8 +13,8 @@ mod snapshot;
 
 pub use cell::{Cell, ColumnHeader};
 pub use connector::{
-    Caps, ConnectionCheck, Connector, Flow, QueryEnd, QueryResult, RoleCheck, RowSink, Scope,
-    collect,
+    Caps, ConnectionCheck, Connector, Estimate, Flow, QueryEnd, QueryResult, RoleCheck, RowSink,
+    Scope, collect,
 };
 pub use dialect::Dialect;
 pub use error::{ErrorKind, WarehouseError};

@@ -31,8 +31,7 @@ pub(crate) fn check(source: &Source) -> Vec<Finding> {
         });
     }
     for function in source.functions() {
-        // A test holds the whole output that it expects, however long that is.
-        if function.lines > FUNCTION_LIMIT && source.purpose() != Purpose::Test {
+        if function.lines > FUNCTION_LIMIT {
             let what = format!("`{}` has {} lines", function.name, function.lines);
             findings.push(
                 Finding::file(

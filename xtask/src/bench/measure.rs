@@ -15,8 +15,17 @@ use crate::{environment, process};
 
 /// Compiles the yardstick.
 pub(crate) fn program_that_does_nothing(repository: &Repository, folder: &Path) -> Result<PathBuf> {
-    let (source, program) = (folder.join("nothing.rs"), folder.join("nothing"));
-    std::fs::write(&source, "fn main() {}\n").context("the yardstick cannot be written")?;
+    program(repository, folder, ("nothing", "fn main() {}\n"))
+}
+
+/// Compiles a program of one file.
+pub(crate) fn program(
+    repository: &Repository,
+    folder: &Path,
+    (name, text): (&str, &str),
+) -> Result<PathBuf> {
+    let (source, program) = (folder.join(format!("{name}.rs")), folder.join(name));
+    std::fs::write(&source, text).context("the yardstick cannot be written")?;
     let mut compile = process::command(repository, "rustc");
     compile
         .args(["--edition=2024", "-O", "-o"])

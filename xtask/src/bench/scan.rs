@@ -1,17 +1,47 @@
-//! A structural scan of a thousand tables against the least that any scan has to do.
+//! A scan of a thousand tables against the least that any scan has to do, of a large table against
+//! counting it, and of four hundred tables for their joins.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use super::measure::{median, milliseconds};
+use super::measure::{median, milliseconds, peak_memory};
 use super::start::{ktx, project};
 use super::{Bench, Outcome};
 use crate::process;
 
 const RUNS: usize = 5;
-const BOUND: f64 = 3.0;
+/// What a scan of the structure may cost of reading the catalog and committing a file for each table.
+const STRUCTURE_BOUND: f64 = 6.0;
+/// What a scan of the structure that writes nothing may cost of the bare catalog queries.
+const CATALOG_BOUND: f64 = 2.0;
+/// What a scan may cost of counting every column over the whole table: a fifth.
+const PROFILE_BOUND: f64 = 0.2;
+/// What ten times as many rows may cost in memory.
+const MEMORY_BOUND: f64 = 1.3;
+/// Seconds of processor time that discovery may take over four hundred tables.
+const DISCOVERY_SECONDS: f64 = 10.0;
+
+/// Makes a table of so many rows and twelve columns.
+const FILL: &str = r#"
+import sqlite3, sys
+rows = int(sys.argv[2])
+with sqlite3.connect(sys.argv[1]) as db:
+    db.execute("CREATE TABLE facts (id INTEGER PRIMARY KEY, customer_id INTEGER, product_id INTEGER, day TEXT, status TEXT, "
+               "amount REAL, quantity INTEGER, code TEXT, note TEXT, flag INTEGER, score REAL, batch INTEGER)")
+    line = lambda n: (n, n * 7919 % 50021, n * 31 % 997, f"2024-{n % 12 + 1:02}-{n % 28 + 1:02}", ("new", "open", "done")[n % 3],
+                      n % 9973 / 7, n % 9 + 1, f"C{n:09}", f"note {n * 17 % 65537}", n % 2, n % 101 / 3, n // 1000)
+    db.executemany("INSERT INTO facts VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", map(line, range(1, rows + 1)))
+"#;
+
+/// Counts every column over the whole table, one statement each.
+const COUNT: &str = r#"
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+for (_, name, *_) in db.execute("PRAGMA table_info('facts')").fetchall():
+    db.execute(f"SELECT COUNT({name}), COUNT(DISTINCT {name}), MIN({name}), MAX({name}) FROM facts").fetchall()
+"#;
 
 /// Makes the warehouse: 1 000 tables of 12 columns, each with a key into the table before it.
 const MAKE: &str = r#"
@@ -35,39 +65,125 @@ for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' O
     (out / f"{name}.json").write_text(json.dumps([columns, keys]))
 "#;
 
-/// A fresh scan of a fresh project each time.
+/// The structure of a thousand tables: read only, and a fresh scan of a fresh project each time.
 pub(crate) fn structure(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let made = bench.folder.join("made.sqlite");
     process::output(python(bench, MAKE).arg(&made))?;
     let (mut measured, mut yardstick) = (Vec::new(), Vec::new());
+    let (mut looked, mut catalog) = (Vec::new(), Vec::new());
     for run in 0..RUNS {
         let bare = bench.folder.join(format!("bare-{run}"));
         std::fs::create_dir_all(&bare).context("the bare folder cannot be made")?;
         process::output(&mut git(bench, &bare, &["init", "--quiet"]))?;
-        let mut took = milliseconds(python(bench, READ).arg(&made).arg(bare.join("tables")))?;
-        took += milliseconds(&mut git(bench, &bare, &["add", "--all"]))?;
-        took += milliseconds(&mut git(
-            bench,
-            &bare,
-            &["commit", "--quiet", "-m", "tables"],
-        ))?;
-        yardstick.push(took);
+        let read = milliseconds(python(bench, READ).arg(&made).arg(bare.join("tables")))?;
+        let added = milliseconds(&mut git(bench, &bare, &["add", "--all"]))?;
+        let commit = ["commit", "--quiet", "-m", "tables"];
+        yardstick.push(read + added + milliseconds(&mut git(bench, &bare, &commit))?);
+        catalog.push(read);
 
-        let scanned = project(bench, &format!("scan-{run}"))?;
-        std::fs::copy(&made, scanned.join("warehouse.sqlite"))
-            .context("the warehouse cannot be copied")?;
-        process::output(&mut git(bench, &scanned, &["init", "--quiet"]))?;
-        measured.push(milliseconds(
-            ktx(bench, &scanned, &["scan", "warehouse"]).envs(IDENTITY),
-        )?);
+        let scanned = filled(bench, &format!("scan-{run}"), &made)?;
+        let scan =
+            |arguments: &[&str]| milliseconds(ktx(bench, &scanned, arguments).envs(IDENTITY));
+        looked.push(scan(&["scan", "warehouse", "--structural", "--dry-run"])?);
+        measured.push(scan(&["scan", "warehouse", "--structural"])?);
     }
-    Ok(vec![Outcome {
-        name: "ktx scan of 1000 tables".to_owned(),
+    let outcome = |name: &str, measured, yardstick, bound| Outcome {
+        name: name.to_owned(),
         unit: "ms",
         measured: median(measured),
         yardstick: median(yardstick),
-        bound: BOUND,
+        bound,
+    };
+    Ok(vec![
+        outcome(
+            "structural scan of 1000 tables against bare introspection and one commit",
+            measured,
+            yardstick,
+            STRUCTURE_BOUND,
+        ),
+        outcome(
+            "structural scan of 1000 tables that writes nothing against the bare catalog queries",
+            looked,
+            catalog,
+            CATALOG_BOUND,
+        ),
+    ])
+}
+
+/// Samples of a large table against counting it, and the memory of ten times as many rows.
+pub(crate) fn profile(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
+    let (small, large) = (150_000, 1_500_000);
+    let mut peaks = Vec::new();
+    let (mut measured, mut yardstick) = (Vec::new(), Vec::new());
+    for rows in [small, large] {
+        let made = bench.folder.join(format!("facts-{rows}.sqlite"));
+        process::output(python(bench, FILL).arg(&made).arg(rows.to_string()))?;
+        let runs = if rows == large { 3 } else { 0 };
+        for run in 0..runs {
+            yardstick.push(milliseconds(python(bench, COUNT).arg(&made))?);
+            let scanned = filled(bench, &format!("facts-{rows}-{run}"), &made)?;
+            measured.push(milliseconds(
+                ktx(bench, &scanned, &["scan", "warehouse"]).envs(IDENTITY),
+            )?);
+        }
+        let scanned = filled(bench, &format!("facts-{rows}-memory"), &made)?;
+        let mut scan = ktx(bench, &scanned, &["scan", "warehouse", "--dry-run"]);
+        peaks.push(peak_memory(bench.repository, scan.envs(IDENTITY))?);
+    }
+    let mut outcomes = vec![Outcome {
+        name: "ktx scan of 1.5 million rows against counting every column".to_owned(),
+        unit: "ms",
+        measured: median(measured),
+        yardstick: median(yardstick),
+        bound: PROFILE_BOUND,
+    }];
+    if let [Some(less), Some(more)] = peaks.as_slice() {
+        outcomes.push(Outcome {
+            name: "peak memory of a scan of 1.5 million rows against 150 thousand".to_owned(),
+            unit: "KiB",
+            measured: *more,
+            yardstick: *less,
+            bound: MEMORY_BOUND,
+        });
+    }
+    Ok(outcomes)
+}
+
+/// Joins of four hundred tables: processor time in seconds against the bound itself.
+pub(crate) fn discovery(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
+    let run = [
+        "run",
+        "--release",
+        "--quiet",
+        "--locked",
+        "-p",
+        "ktx-scan",
+        "--example",
+        "discovery",
+    ];
+    let printed = process::output(&mut process::cargo(bench.repository, &run))?;
+    let figures: serde_json::Value =
+        serde_json::from_str(printed.trim()).context("the measurements are not JSON")?;
+    let seconds = figures
+        .get("discoverySeconds")
+        .and_then(serde_json::Value::as_f64)
+        .context("discovery was not measured")?;
+    Ok(vec![Outcome {
+        name: "discovery over 400 tables, processor time".to_owned(),
+        unit: "s",
+        measured: seconds,
+        yardstick: DISCOVERY_SECONDS,
+        bound: 1.0,
     }])
+}
+
+/// A project over a copy of a database, in a repository of its own.
+fn filled(bench: &Bench<'_>, name: &str, made: &Path) -> Result<PathBuf> {
+    let folder = project(bench, name)?;
+    std::fs::copy(made, folder.join("warehouse.sqlite"))
+        .context("the warehouse cannot be copied")?;
+    process::output(&mut git(bench, &folder, &["init", "--quiet"]))?;
+    Ok(folder)
 }
 
 const IDENTITY: [(&str, &str); 4] = [

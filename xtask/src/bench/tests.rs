@@ -35,6 +35,29 @@ fn reads_the_high_water_mark_of_a_status_file() {
 }
 
 #[test]
+fn decoders_are_judged_by_growth_and_overhead() {
+    let printed = [
+        r#"{"protocol":"gemini","size":1,"ms":2.0,"mb_per_s":500.0}"#,
+        r#"{"protocol":"gemini","size":10,"ms":21.0,"mb_per_s":476.0}"#,
+        r#"{"call_us":400.0,"bare_us":150.0,"overhead_us":250.0}"#,
+    ]
+    .join("\n");
+    let judged: Vec<String> = decoders::outcomes(&printed)
+        .unwrap()
+        .iter()
+        .map(|outcome| format!("{} {} {}", outcome.name, outcome.ratio(), outcome.holds()))
+        .collect();
+    assert_eq!(
+        judged,
+        [
+            "decode 10 MB against 1 MB: gemini 10.5 true",
+            "a call over bare HTTP, processor time 0.25 true",
+        ]
+    );
+    assert!(decoders::outcomes(r#"{"protocol":"gemini","size":1,"ms":2.0}"#).is_err());
+}
+
+#[test]
 fn growth_is_the_ratio_of_two_folders() {
     let printed = [
         r#"{"sources":100,"load":5.0,"validate":1.0,"compile":{"plain":0.1,"refused":0.1}}"#,

@@ -27,10 +27,7 @@ impl Account {
         farewell: &'static str,
     ) -> Result<Self> {
         if !is_root(repository) {
-            return Ok(Self {
-                other: None,
-                farewell,
-            });
+            return Ok(Self::present(farewell));
         }
         let number = |switch: &str| -> Result<u32> {
             let text = process::output(process::command(repository, "id").args([switch, name]))?;
@@ -42,6 +39,14 @@ impl Account {
             other: Some((number("-u")?, number("-g")?)),
             farewell,
         })
+    }
+
+    /// The account that runs xtask.
+    pub(crate) fn present(farewell: &'static str) -> Self {
+        Self {
+            other: None,
+            farewell,
+        }
     }
 
     /// A command that runs as this account and gets its signal when xtask dies.

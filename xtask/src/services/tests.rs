@@ -11,9 +11,13 @@ fn a_test_sees_an_address_or_finds_the_name_among_the_missing() {
         ),
         (
             Service::MariaDb,
-            Err("`mariadbd` is not installed".to_owned()),
+            Err(Absence::Failed("`mariadbd` is not installed".to_owned())),
         ),
-        (Service::ClaudeLatest, Err("no network".to_owned())),
+        (Service::ClickHouse, Err(Absence::NotAsked)),
+        (
+            Service::ClaudeLatest,
+            Err(Absence::Failed("no network".to_owned())),
+        ),
     ]);
     assert_eq!(
         variables(&states),
@@ -23,6 +27,7 @@ fn a_test_sees_an_address_or_finds_the_name_among_the_missing() {
                 "postgres://127.0.0.1:5/postgres".to_owned()
             ),
             ("KTX_TEST_MISSING", "mariadb,claude-latest".to_owned()),
+            ("KTX_TEST_NOT_ASKED", "clickhouse".to_owned()),
         ])
     );
 }

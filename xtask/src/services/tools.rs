@@ -16,14 +16,45 @@ use crate::{process, terminal};
 const MCP_SDK: &str = "@modelcontextprotocol/sdk@1.32.2";
 /// The release of DuckDB whose answers count.
 const DUCKDB: &str = "1.5.5";
+/// The npm release that carries the library of that DuckDB.
+const DUCKDB_LIBRARY: &str = "1.5.5-r.5";
+/// The release of ClickHouse's engine as a Python module.
+const CLICKHOUSE: &str = "26.5.0";
+/// What the emulator of BigQuery consists of: it needs the DuckDB that its extension is for.
+const BIGQUERY: [&str; 4] = [
+    "bqemulator==1.4.0",
+    "duckdb==1.5.5",
+    "duckdb-extension-spatial==1.5.5",
+    "numpy",
+];
+/// The engine behind our front of Snowflake's SQL API; it knows the older connectors only.
+const SNOWFLAKE: [&str; 2] = ["fakesnow==0.12.1", "snowflake-connector-python<5"];
+/// The oldest `claude` that works, one that asks models by itself when it starts, and one that does
+/// not know an option that is needed. They are programs for Node.
+const CLAUDE_OLDEST: &str = "2.1.76";
+const CLAUDE_2_0_76: &str = "2.0.76";
+const CLAUDE_TOO_OLD: &str = "2.0.0";
 /// The release of the agent SDK that carries `claude` 2.1.142.
 const CLAUDE_142: &str = "0.3.142";
 
 /// Fetches everything and says where it is.
-pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<String>); 4] {
+pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<String>); 8] {
     [
+        (Service::DuckDb, duckdb(repository, cache)),
         (Service::McpSdk, mcp_sdk(repository, cache)),
         (Service::Python, python(repository, cache)),
+        (
+            Service::ClaudeTooOld,
+            claude_for_node(repository, cache, CLAUDE_TOO_OLD),
+        ),
+        (
+            Service::Claude2076,
+            claude_for_node(repository, cache, CLAUDE_2_0_76),
+        ),
+        (
+            Service::ClaudeOldest,
+            claude_for_node(repository, cache, CLAUDE_OLDEST),
+        ),
         (Service::Claude142, claude(repository, cache, CLAUDE_142)),
         (Service::ClaudeLatest, claude_latest(repository, cache)),
     ]
@@ -34,6 +65,87 @@ fn mcp_sdk(repository: &Repository, cache: &Path) -> Result<String> {
     let marker = Path::new("node_modules/@modelcontextprotocol/sdk/package.json");
     npm_install(repository, MCP_SDK, &folder, marker)?;
     text(&folder)
+}
+
+/// DuckDB's library; it comes in a package of its own for each platform.
+fn duckdb(repository: &Repository, cache: &Path) -> Result<String> {
+    let package = format!("@duckdb/node-bindings-{}", platform("DuckDB library")?);
+    let folder = cache.join(format!("duckdb-{DUCKDB_LIBRARY}"));
+    let file = format!("libduckdb{}", std::env::consts::DLL_SUFFIX);
+    let library = Path::new("node_modules").join(&package).join(file);
+    let wanted = format!("{package}@{DUCKDB_LIBRARY}");
+    npm_install(repository, &wanted, &folder, &library)?;
+    text(&folder.join(library))
+}
+
+/// A Python whose module `_chdb` is ClickHouse's engine. The packages that the module would bring
+/// along are for data frames and left out.
+pub(crate) fn clickhouse_engine(repository: &Repository, cache: &Path) -> Result<String> {
+    let folder = cache.join(format!("python-clickhouse-{CLICKHOUSE}"));
+    let python = folder.join("bin/python");
+    let marker = folder.join("installed");
+    if !marker.exists() {
+        terminal::problem(&format!("fetching ClickHouse's engine {CLICKHOUSE}"));
+        let log = cache.join("clickhouse.log");
+        let mut venv = process::command(repository, "python3");
+        process::logged(venv.args(["-m", "venv", "--clear"]).arg(&folder), &log)?;
+        let mut pip = process::command(repository, &python);
+        let module = format!("chdb-core-lite=={CLICKHOUSE}");
+        pip.args(["-m", "pip", "install", "--quiet", "--no-deps", &module]);
+        process::logged(&mut pip, &log)?;
+        std::fs::write(&marker, CLICKHOUSE)
+            .with_context(|| format!("`{}` cannot be written", marker.display()))?;
+    }
+    text(&python)
+}
+
+/// A Python with the emulator of BigQuery. Its extension is put where DuckDB looks for it below the
+/// home folder that lies beside the program.
+pub(crate) fn bigquery_emulator(repository: &Repository, cache: &Path) -> Result<String> {
+    let python = packages_of(repository, cache, "bigquery", &BIGQUERY)?;
+    let place = "import duckdb, duckdb_extension_spatial, pathlib, shutil, sys
+packed = next(pathlib.Path(duckdb_extension_spatial.__file__).parent.rglob('*.duckdb_extension'))
+platform = duckdb.sql('PRAGMA platform').fetchone()[0]
+folder = pathlib.Path(sys.prefix, 'home/.duckdb/extensions', packed.parent.name, platform)
+folder.mkdir(parents=True, exist_ok=True)
+shutil.copy(packed, folder)";
+    let log = cache.join("bigquery.log");
+    process::logged(
+        process::command(repository, &python).args(["-c", place]),
+        &log,
+    )?;
+    text(&python)
+}
+
+/// A Python with the engine behind our front of Snowflake's SQL API.
+pub(crate) fn snowflake_engine(repository: &Repository, cache: &Path) -> Result<String> {
+    text(&packages_of(repository, cache, "snowflake", &SNOWFLAKE)?)
+}
+
+/// A Python in a folder of its own with these packages; a marker in the folder names them.
+fn packages_of(
+    repository: &Repository,
+    cache: &Path,
+    name: &str,
+    packages: &[&str],
+) -> Result<PathBuf> {
+    let folder = cache.join(format!("python-{name}"));
+    let python = folder.join("bin/python");
+    let marker = folder.join("installed");
+    let wanted = packages.join("\n");
+    if std::fs::read_to_string(&marker).is_ok_and(|found| found == wanted) {
+        return Ok(python);
+    }
+    terminal::problem(&format!("fetching {}", packages.join(", ")));
+    let log = cache.join(format!("{name}.log"));
+    let mut venv = process::command(repository, "python3");
+    process::logged(venv.args(["-m", "venv", "--clear"]).arg(&folder), &log)?;
+    let mut pip = process::command(repository, &python);
+    pip.args(["-m", "pip", "install", "--quiet"]).args(packages);
+    process::logged(&mut pip, &log)?;
+    std::fs::write(&marker, wanted)
+        .with_context(|| format!("`{}` cannot be written", marker.display()))?;
+    Ok(python)
 }
 
 fn python(repository: &Repository, cache: &Path) -> Result<String> {
@@ -117,18 +229,40 @@ fn claude(repository: &Repository, cache: &Path, release: &str) -> Result<String
     text(&link)
 }
 
+/// A release from the time when the program was a script.
+fn claude_for_node(repository: &Repository, cache: &Path, release: &str) -> Result<String> {
+    let package = "@anthropic-ai/claude-code";
+    let folder = cache.join(format!("script-claude-{release}"));
+    let script = Path::new("node_modules").join(package).join("cli.js");
+    npm_install(
+        repository,
+        &format!("{package}@{release}"),
+        &folder,
+        &script,
+    )?;
+    text(&folder.join(script))
+}
+
 fn claude_package() -> Result<String> {
+    Ok(format!(
+        "@anthropic-ai/claude-agent-sdk-{}",
+        platform("`claude`")?
+    ))
+}
+
+/// This machine as npm packages name it.
+fn platform(what: &str) -> Result<String> {
     let system = match std::env::consts::OS {
         "linux" => "linux",
         "macos" => "darwin",
-        other => bail!("there is no `claude` package for `{other}`"),
+        other => bail!("there is no {what} package for `{other}`"),
     };
     let machine = match std::env::consts::ARCH {
         "x86_64" => "x64",
         "aarch64" => "arm64",
-        other => bail!("there is no `claude` package for `{other}`"),
+        other => bail!("there is no {what} package for `{other}`"),
     };
-    Ok(format!("@anthropic-ai/claude-agent-sdk-{system}-{machine}"))
+    Ok(format!("{system}-{machine}"))
 }
 
 /// Installs a package into `folder`, whole or not at all; `marker` inside tells that it is there.

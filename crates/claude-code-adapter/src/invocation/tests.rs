@@ -116,7 +116,7 @@ fn initialize_carries_everything_that_may_be_long() {
         query(Purpose::Text).initialize(),
         json!({
             "subtype": "initialize",
-            "systemPrompt": ["You are terse."],
+            "systemPrompt": "You are terse.",
             "skills": [],
             "title": "ktx descriptions",
             "hooks": {

@@ -48,7 +48,7 @@ const STOPS: &[Option<&str>] = &[
     Some("max_turns"),
 ];
 
-/// KTX-60…64: all combinations. `Budget` for any `max_turns`; `Natural` for the two ways to
+/// KTX-60, KTX-61, KTX-62, KTX-63, KTX-64: all combinations. `Budget` for any `max_turns`; `Natural` for the two ways to
 /// succeed; `Error` for everything else.
 #[test]
 fn the_stop_mapping_has_no_gaps() {
@@ -209,7 +209,7 @@ fn a_rate_limit_says_how_long_to_wait() {
         ),
         (
             LlmErrorKind::RateLimit,
-            "the 5-hour usage limit of your Claude plan is reached",
+            "the 5-hour usage limit of your Claude plan is reached until 2026-11-21 22:26 UTC",
             Some(3600)
         )
     );
@@ -220,6 +220,32 @@ fn a_rate_limit_says_how_long_to_wait() {
         1_795_300_001,
     );
     assert_eq!(late.retry_after, None);
+}
+
+/// Older versions tell the status in words.
+#[test]
+fn a_status_in_the_text_counts_when_there_is_no_other() {
+    let told = |text: &str, status| ResultFrame {
+        text: Some(text.to_owned()),
+        ..result("success", None, status)
+    };
+    for (text, status, kind) in [
+        (
+            "API Error: 529 {\"type\":\"error\"}",
+            None,
+            LlmErrorKind::Overloaded,
+        ),
+        (
+            "API Error: 500 oops",
+            Some(404),
+            LlmErrorKind::ModelNotFound,
+        ),
+        ("API Error: 70 oops", None, LlmErrorKind::Transport),
+        ("Error: 529", None, LlmErrorKind::Transport),
+    ] {
+        let found = failure_kind(&told(text, status), &signs(Some("unknown")));
+        assert_eq!(found, kind, "{text}");
+    }
 }
 
 /// COG-19: the backend's words are in the detail only.

@@ -8,7 +8,8 @@ use std::process::Stdio;
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use tokio::process::Command;
 
-use crate::settings::{ClaudeCodeSettings, Launcher};
+use crate::internal_guard::NAME;
+use crate::settings::ClaudeCodeSettings;
 
 /// The file endings that `node` runs.
 const SCRIPTS: &[&str] = &["js", "mjs", "ts", "tsx", "jsx"];
@@ -73,17 +74,7 @@ pub(super) fn command(
         .is_some_and(|extension| SCRIPTS.contains(&extension));
     let runner = Path::new("node");
     let target = if is_script { runner } else { program };
-    let mut command = match &settings.launcher {
-        Launcher::Direct => Command::new(target),
-        Launcher::Through(trampoline) => {
-            let mut command = Command::new(trampoline);
-            command
-                .arg("internal-exec")
-                .arg(std::process::id().to_string())
-                .arg(target);
-            command
-        }
-    };
+    let mut command = Command::new(target);
     if is_script {
         command.arg(program);
     }
@@ -98,6 +89,28 @@ pub(super) fn command(
         .kill_on_drop(true);
     #[cfg(unix)]
     command.process_group(0);
+    command
+}
+
+/// The guard's command. Nothing of the project, the terminal or the environment belongs to it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this crate owns the Claude Code process and its guard"
+)]
+pub(super) fn guard(program: &Path) -> std::process::Command {
+    let mut command = std::process::Command::new(program);
+    command
+        .arg("internal-guard")
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt as _;
+        command.arg0(NAME).process_group(0);
+    }
     command
 }
 

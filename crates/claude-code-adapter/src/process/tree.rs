@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::guard::Watch;
 use super::registry::Entry;
 
 /// A child's tree. Dropping it kills the tree.
@@ -10,11 +11,21 @@ pub(super) struct Tree {
     process: Option<u32>,
     token: String,
     entry: Option<Entry>,
+    /// Dropped behind the kill.
+    _watch: Option<Watch>,
 }
 
 impl Tree {
     /// The tree below this process; written down in the state folder when there is one.
-    pub(super) fn new(process: Option<u32>, token: String, state_dir: Option<&Path>) -> Self {
+    pub(super) fn new(
+        process: Option<u32>,
+        token: String,
+        state_dir: Option<&Path>,
+        watch: Option<Watch>,
+    ) -> Self {
+        if let Some(watch) = &watch {
+            watch.started(process);
+        }
         let entry = process
             .zip(state_dir)
             .and_then(|(process, folder)| Entry::write(folder, process, &token));
@@ -22,6 +33,7 @@ impl Tree {
             process,
             token,
             entry,
+            _watch: watch,
         }
     }
 
@@ -32,8 +44,7 @@ impl Tree {
 
     /// Kills the group and everything that carries the token.
     pub(super) fn kill(&self) {
-        signal_group(self.process, Strength::Kill);
-        kill_by_token(&self.token);
+        kill_child(self.process, &self.token);
     }
 }
 
@@ -44,6 +55,12 @@ impl Drop for Tree {
             entry.remove();
         }
     }
+}
+
+/// Kills a child's group and everything that carries its token.
+pub(crate) fn kill_child(process: Option<u32>, token: &str) {
+    signal_group(process, Strength::Kill);
+    kill_by_token(token);
 }
 
 /// How hard a signal is.

@@ -71,7 +71,10 @@ impl Spare {
     async fn open(&self, query: Query, pause: Duration) -> Option<Link> {
         sleep(pause).await;
         let place = self.shared.claim(&self.kind, self.number)?;
-        match Link::open(&self.shared.settings, query, PromptAt::Release, place).await {
+        let Shared {
+            settings, guard, ..
+        } = &*self.shared;
+        match Link::open(settings, guard, query, PromptAt::Release, place).await {
             Ok(link) => Some(link),
             Err(error) => {
                 tracing::debug!(%error, "a spare Claude Code process could not be started");

@@ -43,7 +43,8 @@ fn usage_events(bench: &Bench) -> Vec<RuntimeEvent> {
 /// KTX-50, COG-07…09: the text, one fact for its message with the final numbers, and metrics.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_comes_with_one_usage_fact() {
-    let bench = Bench::new(json!({ "steps": [{ "text": "Grüße 🙂 vom Skript." }] }));
+    let bench =
+        Bench::new(json!({ "message_ids": "a", "steps": [{ "text": "Grüße 🙂 vom Skript." }] }));
     let outcome = bench
         .runtime()
         .generate_text(text_request("Say hello."))
@@ -68,7 +69,7 @@ async fn a_text_comes_with_one_usage_fact() {
     assert_eq!(bench.records().remove(0)["ending"], "done");
     assert_eq!(
         (boundaries, usage_events(&bench)),
-        (1, vec![fact("msg_0001")])
+        (1, vec![fact("msg_a_0001")])
     );
 }
 
@@ -145,15 +146,18 @@ async fn an_object_is_accepted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_object_is_made_again() {
     let object = json!({ "name": "orders", "score": 0.5 });
-    let bench =
-        Bench::new(json!({ "steps": [{ "object": { "name": "orders" } }, { "object": object }] }));
+    let steps = json!([{ "object": { "name": "orders" } }, { "object": object }]);
+    let bench = Bench::new(json!({ "message_ids": "a", "steps": steps }));
     let outcome = bench
         .runtime()
         .generate_object(object_request("An object."))
         .await
         .unwrap();
     assert_eq!((outcome.value, outcome.metrics.steps), (object, 2));
-    assert_eq!(usage_events(&bench), [fact("msg_0001"), fact("msg_0002")]);
+    assert_eq!(
+        usage_events(&bench),
+        [fact("msg_a_0001"), fact("msg_a_0002")]
+    );
 }
 
 /// Turns that ran out behind an accepted object do not undo it; without one they are an error.
@@ -268,6 +272,8 @@ async fn a_subscription_limit_tells_its_end() {
         .unwrap()
         .as_secs();
     let resets_at = now + 5_000;
+    let until = jiff::Timestamp::from_second(i64::try_from(resets_at).unwrap()).unwrap();
+    let until = until.strftime("%Y-%m-%d %H:%M UTC");
     let bench = Bench::new(json!({ "steps": [
         { "rate_limit": { "status": "rejected", "resetsAt": resets_at, "rateLimitType": "five_hour", "utilization": 1.0 } },
         { "api_error": { "class": "rate_limit", "status": 429, "text": "resets soon" } },
@@ -281,7 +287,7 @@ async fn a_subscription_limit_tells_its_end() {
         (error.kind, &*error.message),
         (
             LlmErrorKind::RateLimit,
-            "the 5-hour usage limit of your Claude plan is reached"
+            &*format!("the 5-hour usage limit of your Claude plan is reached until {until}")
         )
     );
     let wait = error.retry_after.unwrap().as_secs();
@@ -301,7 +307,7 @@ async fn a_recovered_call_is_a_success() {
         "type": "assistant", "error": "server_error",
         "message": { "id": "x", "model": "<synthetic>", "content": [{ "type": "text", "text": "API Error" }] },
     });
-    let bench = Bench::new(json!({ "steps": [
+    let bench = Bench::new(json!({ "message_ids": "a", "steps": [
         { "retry": { "attempt": 1, "max_retries": 10, "retry_delay_ms": 5, "error_status": 529 } },
         { "broken_stream": "Hel" },
         { "raw": synthetic },
@@ -334,7 +340,7 @@ async fn a_recovered_call_is_a_success() {
     // The broken message has no final number; what is known of it is written at the end.
     assert_eq!(
         paid,
-        [("msg_0002".to_owned(), 20), ("msg_0001".to_owned(), 1)]
+        [("msg_a_0002".to_owned(), 20), ("msg_a_0001".to_owned(), 1)]
     );
 }
 

@@ -3,7 +3,7 @@
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, loop_request, object_request, short, text_request};
+use crate::support::{Bench, loop_request, object_request, short, text_request, until};
 
 /// Accounts that may not pay: the child is killed before the prompt is written.
 #[tokio::test(flavor = "multi_thread")]
@@ -35,7 +35,7 @@ async fn no_prompt_leaves_for_a_foreign_account() {
         ),
     ];
     for (account, kind, message) in accounts {
-        let bench = Bench::new(json!({ "account": account, "steps": [{ "text": "BAD" }] }));
+        let bench = counted(json!({ "account": account, "steps": [{ "text": "BAD" }] }));
         let runtime = bench.runtime();
         let expected = (kind, message.to_owned());
         assert_eq!(
@@ -52,14 +52,56 @@ async fn no_prompt_leaves_for_a_foreign_account() {
             Some(expected.clone())
         );
         assert_eq!(short(runtime.probe().await), expected);
-        assert!(
-            bench
-                .records()
-                .iter()
-                .all(|record| record["prompt"] == Value::Null)
-        );
+        assert_eq!(seen(&bench), (4, 0, 0), "four processes, no prompt");
         assert_eq!(bench.survivors(), Vec::<u32>::new());
     }
+}
+
+/// A bench whose processes and prompts are counted by the account.
+fn counted(mut scenario: Value) -> Bench {
+    let bench = Bench::new(json!({}));
+    let account = json!({ "file": bench.root().join("account.json") });
+    let record = json!(bench.root().join("record.jsonl"));
+    match scenario.get_mut("sequence").and_then(Value::as_array_mut) {
+        Some(processes) => {
+            for process in processes {
+                process["shared_account"] = account.clone();
+            }
+        }
+        None => scenario["shared_account"] = account,
+    }
+    scenario["record"] = record;
+    std::fs::write(bench.root().join("scenario.json"), scenario.to_string()).unwrap();
+    bench
+}
+
+/// Processes, prompts that were served and prompts that were refused.
+fn seen(bench: &Bench) -> (u64, u64, u64) {
+    let text = std::fs::read_to_string(bench.root().join("account.json")).unwrap();
+    let state: Value = serde_json::from_str(&text).unwrap();
+    let count = |key: &str| state[key].as_u64().unwrap();
+    (count("starts"), count("served"), count("refused"))
+}
+
+/// A spare that would bill somebody else is ended, started neither again nor for the next call, and
+/// the next call says why: three processes, one prompt.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spare_of_a_foreign_account_is_started_once() {
+    let foreign = json!({ "account": { "apiKeySource": "ANTHROPIC_API_KEY" } });
+    let mut bench = counted(json!({ "sequence": [{ "echo": {} }, foreign] }));
+    bench.settings.max_spares = 2;
+    let runtime = bench.runtime();
+    runtime.generate_text(text_request("First.")).await.unwrap();
+    until("the spare was started and ended", || {
+        seen(&bench).0 == 2 && bench.survivors().is_empty() && bench.notes() == 0
+    })
+    .await;
+    let outcome = runtime.generate_text(text_request("Second.")).await;
+    let message = "Claude Code would bill an API key instead of your local session";
+    assert_eq!(short(outcome), (LlmErrorKind::Billing, message.to_owned()));
+    drop(runtime);
+    assert_eq!(seen(&bench), (3, 1, 0));
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
 /// A key that shows only in the surface ends the call before any output.

@@ -61,7 +61,7 @@ async fn the_child_works_in_the_project() {
     assert_eq!(bench.records(), Vec::<Value>::new());
 }
 
-/// KTX-40…43: sixty routing variables of the parent, none in the child's environment or arguments.
+/// KTX-40, KTX-41, KTX-42, KTX-43: sixty routing variables of the parent, none in the child's environment or arguments.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_routing_variable_reaches_the_child() {
     let mut bench = Bench::new(anything());
@@ -108,10 +108,7 @@ async fn nothing_said_is_an_argument() {
     let arguments = record["arguments"].to_string();
     assert!(!arguments.contains("SECRET") && !arguments.contains("score"));
     assert_eq!(record["prompt"], prompt);
-    assert_eq!(
-        record["initialize"]["systemPrompt"],
-        json!(["SECRET-SYSTEM"])
-    );
+    assert_eq!(record["initialize"]["systemPrompt"], json!("SECRET-SYSTEM"));
 }
 
 /// KTX-30, KTX-31, KTX-32: surfaces that are not the one asked for end the call before any output.
@@ -254,4 +251,84 @@ async fn a_verified_surface_is_told() {
         version: "2.1.330".to_owned(),
     };
     assert_eq!(bench.events().first(), Some(&verified));
+}
+
+/// KTX-34: one place starts the program, one makes what it is started with, and neither is public:
+/// nobody can start a child without the whole tuple.
+#[test]
+fn there_is_one_way_to_start_a_child() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut sources = Vec::new();
+    collect(&root, &mut sources);
+    let holding = |words: &str| -> Vec<&str> {
+        let found = sources.iter().filter(|(_, text)| text.contains(words));
+        found.map(|(name, _)| name.as_str()).collect()
+    };
+    assert_eq!(holding("Command::new("), ["process/launch.rs"]);
+    assert_eq!(
+        holding("launch::command("),
+        ["process.rs", "process/version.rs"]
+    );
+    assert_eq!(holding("command.spawn()"), ["process.rs"]);
+    assert_eq!(holding("spawn(settings, guard, &query)"), ["link.rs"]);
+    assert_eq!(holding("Query::new("), ["runtime.rs"]);
+    let (_, facade) = sources.iter().find(|(name, _)| name == "lib.rs").unwrap();
+    let public: Vec<&str> = facade
+        .lines()
+        .filter(|line| line.starts_with("pub "))
+        .collect();
+    assert_eq!(
+        public,
+        [
+            "pub use internal_guard::internal_guard;",
+            "pub use runtime::ClaudeCodeRuntime;",
+            "pub use settings::{ClaudeCodeSettings, Launcher, Timeouts};",
+        ]
+    );
+}
+
+/// The product sources below a folder, by path.
+fn collect(folder: &std::path::Path, sources: &mut Vec<(String, String)>) {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let entries = std::fs::read_dir(folder).expect("the sources are there");
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            collect(&path, sources);
+        } else if !path.ends_with("tests.rs") {
+            let text = std::fs::read_to_string(&path).expect("a source can be read");
+            let name = path.strip_prefix(&root).expect("below the root");
+            sources.push((name.display().to_string(), text));
+        }
+    }
+    sources.sort();
+}
+
+/// KTX-82 is deferred: the system prompt is one text, which versions of all ages understand, and holds
+/// no mark that would share a prefix of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_system_prompt_is_one_text_without_a_mark() {
+    let bench = Bench::new(anything());
+    bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await
+        .unwrap();
+    let record = bench.records().remove(0);
+    assert_eq!(record["initialize"]["systemPrompt"], "You are terse.");
+    assert!(!record.to_string().contains("DYNAMIC_BOUNDARY"));
+}
+
+/// KTX-83: the probe is one turn with the whole tuple and no server, and proves that the session
+/// answers.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_probe_carries_the_whole_tuple() {
+    let bench = Bench::new(anything());
+    bench.runtime().probe().await.unwrap();
+    let record = bench.records().remove(0);
+    assert_eq!(record["ending"], "done");
+    assert!(record["arguments"].to_string().contains("--max-turns=1"));
+    assert_eq!(record["initialize"].get("sdkMcpServers"), None);
+    assert_eq!(record["prompt"], "Say ok.");
 }

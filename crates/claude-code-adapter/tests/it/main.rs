@@ -1,6 +1,10 @@
 //! The adapter against the fake `claude`, which checks everything that it is given. One binary, so
 //! that it is linked once.
-#![expect(clippy::expect_used, reason = "helpers of tests fail the test")]
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail the test"
+)]
 #![expect(clippy::panic, reason = "one of the tools of the tests breaks down")]
 #![expect(
     clippy::disallowed_methods,
@@ -11,6 +15,7 @@ mod answers;
 mod billing;
 mod endings;
 mod isolation;
+mod limits;
 mod misbehaviour;
 mod probe;
 mod processes;

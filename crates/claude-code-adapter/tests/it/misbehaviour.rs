@@ -256,6 +256,32 @@ async fn a_surface_that_changes_ends_the_call() {
     assert_eq!(found.0, Isolation);
 }
 
+/// A program that asks the model again and again and counts no turns is stopped.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_never_ends_is_stopped() {
+    let said = |number: u32| {
+        json!({ "raw": {
+            "type": "assistant", "parent_tool_use_id": null,
+            "message": { "id": format!("msg_{number}"), "model": "m", "content": [{ "type": "text", "text": "No." }] },
+        } })
+    };
+    let steps = |count: u32| (1..=count).map(said).collect::<Vec<_>>();
+    let endless = [steps(6), vec![json!("hang")]].concat();
+    check(
+        &fails(json!({ "steps": endless })).await,
+        LlmErrorKind::MaxTurns,
+        "the model used up its turns before it answered",
+    );
+    let five = [steps(5), vec![json!({ "text": "Fine." })]].concat();
+    let mut bench = Bench::new(json!({ "steps": five }));
+    bench.settings.timeouts = near();
+    let outcome = bench
+        .runtime()
+        .run_agent_loop(crate::support::loop_request("Work.", 2))
+        .await;
+    assert_eq!(outcome.text.as_deref(), Some("Fine."));
+}
+
 /// The end of what it complained about is kept, in the detail only and without secrets.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaints_are_for_the_log() {

@@ -40,7 +40,7 @@ async fn an_untested_version_is_a_warning() {
     let report = bench.runtime().probe().await.unwrap();
     assert_eq!(
         report.warnings,
-        ["Claude Code 3.0.0 is outside the tested range 2.0.76 to 2.1.330"]
+        ["Claude Code 3.0.0 is outside the tested range 2.1.76 to 2.1.330"]
     );
 }
 
@@ -85,7 +85,8 @@ async fn a_missing_program_is_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_old_program_is_named() {
-    let bench = Bench::new(json!({ "unknown_options": ["--strict-mcp-config"] }));
+    let bench =
+        Bench::new(json!({ "version": "2.0.10", "unknown_options": ["--strict-mcp-config"] }));
     let error = bench.runtime().probe().await.unwrap_err();
     assert_eq!(
         (
@@ -96,9 +97,28 @@ async fn an_old_program_is_named() {
         ),
         (
             LlmErrorKind::Process,
-            "Claude Code is too old: it does not know an option that ktx needs",
+            "Claude Code 2.0.10 is too old: ktx needs 2.1.76 or newer",
             Some("update it (run `claude update`), then run the command again"),
             Some("stderr: error: unknown option '--strict-mcp-config'"),
+        )
+    );
+    assert_eq!(
+        bench.records(),
+        Vec::<serde_json::Value>::new(),
+        "it got no prompt"
+    );
+}
+
+/// An option may be taken away as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_program_without_an_option_is_not_called_old() {
+    let bench = Bench::new(json!({ "version": "3.1.0", "unknown_options": ["--settings"] }));
+    let error = bench.runtime().probe().await.unwrap_err();
+    assert_eq!(
+        (&*error.message, error.hint.as_deref()),
+        (
+            "Claude Code 3.1.0 does not know an option that ktx needs",
+            Some("use a version from 2.1.76 to 2.1.330, or a newer ktx"),
         )
     );
 }

@@ -9,7 +9,7 @@ use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
 use ktx_test_support::fake_claude::SCENARIO_VARIABLE;
 use serde_json::{Value, json};
 
-use crate::support::{Bench, driver, loop_request, short, text_request, until};
+use crate::support::{Bench, driver, kill, loop_request, short, text_request, until};
 
 /// COG-22: interrupt, grace, TERM, KILL — each is enough for the child that it is for.
 #[tokio::test(flavor = "multi_thread")]
@@ -157,30 +157,90 @@ async fn a_dropped_call_leaves_nothing() {
     assert_eq!(bench.notes(), 0);
 }
 
-/// The parent is killed; the kernel ends the child, and the next start ends what is left.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_parent_takes_its_child_along() {
-    let bench = Bench::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
+/// A parent program with one call that hangs, its guard and its child.
+struct Family {
+    parent: tokio::process::Child,
+    guard: u32,
+}
+
+async fn family(bench: &Bench, word: &str) -> Family {
     let settings = &bench.settings;
-    let scenario = &settings.environment[SCENARIO_VARIABLE];
-    let mut parent = tokio::process::Command::new(driver())
-        .arg("text")
+    let parent = tokio::process::Command::new(driver())
+        .arg(word)
         .arg(settings.program.as_ref().unwrap())
         .arg(&settings.project_dir)
         .arg(settings.state_dir.as_ref().unwrap())
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
-        .env(SCENARIO_VARIABLE, scenario)
+        .env(SCENARIO_VARIABLE, &settings.environment[SCENARIO_VARIABLE])
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .spawn()
         .unwrap();
-    // The parent, the child and its daemon carry the mark.
+    let process = parent.id().unwrap();
+    until("the guard stands", || guard_of(process).is_some()).await;
+    let guard = guard_of(process).unwrap();
+    Family { parent, guard }
+}
+
+/// The process that is called the guard and whose parent this is.
+fn guard_of(parent: u32) -> Option<u32> {
+    let entries = std::fs::read_dir("/proc").expect("the tests run on Linux");
+    entries.flatten().find_map(|entry| {
+        let process: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        let (name, rest) = stat.split_once(") ")?;
+        let owner: u32 = rest.split(' ').nth(1)?.parse().ok()?;
+        (name.ends_with("(claude-guard") && owner == parent).then_some(process)
+    })
+}
+
+fn is_there(process: u32) -> bool {
+    std::path::Path::new(&format!("/proc/{process}")).exists()
+}
+
+/// The parent is killed: the guard ends the child, and what left the child's group, and itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_parent_takes_its_children_along() {
+    let bench = Bench::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
+    let mut family = family(&bench, "text").await;
+    // The parent, the child and its daemon carry the mark; the guard does not.
     until("all three run", || bench.survivors().len() == 3).await;
-    parent.kill().await.unwrap();
-    until("the child is gone", || bench.survivors().len() == 1).await;
+    family.parent.kill().await.unwrap();
+    until("nothing is left", || {
+        bench.survivors().is_empty() && !is_there(family.guard)
+    })
+    .await;
+}
+
+/// A spare waits when the parent is killed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_parent_takes_its_spare_along() {
+    let bench = Bench::new(json!({ "echo": {} }));
+    let mut family = family(&bench, "stay").await;
+    until("the parent has its answer and a spare", || {
+        bench.records().len() == 1 && bench.survivors().len() == 2
+    })
+    .await;
+    family.parent.kill().await.unwrap();
+    until("nothing is left", || {
+        bench.survivors().is_empty() && !is_there(family.guard)
+    })
+    .await;
+}
+
+/// Without its guard a killed parent leaves its child; the next start ends what is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_start_ends_what_is_left() {
+    let bench = Bench::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
+    let mut family = family(&bench, "text").await;
+    until("all three run", || bench.survivors().len() == 3).await;
+    kill(&family.guard.to_string());
+    family.parent.kill().await.unwrap();
+    until("the parent is gone", || bench.survivors().len() == 2).await;
     assert_eq!(bench.notes(), 1);
 
+    let scenario = &bench.settings.environment[SCENARIO_VARIABLE];
     std::fs::write(scenario, json!({ "echo": {} }).to_string()).unwrap();
     bench
         .runtime()
@@ -190,7 +250,44 @@ async fn a_killed_parent_takes_its_child_along() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// Without the trampoline everything else is the same.
+/// One guard for all children of a runtime; one that was killed is replaced; none is left over.
+#[tokio::test(flavor = "multi_thread")]
+async fn there_is_one_guard() {
+    let bench = Bench::new(json!({ "echo": {} }));
+    let runtime = bench.runtime();
+    let own = std::process::id();
+    // Other tests of this program have guards of their own only when they run in this process.
+    assert_eq!(guard_of(own), None);
+    for _ in 0..2 {
+        runtime
+            .generate_text(text_request("Say hello."))
+            .await
+            .unwrap();
+    }
+    until("the guard stands", || guard_of(own).is_some()).await;
+    let first = guard_of(own).unwrap();
+    kill(&first.to_string());
+    until("it is dead", || dead(first)).await;
+    runtime
+        .generate_text(text_request("Say hello."))
+        .await
+        .unwrap();
+    until("another one stands", || {
+        guard_of(own).is_some_and(|second| second != first)
+    })
+    .await;
+    let second = guard_of(own).unwrap();
+    drop(runtime);
+    assert!(!is_there(first) && !is_there(second));
+}
+
+/// Gone, or not yet collected.
+fn dead(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.is_empty() || stat.contains(") Z ")
+}
+
+/// Without the guard everything else is the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_can_be_started_directly() {
     let mut bench = Bench::new(json!({ "echo": {} }));

@@ -1,11 +1,12 @@
-//! The real `claude`, of the oldest and the newest supported version, with an invented login in a
+//! The real `claude`, from the oldest to the newest supported version, with an invented login in a
 //! throw-away home, in front of a stand-in for its API on loopback.
 //!
 //! The fake `claude` and these tests keep each other honest: what the fake refuses must be what the
 //! real program does not need, and what the adapter relies on must be what the real program does.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, Launcher};
@@ -16,10 +17,14 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::{
-    Heard, canaries, driver, loop_request, object_request, run_request, short, text_request,
+    Heard, canaries, driver, loop_request, object_request, run_request, short, text_request, until,
 };
 
-const VERSIONS: [ServiceName; 2] = [ServiceName::Claude142, ServiceName::ClaudeLatest];
+const VERSIONS: [ServiceName; 3] = [
+    ServiceName::ClaudeOldest,
+    ServiceName::Claude142,
+    ServiceName::ClaudeLatest,
+];
 
 /// A home, a project, an API and the settings for one real program.
 struct Real {
@@ -58,7 +63,7 @@ impl Real {
         log_in(&root.join("home")).expect("the login is written");
         let mut settings = ClaudeCodeSettings::new(root.join("project"), environment, "sonnet");
         settings.program = Some(PathBuf::from(program));
-        settings.launcher = Launcher::Through(driver());
+        settings.launcher = Launcher::Guarded(driver());
         settings.state_dir = Some(root.join("state"));
         Some(Self {
             folder,
@@ -77,10 +82,59 @@ impl Real {
         self.folder.path().join(name)
     }
 
+    /// What every process of this test has in its environment.
+    fn mark(&self) -> String {
+        let home = self.folder.path().canonicalize().expect("it exists");
+        format!("HOME={}/home", home.display())
+    }
+
+    /// Processes of this test.
+    fn survivors(&self) -> Vec<u32> {
+        claude_processes(&self.mark())
+    }
+
+    async fn nothing_is_left(&self) {
+        until("nothing is left", || self.survivors().is_empty()).await;
+    }
+
+    /// The one child that waits, once it is ready.
+    async fn spare(&self) -> u32 {
+        until("a spare waits", || self.survivors().len() == 1).await;
+        // Nothing tells from outside that it has answered; it does within this.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        *self.survivors().first().expect("it is still there")
+    }
+
+    /// No host but the model's; the oldest version looks for news about itself, whatever it is told.
+    fn reached_nobody_else(&self, name: ServiceName) {
+        let mut refused = self.provider.refused();
+        if name == ServiceName::ClaudeOldest {
+            refused.retain(|host| host != "raw.githubusercontent.com:443");
+        }
+        assert_eq!(refused, Vec::<String>::new(), "{name:?}");
+    }
+
     /// Files below a folder of the home.
     fn stored(&self, name: &str) -> Vec<PathBuf> {
         files(&self.path("home").join(name))
     }
+}
+
+/// Processes with this in their environment.
+fn claude_processes(mark: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").expect("the tests run on Linux");
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
+    let processes = entries.flatten().filter_map(number);
+    processes
+        .filter(|process| {
+            let environment = std::fs::read(format!("/proc/{process}/environ"));
+            environment.is_ok_and(|bytes| {
+                bytes
+                    .split(|byte| *byte == 0)
+                    .any(|variable| variable == mark.as_bytes())
+            })
+        })
+        .collect()
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -168,7 +222,7 @@ async fn the_answer_comes_in_isolation() {
             "{}",
             model.headers["user-agent"]
         );
-        assert_eq!(real.provider.refused(), Vec::<String>::new());
+        real.reached_nobody_else(name);
         assert_eq!(real.stored(".claude/projects"), Vec::<PathBuf>::new());
         let payer = "your Claude Max subscription through the local Claude Code session";
         let probed = real.runtime();
@@ -328,9 +382,12 @@ async fn only_our_tools_are_called() {
         assert_eq!(offered, ours);
         let said = requests.last().unwrap().to_string();
         assert!(said.contains("**orders**") && !said.contains("secret_face"));
-        assert!(said.contains("_cursor") && said.contains(&"x".repeat(499_000)));
+        // The oldest version keeps long results to itself and shows their beginning.
+        if name != ServiceName::ClaudeOldest {
+            assert!(said.contains("_cursor") && said.contains(&"x".repeat(499_000)));
+        }
         assert!(!real.path("project/trap").exists());
-        assert_eq!(real.provider.refused(), Vec::<String>::new());
+        real.reached_nobody_else(name);
     }
 }
 
@@ -426,6 +483,12 @@ async fn failures_of_2_1_142_have_kinds() {
     failures_have_kinds(ServiceName::Claude142).await;
 }
 
+/// KTX-67: the same for the oldest version.
+#[tokio::test(flavor = "multi_thread")]
+async fn failures_of_the_oldest_have_kinds() {
+    failures_have_kinds(ServiceName::ClaudeOldest).await;
+}
+
 /// KTX-67: the same for the newest version.
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_of_the_newest_have_kinds() {
@@ -489,5 +552,169 @@ async fn a_cancelled_call_leaves_nothing() {
         cancel.cancel();
         assert_eq!(short(call.await.unwrap()).0, LlmErrorKind::Cancelled);
         assert_eq!(files(&real.path("state")), Vec::<PathBuf>::new());
+    }
+}
+
+/// Versions that lack an option, or that ask models before anybody can check anything: the version
+/// that was found and the one that is needed, and not one request.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_is_too_old_sends_nothing() {
+    for (name, version) in [
+        (ServiceName::ClaudeTooOld, "2.0.0"),
+        (ServiceName::Claude2076, "2.0.76"),
+    ] {
+        let Some(real) = Real::new(name, vec![text("BAD")]).await else {
+            continue;
+        };
+        too_old(&real, version).await;
+    }
+    // Nothing tells the version before the start: the options do.
+    let Some(mut real) = Real::new(ServiceName::ClaudeTooOld, vec![text("BAD")]).await else {
+        return;
+    };
+    let installed = real.settings.program.take().unwrap();
+    for file in std::fs::read_dir(installed.parent().unwrap())
+        .unwrap()
+        .flatten()
+    {
+        if file.path().is_file() {
+            std::fs::copy(file.path(), real.path("").join(file.file_name())).unwrap();
+        }
+    }
+    std::fs::write(real.path("package.json"), r#"{ "type": "module" }"#).unwrap();
+    real.settings.program = Some(real.path("cli.js"));
+    too_old(&real, "2.0.0").await;
+}
+
+async fn too_old(real: &Real, version: &str) {
+    let runtime = real.runtime();
+    let message = format!("Claude Code {version} is too old: ktx needs 2.1.76 or newer");
+    for outcome in [
+        short(runtime.probe().await),
+        short(runtime.generate_text(text_request("SECRET")).await),
+    ] {
+        assert_eq!(outcome, (LlmErrorKind::Process, message.clone()));
+    }
+    assert_eq!(real.provider.model_requests(), Vec::<Value>::new());
+    assert_eq!(real.survivors(), Vec::<u32>::new());
+}
+
+/// A spare that was ready gets the second prompt, and nothing starts for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spare_gets_the_second_prompt() {
+    for name in VERSIONS {
+        let answers = vec![text("One."), text("Two.")];
+        let Some(mut real) = Real::new(name, answers).await else {
+            continue;
+        };
+        // One spare, of which the next one cannot be started while it works.
+        real.settings.max_spares = 1;
+        real.settings.max_children = Some(1);
+        let runtime = real.runtime();
+        let first = runtime.generate_text(text_request("First.")).await.unwrap();
+        assert_eq!(first.text, "One.");
+        let waiting = real.spare().await;
+        let seen = Arc::new(Mutex::new(BTreeSet::new()));
+        let (watched, mark) = (Arc::clone(&seen), real.mark());
+        let watcher = tokio::task::spawn_blocking(move || {
+            while Arc::strong_count(&watched) > 1 {
+                watched
+                    .lock()
+                    .expect("no test panics here")
+                    .extend(claude_processes(&mark));
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        });
+        let second = runtime
+            .generate_text(text_request("Second."))
+            .await
+            .unwrap();
+        let during = seen.lock().unwrap().clone();
+        drop(seen);
+        watcher.await.unwrap();
+        assert_eq!(second.text, "Two.");
+        assert_eq!(during, BTreeSet::from([waiting]), "{name:?}");
+        let requests = real.provider.model_requests();
+        let prompts = ["First.", "Second."];
+        let told: Vec<bool> = requests
+            .iter()
+            .zip(prompts)
+            .map(|(request, prompt)| request["messages"].to_string().contains(prompt))
+            .collect();
+        assert_eq!((told, requests.len()), (vec![true, true], 2));
+        drop(runtime);
+        real.nothing_is_left().await;
+    }
+}
+
+/// The parent is killed while its spare waits: no process is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_parent_leaves_no_process() {
+    for name in VERSIONS {
+        let Some(real) = Real::new(name, vec![text("One.")]).await else {
+            continue;
+        };
+        let settings = &real.settings;
+        let mut parent = tokio::process::Command::new(driver())
+            .arg("stay")
+            .arg(settings.program.as_ref().unwrap())
+            .arg(&settings.project_dir)
+            .arg(settings.state_dir.as_ref().unwrap())
+            .env_clear()
+            .envs(&settings.environment)
+            .stdin(std::process::Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        until("the call is over and the spare waits", || {
+            let noted = files(&real.path("state/claude-children")).len();
+            real.provider.model_requests().len() == 1 && noted == 1 && real.survivors().len() > 1
+        })
+        .await;
+        parent.kill().await.unwrap();
+        real.nothing_is_left().await;
+    }
+}
+
+/// The login ends while a spare starts: the spare is not used and not started again and again, and
+/// the next call says what is wrong.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spare_without_a_login_is_not_used() {
+    for name in VERSIONS {
+        let Some(mut real) = Real::new(name, vec![text("One."), text("BAD")]).await else {
+            continue;
+        };
+        real.settings.max_spares = 1;
+        real.settings.timeouts.spare_pause = Duration::from_millis(500);
+        let runtime = real.runtime();
+        runtime.generate_text(text_request("First.")).await.unwrap();
+        std::fs::remove_dir_all(real.path("home/.claude")).unwrap();
+        std::fs::remove_file(real.path("home/.claude.json")).unwrap();
+        until("the spare has come", || !real.survivors().is_empty()).await;
+        real.nothing_is_left().await;
+        let outcome = runtime.generate_text(text_request("Second.")).await;
+        let message = "Claude Code is not usable with your local session";
+        assert_eq!(short(outcome), (LlmErrorKind::Auth, message.to_owned()));
+        assert_eq!(real.provider.model_requests().len(), 1);
+        real.nothing_is_left().await;
+    }
+}
+
+/// The system prompt is ours, also when it is empty, and nothing of the program's own long one.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_system_prompt_is_ours() {
+    for name in VERSIONS {
+        for system in ["", "You describe tables in one sentence."] {
+            let Some(real) = Real::new(name, vec![text("One.")]).await else {
+                continue;
+            };
+            let mut request = text_request("Say hello.");
+            request.system = system.to_owned();
+            real.runtime().generate_text(request).await.unwrap();
+            let requests = real.provider.model_requests();
+            let told = requests[0]["system"].to_string();
+            assert_eq!(requests.len(), 1, "{name:?}");
+            assert!(told.contains(system) && told.len() < 800, "{name:?} {told}");
+        }
     }
 }

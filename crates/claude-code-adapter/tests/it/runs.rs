@@ -40,11 +40,11 @@ async fn events_come_in_order() {
         events(&mut handle).await,
         [
             "start answer {\"key\":\"orders\"}",
-            "usage run-1/0/msg_0001",
+            "usage run-1/0/msg_a_0001",
             "result **orders** false",
             "text All ",
             "text done.",
-            "usage run-1/0/msg_0002",
+            "usage run-1/0/msg_a_0002",
             "final All done.",
             "done",
         ]
@@ -89,14 +89,14 @@ async fn the_conversation_is_the_prompt() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crash_has_one_final_record() {
     let bench = Bench::new(
-        json!({ "steps": [{ "tools": [{ "name": "answer", "input": { "key": "k" } }] }, "die"] }),
+        json!({ "message_ids": "a", "steps": [{ "tools": [{ "name": "answer", "input": { "key": "k" } }] }, "die"] }),
     );
     let mut handle = bench.runtime().start_run(run_request("Work."));
     assert_eq!(
         events(&mut handle).await,
         [
             "start answer {\"key\":\"k\"}",
-            "usage run-1/0/msg_0001",
+            "usage run-1/0/msg_a_0001",
             "result **k** false",
             "error Process",
             "done",

@@ -188,7 +188,14 @@ async fn a_call_that_stays_alone_starts_one_child() {
     // The second call comes before the end of the pause, and after it the third is expected.
     say(&runtime, "Second.").await;
     drop(runtime);
-    assert_eq!(prompted(&bench).len(), 2);
+    let found = prompted(&bench);
+    // A third one, killed with the runtime, may have had the time to say so.
+    let asked: Vec<&Value> = found
+        .iter()
+        .map(|(_, prompt)| prompt)
+        .filter(|prompt| !prompt.is_null())
+        .collect();
+    assert_eq!(asked, ["First.", "Second."]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, Launcher, Timeouts};
 use ktx_llm_runtime::{
-    CallLabel, EventSink, LlmError, LlmErrorKind, LoopRequest, Message, MessageRole, ObjectRequest,
-    RunRequest, RuntimeEvent, TextRequest,
+    CallLabel, EventSink, GovernorSettings, Jitter, LlmError, LlmErrorKind, LoopRequest, Message,
+    MessageRole, ObjectRequest, RunRequest, RuntimeEvent, TextRequest,
 };
 use ktx_test_support::fake_claude;
 use ktx_tool_descriptors::{
@@ -69,9 +69,10 @@ impl Bench {
         let mut settings = ClaudeCodeSettings::new(project, environment.into(), "sonnet");
         settings.program = Some(fake_claude::executable().expect("the fake is built"));
         settings.state_dir = Some(root.join("state"));
-        settings.launcher = Launcher::Through(driver());
+        settings.launcher = Launcher::Guarded(driver());
         settings.timeouts = far();
         settings.max_spares = 0;
+        settings.rate_limit = no_waits();
         Self {
             folder,
             settings,
@@ -128,7 +129,7 @@ impl Bench {
     }
 }
 
-/// The example program that is the trampoline.
+/// The example program that is the guard.
 pub(crate) fn driver() -> PathBuf {
     let here = std::env::current_exe().expect("a test has a path");
     let profile = here
@@ -152,6 +153,16 @@ pub(crate) fn far() -> Timeouts {
         spawn_backoff: Duration::from_millis(10),
         spare_pause: Duration::ZERO,
         spare_idle: minute,
+    }
+}
+
+/// Limits are reported, not waited for.
+fn no_waits() -> GovernorSettings {
+    GovernorSettings {
+        max_wait: Some(Duration::ZERO),
+        base_delay: Duration::from_millis(1),
+        jitter: Jitter::Off,
+        ..GovernorSettings::default()
     }
 }
 
@@ -257,7 +268,7 @@ pub(crate) fn short<T: std::fmt::Debug>(outcome: Result<T, LlmError>) -> (LlmErr
 
 /// A loop with one call and a closing text.
 pub(crate) fn one_call() -> Value {
-    json!({ "steps": [
+    json!({ "message_ids": "a", "steps": [
         { "tools": [{ "name": "answer", "input": { "key": "orders" } }] },
         { "text": "All done." },
     ] })

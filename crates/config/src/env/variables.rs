@@ -37,6 +37,7 @@ const PROJECT: &str = "Project and output";
 const PROVIDERS: &str = "Providers";
 const NETWORK: &str = "Network";
 const DIAGNOSTICS: &str = "Diagnostics";
+const TRACES: &str = "Traces";
 const QUIET: &str = "Accepted, without effect";
 
 /// The table, group by group.
@@ -85,6 +86,12 @@ pub const VARIABLES: &[Variable] = &[
         "PATH",
         "Where `git` and `claude` are looked for.",
         "",
+    ),
+    row(
+        PROJECT,
+        "KTX_DUCKDB_LIBRARY",
+        "The file of DuckDB's library, for `duckdb` connections without the key `library`.",
+        "where the system looks for libraries",
     ),
     row(
         PROVIDERS,
@@ -167,8 +174,14 @@ pub const VARIABLES: &[Variable] = &[
     row(
         PROVIDERS,
         "GOOGLE_APPLICATION_CREDENTIALS",
-        "The credentials file of the `vertex` backend. Never given to `claude`.",
+        "The credentials file of the `vertex` backend and of BigQuery. Never given to `claude`.",
         "the account signed in with `gcloud`",
+    ),
+    row(
+        PROVIDERS,
+        "GCE_METADATA_HOST",
+        "Where the metadata server is, for BigQuery with `credentials: metadata`.",
+        "`metadata.google.internal`",
     ),
     row(
         PROVIDERS,
@@ -210,7 +223,13 @@ pub const VARIABLES: &[Variable] = &[
         DIAGNOSTICS,
         "KTX_LOG",
         "Which log lines are written to stderr, such as `debug` or `ktx_scan=trace`.",
-        "`warn`",
+        "warnings of ktx itself",
+    ),
+    row(
+        DIAGNOSTICS,
+        "KTX_LOG_FORMAT",
+        "How log lines look: `text`, or `json` with one object a line.",
+        "`text`",
     ),
     row(
         DIAGNOSTICS,
@@ -234,6 +253,60 @@ pub const VARIABLES: &[Variable] = &[
         DIAGNOSTICS,
         "KTX_TEST_KILL_AT",
         "For tests: the step at which the process kills itself.",
+        "",
+    ),
+    row(
+        TRACES,
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "Where spans of model calls are posted, with `/v1/traces` behind it. Nothing is posted without it.",
+        "nothing is exported",
+    ),
+    row(
+        TRACES,
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+        "The same as a whole address; wins over the one above.",
+        "",
+    ),
+    row(
+        TRACES,
+        "OTEL_EXPORTER_OTLP_PROTOCOL",
+        "Only `http/json` is spoken (`OTEL_EXPORTER_OTLP_TRACES_PROTOCOL` wins). With another value nothing is exported, and a warning says so.",
+        "`http/json`",
+    ),
+    row(
+        TRACES,
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "Headers of every post, `name=value,…` in percent encoding (`OTEL_EXPORTER_OTLP_TRACES_HEADERS` wins).",
+        "",
+    ),
+    row(
+        TRACES,
+        "OTEL_EXPORTER_OTLP_TIMEOUT",
+        "Milliseconds for one post (`OTEL_EXPORTER_OTLP_TRACES_TIMEOUT` wins). The end of a command waits at most 3 s.",
+        "`10000`",
+    ),
+    row(
+        TRACES,
+        "OTEL_SERVICE_NAME",
+        "`service.name` of the spans.",
+        "`ktx`",
+    ),
+    row(
+        TRACES,
+        "OTEL_RESOURCE_ATTRIBUTES",
+        "More facts about this program, `name=value,…` in percent encoding.",
+        "",
+    ),
+    row(
+        TRACES,
+        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
+        "`true`: prompts, answers, tool arguments and tool results stand in the spans, redacted.",
+        "they are left out",
+    ),
+    row(
+        TRACES,
+        "OTEL_SDK_DISABLED",
+        "`true`: no spans, whatever else is set (`OTEL_TRACES_EXPORTER=none` too).",
         "",
     ),
     row(

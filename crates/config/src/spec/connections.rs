@@ -25,13 +25,14 @@ impl DriverFields {
 /// The fields of a driver.
 pub(crate) const fn driver_fields(driver: Driver) -> DriverFields {
     let (own, shared): (&[Field], &[Field]) = match driver {
-        Driver::Postgres | Driver::Redshift => (POSTGRES, WAREHOUSE_WITH_HISTORY),
-        Driver::Snowflake => (SNOWFLAKE, WAREHOUSE_WITH_HISTORY),
-        Driver::BigQuery => (BIGQUERY, WAREHOUSE_WITH_HISTORY),
+        Driver::Postgres | Driver::Redshift => (POSTGRES, WAREHOUSE),
+        Driver::Snowflake => (SNOWFLAKE, WAREHOUSE),
+        Driver::BigQuery => (BIGQUERY, WAREHOUSE),
         Driver::ClickHouse => (CLICKHOUSE, WAREHOUSE),
         Driver::MySql => (MYSQL, WAREHOUSE),
         Driver::SqlServer => (SQLSERVER, WAREHOUSE),
-        Driver::Sqlite | Driver::DuckDb => (FILE_DATABASE, WAREHOUSE),
+        Driver::Sqlite => (SQLITE, WAREHOUSE),
+        Driver::DuckDb => (DUCKDB, WAREHOUSE),
         Driver::Dbt => (DBT, &[]),
         Driver::MetricFlow => (METRICFLOW, &[]),
         Driver::LookMl => (LOOKML, &[]),
@@ -54,9 +55,7 @@ const URL: Field = Field::optional(
     "The whole address, instead of the single fields.",
 );
 
-const WAREHOUSE: &[Field] = &[URL, ENABLED_TABLES];
-
-const WAREHOUSE_WITH_HISTORY: &[Field] = &[
+const WAREHOUSE: &[Field] = &[
     URL,
     ENABLED_TABLES,
     Field::optional(
@@ -88,6 +87,11 @@ const QUERY_HISTORY: &[Field] = &[
         POSITIVE,
         "5",
         "How often a query must have run.",
+    ),
+    Field::optional(
+        "file",
+        Shape::Text,
+        "A file of SQL texts, relative to the project, whose joins count as evidence too.",
     ),
     Field::optional(
         "enabledSchemas",
@@ -260,9 +264,10 @@ const SQLSERVER: &[Field] = &[
     Field::defaulted(
         "trustServerCertificate",
         Shape::Flag,
-        "true",
+        "false",
         "Whether any certificate of the server is good.",
     ),
+    SSL_ROOT_CERTIFICATE,
     MAX_CONNECTIONS,
 ];
 
@@ -284,10 +289,14 @@ const CLICKHOUSE: &[Field] = &[
 const SNOWFLAKE: &[Field] = &[
     Field::optional(
         "authMethod",
-        Shape::Choice(&["password", "rsa"]),
-        "How the user signs in.",
+        Shape::Choice(&["rsa", "oauth", "pat", "password"]),
+        "How the user signs in: with a key pair, an OAuth token or a programmatic access token. Passwords are not served.",
     ),
-    Field::optional("account", Shape::LooseText, "The account identifier."),
+    Field::optional(
+        "account",
+        Shape::LooseText,
+        "The account identifier, such as `myorg-myaccount`.",
+    ),
     Field::optional(
         "warehouse",
         Shape::LooseText,
@@ -297,16 +306,32 @@ const SNOWFLAKE: &[Field] = &[
     Field::optional("schema_names", Shape::TextOrTexts, "The schemas to use.").or(&["schema_name"]),
     USERNAME,
     PASSWORD,
-    Field::optional("privateKey", Shape::Secret, "The private key."),
+    Field::optional(
+        "privateKey",
+        Shape::Secret,
+        "The private RSA key in PEM form.",
+    ),
     Field::optional("passphrase", Shape::Secret, "The private key's passphrase."),
+    Field::optional(
+        "token",
+        Shape::Secret,
+        "The OAuth token or the programmatic access token.",
+    ),
     Field::optional("role", Shape::LooseText, "The role."),
     Field::defaulted(
         "maxConnections",
         POSITIVE,
         "4",
-        "The most connections at one time.",
+        "The most statements at one time.",
     ),
+    ENDPOINT,
 ];
+
+const ENDPOINT: Field = Field::optional(
+    "endpoint",
+    Shape::LooseText,
+    "Another address of the service. `http://` is for this machine only.",
+);
 
 const BIGQUERY: &[Field] = &[
     Field::optional(
@@ -314,11 +339,28 @@ const BIGQUERY: &[Field] = &[
         Shape::Secret,
         "The service account's JSON text.",
     ),
-    Field::optional("dataset_ids", Shape::TextOrTexts, "The datasets to use.").or(&["dataset_id"]),
-    Field::optional("location", Shape::LooseText, "Where the datasets are."),
+    Field::defaulted(
+        "credentials",
+        Shape::Choice(&["adc", "metadata", "none"]),
+        r#""adc""#,
+        "Without `credentials_json`: Google's application default credentials, the metadata server of Google's machines, or an emulator that asks for none.",
+    ),
     Field::optional(
+        "project_id",
+        Shape::LooseText,
+        "The project that pays; the credentials' own when absent.",
+    ),
+    Field::optional(
+        "dataset_ids",
+        Shape::TextOrTexts,
+        "The datasets to use: `dataset` or `project.dataset`. All of the project when absent.",
+    )
+    .or(&["dataset_id"]),
+    Field::optional("location", Shape::LooseText, "Where the datasets are."),
+    Field::defaulted(
         "max_bytes_billed",
         Shape::Either(&[POSITIVE, Shape::Text]),
+        "10737418240",
         "The most bytes one query may read.",
     ),
     Field::optional(
@@ -326,13 +368,38 @@ const BIGQUERY: &[Field] = &[
         POSITIVE,
         "After how many milliseconds a query ends.",
     ),
+    ENDPOINT,
 ];
 
-const FILE_DATABASE: &[Field] = &[Field::optional(
+const DATABASE_FILE: Field = Field::optional(
     "path",
     Shape::Reference,
     "The database file; a relative path starts at the project.",
-)];
+);
+
+const SQLITE: &[Field] = &[DATABASE_FILE];
+
+const DUCKDB: &[Field] = &[
+    DATABASE_FILE,
+    Field::optional(
+        "library",
+        Shape::Reference,
+        "DuckDB's library: an absolute path outside of the project. When absent, \
+         `KTX_DUCKDB_LIBRARY`, then where the system looks for libraries.",
+    ),
+    Field::optional(
+        "schemas",
+        Shape::TextOrTexts,
+        "The schemas to use; all of the file when absent.",
+    )
+    .or(&["schema"]),
+    Field::defaulted(
+        "memory_limit",
+        Shape::Text,
+        r#""2GB""#,
+        "The most memory that DuckDB may take; nothing is put on the disk instead.",
+    ),
+];
 
 const BRANCH: Field = Field::optional("branch", Shape::LooseText, "The branch.");
 const SUB_PATH: Field = Field::optional("path", Shape::Text, "The folder inside the repository.");

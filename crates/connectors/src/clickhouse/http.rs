@@ -109,6 +109,7 @@ impl Server {
             ("output_format_json_quote_64bit_integers", "1"),
             ("output_format_json_quote_decimals", "1"),
             ("output_format_json_quote_denormals", "1"),
+            ("output_format_decimal_trailing_zeros", "1"),
         ];
         if let Some(database) = &target.database {
             parameters.push(("database", database));

@@ -1,5 +1,7 @@
 //! Value tests of what needs no server.
 
+mod live;
+
 use ktx_warehouse::{Cell, DimensionType, RoleCheck};
 use serde_json::{Value, json};
 

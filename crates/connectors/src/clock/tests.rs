@@ -1,6 +1,6 @@
 //! Value tests of calendar arithmetic.
 
-use super::{date, time};
+use super::{date, moment, time};
 
 #[track_caller]
 fn check(days: i64, expected: &str) {
@@ -30,4 +30,13 @@ fn writes_times_without_trailing_zeros() {
     assert_eq!(time(86_399_999_999), "23:59:59.999999");
     assert_eq!(time(3_600_500_000), "01:00:00.5");
     assert_eq!(time(360_000_000_000), "100:00:00");
+}
+
+#[test]
+fn writes_points_in_time() {
+    assert_eq!(
+        moment(1_709_200_800_500_000, "+00"),
+        "2024-02-29 10:00:00.5+00"
+    );
+    assert_eq!(moment(-1, ""), "1969-12-31 23:59:59.999999");
 }

@@ -120,10 +120,11 @@ impl Session {
                 kill(conn, self.options.clone()).await;
             }
         } else if let Some(mut conn) = self.conn.take() {
-            match tokio::time::timeout(END_TIME, conn.query_drop("ROLLBACK")).await {
-                Ok(Ok(())) => self.place.keep(conn),
+            // Rolls back, and gives up named locks, which outlive the transaction.
+            match tokio::time::timeout(END_TIME, conn.reset()).await {
+                Ok(Ok(true)) => self.place.keep(conn),
                 failed => {
-                    tracing::debug!(?failed, "a session could not be rolled back and is closed");
+                    tracing::debug!(?failed, "a session could not be reset and is closed");
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! The session alone, on a server: statements that have not passed the static gate. And values.
 
+mod effects;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,11 +10,11 @@ use ktx_test_support::services::{Service, ServiceName, service};
 use ktx_warehouse::{Caps, Cell, DimensionType, ErrorKind, QueryResult, RoleCheck, WarehouseError};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, Opts};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{MySql, introspect, pool, role};
-use crate::settings::Settings;
+use crate::settings::{Clock, Settings};
 use crate::tests::{Secrets, connection};
 
 /// An administrator's session and a connector with one session to a schema of the test's own.
@@ -20,20 +22,28 @@ async fn server(name: &str, sql: &str) -> Option<(Conn, Arc<MySql>)> {
     let Service::Available(url) = service(ServiceName::MariaDb) else {
         return None;
     };
-    let options = Opts::from_url(&url).unwrap();
-    let mut admin = Conn::new(options.clone()).await.unwrap();
+    let mut admin = Conn::new(Opts::from_url(&url).unwrap()).await.unwrap();
     let make = format!("DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name}; USE {name}; {sql}");
     admin.query_drop(make).await.unwrap();
-    let fields = json!({
+    Some((admin, connector(name, &json!({}))?))
+}
+
+/// A connector with one session to a schema, as the administrator or with another login.
+fn connector(name: &str, login: &Value) -> Option<Arc<MySql>> {
+    let Service::Available(url) = service(ServiceName::MariaDb) else {
+        return None;
+    };
+    let options = Opts::from_url(&url).unwrap();
+    let mut fields = json!({
         "host": options.ip_or_hostname(), "port": options.tcp_port(), "database": name,
         "username": options.user(), "password": options.pass(), "maxConnections": 1,
     });
+    let login = login.as_object().unwrap().clone();
+    fields.as_object_mut().unwrap().extend(login);
     let connection = connection(Driver::MySql, fields);
     let secrets = Secrets::default();
-    Some((
-        admin,
-        Arc::new(MySql::new(&Settings::new(&connection, &secrets)).unwrap()),
-    ))
+    let settings = Settings::new(&connection, &secrets, Clock::new(0));
+    Some(Arc::new(MySql::new(&settings).unwrap()))
 }
 
 async fn run(connector: &MySql, sql: &str) -> Result<QueryResult, WarehouseError> {

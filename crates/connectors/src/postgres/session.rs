@@ -137,7 +137,12 @@ impl Session {
                 cancel(token, tls).await;
             }
         } else if let Some(client) = self.client.take() {
-            let ended = tokio::time::timeout(END_TIME, client.batch_execute("ROLLBACK")).await;
+            // Of all that a statement can take, only these locks outlive the transaction.
+            let end = match self.place.dialect {
+                Dialect::Redshift => "ROLLBACK",
+                _ => "ROLLBACK; SELECT pg_catalog.pg_advisory_unlock_all()",
+            };
+            let ended = tokio::time::timeout(END_TIME, client.batch_execute(end)).await;
             if !matches!(ended, Ok(Ok(()))) {
                 tracing::debug!(?ended, "a session could not be rolled back and is closed");
                 drop(Object::take(client));

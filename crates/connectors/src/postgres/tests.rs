@@ -1,17 +1,20 @@
 //! The session alone, on a server: statements that have not passed the static gate.
 
+mod effects;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_config::Driver;
 use ktx_test_support::services::{Service, ServiceName, service};
 use ktx_warehouse::{Caps, Cell, Dialect, ErrorKind, QueryResult, WarehouseError};
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config, NoTls};
 use tokio_util::sync::CancellationToken;
 
 use super::{POSTGRES, Postgres};
-use crate::settings::Settings;
+use crate::settings::{Clock, Settings};
 use crate::tests::{Secrets, connection};
 
 /// An administrator's session and a connector with one session to a database of the test's own.
@@ -32,20 +35,30 @@ async fn server(name: &str, sql: &str) -> Option<(Client, Arc<Postgres>)> {
     config.dbname(name);
     let admin = connect(&config).await;
     admin.batch_execute(sql).await.unwrap();
-    let fields = json!({"url": url, "database": name, "maxConnections": 1});
-    let mut connection = connection(Driver::Postgres, fields);
-    // The URL names the administrator's database; this one counts.
-    let plain = url.split('?').next().unwrap_or_default();
-    let (place, _) = plain.rsplit_once('/').unwrap();
-    connection
-        .fields
-        .insert("url".to_owned(), json!(format!("{place}/{name}")));
+    Some((admin, connector(name, &json!({}))?))
+}
+
+/// A connector with one session to a database, as the administrator or with another login.
+fn connector(name: &str, login: &Value) -> Option<Arc<Postgres>> {
+    let Service::Available(url) = service(ServiceName::Postgres) else {
+        return None;
+    };
+    let config: Config = url.parse().unwrap();
+    let Some(Host::Tcp(host)) = config.get_hosts().first() else {
+        return None;
+    };
+    let password = String::from_utf8(config.get_password()?.to_vec()).unwrap();
+    let mut fields = json!({
+        "host": host, "port": config.get_ports().first(), "database": name,
+        "username": config.get_user(), "password": password, "maxConnections": 1,
+    });
+    let login = login.as_object().unwrap().clone();
+    fields.as_object_mut().unwrap().extend(login);
+    let connection = connection(Driver::Postgres, fields);
     let secrets = Secrets::default();
-    let settings = Settings::new(&connection, &secrets);
-    Some((
-        admin,
-        Arc::new(Postgres::new(&settings, POSTGRES, Dialect::Postgres).unwrap()),
-    ))
+    let settings = Settings::new(&connection, &secrets, Clock::new(0));
+    let connector = Postgres::new(&settings, POSTGRES, Dialect::Postgres).unwrap();
+    Some(Arc::new(connector))
 }
 
 async fn connect(config: &Config) -> Client {

@@ -1,6 +1,6 @@
 //! Value tests of the registry.
 
-use ktx_config::Driver;
+use ktx_config::{Driver, DriverKind};
 use ktx_warehouse::{Dialect, Scope};
 use serde_json::{Value, json};
 
@@ -8,30 +8,15 @@ use crate::tests::{connection, lines, open};
 use crate::{dialect, scope, supported};
 
 #[test]
-fn serves_five_drivers() {
-    assert_eq!(
-        supported(),
-        [
-            Driver::Postgres,
-            Driver::ClickHouse,
-            Driver::MySql,
-            Driver::Sqlite,
-            Driver::Redshift
-        ]
-    );
-    for driver in supported() {
-        assert!(super::entry(*driver).is_some(), "{driver}");
+fn serves_every_warehouse() {
+    let warehouses: Vec<Driver> = Driver::ALL
+        .into_iter()
+        .filter(|driver| driver.kind() == DriverKind::Warehouse)
+        .collect();
+    assert_eq!(supported(), warehouses);
+    for driver in warehouses {
+        assert!(super::entry(driver).is_some(), "{driver}");
     }
-}
-
-#[test]
-fn says_which_drivers_are_served_instead() {
-    let error = open(Driver::Snowflake, json!({})).unwrap_err();
-    assert_eq!(
-        lines(&error),
-        "connection_config\ndriver `snowflake` is not supported yet; supported: postgres, clickhouse, \
-         mysql, sqlite, redshift\n-"
-    );
 }
 
 #[test]
@@ -113,7 +98,30 @@ fn reads_the_scope_of_each_driver() {
         &[],
         &["a.x", "a.b.c"],
     );
+    check_scope(
+        Driver::DuckDb,
+        json!({"enabled_tables": ["shop.main.x", "main.x", "x"]}),
+        &[],
+        &["main.x", "main.x", "x"],
+    );
+    check_scope(Driver::DuckDb, json!({"schema": "main"}), &["main"], &[]);
     check_scope(Driver::Redshift, json!({}), &["public"], &[]);
+    check_scope(Driver::SqlServer, json!({}), &["dbo"], &[]);
+    check_scope(
+        Driver::SqlServer,
+        json!({"schema": "sales", "enabled_tables": ["shop.sales.x"]}),
+        &["sales"],
+        &["shop.sales.x"],
+    );
+    check_scope(Driver::Snowflake, json!({}), &[], &[]);
+    check_scope(Driver::Snowflake, json!({"schema_name": "s"}), &["s"], &[]);
+    check_scope(Driver::BigQuery, json!({}), &[], &[]);
+    check_scope(
+        Driver::BigQuery,
+        json!({"dataset_ids": ["a", "p.b"], "enabled_tables": ["p.b.t"]}),
+        &["a", "p.b"],
+        &["p.b.t"],
+    );
     check_scope(Driver::Sqlite, json!({"schemas": ["main"]}), &[], &[]);
     check_scope(Driver::MySql, json!({"database": "shop"}), &["shop"], &[]);
     check_scope(

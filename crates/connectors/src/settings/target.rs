@@ -92,7 +92,7 @@ impl Target {
             server,
             database: given(url.database, &["database"])?,
             tls,
-            sessions: sessions(settings)?,
+            sessions: settings.count("maxConnections")?.unwrap_or(10),
             host,
             port,
             user,
@@ -157,19 +157,6 @@ fn parse_port(settings: &Settings<'_>, text: &str) -> Result<u16, WarehouseError
     }
 }
 
-/// `maxConnections`, 10 by default.
-fn sessions(settings: &Settings<'_>) -> Result<usize, WarehouseError> {
-    match settings.written(&["maxConnections"]) {
-        None => Ok(10),
-        Some(text) => match text.parse::<usize>() {
-            Ok(count) if count > 0 => Ok(count),
-            _ => Err(settings.wrong(&format!(
-                "has `maxConnections: {text}`; it must be a positive whole number"
-            ))),
-        },
-    }
-}
-
 /// How the channel is protected.
 ///
 /// | setting | this machine | another machine |
@@ -178,6 +165,7 @@ fn sessions(settings: &Settings<'_>) -> Result<usize, WarehouseError> {
 /// | `sslmode: disable`, `ssl: false` | none | none |
 /// | `ssl: true`, any other `sslmode` | TLS, certificate checked | TLS, certificate checked |
 /// | `rejectUnauthorized: false`, `sslmode: no-verify` | TLS, not checked | TLS, not checked |
+/// | `trustServerCertificate: true` | TLS, not checked | TLS, not checked |
 /// | a URL with `http://` | none | none |
 /// | a URL with `https://` | TLS, certificate checked | TLS, certificate checked |
 ///
@@ -204,7 +192,11 @@ fn protection(
     let own = authorities(settings, parameters)?;
     let is_easy = own.is_none() && ssl.is_none() && is_loopback(host);
     let checked = own.map_or(Trust::System, Trust::Authorities);
-    if check.as_deref() == Some("false") {
+    // SQL Server's own word for the same.
+    let trusts = parameter(&["trustservercertificate"])
+        .or_else(|| settings.written(&["trustServerCertificate"]))
+        .is_some_and(|text| text.eq_ignore_ascii_case("true"));
+    if trusts || check.as_deref() == Some("false") {
         return Ok(Tls::Required(Trust::Anything));
     }
     match mode.as_deref() {

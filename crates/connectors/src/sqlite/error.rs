@@ -5,8 +5,8 @@ use std::path::Path;
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use rusqlite::{Error, ErrorCode};
 
-use super::file;
-use super::session::Stop;
+use crate::file;
+use crate::stop::Stop;
 
 /// Maps an error of the session on `path`.
 pub(super) fn map(error: &Error, path: &Path, stop: &Stop) -> WarehouseError {

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use ktx_warehouse::{Cell, ColumnHeader, ErrorKind, WarehouseError};
+use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use tokio::sync::mpsc::Sender;
 
 use super::error;
-use super::session::{self, Rights, Stop};
+use super::pool::Pool;
 use crate::limits;
+use crate::stop::Stop;
 
 /// What is to be run.
 pub(super) struct Request {
@@ -25,8 +27,22 @@ pub(super) enum Event {
 }
 
 /// Runs the statement and sends its rows until there are none or nobody receives them.
-pub(super) fn run(request: &Request, events: &Sender<Event>) -> Result<(), WarehouseError> {
-    let session = session::open(&request.path, Rights::Query, &request.stop)?;
+pub(super) fn run(
+    request: &Request,
+    pool: &Pool,
+    events: &Sender<Event>,
+) -> Result<(), WarehouseError> {
+    let session = pool.take(&request.path, &request.stop)?;
+    read(request, session.connection(), events)?;
+    pool.give_back(session);
+    Ok(())
+}
+
+fn read(
+    request: &Request,
+    session: &Connection,
+    events: &Sender<Event>,
+) -> Result<(), WarehouseError> {
     let wrap = |error: rusqlite::Error| error::map(&error, &request.path, &request.stop);
     let mut statement = session.prepare(&request.sql).map_err(wrap)?;
     if !statement.readonly() {

@@ -8,10 +8,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use super::{error, file};
+use super::{FILE, error};
+use crate::file;
+use crate::stop::Stop;
 
 /// Steps of SQLite's machine between two looks at the clock.
 const STEPS_BETWEEN_LOOKS: i32 = 1000;
@@ -31,55 +31,10 @@ pub(super) enum Rights {
     Catalog,
 }
 
-/// When to stop.
-#[derive(Debug, Clone)]
-pub(super) struct Stop {
-    caller: CancellationToken,
-    token: CancellationToken,
-    deadline: Option<Instant>,
-    limit: Duration,
-}
-
-impl Stop {
-    pub(super) fn new(
-        caller: &CancellationToken,
-        deadline: Option<Instant>,
-        limit: Duration,
-    ) -> Self {
-        Self {
-            caller: caller.clone(),
-            token: caller.child_token(),
-            deadline,
-            limit,
-        }
-    }
-
-    /// Stops this operation alone.
-    pub(super) fn token(&self) -> CancellationToken {
-        self.token.clone()
-    }
-
-    /// Why SQLite was interrupted.
-    pub(super) fn reason(&self) -> WarehouseError {
-        if self.caller.is_cancelled() || self.token.is_cancelled() {
-            WarehouseError::cancelled()
-        } else {
-            crate::limits::timed_out(self.limit)
-        }
-    }
-
-    fn is_due(&self) -> bool {
-        self.token.is_cancelled()
-            || self
-                .deadline
-                .is_some_and(|deadline| Instant::now() >= deadline)
-    }
-}
-
 /// Opens the file. It is never created and never written; names are paths and never URIs, and no
 /// second file can be attached.
 pub(super) fn open(path: &Path, rights: Rights, stop: &Stop) -> Result<Connection, WarehouseError> {
-    file::inspect(path)?;
+    file::inspect(path, &FILE)?;
     if stop.is_due() {
         return Err(stop.reason());
     }
@@ -90,14 +45,30 @@ pub(super) fn open(path: &Path, rights: Rights, stop: &Stop) -> Result<Connectio
         session.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         session.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
         session.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES)?;
-        let watch = stop.clone();
-        session.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || watch.is_due()))?;
+        look_at(&mut session, stop)?;
         session.authorizer(Some(move |context: AuthContext<'_>| {
             authorize(rights, context.action)
         }))?;
         Ok(session)
     });
     prepared.map_err(|error| error::map(&error, path, stop))
+}
+
+/// Lets a session that has ended one statement look at the clock of the next.
+pub(super) fn watch(
+    session: &mut Connection,
+    path: &Path,
+    stop: &Stop,
+) -> Result<(), WarehouseError> {
+    if stop.is_due() {
+        return Err(stop.reason());
+    }
+    look_at(session, stop).map_err(|error| error::map(&error, path, stop))
+}
+
+fn look_at(session: &mut Connection, stop: &Stop) -> Result<(), rusqlite::Error> {
+    let watch = stop.clone();
+    session.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || watch.is_due()))
 }
 
 fn authorize(rights: Rights, action: AuthAction<'_>) -> Authorization {

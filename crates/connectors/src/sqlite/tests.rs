@@ -1,5 +1,7 @@
 //! The session alone: statements that have not passed the static gate.
 
+mod effects;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +11,8 @@ use ktx_warehouse::{
 use rusqlite::Connection;
 use tokio_util::sync::CancellationToken;
 
-use super::{Sqlite, file, types};
+use super::{FILE, Sqlite, types};
+use crate::file;
 
 fn database(folder: &Path) -> PathBuf {
     let path = folder.join("shop.db");
@@ -38,9 +41,7 @@ fn state(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 async fn run(path: &Path, sql: &str) -> Result<QueryResult, ErrorKind> {
     let mut result = QueryResult::default();
-    let connector = Sqlite {
-        path: path.to_owned(),
-    };
+    let connector = Sqlite::at(path.to_owned());
     let cancel = CancellationToken::new();
     match connector
         .run(sql, &Caps::default(), &mut result, &cancel)
@@ -164,9 +165,7 @@ const ENDLESS: &str =
 #[tokio::test]
 async fn an_endless_statement_ends_at_its_time_cap() {
     let folder = tempfile::tempdir().unwrap();
-    let connector = Sqlite {
-        path: database(folder.path()),
-    };
+    let connector = Sqlite::at(database(folder.path()));
     let caps = Caps {
         timeout: Duration::from_millis(50),
         ..Caps::default()
@@ -200,9 +199,7 @@ impl RowSink for Canceller {
 #[tokio::test]
 async fn a_cancelled_statement_ends_early() {
     let folder = tempfile::tempdir().unwrap();
-    let connector = Sqlite {
-        path: database(folder.path()),
-    };
+    let connector = Sqlite::at(database(folder.path()));
     let caps = Caps {
         rows: usize::MAX,
         ..Caps::default()
@@ -215,6 +212,49 @@ async fn a_cancelled_statement_ends_early() {
         .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Cancelled);
     assert!(sink.1 > 0);
+}
+
+/// Sessions that wait see other writers, a failed statement costs nothing but itself, and a file that
+/// takes the place of another is the one that is read.
+#[tokio::test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "one file takes the place of another"
+)]
+async fn a_waiting_session_reads_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = database(folder.path());
+    let connector = Sqlite::at(path.clone());
+    let caps = Caps::default();
+    let count = async |sql: &str| {
+        let mut result = QueryResult::default();
+        let cancel = CancellationToken::new();
+        match connector.run(sql, &caps, &mut result, &cancel).await {
+            Ok(_) => result.rows.concat(),
+            Err(error) => vec![Cell::Text(error.kind.code().to_owned())],
+        }
+    };
+    let orders = "SELECT count(*) FROM orders";
+    assert_eq!(count(orders).await, [Cell::Int(2)]);
+    let writer = Connection::open(&path).unwrap();
+    writer
+        .execute_batch("INSERT INTO orders VALUES (3, 'c'); CREATE TABLE more (id INTEGER);")
+        .unwrap();
+    assert_eq!(count(orders).await, [Cell::Int(3)]);
+    assert_eq!(count("SELECT count(*) FROM more").await, [Cell::Int(0)]);
+    assert_eq!(
+        count("SELECT nothing FROM orders").await,
+        count("SELECT nothing FROM orders").await
+    );
+    assert_eq!(count(orders).await, [Cell::Int(3)]);
+
+    let other = folder.path().join("other.db");
+    Connection::open(&other)
+        .unwrap()
+        .execute_batch("CREATE TABLE orders (id INTEGER);")
+        .unwrap();
+    std::fs::rename(&other, &path).unwrap();
+    assert_eq!(count(orders).await, [Cell::Int(0)]);
 }
 
 #[tokio::test]
@@ -240,7 +280,7 @@ fn takes_the_forms_of_urls_off_paths() {
         ("file://localhost/data/shop.db", "/data/shop.db"),
         ("what?.db", "what?.db"),
     ] {
-        assert_eq!(file::plain_path(text), expected, "{text}");
+        assert_eq!(file::plain_path(text, &FILE), expected, "{text}");
     }
 }
 

@@ -7,11 +7,16 @@
     reason = "helpers of tests fail the test"
 )]
 
+mod bigquery;
 mod clickhouse;
+mod duckdb;
+mod live_clickhouse;
 mod mysql;
 mod postgres;
 mod redshift;
 mod render;
+mod snowflake;
 mod sqlite;
+mod sqlserver;
 mod support;
 mod tls;

@@ -49,7 +49,6 @@ fn head(table: &Table) -> String {
         .as_ref()
         .map(|comment| format!(" -- {comment}"))
         .unwrap_or_default();
-    assert_eq!(table.table.catalog, None);
     format!("{kind} {} rows={rows}{comment}", table.table)
 }
 

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::render;
-use crate::support::{Project, connection, query, query_with};
+use crate::support::{Project, UNIX_NOW, connection, query, query_with};
 
 struct Database {
     folder: TempDir,
@@ -56,6 +56,7 @@ fn open(
     ktx_connectors::open(
         &connection(Driver::Sqlite, fields),
         &Project { base, database },
+        UNIX_NOW,
     )
 }
 

@@ -10,6 +10,9 @@ use ktx_warehouse::{Caps, Connector, QueryResult, WarehouseError, collect, gate}
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+/// The wall clock of the tests: 2024-02-29 10:00 UTC.
+pub(crate) const UNIX_NOW: u64 = 1_709_200_800;
+
 /// A project folder with one variable, `DATABASE`.
 pub(crate) struct Project {
     pub(crate) base: PathBuf,
@@ -48,7 +51,7 @@ pub(crate) fn open(driver: Driver, fields: Value) -> Arc<dyn Connector> {
         base: PathBuf::from("/"),
         database: String::new(),
     };
-    ktx_connectors::open(&connection(driver, fields), &project).expect("good settings")
+    ktx_connectors::open(&connection(driver, fields), &project, UNIX_NOW).expect("good settings")
 }
 
 /// Checks a statement by the gate and runs it.

@@ -58,13 +58,17 @@ impl Inner {
     }
 
     /// The files of a connection's folder that hold sources: review decisions are none.
-    fn source_files(&self, id: &ConnectionId) -> Result<Vec<FileEntry>, Failure> {
+    pub(super) fn source_files(&self, id: &ConnectionId) -> Result<Vec<FileEntry>, Failure> {
         let mut entries = files(&self.layout.sources(id))?;
         entries.retain(|entry| !entry.path.starts_with("_review/"));
         Ok(entries)
     }
 
-    fn stamp_of(&self, id: &ConnectionId, entries: &[FileEntry]) -> Result<String, Failure> {
+    pub(super) fn stamp_of(
+        &self,
+        id: &ConnectionId,
+        entries: &[FileEntry],
+    ) -> Result<String, Failure> {
         let mut stamp = self.dialect(id)?.name().to_owned();
         for entry in entries {
             stamp.push('\n');

@@ -17,6 +17,8 @@ pub(super) struct FileEntry {
     pub(super) path: String,
     /// Changes when the file changes.
     pub(super) stamp: String,
+    /// When it was modified, in nanoseconds since 1970.
+    pub(super) modified: u128,
 }
 
 /// The stamp of one file or folder; `None` when it is not there.
@@ -65,11 +67,18 @@ fn collect(
             }
             continue;
         }
-        match fs::metadata(entry.path()) {
+        // Only links need the way through the whole path.
+        let metadata = if kind.is_symlink() {
+            fs::metadata(entry.path())
+        } else {
+            entry.metadata()
+        };
+        match metadata {
             Ok(metadata) if metadata.is_file() => {
                 found.push(FileEntry {
                     path,
                     stamp: of(&metadata),
+                    modified: modified(&metadata),
                 });
             }
             // A linked folder, a socket, or a file that has just been removed.
@@ -103,12 +112,17 @@ fn entries(folder: &Path) -> Result<Vec<(String, fs::DirEntry)>, Failure> {
 /// Size, time of modification and, where there is one, the number of the file: a file that was
 /// replaced within one tick of the clock has another number.
 fn of(metadata: &Metadata) -> String {
+    let nanos = modified(metadata);
+    format!("{}:{nanos}:{}", metadata.len(), number(metadata))
+}
+
+/// When a file was modified, in nanoseconds since 1970; 0 where that is not told.
+pub(super) fn modified(metadata: &Metadata) -> u128 {
     let modified = metadata
         .modified()
         .ok()
         .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let nanos = modified.map_or(0, |age| age.as_nanos());
-    format!("{}:{nanos}:{}", metadata.len(), number(metadata))
+    modified.map_or(0, |age| age.as_nanos())
 }
 
 #[cfg(unix)]

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use ktx_tool_descriptors::{CallContext, SchemaError, WriteEffect, object_schema_for};
-use schemars::JsonSchema;
+use ktx_tool_descriptors::{CallContext, WriteEffect, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -31,7 +30,7 @@ pub(super) static SPECS: [Spec; 9] = [
         effect: WriteEffect::Idempotent,
         contents: Contents::Own,
         input: nothing,
-        output: schema::<ConnectionListOutput>,
+        output: schema_for::<ConnectionListOutput>,
         run: connection_list,
     },
     Spec {
@@ -42,8 +41,8 @@ pub(super) static SPECS: [Spec; 9] = [
                       `sl_read_source` (sl_source, sl_measure, sl_dimension) or `entity_details` (table, column).",
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
-        input: schema::<DiscoverInput>,
-        output: schema::<DiscoverOutput>,
+        input: schema_for::<DiscoverInput>,
+        output: schema_for::<DiscoverOutput>,
         run: discover_data,
     },
     Spec {
@@ -53,8 +52,8 @@ pub(super) static SPECS: [Spec; 9] = [
                       pages found with `wiki_read` before answering.",
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
-        input: schema::<WikiSearchInput>,
-        output: schema::<WikiSearchOutput>,
+        input: schema_for::<WikiSearchInput>,
+        output: schema_for::<WikiSearchOutput>,
         run: wiki_search,
     },
     Spec {
@@ -63,8 +62,8 @@ pub(super) static SPECS: [Spec; 9] = [
         description: "Read one wiki page by its key, such as `revenue-policy`.",
         effect: WriteEffect::Idempotent,
         contents: Contents::Data,
-        input: schema::<WikiReadInput>,
-        output: schema::<WikiReadOutput>,
+        input: schema_for::<WikiReadInput>,
+        output: schema_for::<WikiReadOutput>,
         run: wiki_read,
     },
     Spec {
@@ -74,8 +73,8 @@ pub(super) static SPECS: [Spec; 9] = [
                       understands.",
         effect: WriteEffect::Idempotent,
         contents: Contents::Data,
-        input: schema::<ReadSourceInput>,
-        output: schema::<ReadSourceOutput>,
+        input: schema_for::<ReadSourceInput>,
+        output: schema_for::<ReadSourceOutput>,
         run: sl_read_source,
     },
     Spec {
@@ -86,8 +85,8 @@ pub(super) static SPECS: [Spec; 9] = [
                       measures exist. When it is refused, the message names what to ask instead.",
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
-        input: schema::<SlQueryInput>,
-        output: schema::<SlQueryOutput>,
+        input: schema_for::<SlQueryInput>,
+        output: schema_for::<SlQueryOutput>,
         run: sl_query,
     },
     Spec {
@@ -97,8 +96,8 @@ pub(super) static SPECS: [Spec; 9] = [
                       joins and some values. Look here before writing SQL; never guess a column.",
         effect: WriteEffect::Idempotent,
         contents: Contents::Data,
-        input: schema::<EntityDetailsInput>,
-        output: schema::<EntityDetailsOutput>,
+        input: schema_for::<EntityDetailsInput>,
+        output: schema_for::<EntityDetailsOutput>,
         run: entity_details,
     },
     Spec {
@@ -108,8 +107,8 @@ pub(super) static SPECS: [Spec; 9] = [
                       exact spelling, before filtering by it. Only sampled values are known.",
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
-        input: schema::<DictionaryInput>,
-        output: schema::<DictionaryOutput>,
+        input: schema_for::<DictionaryInput>,
+        output: schema_for::<DictionaryOutput>,
         run: dictionary_search,
     },
     Spec {
@@ -119,23 +118,15 @@ pub(super) static SPECS: [Spec; 9] = [
                       are refused. `truncated` tells whether there were more rows than were given.",
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
-        input: schema::<SqlInput>,
-        output: schema::<SqlOutput>,
+        input: schema_for::<SqlInput>,
+        output: schema_for::<SqlOutput>,
         run: sql_execution,
     },
 ];
 
-fn schema<T: JsonSchema>() -> Result<Value, SchemaError> {
-    object_schema_for::<T>().map(|schema| schema.as_value().clone())
-}
-
 /// The schema of tools without arguments.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "it stands where other schemas can fail"
-)]
-fn nothing() -> Result<Value, SchemaError> {
-    Ok(json!({"type": "object", "properties": {}, "additionalProperties": false}))
+fn nothing() -> Value {
+    json!({"type": "object", "properties": {}, "additionalProperties": false})
 }
 
 /// Arguments have been validated, so this fails only where a schema says less than its type.

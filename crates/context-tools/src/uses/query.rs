@@ -2,8 +2,8 @@
 
 use ktx_config::Connection;
 use ktx_semantic_layer::{
-    Compiled, DimensionRequest, Direction, EmptyMembers, MeasureRequest, OrderRequest, Query,
-    compile,
+    Compiled, DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods,
+    OrderRequest, Query, compile,
 };
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::{Dialect, QueryResult};
@@ -213,5 +213,6 @@ pub fn query_of(input: &SlQueryInput) -> Query {
             Some(false) => EmptyMembers::Exclude,
             Some(true) | None => EmptyMembers::Include,
         },
+        missing_periods: MissingPeriods::LeaveOut,
     }
 }

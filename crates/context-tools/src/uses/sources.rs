@@ -7,7 +7,6 @@ use ktx_semantic_layer::Catalog;
 use ktx_vocabulary::ConnectionId;
 
 use crate::context::{ProjectContext, connection_of, search_one};
-use crate::documents::{source_item, source_path};
 use crate::failure::Failure;
 use crate::wire::{
     DictionaryHit, LaneItem, Payload, ReadSourceOutput, SourceHit, SourceItem, SourceList,
@@ -28,20 +27,10 @@ pub async fn list_sources(
         items: Vec::new(),
         diagnostics: Vec::new(),
     };
-    for (id, catalog) in catalogs(context, connection).await? {
-        list.items.extend(
-            catalog
-                .list()
-                .into_iter()
-                .map(|summary| source_item(&id, summary)),
-        );
-        list.diagnostics
-            .extend(catalog.diagnostics().iter().cloned().map(|mut found| {
-                if let Some(location) = &mut found.location {
-                    location.file = source_path(&id, &location.file);
-                }
-                found
-            }));
+    for id in ids(context, connection).await? {
+        let listing = context.listing(&id).await?;
+        list.items.extend(listing.items);
+        list.diagnostics.extend(listing.diagnostics);
     }
     Ok(list)
 }
@@ -134,16 +123,23 @@ async fn catalogs(
     context: &dyn ProjectContext,
     connection: Option<&str>,
 ) -> Result<Vec<(ConnectionId, Arc<Catalog>)>, Failure> {
-    let ids = match connection {
-        None => context.source_folders().await?,
-        Some(text) => vec![folder_of(context, text).await?],
-    };
-    let mut found = Vec::with_capacity(ids.len());
-    for id in ids {
+    let mut found = Vec::new();
+    for id in ids(context, connection).await? {
         let catalog = context.catalog(&id).await?;
         found.push((id, catalog));
     }
     Ok(found)
+}
+
+/// The connections that have sources, or one connection.
+async fn ids(
+    context: &dyn ProjectContext,
+    connection: Option<&str>,
+) -> Result<Vec<ConnectionId>, Failure> {
+    match connection {
+        None => context.source_folders().await,
+        Some(text) => Ok(vec![folder_of(context, text).await?]),
+    }
 }
 
 /// The connection of this id: one with sources, or one of `ktx.yaml`.

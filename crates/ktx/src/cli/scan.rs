@@ -16,6 +16,19 @@ pub struct ScanArgs {
     /// Write nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Tell what a scan would ask of the warehouse, and read no value
+    #[arg(long, conflicts_with_all = ["structural", "dry_run"])]
+    pub estimate: bool,
+    /// Stop after so many queries of values; the next scan goes on there
+    #[arg(long, value_name = "N")]
+    pub max_queries: Option<usize>,
+    /// Stop after so many minutes; the next scan goes on there
+    #[arg(long, value_name = "N")]
+    pub max_minutes: Option<u64>,
+    /// Stop before a query that would make the scan read more bytes than this: billed bytes where
+    /// the warehouse tells them before, else bytes received
+    #[arg(long, value_name = "N")]
+    pub max_bytes: Option<u64>,
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,

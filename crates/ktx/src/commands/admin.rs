@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ktx_project_store::{Failpoints, Force, Initialized, init};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::{AdminArgs, AdminCommand, OutputArgs};
 use crate::exit::Exit;
@@ -21,7 +21,14 @@ pub(crate) fn run(args: &AdminArgs, session: &Session) -> Outcome {
                 .map_or_else(|| session.init_dir(), |dir| Ok(session.current.join(dir)))?;
             init_project(&dir, *force, output, session)
         }
-        AdminCommand::Schema { output } => schema(output.as_deref(), session),
+        AdminCommand::Schema { sources, output } => {
+            let schema = if *sources {
+                ktx_semantic_layer::source_schema()
+            } else {
+                ktx_config::schema()
+            };
+            print_schema(&schema, output.as_deref(), session)
+        }
     }
 }
 
@@ -62,8 +69,8 @@ pub(crate) fn make(dir: &Path, force: Force, session: &Session) -> Outcome<Initi
     })
 }
 
-fn schema(file: Option<&Path>, session: &Session) -> Outcome {
-    let text = format!("{:#}\n", ktx_config::schema());
+fn print_schema(schema: &Value, file: Option<&Path>, session: &Session) -> Outcome {
+    let text = format!("{schema:#}\n");
     match file {
         None => crate::printer::stdout(&text)?,
         Some(file) => {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use clap::CommandFactory as _;
+use clap_complete::Shell;
 use ktx_context_tools::{ProjectContext, list_sources, list_wiki};
 
 use crate::cli::{Cli, CompleteArgs, CompletionArgs};
@@ -12,15 +13,24 @@ use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
 
-/// Prints a completion script for a shell.
+/// Prints a completion script for a shell. Those of bash, zsh and fish ask this program at every key,
+/// so that they know the project's names; the others know commands and options only.
 pub(crate) fn run(args: &CompletionArgs) -> Outcome {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "ktx", &mut script);
-    crate::printer::stdout(&String::from_utf8_lossy(&script))?;
+    let script = match args.shell {
+        Shell::Bash => include_str!("completion/bash.sh").to_owned(),
+        Shell::Zsh => include_str!("completion/zsh.zsh").to_owned(),
+        Shell::Fish => include_str!("completion/fish.fish").to_owned(),
+        other => {
+            let mut script = Vec::new();
+            clap_complete::generate(other, &mut Cli::command(), "ktx", &mut script);
+            String::from_utf8_lossy(&script).into_owned()
+        }
+    };
+    crate::printer::stdout(&script)?;
     Ok(Exit::Success)
 }
 
-/// Prints candidates for the last word, one a line. Completion never fails.
+/// Prints candidates for the last word, one a line, options last. Completion never fails.
 pub(crate) fn complete(args: &CompleteArgs, session: &Session) -> Outcome {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     let (last, before) = words
@@ -28,7 +38,7 @@ pub(crate) fn complete(args: &CompleteArgs, session: &Session) -> Outcome {
         .map_or(("", words.as_slice()), |(last, before)| (*last, before));
     let mut candidates = candidates(before, session);
     candidates.retain(|candidate| candidate.starts_with(last));
-    candidates.sort();
+    candidates.sort_by_key(|word| (word.starts_with('-'), word.clone()));
     candidates.dedup();
     for candidate in candidates {
         crate::printer::stdout(&format!("{candidate}\n"))?;
@@ -64,7 +74,7 @@ fn candidates(before: &[&str], session: &Session) -> Vec<String> {
             words
         }
         ["connection", "add"] => Vec::new(),
-        ["sl", "read" | "validate"] => sources(session),
+        ["sl", "read" | "validate" | "diff" | "test"] => sources(session),
         ["wiki", "read"] => pages(session),
         _ => subcommands(here),
     };

@@ -1,7 +1,7 @@
 //! `ktx connection`: list and test; the other commands have files of their own.
 
-mod add;
-mod edit;
+pub(super) mod add;
+pub(super) mod edit;
 mod mask;
 mod remove;
 mod rename;
@@ -106,7 +106,7 @@ fn list(opened: &Opened, printer: &Printer) -> Outcome {
     Ok(Exit::Success)
 }
 
-fn find<'a>(opened: &'a Opened, id: &str) -> Outcome<&'a Connection> {
+pub(super) fn find<'a>(opened: &'a Opened, id: &str) -> Outcome<&'a Connection> {
     ktx_vocabulary::ConnectionId::parse(id)?;
     opened.config.connection(id).ok_or_else(|| {
         let names = opened.config.connections.keys().map(AsRef::as_ref);
@@ -123,9 +123,9 @@ fn find<'a>(opened: &'a Opened, id: &str) -> Outcome<&'a Connection> {
     })
 }
 
-struct Tested<'a> {
-    connection: &'a Connection,
-    result: Result<ConnectionCheck, Failure>,
+pub(super) struct Tested<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) result: Result<ConnectionCheck, Failure>,
 }
 
 fn test(
@@ -166,7 +166,7 @@ fn test(
 }
 
 /// Reaches connections, all at the same time.
-fn probe<'c>(
+pub(super) fn probe<'c>(
     connections: &[&'c Connection],
     session: &Session,
     opened: &Opened,

@@ -133,7 +133,8 @@ fn refuse_what_is_there(dir: &Path, force: bool) -> Outcome<Force> {
     }
 }
 
-fn backend(name: &str) -> Outcome<Backend> {
+/// A backend that runs a model, by its name.
+pub(super) fn backend(name: &str) -> Outcome<Backend> {
     match Backend::parse(name) {
         Some(Backend::None) | None => {
             let names = Backend::ALL
@@ -252,6 +253,7 @@ fn scan(session: &Session, opened: &Opened, printer: &Printer) -> Outcome<ScanFa
         mode: ScanMode::Relationships,
         writing: Writing::Publish,
         runtime: None,
+        budget: ktx_scan::Budget::default(),
     };
     let results = scan_all("ktx demo", vec![job], session, opened, printer)?;
     let Some((_, result)) = results.into_iter().next() else {
@@ -321,7 +323,7 @@ fn attach(dir: &Path, session: &Session) -> Value {
 }
 
 /// A word for a POSIX shell.
-fn shell(word: &str) -> String {
+pub(super) fn shell(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%,=".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ktx_llm_runtime::LlmRuntime;
+use ktx_llm_runtime::{LlmErrorKind, LlmRuntime};
 use ktx_scan::wire::StageOutcome;
-use ktx_scan::{ScanMode, Writing};
+use ktx_scan::{Paused, ScanMode, Writing};
 use ktx_usage_ledger::{Budgeted, Limits, Money};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::compose::{self, LedgerSink};
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{Job, Scanned, require_usable, scan_all};
+use crate::scanning::{Job, Scanned, paused, require_usable, scan_all, stopped};
 use crate::session::{Opened, Session};
 
 type Results = Vec<(ktx_vocabulary::ConnectionId, Outcome<Scanned>)>;
@@ -25,6 +25,7 @@ pub(crate) fn run(args: &IngestArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     let opened = session.open(&printer)?;
     let limits = limits(args)?;
+    let session = &session.ending_after(limits.time);
     let results = ingest(
         args.connection_id.as_deref(),
         limits,
@@ -68,6 +69,7 @@ pub(crate) fn ingest(
             mode: ScanMode::Enriched,
             writing: Writing::Publish,
             runtime: Some(Arc::clone(&runtime)),
+            budget: ktx_scan::Budget::default(),
         })
         .collect();
     scan_all("ktx ingest", jobs, session, opened, printer)
@@ -104,12 +106,15 @@ fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printe
             .unwrap_or_else(|| Failure::new(Exit::Failure, "internal", "nothing was ingested")));
     }
     let failed = results.iter().any(|(_, result)| result.is_err());
+    let paused = paused(&results).cloned();
+    let unread = stopped(&results).is_some();
     if printer.mode == Mode::Json {
         printer.json(&envelope(&results, opened))?;
     } else {
         printer.line("Source\tDatabase schema\tDescriptions")?;
         for (id, result) in &results {
             let (schema, descriptions) = match result {
+                Ok(scanned) if scanned.outcome.paused.is_some() => ("done", "paused"),
                 Ok(scanned) => (
                     "done",
                     outcome(scanned.outcome.report.enrichment.table_descriptions),
@@ -138,8 +143,39 @@ fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printe
             }
         }
         super::usage::totals(session, opened, printer)?;
+        if let Some(paused) = &paused {
+            printer.note(pause_text(paused).trim_end());
+        }
     }
-    Ok(if failed { Exit::Partial } else { Exit::Success })
+    Ok(match paused {
+        Some(paused) => pause_exit(&paused),
+        None if failed || unread => Exit::Partial,
+        None => Exit::Success,
+    })
+}
+
+/// Somebody has to log in or pay before the model can be used; everything else passes.
+const fn pause_exit(paused: &Paused) -> Exit {
+    match paused.error.kind {
+        LlmErrorKind::Auth | LlmErrorKind::Billing => Exit::Model,
+        _ => Exit::Partial,
+    }
+}
+
+fn pause_text(paused: &Paused) -> String {
+    let Paused {
+        error,
+        left,
+        tables,
+    } = paused;
+    let mut failure = Failure::from(error.clone());
+    if *left > 0 {
+        failure = failure.hint(format!(
+            "{} of {tables} tables are described and kept; `ktx ingest` goes on with the missing {left}",
+            tables.saturating_sub(*left)
+        ));
+    }
+    failure.to_text().replacen("error: ", "paused: ", 1)
 }
 
 const fn outcome(outcome: StageOutcome) -> &'static str {
@@ -172,14 +208,7 @@ fn envelope(results: &Results, opened: &Opened) -> Value {
     let done: Vec<Value> = results
         .iter()
         .map(|(id, result)| match result {
-            Ok(scanned) => json!({
-                "connectionId": id.as_str(),
-                "driver": scanned.driver,
-                "steps": [{ "operation": "database-schema", "status": "done" }],
-                "commit": scanned.published.as_ref().and_then(|published| published.commit.clone()),
-                "modelCalls": scanned.outcome.model_calls,
-                "report": scanned.outcome.report,
-            }),
+            Ok(scanned) => done_item(id.as_str(), scanned),
             Err(failure) => json!({
                 "connectionId": id.as_str(),
                 "driver": null,
@@ -200,4 +229,27 @@ fn envelope(results: &Results, opened: &Opened) -> Value {
         },
         "results": done,
     })
+}
+
+/// One connection; `paused` only where the model stopped in the middle.
+fn done_item(id: &str, scanned: &Scanned) -> Value {
+    let mut item = json!({
+        "connectionId": id,
+        "driver": scanned.driver,
+        "steps": [{ "operation": "database-schema", "status": "done" }],
+        "commit": scanned.published.as_ref().and_then(|published| published.commit.clone()),
+        "modelCalls": scanned.outcome.model_calls,
+        "report": scanned.outcome.report,
+    });
+    if let (Some(paused), Value::Object(map)) = (&scanned.outcome.paused, &mut item) {
+        let what = json!({
+            "code": paused.error.kind.code(),
+            "message": paused.error.message,
+            "hint": paused.error.hint,
+            "tablesLeft": paused.left,
+            "tables": paused.tables,
+        });
+        map.insert("paused".to_owned(), what);
+    }
+    item
 }

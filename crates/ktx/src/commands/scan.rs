@@ -4,9 +4,11 @@ mod links;
 mod relationships;
 mod review;
 
+use std::time::Duration;
+
 use ktx_config::Connection;
 use ktx_project_store::SkipReason;
-use ktx_scan::{ScanMode, Writing};
+use ktx_scan::{Budget, ScanEstimate, ScanMode, Stopped, Writing};
 use serde_json::{Value, json};
 
 use crate::cli::{ScanArgs, ScanCommand};
@@ -14,7 +16,9 @@ use crate::compose;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{Job, Scanned, scan_all};
+use crate::scanning::{
+    Job, Scanned, estimate_all, estimate_json, estimate_text, scan_all, stopped,
+};
 use crate::session::{Opened, Session};
 
 /// Scans one warehouse or all of them, or shows and decides what a scan found.
@@ -32,11 +36,13 @@ fn about_joins(
     session: &Session,
     printer: &Printer,
 ) -> Outcome {
-    if args.structural || args.dry_run {
+    let budget =
+        args.max_queries.is_some() || args.max_minutes.is_some() || args.max_bytes.is_some();
+    if args.structural || args.dry_run || args.estimate || budget {
         return Err(Failure::new(
             Exit::Usage,
             "usage",
-            "`--structural` and `--dry-run` are options of the scan itself",
+            "`--structural`, `--dry-run`, `--estimate` and the `--max-…` options are options of the scan itself",
         ));
     }
     let opened = session.open(printer)?;
@@ -57,6 +63,18 @@ fn about_joins(
 
 fn scan(args: &ScanArgs, session: &Session, printer: &Printer) -> Outcome {
     let opened = session.open(printer)?;
+    if args.estimate {
+        let connections = targets(&opened, args.connection_id.as_deref())?;
+        let results = estimate_all(connections, session, &opened, printer)?;
+        return estimated(results, printer);
+    }
+    let budget = Budget {
+        statements: args.max_queries,
+        time: args
+            .max_minutes
+            .map(|minutes| Duration::from_secs(minutes.saturating_mul(60))),
+        bytes: args.max_bytes,
+    };
     let mode = if args.structural {
         ScanMode::Structural
     } else {
@@ -74,6 +92,7 @@ fn scan(args: &ScanArgs, session: &Session, printer: &Printer) -> Outcome {
             mode,
             writing,
             runtime: None,
+            budget,
         })
         .collect();
     let results = scan_all("ktx scan", jobs, session, &opened, printer)?;
@@ -128,11 +147,68 @@ pub(crate) fn report(
             }
         }
     }
+    Ok(if failed == 0 && stopped(&results).is_none() {
+        Exit::Success
+    } else {
+        Exit::Partial
+    })
+}
+
+type Estimates = Vec<(ktx_vocabulary::ConnectionId, Outcome<ScanEstimate>)>;
+
+/// Prints estimates.
+fn estimated(mut results: Estimates, printer: &Printer) -> Outcome {
+    let failed = results.iter().filter(|(_, result)| result.is_err()).count();
+    if failed == results.len()
+        && let Some((_, Err(failure))) = results.pop()
+    {
+        return Err(failure);
+    }
+    if printer.mode == Mode::Json {
+        let items: Vec<Value> = results
+            .iter()
+            .map(|(id, result)| match result {
+                Ok(estimate) => estimate_json(id.as_str(), estimate),
+                Err(failure) => failed_item(id.as_str(), failure),
+            })
+            .collect();
+        printer.json(&json!({
+            "kind": "list",
+            "data": { "items": items },
+            "meta": { "command": "scan" },
+        }))?;
+    } else {
+        for (id, result) in &results {
+            match result {
+                Ok(estimate) => printer.line(&format!(
+                    "{id}: {} tables, {} columns; {}",
+                    estimate.tables,
+                    estimate.columns,
+                    estimate_text(estimate)
+                ))?,
+                Err(failure) => {
+                    printer.line(&format!("{id}: failed"))?;
+                    printer.note(failure.to_text().trim_end());
+                }
+            }
+        }
+    }
     Ok(if failed == 0 {
         Exit::Success
     } else {
         Exit::Partial
     })
+}
+
+/// What is missing and how to get it.
+fn stopped_text(stopped: &Stopped) -> String {
+    format!(
+        "  stopped: {}; {} of {} tables have no samples, {} joins are not checked; `ktx scan` goes on there",
+        stopped.reason.text(),
+        stopped.tables_left,
+        stopped.tables,
+        stopped.links_left
+    )
 }
 
 fn stops(result: &Outcome<Scanned>) -> bool {
@@ -159,7 +235,12 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
         joins.accepted, joins.review
     ))?;
     for warning in &report.warnings {
-        printer.line(&format!("  warning: {}", warning.message))?;
+        if warning.code != "scan_stopped" {
+            printer.line(&format!("  warning: {}", warning.message))?;
+        }
+    }
+    if let Some(stopped) = &scanned.outcome.stopped {
+        printer.line(&stopped_text(stopped))?;
     }
     match &scanned.published {
         None => printer.line("  dry run: nothing was written"),
@@ -187,26 +268,39 @@ const fn reason(reason: SkipReason) -> &'static str {
 }
 
 fn item(id: &str, result: &Outcome<Scanned>) -> Value {
-    match result {
-        Ok(scanned) => json!({
-            "connectionId": id,
-            "driver": scanned.driver,
-            "status": "done",
-            "syncId": scanned.outcome.sync_id,
-            "commit": scanned.published.as_ref().and_then(|published| published.commit.clone()),
-            "changedFiles": scanned.outcome.changes.len(),
-            "skippedFiles": scanned.published.as_ref().map_or(0, |published| published.skipped.len()),
-            "profileStatements": scanned.outcome.profile_statements,
-            "validationStatements": scanned.outcome.validation_statements,
-            "modelCalls": scanned.outcome.model_calls,
-            "report": scanned.outcome.report,
-        }),
-        Err(failure) => {
-            let mut item = json!({ "connectionId": id, "status": "failed" });
-            if let (Value::Object(item), Value::Object(error)) = (&mut item, failure.to_json()) {
-                item.extend(error);
-            }
-            item
-        }
+    let scanned = match result {
+        Ok(scanned) => scanned,
+        Err(failure) => return failed_item(id, failure),
+    };
+    let mut item = json!({
+        "connectionId": id,
+        "driver": scanned.driver,
+        "status": if scanned.outcome.stopped.is_some() { "stopped" } else { "done" },
+        "syncId": scanned.outcome.sync_id,
+        "commit": scanned.published.as_ref().and_then(|published| published.commit.clone()),
+        "changedFiles": scanned.outcome.changes.len(),
+        "skippedFiles": scanned.published.as_ref().map_or(0, |published| published.skipped.len()),
+        "profileStatements": scanned.outcome.profile_statements,
+        "validationStatements": scanned.outcome.validation_statements,
+        "modelCalls": scanned.outcome.model_calls,
+        "report": scanned.outcome.report,
+    });
+    if let (Some(stopped), Value::Object(item)) = (&scanned.outcome.stopped, &mut item) {
+        let what = json!({
+            "reason": stopped.reason.text(),
+            "tables": stopped.tables,
+            "tablesLeft": stopped.tables_left,
+            "linksLeft": stopped.links_left,
+        });
+        item.insert("stopped".to_owned(), what);
     }
+    item
+}
+
+fn failed_item(id: &str, failure: &Failure) -> Value {
+    let mut item = json!({ "connectionId": id, "status": "failed" });
+    if let (Value::Object(item), Value::Object(error)) = (&mut item, failure.to_json()) {
+        item.extend(error);
+    }
+    item
 }

@@ -10,8 +10,9 @@ use ktx_semantic_layer::{SourceFile, conformance};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::sl_query;
+use super::sl_interchange::{self, Place};
 use super::sl_upkeep::{self, Tidying};
+use super::{sl_diff, sl_query, sl_validate};
 use crate::cli::{SlArgs, SlCommand};
 use crate::compose;
 use crate::context;
@@ -47,13 +48,28 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
             }
             Ok(Exit::Success)
         }
-        Some(SlCommand::Validate { name, .. }) => super::sl_validate::run(
-            name.as_deref(),
-            connection,
-            &opened,
-            context.as_ref(),
-            &printer,
-        ),
+        Some(SlCommand::Validate(args)) => {
+            sl_validate::run(args, connection, context.as_ref(), &printer)
+        }
+        Some(SlCommand::Diff(args)) => {
+            sl_diff::run(args, connection, &opened, context.as_ref(), &printer)
+        }
+        Some(SlCommand::Export(args)) => {
+            let place = Place {
+                session,
+                opened: &opened,
+                connection,
+            };
+            sl_interchange::export(args, &place, context.as_ref(), &printer)
+        }
+        Some(SlCommand::Import(args)) => {
+            let place = Place {
+                session,
+                opened: &opened,
+                connection,
+            };
+            sl_interchange::import(args, &place, context.as_ref(), &printer)
+        }
         Some(SlCommand::Graph { format }) => {
             sl_upkeep::graph(*format, connection, context.as_ref(), &printer)
         }
@@ -118,14 +134,17 @@ fn counts(item: &SourceItem) -> [String; 3] {
     ]
 }
 
+fn plain_line(item: &SourceItem) -> String {
+    let counts = counts(item).join("\t");
+    format!("{}\t{}\t{counts}\n", item.connection_id, item.name)
+}
+
 fn print_list(items: &[SourceItem], printer: &Printer) -> Outcome {
     match printer.mode {
         Mode::Json => printer.json(&envelope(&items, "sl list"))?,
         Mode::Plain => {
-            for item in items {
-                let counts = counts(item).join("\t");
-                printer.line(&format!("{}\t{}\t{counts}", item.connection_id, item.name))?;
-            }
+            let lines: String = items.iter().map(plain_line).collect();
+            printer.out(&lines)?;
         }
         Mode::Pretty if items.is_empty() => {}
         Mode::Pretty => {

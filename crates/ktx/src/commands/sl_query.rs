@@ -1,7 +1,7 @@
 //! `ktx sl query`: compile a semantic query, and run it.
 
 use ktx_context_tools::{Execution, QueryAnswer, QueryRequest, query};
-use ktx_semantic_layer::{EmptyMembers, Query, QueryError, QueryWords};
+use ktx_semantic_layer::{EmptyMembers, MissingPeriods, Query, QueryError, QueryWords};
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::Cell;
 use serde_json::{Value, json};
@@ -73,11 +73,15 @@ fn asked(parent: &SlArgs, args: &SlQueryArgs) -> Outcome<Query> {
             order_by: args.order_by.clone(),
             limit: None,
             empty_members: EmptyMembers::Include,
+            missing_periods: MissingPeriods::LeaveOut,
         })
         .map_err(wrong)?,
     };
     if parent.limit.is_some() {
         query.limit = parent.limit;
+    }
+    if args.fill {
+        query.missing_periods = MissingPeriods::Fill;
     }
     match args.include_empty {
         Some(true) => query.empty_members = EmptyMembers::Include,

@@ -1,52 +1,94 @@
-//! `ktx sl validate`: every source and every expression in it.
+//! `ktx sl validate`: every source and every expression in it; with `--live`, what the warehouse says.
+
+mod answers;
+mod live;
+mod relations;
+mod report;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use ktx_config::Connection;
 use ktx_context_tools::{ProjectContext, warehouses_of};
 use ktx_semantic_layer::{Catalog, Finding, validate};
-use ktx_vocabulary::ConnectionId;
-use serde_json::{Value, json};
 
+use crate::cli::SlValidateArgs;
 use crate::compose;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::session::Opened;
+
+use live::Live;
 
 /// Findings of one connection.
 struct Checked {
-    connection: ConnectionId,
+    connection: Connection,
     sources: usize,
     errors: Vec<Finding>,
     warnings: Vec<Finding>,
+    /// What the warehouse says; absent when it was not to be asked.
+    live: Option<Live>,
 }
 
 /// Checks one source, or all sources of one connection or of all.
 pub(crate) fn run(
-    name: Option<&str>,
+    args: &SlValidateArgs,
     connection: Option<&str>,
-    _opened: &Opened,
     context: &dyn ProjectContext,
     printer: &Printer,
 ) -> Outcome {
-    let catalogs = compose::block_on(|_| async {
-        let mut catalogs: Vec<(ConnectionId, Arc<Catalog>)> = Vec::new();
+    let name = args.name.as_deref();
+    let checked = compose::block_on(|cancel| async move {
+        let mut catalogs: Vec<(Connection, Arc<Catalog>)> = Vec::new();
         for warehouse in warehouses_of(context, connection).await? {
-            catalogs.push((warehouse.id.clone(), context.catalog(&warehouse.id).await?));
+            let catalog = context.catalog(&warehouse.id).await?;
+            catalogs.push((warehouse, catalog));
         }
-        Ok(catalogs)
+        let mut checked = check(name, &catalogs)?;
+        if args.live {
+            for found in &mut checked {
+                let catalog = catalogs
+                    .iter()
+                    .find(|(warehouse, _)| warehouse.id == found.connection.id)
+                    .map(|(_, catalog)| Arc::clone(catalog));
+                let Some(catalog) = catalog else { continue };
+                let question = live::Question {
+                    connection: &found.connection,
+                    scope: compose::scope(&found.connection),
+                    catalog: &catalog,
+                    source: name,
+                    refused: &found.errors,
+                    sample: args.sample,
+                    time: Duration::from_secs(args.timeout),
+                };
+                found.live = Some(live::ask(&question, context, &cancel).await?);
+            }
+        }
+        Ok(checked)
     })?;
-    let checked = check(name, &catalogs)?;
-    let failed = checked.iter().any(|checked| !checked.errors.is_empty());
     if printer.mode == Mode::Json {
-        printer.json(&to_json(name, &checked))?;
+        printer.json(&report::to_json(name, &checked))?;
     } else {
-        print(name, &checked, printer)?;
+        report::print(name, &checked, printer)?;
     }
-    Ok(if failed { Exit::Config } else { Exit::Success })
+    Ok(exit(&checked))
 }
 
-fn check(name: Option<&str>, catalogs: &[(ConnectionId, Arc<Catalog>)]) -> Outcome<Vec<Checked>> {
+/// What is wrong counts more than what could not be looked at.
+fn exit(checked: &[Checked]) -> Exit {
+    let lives = || checked.iter().filter_map(|checked| checked.live.as_ref());
+    if checked.iter().any(|checked| !checked.errors.is_empty()) || lives().any(Live::has_errors) {
+        Exit::Config
+    } else if lives().any(|live| live.unreachable.is_some()) {
+        Exit::Connection
+    } else if lives().any(|live| !live.not_looked_at.is_empty()) {
+        Exit::Partial
+    } else {
+        Exit::Success
+    }
+}
+
+fn check(name: Option<&str>, catalogs: &[(Connection, Arc<Catalog>)]) -> Outcome<Vec<Checked>> {
     let mut found = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for (connection, catalog) in catalogs {
@@ -70,6 +112,7 @@ fn check(name: Option<&str>, catalogs: &[(ConnectionId, Arc<Catalog>)]) -> Outco
             sources: if name.is_some() { 1 } else { list.len() },
             errors: report.errors.iter().filter(concerns).cloned().collect(),
             warnings: report.warnings.iter().filter(concerns).cloned().collect(),
+            live: None,
         });
     }
     if let Some(name) = name
@@ -87,70 +130,4 @@ fn check(name: Option<&str>, catalogs: &[(ConnectionId, Arc<Catalog>)]) -> Outco
         });
     }
     Ok(found)
-}
-
-fn print(name: Option<&str>, checked: &[Checked], printer: &Printer) -> Outcome<()> {
-    for Checked {
-        connection,
-        sources,
-        errors,
-        warnings,
-    } in checked
-    {
-        for finding in warnings {
-            printer.note(&format!("warning: {}", shown(connection, finding)));
-        }
-        for finding in errors {
-            printer.note(&format!("error: {}", shown(connection, finding)));
-        }
-        if errors.is_empty() {
-            match name {
-                Some(name) => {
-                    printer.line(&format!("Valid semantic-layer source: {connection}/{name}"))?;
-                }
-                None if *sources == 1 => {
-                    printer.line(&format!("{connection}: 1 source is valid"))?;
-                }
-                None => printer.line(&format!("{connection}: {sources} sources are valid"))?,
-            }
-        } else {
-            printer.line(&format!(
-                "{connection}: {}, {}",
-                counted(errors.len(), "error"),
-                counted(warnings.len(), "warning")
-            ))?;
-        }
-    }
-    Ok(())
-}
-
-fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
-}
-
-/// `path: kind: message`
-fn shown(connection: &ConnectionId, finding: &Finding) -> String {
-    let path = finding.path.as_deref().unwrap_or_default();
-    format!(
-        "semantic-layer/{connection}/{path}: {}: {}",
-        finding.kind.as_str(),
-        finding.message
-    )
-}
-
-fn to_json(name: Option<&str>, checked: &[Checked]) -> Value {
-    let items: Vec<Value> = checked
-        .iter()
-        .map(|checked| {
-            json!({
-                "connectionId": checked.connection.as_str(),
-                "sourceName": name,
-                "sourceCount": checked.sources,
-                "valid": checked.errors.is_empty(),
-                "errors": checked.errors,
-                "warnings": checked.warnings,
-            })
-        })
-        .collect();
-    super::sl::envelope(&items, "sl validate")
 }

@@ -16,6 +16,8 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
+pub(crate) use checks::ignored_caching_text;
+
 /// What the model backend said.
 pub(crate) enum Probe {
     /// No backend is configured.

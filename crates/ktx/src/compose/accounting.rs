@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ktx_llm_runtime::{EventSink, RuntimeEvent};
 use ktx_usage_ledger::{Ledger, Meter, PriceTable, PriceTableError, price_of};
 
 use super::ledger_path;
+use super::limits::{LimitBook, clock};
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
@@ -23,7 +25,7 @@ pub(crate) fn prices(opened: &Opened) -> Outcome<PriceTable> {
         .map_err(|error| Failure::from_error(Exit::Config, "price_table", &error))
 }
 
-fn read_prices(file: &Path) -> Result<PriceTable, PriceTableError> {
+pub(super) fn read_prices(file: &Path) -> Result<PriceTable, PriceTableError> {
     match std::fs::read_to_string(file) {
         Ok(text) => PriceTable::parse(&text),
         // No table of its own, or one that cannot be read: the built-in one is always there.
@@ -39,6 +41,7 @@ pub(crate) struct LedgerSink {
     now: jiff::Timestamp,
     open: Mutex<Option<(Ledger, PriceTable)>>,
     meter: Arc<Meter>,
+    limits: LimitBook,
 }
 
 impl std::fmt::Debug for LedgerSink {
@@ -59,6 +62,7 @@ impl LedgerSink {
             now: session.now,
             open: Mutex::new(None),
             meter: Arc::default(),
+            limits: LimitBook::new(opened),
         }
     }
 
@@ -91,6 +95,13 @@ impl LedgerSink {
 
 impl EventSink for LedgerSink {
     fn event(&self, event: RuntimeEvent) {
+        let now = jiff::Timestamp::now();
+        if let Err(reason) = self.limits.note(&event, now) {
+            tracing::warn!(
+                reason,
+                "what the provider says about its limits is not kept"
+            );
+        }
         match event {
             RuntimeEvent::Usage(fact) => {
                 if let Err(reason) = self.record(&fact) {
@@ -99,8 +110,11 @@ impl EventSink for LedgerSink {
                 }
             }
             RuntimeEvent::WaitStarted { reason, duration } => {
+                self.printer.note(&waiting(&reason, duration, now));
+            }
+            RuntimeEvent::ConcurrencyAdjusted { from, to, reason } => {
                 self.printer
-                    .note(&format!("waiting {} s: {reason}", duration.as_secs()));
+                    .note(&format!("calls at the same time: {from} → {to}, {reason}"));
             }
             RuntimeEvent::Warning(text) => self.printer.note(&format!("warning: {text}")),
             RuntimeEvent::Retry { attempt, code } => {
@@ -108,8 +122,26 @@ impl EventSink for LedgerSink {
                     .note(&format!("trying again ({attempt}) after {code}"));
             }
             RuntimeEvent::RateLimitObserved { .. }
+            | RuntimeEvent::RateLimitRefused { .. }
+            | RuntimeEvent::WaitTick { .. }
             | RuntimeEvent::WaitFinished
             | RuntimeEvent::IsolationVerified { .. } => {}
         }
     }
 }
+
+/// What people read while nothing happens: seconds when it is short, else the time at which it goes on.
+fn waiting(reason: &str, duration: Duration, now: jiff::Timestamp) -> String {
+    let until = jiff::SignedDuration::try_from(duration)
+        .ok() // longer than time itself
+        .and_then(|wait| now.checked_add(wait).ok());
+    match until {
+        Some(until) if duration >= Duration::from_mins(1) => {
+            format!("waiting until {}, {reason}", clock(until, now))
+        }
+        _ => format!("waiting {} s, {reason}", duration.as_secs_f64().ceil()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_config::{Backend, CacheTtl as ConfigTtl, Endpoint, Project};
-use ktx_llm_runtime::{EventSink, Governing, GovernorSettings, Jitter, LlmRuntime};
+use ktx_llm_runtime::{
+    CacheTtl, EventSink, Governing, Governor, GovernorSettings, Jitter, LimitSignal, LlmRuntime,
+};
 use ktx_provider_adapters::{
-    CacheTtl, GoogleCredentials, HttpRuntime, HttpSettings, Listing, Preset, PromptCaching,
+    CacheOverrides, GoogleCredentials, HttpRuntime, HttpSettings, Listing, Preset, PromptCaching,
     RateLimit, VertexSettings,
 };
 use ktx_secrets::{Secret, SecretRef};
@@ -17,14 +19,24 @@ use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{ProjectSecrets, Session};
 
-/// Builds an HTTP backend.
+/// Builds an HTTP backend. `refused` says that an earlier command was refused, by which window and for
+/// how long from now: no call is made before that is over.
 pub(super) fn runtime(
     session: &Session,
     dir: &Path,
     config: &Project,
     events: Arc<dyn EventSink>,
+    refused: Option<(String, Duration)>,
 ) -> Outcome<Arc<dyn LlmRuntime>> {
-    let settings = settings(session, dir, config)?;
+    let mut settings = settings(session, dir, config)?;
+    let governor = Governor::new(governor(config), Arc::clone(&events));
+    if let Some((window, wait)) = refused {
+        governor.report(LimitSignal::Rejected {
+            window,
+            retry_after: Some(wait),
+        });
+    }
+    settings.rate_limit = RateLimit::Shared(governor);
     Ok(Arc::new(HttpRuntime::new(settings, events)?))
 }
 
@@ -53,6 +65,9 @@ fn settings(session: &Session, dir: &Path, config: &Project) -> Outcome<HttpSett
         .hint("name a model under `llm.models.default` in ktx.yaml"));
     };
     let key = key(preset, &endpoint, backend, &secrets, session)?;
+    if let Some(key) = &key {
+        session.telemetry.hide(key);
+    }
     let mut settings = HttpSettings::new(preset, key, default);
     settings.models.extend(config.llm.models.clone());
     settings.base_url = endpoint
@@ -62,8 +77,9 @@ fn settings(session: &Session, dir: &Path, config: &Project) -> Outcome<HttpSett
         .transpose()?
         .map(|secret| secret.expose().to_owned());
     settings.reasoning = endpoint.reasoning;
-    settings.caching = caching(config, backend);
-    settings.rate_limit = RateLimit::Own(governor(config));
+    let written = endpoint.cache.unwrap_or_default();
+    settings.cache = CacheOverrides::parse(preset, &written)?;
+    settings.caching = caching(config, backend, settings.cache.default_ttl);
     if backend == Backend::Vertex {
         settings.vertex = Some(vertex(session, config, &secrets)?);
     }
@@ -103,7 +119,8 @@ fn resolve(
     })
 }
 
-fn caching(config: &Project, backend: Backend) -> PromptCaching {
+/// Times that `llm.promptCaching` names, else that of the provider's own block, else the usual ones.
+fn caching(config: &Project, backend: Backend, provider: Option<CacheTtl>) -> PromptCaching {
     let written = &config.llm.prompt_caching;
     if written.enabled == Some(false) {
         return PromptCaching::OFF;
@@ -112,7 +129,7 @@ fn caching(config: &Project, backend: Backend) -> PromptCaching {
         Some(match ttl {
             Some(ConfigTtl::FiveMinutes) => CacheTtl::FiveMinutes,
             Some(ConfigTtl::OneHour) => CacheTtl::OneHour,
-            None => default,
+            None => provider.unwrap_or(default),
         })
     };
     let caching = PromptCaching {
@@ -127,7 +144,8 @@ fn caching(config: &Project, backend: Backend) -> PromptCaching {
     }
 }
 
-fn governor(config: &Project) -> GovernorSettings {
+/// How calls wait for limits: `ingest.rateLimit`.
+pub(super) fn governor(config: &Project) -> GovernorSettings {
     let limit = &config.ingest.rate_limit;
     let count = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
     GovernorSettings {
@@ -187,7 +205,11 @@ fn vertex(
                 Failure::from_error(Exit::Model, "llm_auth", &error)
                     .context(format!("`{}` cannot be read", file.display()))
             })?;
-            GoogleCredentials::from_json(&text)?
+            let credentials = GoogleCredentials::from_json(&text)?;
+            for secret in credentials.secrets() {
+                session.telemetry.hide(secret);
+            }
+            credentials
         }
         None => {
             return Err(

@@ -61,7 +61,7 @@ fn describes() -> Value {
     })
 }
 
-/// KTX-03, KTX-44: one commit with the descriptions, one fact per message, and nothing to do after it.
+/// KTX-03, KTX-44: one commit with the descriptions.
 #[test]
 fn ingest_describes_tables_in_one_commit() {
     let sandbox = project(describes());
@@ -115,6 +115,19 @@ tables:
         git(&sandbox, &["log", "-2", "--format=%an: %s"]),
         "Ada Test: ktx ingest: warehouse\nAda Test: claude-code\n"
     );
+}
+
+/// A project whose tables have been described.
+fn ingested() -> Sandbox {
+    let sandbox = project(describes());
+    assert_eq!(run(&sandbox, "ingest").code, Some(0));
+    sandbox
+}
+
+/// One fact per message: the probe's and the description's.
+#[test]
+fn the_usage_of_an_ingest_is_told() {
+    let sandbox = ingested();
     check(
         &sandbox,
         "usage --json",
@@ -170,6 +183,12 @@ Project: [SANDBOX]/work
 2 messages have no known price; the cost is of the others
 ",
     );
+}
+
+/// A second ingest of an unchanged warehouse asks nothing and changes nothing.
+#[test]
+fn nothing_is_left_to_do_after_an_ingest() {
+    let sandbox = ingested();
     let before = (tree(&sandbox), processes(&sandbox));
     check(
         &sandbox,
@@ -473,7 +492,9 @@ fn which(program: &str) -> std::path::PathBuf {
 
 #[test]
 fn a_program_that_cannot_be_used_changes_nothing() {
-    let sandbox = project(json!({ "unknown_options": ["--strict-mcp-config"] }));
+    let sandbox = project(json!({
+        "version": "2.0.10", "unknown_options": ["--strict-mcp-config"],
+    }));
     let before = tree(&sandbox);
     check(
         &sandbox,
@@ -482,7 +503,7 @@ fn a_program_that_cannot_be_used_changes_nothing() {
 exit 5
 --- stderr
 Project: [SANDBOX]/work
-error: Claude Code is too old: it does not know an option that ktx needs
+error: Claude Code 2.0.10 is too old: ktx needs 2.1.76 or newer
 
 hint: update it (run `claude update`), then run the command again
 ",

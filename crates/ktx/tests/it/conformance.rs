@@ -1,10 +1,20 @@
-//! `ktx sl conformance`: the line protocol over the public models.
+//! `ktx sl conformance`: the line protocol over the public models, and every public case on every
+//! engine that is at hand, rows compared as the contract in the README of the cases says.
+
+mod data;
+mod engines;
+mod judge;
 
 use std::path::Path;
 
-use serde_json::json;
+use ktx_config::Driver;
+use ktx_test_support::services::{Service, ServiceName, service};
+use serde_json::{Value, json};
 
 use crate::support::{compare, sandbox};
+use data::{Model, cases, sources_of};
+use engines::{DuckDb, Engine, MariaDb, Postgres, Sqlite};
+use judge::{Verdict, judge};
 
 #[test]
 fn each_request_line_is_answered_with_one_line() {
@@ -40,4 +50,81 @@ exit 0
 {"ok":false,"error":{"kind":"invalid_query","message":"the request is not JSON: expected ident at line 1 column 2","offending":null,"suggestions":[]}}
 "#,
     );
+}
+
+/// What each case's query is compiled to, in the order of the cases.
+fn compiled(dialect: &str, cases: &[Value]) -> Vec<Value> {
+    let sandbox = sandbox();
+    let requests: Vec<String> = cases
+        .iter()
+        .map(|case| {
+            let model = case["model"].as_str().unwrap();
+            let sources = sources_of(model).display().to_string();
+            json!({ "op": "compile", "dialect": dialect, "sources_dir": sources, "query": case["query"] })
+                .to_string()
+        })
+        .collect();
+    let printed = sandbox
+        .run_with_input(&["sl", "conformance"], &requests.join("\n"))
+        .unwrap();
+    assert_eq!(printed.code, Some(0), "{printed}");
+    let answers: Vec<Value> = printed
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), cases.len());
+    answers
+}
+
+/// Compiles all public cases for a dialect, runs them on an engine and judges the rows: all of them,
+/// none picked.
+fn check(dialect: &str, engine: &mut dyn Engine) {
+    let cases = cases();
+    let answers = compiled(dialect, &cases);
+    let (mut exact, mut accepted, mut wrong) = (0, 0, Vec::new());
+    let mut loaded = String::new();
+    for (case, answer) in cases.iter().zip(&answers) {
+        let model = case["model"].as_str().unwrap();
+        if loaded != model {
+            engine.load(&Model::read(model));
+            model.clone_into(&mut loaded);
+        }
+        match judge(case, answer, engine) {
+            Verdict::Exact => exact += 1,
+            Verdict::Accepted => accepted += 1,
+            Verdict::Wrong(reason) => wrong.push(format!("{}: {reason}", case["id"])),
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new(), "on {dialect}");
+    assert_eq!((exact, accepted), (62, 0), "on {dialect}");
+}
+
+#[test]
+fn every_public_case_is_right_on_sqlite() {
+    check("sqlite", &mut Sqlite::new());
+}
+
+#[test]
+fn every_public_case_is_right_on_duckdb() {
+    let Service::Available(python) = service(ServiceName::Python) else {
+        return;
+    };
+    check("duckdb", &mut DuckDb::new(&python));
+}
+
+#[test]
+fn every_public_case_is_right_on_postgres() {
+    let Service::Available(url) = service(ServiceName::Postgres) else {
+        return;
+    };
+    check(Driver::Postgres.as_str(), &mut Postgres::new(&url));
+}
+
+#[test]
+fn every_public_case_is_right_on_mariadb() {
+    let Service::Available(url) = service(ServiceName::MariaDb) else {
+        return;
+    };
+    check("mariadb", &mut MariaDb::new(&url));
 }

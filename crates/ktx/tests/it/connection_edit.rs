@@ -239,7 +239,7 @@ warning: ktx.yaml:10:34: `connections.lake.url` holds a secret as plain text, an
             "fields": { "url": "snowflake://ada:***@acc/db" },
             "references": [],
             "scope": { "schemas": [], "tables": [] },
-            "supported": false,
+            "supported": true,
         })
     );
     check(

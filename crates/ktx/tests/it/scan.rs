@@ -511,3 +511,77 @@ exit 3
     );
     assert_eq!(tree(&sandbox), before);
 }
+
+/// An estimate tells what a scan would ask; nothing is written.
+#[test]
+fn an_estimate_reads_no_value_and_writes_nothing() {
+    let sandbox = unscanned(SHOP);
+    let before = tree(&sandbox);
+    let answer = json(&sandbox, "scan --estimate --json");
+    let item = answer.pointer("/data/items/0").unwrap();
+    assert_eq!(
+        json!([
+            item["connectionId"],
+            item["status"],
+            item["tables"],
+            item["columns"],
+            item["tablesReused"]
+        ]),
+        json!(["warehouse", "estimated", 3, 11, 0])
+    );
+    assert_eq!(tree(&sandbox), before);
+}
+
+/// A scan that may ask only two queries keeps what it read, says what is missing and ends with 7; the next one
+/// reads only the rest.
+#[test]
+fn a_scan_that_stops_goes_on_where_it_stopped() {
+    let sandbox = unscanned(SHOP);
+    check(
+        &sandbox,
+        "scan --max-queries 2",
+        r"
+exit 7
+warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
+  joins: 1 accepted, 0 to review
+  stopped: 2 statements were allowed; 1 of 3 tables have no samples, 0 joins are not checked; `ktx scan` goes on there
+  commit: [COMMIT]
+--- stderr
+Project: [SANDBOX]/work
+warehouse · structure
+warehouse · 3 tables, 11 columns
+warehouse · profile (3)
+warehouse · artifacts
+",
+    );
+    let second = json(&sandbox, "scan --json");
+    let item = second.pointer("/data/items/0").unwrap();
+    assert_eq!(
+        json!([
+            item["status"],
+            item["profileStatements"],
+            item["report"]["relationships"]["accepted"]
+        ]),
+        json!(["done", 1, 2])
+    );
+}
+
+/// Joins in a file of queries count as evidence; a file that is not there is said.
+#[test]
+fn a_file_of_queries_must_be_there() {
+    let sandbox = unscanned(SHOP);
+    let config = sandbox.read("ktx.yaml").unwrap();
+    let with = config.replace(
+        "driver: sqlite",
+        "driver: sqlite\n    context: {queryHistory: {file: queries.sql}}",
+    );
+    write(&sandbox, "ktx.yaml", &with);
+    let missing = crate::support::run(&sandbox, "scan");
+    assert_eq!(missing.code, Some(3), "{missing}");
+    write(
+        &sandbox,
+        "queries.sql",
+        "SELECT 1 FROM orders o JOIN customers c ON o.customer_id = c.id;",
+    );
+    assert_eq!(crate::support::run(&sandbox, "scan").code, Some(0));
+}

@@ -491,10 +491,9 @@ exit 3
         "sl",
         r"
 exit 0
-warehouse	customers	columns=4	measures=0	joins=2
+warehouse	customers	columns=4	measures=0	joins=1
 warehouse	notes	columns=0	measures=0	joins=0
 warehouse	orders	columns=5	measures=2	joins=1
-warehouse	regions	columns=2	measures=0	joins=1
 warehouse	regions	columns=0	measures=0	joins=0
 --- stderr
 Project: [SANDBOX]/work

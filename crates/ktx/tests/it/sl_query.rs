@@ -2,13 +2,8 @@
 
 use crate::support::{SHOP, check, compare, shop, unscanned, write};
 
-#[test]
-fn the_whole_answer_is_json() {
-    let sandbox = shop();
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --dimension regions.name",
-        r#"
+/// The whole answer of a query that only compiles.
+const COMPILED: &str = r#"
 exit 0
 {
   "connectionId": "warehouse",
@@ -130,12 +125,10 @@ exit 0
 }
 --- stderr
 Project: [SANDBOX]/work
-"#,
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --dimension regions.name --execute",
-        r#"
+"#;
+
+/// The whole answer of a query that also runs.
+const EXECUTED: &str = r#"
 exit 0
 {
   "connectionId": "warehouse",
@@ -272,8 +265,14 @@ exit 0
 }
 --- stderr
 Project: [SANDBOX]/work
-"#,
-    );
+"#;
+
+#[test]
+fn the_whole_answer_is_json() {
+    let sandbox = shop();
+    let query = "sl query --measure orders.revenue --dimension regions.name";
+    check(&sandbox, query, COMPILED);
+    check(&sandbox, &format!("{query} --execute"), EXECUTED);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{Governing, GovernorSettings, LimitSignal};
+use crate::event::window_words;
 
 /// Whether a call may run now.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,8 +14,8 @@ pub(super) enum Admission {
     Now,
     /// Too many run; wait for one to end.
     Full,
-    /// The provider refused calls; wait for the instant.
-    Paused { until: Instant, remaining: Duration },
+    /// The provider refused calls; ask again at the instant.
+    Paused { wake: Instant, remaining: Duration },
 }
 
 /// Something to tell.
@@ -23,6 +24,7 @@ pub(super) enum Notice {
     Observed {
         window: String,
         utilization: Option<f64>,
+        resets_at: Option<i64>,
     },
     ConcurrencyAdjusted {
         from: usize,
@@ -33,7 +35,22 @@ pub(super) enum Notice {
         reason: String,
         duration: Duration,
     },
+    WaitTick {
+        reason: String,
+        remaining: Duration,
+    },
     WaitFinished,
+}
+
+/// How often a wait tells how long it still takes.
+const TICK: Duration = Duration::from_secs(1);
+
+/// A pause of the whole account.
+#[derive(Debug)]
+struct Pause {
+    until: Instant,
+    reason: String,
+    next_tick: Instant,
 }
 
 /// What is known about one account.
@@ -42,7 +59,7 @@ pub(super) struct State {
     most: usize,
     limit: usize,
     running: usize,
-    paused_until: Option<Instant>,
+    pause: Option<Pause>,
     /// Rejections in a row that named no time.
     rejections: u32,
 }
@@ -57,7 +74,7 @@ impl State {
             most,
             limit: most,
             running: 0,
-            paused_until: None,
+            pause: None,
             rejections: 0,
         }
     }
@@ -65,12 +82,20 @@ impl State {
     /// Lets a call in, or says what it waits for.
     pub(super) fn admit(&mut self, now: Instant) -> (Admission, Vec<Notice>) {
         let mut notices = Vec::new();
-        if let Some(until) = self.paused_until {
-            if now < until {
-                let remaining = until - now;
-                return (Admission::Paused { until, remaining }, notices);
+        if let Some(pause) = &mut self.pause {
+            if now < pause.until {
+                let remaining = pause.until - now;
+                if now >= pause.next_tick {
+                    pause.next_tick = now + TICK;
+                    notices.push(Notice::WaitTick {
+                        reason: pause.reason.clone(),
+                        remaining,
+                    });
+                }
+                let wake = pause.until.min(pause.next_tick);
+                return (Admission::Paused { wake, remaining }, notices);
             }
-            self.paused_until = None;
+            self.pause = None;
             notices.push(Notice::WaitFinished);
         }
         if self.running >= self.limit {
@@ -97,19 +122,24 @@ impl State {
             LimitSignal::Allowed {
                 window,
                 utilization,
+                resets_at,
             } => {
                 self.rejections = 0;
                 if utilization.is_some_and(|share| share >= settings.throttle_threshold) {
-                    return self.press(window, utilization, low);
+                    return self.press(window, utilization, resets_at, low);
                 }
-                self.adjust(self.most, &format!("{window}: enough room again"))
+                self.adjust(
+                    self.most,
+                    &format!("{}: enough room again", window_words(&window)),
+                )
             }
             LimitSignal::Warning {
                 window,
                 utilization,
+                resets_at,
             } => {
                 self.rejections = 0;
-                self.press(window, utilization, low)
+                self.press(window, utilization, resets_at, low)
             }
             LimitSignal::Rejected {
                 window,
@@ -119,34 +149,54 @@ impl State {
                     self.rejections = self.rejections.saturating_add(1);
                     settings.backoff(self.rejections, chance)
                 });
-                let until = now + duration;
+                let reason = window_words(&window);
                 let mut notices = vec![Notice::Observed {
-                    window: window.clone(),
+                    window,
                     utilization: None,
+                    resets_at: None,
                 }];
-                if self.paused_until.is_none_or(|old| old < until) {
-                    if self.paused_until.is_none() {
-                        notices.push(Notice::WaitStarted {
-                            reason: format!("rate limit: {window}"),
-                            duration,
-                        });
-                    }
-                    self.paused_until = Some(until);
-                }
-                notices.extend(self.adjust(low, &format!("{window}: refused")));
+                notices.extend(self.wait(&reason, duration, now));
+                notices.extend(self.adjust(low, &format!("{reason}: refused")));
                 notices
             }
         }
     }
 
-    fn press(&mut self, window: String, utilization: Option<f64>, low: usize) -> Vec<Notice> {
-        let mut notices = self.adjust(low, &format!("{window}: near the limit"));
+    /// Lets the account wait, unless it waits longer already.
+    fn wait(&mut self, reason: &str, duration: Duration, now: Instant) -> Option<Notice> {
+        let until = now + duration;
+        let already = self.pause.as_ref().map(|pause| pause.until);
+        if already.is_some_and(|already| already >= until) {
+            return None;
+        }
+        self.pause = Some(Pause {
+            until,
+            reason: reason.to_owned(),
+            next_tick: now + TICK,
+        });
+        // Calls that are refused in the same moment are one wait.
+        let is_news = already.is_none_or(|already| until - already >= TICK);
+        is_news.then(|| Notice::WaitStarted {
+            reason: reason.to_owned(),
+            duration,
+        })
+    }
+
+    fn press(
+        &mut self,
+        window: String,
+        utilization: Option<f64>,
+        resets_at: Option<i64>,
+        low: usize,
+    ) -> Vec<Notice> {
+        let mut notices = self.adjust(low, &format!("{}: near the limit", window_words(&window)));
         if !notices.is_empty() {
             notices.insert(
                 0,
                 Notice::Observed {
                     window,
                     utilization,
+                    resets_at,
                 },
             );
         }

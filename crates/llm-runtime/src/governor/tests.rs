@@ -1,4 +1,5 @@
-//! Value tests of the governor's rules, and of its waiting with a paused clock.
+//! Value tests of the governor's rules, and of its waiting with a paused clock (the states of
+//! `ingest.rateLimit`).
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,8 +23,13 @@ impl EventSink for Recorder {
             RuntimeEvent::WaitStarted { reason, duration } => {
                 format!("wait {reason} {} ms", duration.as_millis())
             }
+            RuntimeEvent::WaitTick { reason, remaining } => {
+                format!("tick {reason} {} s", remaining.as_secs())
+            }
             RuntimeEvent::WaitFinished => "wait finished".to_owned(),
-            RuntimeEvent::Warning(text) => text,
+            RuntimeEvent::ConcurrencyAdjusted { from, to, reason } => {
+                format!("concurrency {from} -> {to} ({reason})")
+            }
             other => format!("{other:?}"),
         };
         self.0.lock().unwrap().push(line);
@@ -49,6 +55,7 @@ fn allowed(utilization: f64) -> LimitSignal {
     LimitSignal::Allowed {
         window: "tokens".to_owned(),
         utilization: Some(utilization),
+        resets_at: None,
     }
 }
 
@@ -68,9 +75,9 @@ async fn a_rejection_pauses_everybody_and_an_allowed_call_restores_the_concurren
     let governor = Governor::new(settings(), events.clone());
     let cancel = CancellationToken::new();
     let started = tokio::time::Instant::now();
-    governor.report(rejected(Some(Duration::from_secs(7))));
+    governor.report(rejected(Some(Duration::from_millis(2500))));
     let permit = governor.acquire(&cancel).await.unwrap();
-    assert_eq!(started.elapsed().as_secs(), 7);
+    assert_eq!(started.elapsed().as_millis(), 2500);
     governor.report(allowed(0.1));
     let second = governor.acquire(&cancel).await.unwrap();
     drop((permit, second));
@@ -78,10 +85,39 @@ async fn a_rejection_pauses_everybody_and_an_allowed_call_restores_the_concurren
         *events.0.lock().unwrap(),
         [
             "observed requests None",
-            "wait rate limit: requests 7000 ms",
-            "calls at the same time: 2 → 1 (requests: refused)",
+            "wait limit of requests 2500 ms",
+            "concurrency 2 -> 1 (limit of requests: refused)",
+            "tick limit of requests 1 s",
+            "tick limit of requests 0 s",
             "wait finished",
-            "calls at the same time: 1 → 2 (tokens: enough room again)",
+            "concurrency 1 -> 2 (limit of tokens: enough room again)",
+        ]
+    );
+}
+
+/// However many calls wait, one tick a second is told.
+#[tokio::test(start_paused = true)]
+async fn waiting_calls_share_one_tick_a_second() {
+    let events = Arc::new(Recorder::default());
+    let governor = Governor::new(settings(), events.clone());
+    governor.report(rejected(Some(Duration::from_millis(3500))));
+    let calls: Vec<_> = (0..5)
+        .map(|_| {
+            let governor = governor.clone();
+            tokio::spawn(async move { governor.acquire(&CancellationToken::new()).await.is_ok() })
+        })
+        .collect();
+    for call in calls {
+        assert!(call.await.unwrap());
+    }
+    let told = events.0.lock().unwrap().clone();
+    let ticks: Vec<&String> = told.iter().filter(|line| line.contains("tick")).collect();
+    assert_eq!(
+        ticks,
+        [
+            "tick limit of requests 2 s",
+            "tick limit of requests 1 s",
+            "tick limit of requests 0 s"
         ]
     );
 }
@@ -125,7 +161,7 @@ async fn near_the_limit_one_call_runs_at_a_time() {
         *events.0.lock().unwrap(),
         [
             "observed tokens Some(0.8)",
-            "calls at the same time: 2 → 1 (tokens: near the limit)",
+            "concurrency 2 -> 1 (limit of tokens: near the limit)",
         ]
     );
 }

@@ -1,6 +1,10 @@
 //! Sessions over in-process pipes.
 
-use ktx_mcp_bridge::{Ended, ServeError, ServerIdentity, serve_stream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ktx_mcp_bridge::{Ended, LazyTools, ServeError, ServerIdentity, serve_stream};
+use ktx_tool_descriptors::ToolSet;
 use rmcp::ServiceExt as _;
 use rmcp::model::CallToolRequestParams;
 use serde_json::{Value, json};
@@ -15,6 +19,10 @@ use crate::tools::tools;
 type Server = JoinHandle<Result<Ended, ServeError>>;
 
 fn start(shutdown: &CancellationToken) -> (DuplexStream, Server) {
+    serve(LazyTools::from(tools()), shutdown)
+}
+
+fn serve(tools: LazyTools, shutdown: &CancellationToken) -> (DuplexStream, Server) {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(theirs);
     let identity = ServerIdentity {
@@ -24,7 +32,7 @@ fn start(shutdown: &CancellationToken) -> (DuplexStream, Server) {
         instructions: "Look first.".to_owned(),
     };
     let server = tokio::spawn(serve_stream(
-        tools(),
+        tools,
         identity,
         Box::new(reader),
         Box::new(writer),
@@ -185,8 +193,69 @@ async fn every_failure_is_a_readable_result() {
             }})
         );
     }
-    let answer = client.ask(8, "resources/nothing", json!({})).await;
-    assert_eq!(answer.pointer("/error/code"), Some(&json!(-32601)));
+}
+
+#[tokio::test]
+async fn what_is_not_announced_is_refused() {
+    let (stream, _server) = start(&CancellationToken::new());
+    let mut client = Lines::open(stream).await;
+    for method in [
+        "resources/list",
+        "resources/templates/list",
+        "prompts/list",
+        "resources/nothing",
+    ] {
+        let answer = client.ask(8, method, json!({})).await;
+        assert_eq!(
+            answer,
+            json!({"jsonrpc": "2.0", "id": 8, "error": {"code": -32601, "message": method}})
+        );
+    }
+}
+
+#[tokio::test]
+async fn tools_are_made_at_their_first_use_only_and_once() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&made);
+    let lazy = LazyTools::new(move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+        Ok(tools())
+    });
+    let (stream, _server) = serve(lazy, &CancellationToken::new());
+    let mut client = Lines::open(stream).await;
+    assert_eq!(
+        client.ask(1, "ping", json!({})).await.get("id"),
+        Some(&json!(1))
+    );
+    assert_eq!(made.load(Ordering::SeqCst), 0);
+    for id in [2, 3] {
+        client.ask(id, "tools/list", json!({})).await;
+        assert_eq!(made.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[tokio::test]
+async fn tools_that_cannot_be_made_are_an_error_of_each_request() {
+    let lazy = LazyTools::new(|| {
+        let mut descriptors: Vec<_> = tools().iter().cloned().collect();
+        descriptors.extend(tools().get("echo").cloned());
+        ToolSet::new(descriptors)
+    });
+    let (stream, _server) = serve(lazy, &CancellationToken::new());
+    let mut client = Lines::open(stream).await;
+    let text =
+        "the tools cannot be offered: tool `echo` is there twice; this is a fault of the program";
+    assert_eq!(
+        client.ask(1, "tools/list", json!({})).await,
+        json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": text}})
+    );
+    let call = json!({"name": "echo", "arguments": {}});
+    assert_eq!(
+        client.ask(2, "tools/call", call).await,
+        json!({"jsonrpc": "2.0", "id": 2, "result": {
+            "content": [{"type": "text", "text": text}], "isError": true,
+        }})
+    );
 }
 
 #[tokio::test]

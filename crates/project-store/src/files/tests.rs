@@ -140,3 +140,32 @@ fn lines_are_added_to_a_file_of_the_user_alone() {
     let missing = append_line(&folder.path().join("no/log"), b"{}");
     assert!(matches!(missing, Err(FileError::Write { .. })));
 }
+
+#[test]
+fn many_files_are_written_each_in_its_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let staging = folder.path().join("staging");
+    fs::create_dir(&staging).expect("a folder");
+    let texts: Vec<String> = (0..100).map(|number| format!("{number}\n")).collect();
+    let files: Vec<(PathBuf, &[u8])> = texts
+        .iter()
+        .enumerate()
+        .map(|(number, text)| {
+            let path = format!("part-{}/{number}.txt", number % 3);
+            (folder.path().join(path), text.as_bytes())
+        })
+        .collect();
+    write_all_staged(&files, &staging).expect("written");
+    write_all_staged(&[], &staging).expect("nothing to write");
+    for (path, bytes) in &files {
+        assert_eq!(read_optional(path).expect("read").as_deref(), Some(*bytes));
+    }
+    assert_eq!(names(&staging), Vec::<String>::new());
+
+    let blocked = folder.path().join("part-0/0.txt/below");
+    let failure = write_all_staged(&[(blocked.clone(), b"x")], &staging);
+    assert!(
+        matches!(&failure, Err(FileError::Write { path, .. }) if *path == blocked),
+        "{failure:?}"
+    );
+}

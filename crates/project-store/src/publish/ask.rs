@@ -19,11 +19,8 @@ impl Publisher {
         Ok(blobs.remove(&entry.id))
     }
 
-    /// The user's name as git is configured; none when it is not.
+    /// The user's name as the environment or git's settings say; none when neither does.
     pub fn user_name(&self) -> Result<Option<String>, PublishError> {
-        let name = self.git.ask(&["config", "--get", "user.name"], 1)?;
-        Ok(name
-            .map(|name| name.trim().to_owned())
-            .filter(|name| !name.is_empty()))
+        Ok(self.git.identity("GIT_AUTHOR_NAME", "user.name")?)
     }
 }

@@ -39,6 +39,9 @@ pub(super) struct Move<'a> {
     pub(super) content: Cow<'a, [u8]>,
 }
 
+/// So many files are written at once at most.
+const LARGEST_BATCH: usize = 256;
+
 /// What is in the way of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum InTree {
@@ -112,27 +115,47 @@ impl Publisher {
             .map(|step| skip(&step.path, SkipReason::Staged))
             .collect();
         let in_tree = self.in_tree(ours.iter().map(|step| &step.path))?;
+        let mut wanted = Vec::new();
         for step in ours {
             let found = in_tree.get(&step.path).unwrap_or(&InTree::Other);
             if found.is(step.old.as_ref()) {
-                self.put(step)?;
-                self.store.failpoint("publish:between-files");
+                wanted.push(step);
             } else if !found.is(step.new.as_ref()) {
                 skipped.push(skip(&step.path, SkipReason::Changed));
             }
         }
+        self.put_all(&wanted)?;
         skipped.sort_by(|one, other| one.path.cmp(&other.path));
         self.store.failpoint("publish:after-files");
         self.remove_record()?;
         Ok(skipped)
     }
 
-    fn put(&self, step: &Move<'_>) -> Result<(), PublishError> {
-        let path = &step.path;
-        if step.new.is_some() {
-            self.store.write(path, &step.content)?;
-            return Ok(());
+    /// Removes and then writes files, in batches that grow.
+    fn put_all(&self, steps: &[&Move<'_>]) -> Result<(), PublishError> {
+        let (written, removed): (Vec<&Move<'_>>, Vec<&Move<'_>>) =
+            steps.iter().partition(|step| step.new.is_some());
+        for step in removed {
+            self.remove(&step.path)?;
+            self.store.failpoint("publish:between-files");
         }
+        let files: Vec<(&ProjectPath, &[u8])> = written
+            .iter()
+            .map(|step| (&step.path, &*step.content))
+            .collect();
+        let mut rest = files.as_slice();
+        let mut batch = 1;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(batch.min(rest.len()));
+            self.store.write_all(now)?;
+            self.store.failpoint("publish:between-files");
+            rest = later;
+            batch = (batch * 4).min(LARGEST_BATCH);
+        }
+        Ok(())
+    }
+
+    fn remove(&self, path: &ProjectPath) -> Result<(), PublishError> {
         self.store.remove(path)?;
         // Git knows no empty folders, so none is left behind.
         let root = self.store.layout().root();

@@ -10,7 +10,9 @@ pub(super) struct Commit<'a> {
     pub(super) branch: &'a str,
     pub(super) parent: Option<&'a str>,
     /// `Name <address>`.
-    pub(super) identity: &'a str,
+    pub(super) author: &'a str,
+    /// `Name <address>`.
+    pub(super) committer: &'a str,
     pub(super) at: Timestamp,
     pub(super) message: &'a str,
 }
@@ -43,10 +45,13 @@ pub(super) fn render(commit: &Commit<'_>, files: &[File<'_>]) -> Vec<u8> {
             data(&mut out, bytes);
         }
     }
-    let (identity, time) = (commit.identity, commit.at.as_second());
+    let time = commit.at.as_second();
     line(&mut out, &format!("commit {}\nmark :1", commit.branch));
-    line(&mut out, &format!("author {identity} {time} +0000"));
-    line(&mut out, &format!("committer {identity} {time} +0000"));
+    line(&mut out, &format!("author {} {time} +0000", commit.author));
+    line(
+        &mut out,
+        &format!("committer {} {time} +0000", commit.committer),
+    );
     data(
         &mut out,
         format!("{}\n", commit.message.trim_end()).as_bytes(),

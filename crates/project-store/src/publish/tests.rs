@@ -13,7 +13,8 @@ fn the_stream_deletes_first_and_quotes_paths() {
     let commit = Commit {
         branch: "refs/heads/main",
         parent: Some("abc"),
-        identity: "Ada <ada@example.com>",
+        author: "Ada <ada@example.com>",
+        committer: "Bot <bot@example.com>",
         at: Timestamp::from_second(1_763_760_000).expect("a time"),
         message: "ktx: größe\n\n",
     };
@@ -33,7 +34,7 @@ fn the_stream_deletes_first_and_quotes_paths() {
         String::from_utf8_lossy(&stream),
         "blob\nmark :2\ndata 4\n# A\n\nblob\nmark :3\ndata 4\n# A\n\n\
          commit refs/heads/main\nmark :1\nauthor Ada <ada@example.com> 1763760000 +0000\n\
-         committer Ada <ada@example.com> 1763760000 +0000\ndata 13\nktx: größe\n\nfrom abc\n\
+         committer Bot <bot@example.com> 1763760000 +0000\ndata 13\nktx: größe\n\nfrom abc\n\
          D \"old.md\"\n\
          M 100644 :2 \"a \\\"b\\\"\\n\\001.md\"\n\
          M 100755 :3 \"run.sh\"\n\

@@ -5,6 +5,7 @@
     reason = "tests play the user, who writes files and runs git"
 )]
 
+mod history;
 mod init;
 mod kill;
 mod older;

@@ -1,5 +1,6 @@
 //! Commits, and the user's tree after them.
 
+use ktx_config::Environment;
 use ktx_project_store::{
     Change, Failpoints, ProjectPath, PublishError, PublishRequest, SkipReason, Skipped, Store,
 };
@@ -375,5 +376,32 @@ fn the_branch_can_be_asked_for_a_file_and_git_for_the_user() {
     assert_eq!(
         publisher.user_name().expect("an answer").as_deref(),
         Some("Ada")
+    );
+}
+
+/// Pipelines say who commits in variables, and git puts them before its settings.
+#[test]
+fn variables_say_who_the_author_and_the_committer_are() {
+    let (world, _) = World::with_project();
+    let said = [
+        ("GIT_AUTHOR_NAME", "Grace\n<x>"),
+        ("GIT_AUTHOR_EMAIL", "grace@example.com"),
+        ("GIT_COMMITTER_NAME", "Pipeline"),
+        ("GIT_COMMITTER_EMAIL", ""),
+    ];
+    let said = said.map(|(name, value)| (name.into(), value.into()));
+    let environment = world.environment().all().clone();
+    let environment = Environment::from_pairs(environment.into_iter().chain(said));
+    let store =
+        Store::open(&world.path("shop"), environment, Failpoints::none()).expect("a project");
+    publish(&store, &[page("a", "A\n")]).expect("a commit");
+    assert_eq!(
+        world.git("shop", &["log", "-1", "--format=%an <%ae> %cn <%ce>"]),
+        "Gracex <grace@example.com> Pipeline <ada@example.com>\n"
+    );
+    let publisher = store.publisher().expect("git");
+    assert_eq!(
+        publisher.user_name().expect("an answer").as_deref(),
+        Some("Gracex")
     );
 }

@@ -1,9 +1,11 @@
 //! Value tests of the cache markers.
 
+use ktx_llm_runtime::{CacheTtl, LlmErrorKind};
 use serde_json::{Value, json};
 
-use super::mark_anthropic;
-use crate::settings::{CacheTtl, PromptCaching};
+use super::{CacheOverrides, ask, mark_anthropic};
+use crate::preset::Preset;
+use crate::settings::PromptCaching;
 
 /// The places of the markers in a request whose three parts have this many tokens each.
 fn check(tokens: [usize; 3], plan: PromptCaching, min_tokens: u64, expected: &[&str]) {
@@ -17,7 +19,7 @@ fn check(tokens: [usize; 3], plan: PromptCaching, min_tokens: u64, expected: &[&
             {"role": "user", "content": [{"type": "text", "text": "y"}, {"type": "text", "text": "z"}]},
         ],
     });
-    mark_anthropic(&mut body, plan, min_tokens);
+    mark_anthropic(&mut body, plan, &CacheOverrides::default(), min_tokens);
     let mut found = Vec::new();
     markers(&body, "", &mut found);
     assert_eq!(found, expected);
@@ -100,5 +102,163 @@ fn parts_are_switched_off_one_by_one_and_vertex_falls_back() {
         plan.at_most_five_minutes(),
         512,
         &["/system/0 5m", "/messages/2/content/1 5m"],
+    );
+}
+
+/// A long request with `asked` markers on the blocks of its first message.
+fn with_asked(
+    asked: &[Option<CacheTtl>],
+    plan: PromptCaching,
+    overrides: &CacheOverrides,
+) -> Vec<String> {
+    let words = "word".repeat(2000);
+    let mut content = Vec::new();
+    for ttl in asked {
+        content.push(json!({"type": "text", "text": "x"}));
+        ask(&mut content, *ttl);
+    }
+    content.push(json!({"type": "text", "text": "tail"}));
+    let mut body = json!({
+        "tools": [{"name": "a", "description": words}],
+        "system": [{"type": "text", "text": words}],
+        "messages": [
+            {"role": "user", "content": content},
+            {"role": "user", "content": [{"type": "text", "text": words}]},
+        ],
+    });
+    mark_anthropic(&mut body, plan, overrides, 512);
+    let mut found = Vec::new();
+    markers(&body, "", &mut found);
+    found
+}
+
+/// KODE-31: markers of the caller are sent and count against the four; the earliest of them go first,
+/// and the tools go before the conversation and the system prompt.
+#[test]
+fn markers_of_the_caller_count_against_the_four() {
+    let hour = Some(CacheTtl::OneHour);
+    let plan = PromptCaching::default();
+    let usual = CacheOverrides::default();
+    assert_eq!(
+        with_asked(&[hour], plan, &usual),
+        [
+            "/tools/0 1h",
+            "/system/0 1h",
+            "/messages/0/content/0 1h",
+            "/messages/1/content/0 5m"
+        ]
+    );
+    assert_eq!(
+        with_asked(&[hour; 2], plan, &usual),
+        [
+            "/system/0 1h",
+            "/messages/0/content/0 1h",
+            "/messages/0/content/1 1h",
+            "/messages/1/content/0 5m"
+        ]
+    );
+    assert_eq!(
+        with_asked(&[hour; 6], plan, &usual),
+        [
+            "/messages/0/content/2 1h",
+            "/messages/0/content/3 1h",
+            "/messages/0/content/4 1h",
+            "/messages/0/content/5 1h"
+        ]
+    );
+    assert_eq!(with_asked(&[hour; 6], PromptCaching::OFF, &usual), [""; 0]);
+}
+
+/// KODE-31: however many are asked for and whatever is configured, there are at most four, and no hour
+/// follows five minutes.
+#[test]
+fn the_rules_hold_for_every_combination() {
+    let ttls = [None, Some(CacheTtl::FiveMinutes), Some(CacheTtl::OneHour)];
+    for asked in 0..243_usize {
+        let asked: Vec<_> = (0..5_u32)
+            .map(|place| ttls[asked / 3_usize.pow(place) % 3])
+            .collect();
+        for breakpoints in [None, Some(0), Some(1), Some(3), Some(4)] {
+            for default_ttl in ttls {
+                let overrides = CacheOverrides {
+                    breakpoints,
+                    default_ttl,
+                    ..CacheOverrides::default()
+                };
+                let found = with_asked(&asked, PromptCaching::default(), &overrides);
+                assert_eq!(found.len(), breakpoints.unwrap_or(4), "{asked:?}");
+                let first_short = found.iter().position(|place| place.ends_with("5m"));
+                let last_hour = found.iter().rposition(|place| place.ends_with("1h"));
+                if let (Some(short), Some(hour)) = (first_short, last_hour) {
+                    assert!(hour < short, "{found:?}");
+                }
+            }
+        }
+    }
+}
+
+/// KODE-31: `breakpoints`, `defaultTtl` and `beta.extendedCacheTtl` of the provider's block.
+#[test]
+fn the_providers_block_is_read_and_obeyed() {
+    let read = |written: Value| {
+        let Value::Object(written) = written else {
+            panic!("no object");
+        };
+        CacheOverrides::parse(Preset::Anthropic, &written)
+    };
+    let overrides = read(json!({
+        "breakpoints": 2, "defaultTtl": "5m", "beta": {"extendedCacheTtl": false},
+        "requestParams": {"x": 1},
+    }))
+    .unwrap();
+    assert_eq!(
+        with_asked(&[None], PromptCaching::default(), &overrides),
+        ["/system/0 5m", "/messages/0/content/0 5m"]
+    );
+    assert_eq!(overrides.request_params["x"], 1);
+    for (written, message) in [
+        (
+            json!({"breakpoints": 5}),
+            "`llm.provider.anthropic.cache.breakpoints` is not a whole number from 0 to 4",
+        ),
+        (
+            json!({"default_ttl": "2h"}),
+            "`llm.provider.anthropic.cache.default_ttl` is not `5m` or `1h`",
+        ),
+        (
+            json!({"beta": {"extendedCacheTtl": "yes"}}),
+            "`llm.provider.anthropic.cache.beta.extendedCacheTtl` is not `true` or `false`",
+        ),
+        (
+            json!({"requestParams": []}),
+            "`llm.provider.anthropic.cache.requestParams` is not an object",
+        ),
+        (
+            json!({"break_points": 1}),
+            "`llm.provider.anthropic.cache.break_points` is not known: there are `breakpoints`, `defaultTtl`, `beta` and `requestParams`",
+        ),
+    ] {
+        let error = read(written).unwrap_err();
+        assert_eq!(
+            (error.kind, error.message.as_str()),
+            (LlmErrorKind::InvalidRequest, message)
+        );
+    }
+}
+
+/// Thoughts come back as they were; the marker goes to what stands before them.
+#[test]
+fn thoughts_are_never_marked() {
+    let mut parts = vec![
+        json!({"type": "text", "text": "a"}),
+        json!({"type": "thinking", "thinking": "b", "signature": "s"}),
+    ];
+    ask(&mut parts, None);
+    assert_eq!(
+        parts,
+        [
+            json!({"type": "text", "text": "a", "cache_control": "asked"}),
+            json!({"type": "thinking", "thinking": "b", "signature": "s"}),
+        ]
     );
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
-use ktx_secrets::Secret;
+use ktx_secrets::{Redactor, Secret};
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde::Deserialize;
@@ -44,6 +44,8 @@ pub(crate) struct GoogleTokens {
     unix_start: u64,
     started: Instant,
     kept: Mutex<Option<Kept>>,
+    /// Knows every token that was fetched: providers like to repeat what they refuse.
+    fetched: std::sync::Mutex<Redactor>,
 }
 
 #[derive(Deserialize)]
@@ -59,7 +61,17 @@ impl GoogleTokens {
             unix_start,
             started: Instant::now(),
             kept: Mutex::new(None),
+            fetched: std::sync::Mutex::default(),
         }
+    }
+
+    /// The text without any token that was fetched.
+    pub(crate) fn hidden(&self, text: &str) -> String {
+        // A poisoned lock holds a plain list, which stays usable.
+        self.fetched
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .redact(text)
     }
 
     /// A token. Calls that come together share one request.
@@ -82,6 +94,10 @@ impl GoogleTokens {
         let answer = fetch(request).await?;
         let life = Duration::from_secs(answer.expires_in.unwrap_or(SIGNED_SECONDS));
         let token = Secret::new(answer.access_token);
+        self.fetched
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .learn(&token);
         *kept = Some(Kept {
             token: token.clone(),
             until: Instant::now() + life.saturating_sub(MARGIN),

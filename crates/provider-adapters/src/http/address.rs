@@ -12,7 +12,8 @@ pub(crate) fn normalized(base: &str, protocol: Protocol) -> Result<String, LlmEr
             LlmErrorKind::InvalidRequest,
             format!(
                 "`{}` is no address of an API",
-                ktx_secrets::redact_url(base)
+                // What follows the path may hold a key.
+                ktx_secrets::redact_url(base.split(['?', '#']).next().unwrap_or_default())
             ),
         )
         .hint("`base_url` begins with `https://` or `http://`")

@@ -50,7 +50,7 @@ impl Endpoint {
                 Failure::new(self.redacted(error), again)
             })
         } else {
-            Err(wrong_type(&content_type))
+            Err(self.wrong_type(&content_type))
         }
     }
 
@@ -77,7 +77,7 @@ impl Endpoint {
                     .await?
                     .map_err(|error| {
                         let again = worth(&error);
-                        Failure::new(error, again)
+                        Failure::new(self.redacted(error), again)
                     })?;
                 request.bearer_auth(token.expose())
             }
@@ -191,6 +191,22 @@ impl Endpoint {
         Failure::new(self.redacted(error), again)
     }
 
+    fn wrong_type(&self, content_type: &str) -> Failure {
+        // Only the type itself: what follows it may be anything.
+        let plain = content_type.split(';').next().unwrap_or_default().trim();
+        let shown = if plain.is_empty() {
+            "no content type".to_owned()
+        } else {
+            format!("`{}`", self.hidden(&failure::excerpt(plain)))
+        };
+        let error = LlmError::new(
+            LlmErrorKind::Protocol,
+            format!("the address answers with {shown} instead of a model's answer"),
+        )
+        .hint("check `base_url` in `ktx.yaml`; a sign-in page or a proxy may stand in the way");
+        Failure::new(error, Again::Pointless)
+    }
+
     fn broken(&self, error: reqwest::Error) -> Failure {
         let (kind, message) = if error.is_timeout() {
             (LlmErrorKind::Timeout, "the provider did not answer in time")
@@ -220,20 +236,6 @@ fn worth(error: &LlmError) -> Again {
     } else {
         Again::Pointless
     }
-}
-
-fn wrong_type(content_type: &str) -> Failure {
-    let shown = if content_type.is_empty() {
-        "no content type".to_owned()
-    } else {
-        format!("`{}`", failure::excerpt(content_type))
-    };
-    let error = LlmError::new(
-        LlmErrorKind::Protocol,
-        format!("the address answers with {shown} instead of a model's answer"),
-    )
-    .hint("check `base_url` in `ktx.yaml`; a sign-in page or a proxy may stand in the way");
-    Failure::new(error, Again::Pointless)
 }
 
 fn sensitive(key: &str) -> Result<reqwest::header::HeaderValue, Failure> {

@@ -23,7 +23,7 @@ pub(super) fn advice(headers: &HeaderMap) -> Advice {
 
 /// How long to wait: `retry-after-ms`, else `retry-after` in seconds or as a date, which counts
 /// from the server's own clock.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name| value(headers, name).and_then(|text| text.parse::<f64>().ok()); // a date is read below
     let positive = |seconds: f64| {
         Duration::try_from_secs_f64(seconds)
@@ -36,11 +36,8 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     if let Some(seconds) = number("retry-after") {
         return positive(seconds);
     }
-    let date = |name| {
-        value(headers, name).and_then(|text| jiff::fmt::rfc2822::parse(text).ok()) // unreadable: no hint
-    };
-    let until = date("retry-after")?.timestamp().as_second();
-    let now = date("date")?.timestamp().as_second();
+    let until = date(headers, "retry-after")?;
+    let now = date(headers, "date")?;
     u64::try_from(until - now)
         .ok() // it is over already
         .filter(|seconds| *seconds > 0)
@@ -52,52 +49,74 @@ pub(super) fn observed(headers: &HeaderMap) -> LimitSignal {
     if let Some(status) = value(headers, "anthropic-ratelimit-unified-status") {
         let utilization = share(headers, "anthropic-ratelimit-unified-5h-utilization");
         let window = "five_hour".to_owned();
+        let resets_at = reset(headers, "anthropic-ratelimit-unified-5h-reset");
         return if status == "allowed_warning" {
             LimitSignal::Warning {
                 window,
                 utilization,
+                resets_at,
             }
         } else {
             LimitSignal::Allowed {
                 window,
                 utilization,
+                resets_at,
             }
         };
     }
-    let mut fullest: Option<(String, f64)> = None;
+    let mut fullest: Option<(&str, f64, Option<i64>)> = None;
     for window in ["requests", "tokens", "input-tokens", "output-tokens"] {
-        for (limit, remaining) in [
-            (
-                format!("anthropic-ratelimit-{window}-limit"),
-                format!("anthropic-ratelimit-{window}-remaining"),
-            ),
-            (
-                format!("x-ratelimit-limit-{window}"),
-                format!("x-ratelimit-remaining-{window}"),
-            ),
+        for name in [
+            |window: &str, what: &str| format!("anthropic-ratelimit-{window}-{what}"),
+            |window: &str, what: &str| format!("x-ratelimit-{what}-{window}"),
         ] {
-            let (Some(limit), Some(remaining)) =
-                (share(headers, &limit), share(headers, &remaining))
-            else {
+            let (Some(limit), Some(remaining)) = (
+                share(headers, &name(window, "limit")),
+                share(headers, &name(window, "remaining")),
+            ) else {
                 continue;
             };
             if limit <= 0.0 {
                 continue;
             }
             let used = (1.0 - remaining / limit).clamp(0.0, 1.0);
-            if fullest.as_ref().is_none_or(|(_, most)| used > *most) {
-                fullest = Some((window.to_owned(), used));
+            if fullest.is_none_or(|(_, most, _)| used > most) {
+                fullest = Some((window, used, reset(headers, &name(window, "reset"))));
             }
         }
     }
-    let (window, utilization) = match fullest {
-        Some((window, used)) => (window, Some(used)),
-        None => ("requests".to_owned(), None),
+    let (window, utilization, resets_at) = match fullest {
+        Some((window, used, resets_at)) => (window, Some(used), resets_at),
+        None => ("requests", None, None),
     };
     LimitSignal::Allowed {
-        window,
+        window: window.to_owned(),
         utilization,
+        resets_at,
     }
+}
+
+/// When a window ends, as Unix seconds: a time of RFC 3339, Unix seconds, or a span such as `6m0s`
+/// that counts from the server's own clock.
+fn reset(headers: &HeaderMap, name: &str) -> Option<i64> {
+    let text = value(headers, name)?;
+    if let Ok(at) = text.parse::<jiff::Timestamp>() {
+        return Some(at.as_second());
+    }
+    if let Ok(seconds) = text.parse::<i64>() {
+        return Some(seconds);
+    }
+    let span = text.parse::<jiff::SignedDuration>().ok()?; // an unreadable span tells nothing
+    let now = date(headers, "date")?;
+    Some(now + span.as_secs())
+}
+
+/// A date of HTTP as Unix seconds.
+fn date(headers: &HeaderMap, name: &str) -> Option<i64> {
+    let text = value(headers, name)?;
+    jiff::fmt::rfc2822::parse(text)
+        .ok() // an unreadable date tells nothing
+        .map(|at| at.timestamp().as_second())
 }
 
 fn share(headers: &HeaderMap, name: &str) -> Option<f64> {

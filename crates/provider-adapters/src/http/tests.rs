@@ -110,35 +110,50 @@ fn retry_hints_are_milliseconds_seconds_or_a_date_by_the_servers_clock() {
 
 #[test]
 fn the_fullest_window_of_a_response_is_observed() {
-    let pairs = [
-        ("anthropic-ratelimit-requests-limit", "50"),
-        ("anthropic-ratelimit-requests-remaining", "40"),
-        ("anthropic-ratelimit-tokens-limit", "1000"),
-        ("anthropic-ratelimit-tokens-remaining", "250"),
-    ];
-    assert_eq!(
-        observed(&headers(&pairs)),
-        LimitSignal::Allowed {
-            window: "tokens".to_owned(),
-            utilization: Some(0.75),
-        }
+    let check = |pairs: &[(&str, &str)], expected: (&str, Option<f64>, Option<i64>)| {
+        let (window, utilization, resets_at) = expected;
+        let expected = LimitSignal::Allowed {
+            window: window.to_owned(),
+            utilization,
+            resets_at,
+        };
+        assert_eq!(observed(&headers(pairs)), expected, "{pairs:?}");
+    };
+    check(&[], ("requests", None, None));
+    check(
+        &[
+            ("anthropic-ratelimit-requests-limit", "50"),
+            ("anthropic-ratelimit-requests-remaining", "40"),
+            ("anthropic-ratelimit-tokens-limit", "1000"),
+            ("anthropic-ratelimit-tokens-remaining", "250"),
+            ("anthropic-ratelimit-tokens-reset", "2026-11-22T14:05:00Z"),
+        ],
+        ("tokens", Some(0.75), Some(1_795_356_300)),
     );
+    let openai = [
+        ("x-ratelimit-limit-requests", "100"),
+        ("x-ratelimit-remaining-requests", "10"),
+        ("x-ratelimit-reset-requests", "6m0s"),
+    ];
+    check(&openai, ("requests", Some(0.9), None));
+    let clock = ("date", "Sun, 22 Nov 2026 14:05:00 GMT");
+    let dated = [openai.as_slice(), &[clock]].concat();
+    check(&dated, ("requests", Some(0.9), Some(1_795_356_660)));
+}
+
+#[test]
+fn a_warning_about_a_subscriptions_window_is_observed() {
     let pairs = [
         ("anthropic-ratelimit-unified-status", "allowed_warning"),
         ("anthropic-ratelimit-unified-5h-utilization", "0.91"),
+        ("anthropic-ratelimit-unified-5h-reset", "1795356300"),
     ];
     assert_eq!(
         observed(&headers(&pairs)),
         LimitSignal::Warning {
             window: "five_hour".to_owned(),
             utilization: Some(0.91),
-        }
-    );
-    assert_eq!(
-        observed(&headers(&[])),
-        LimitSignal::Allowed {
-            window: "requests".to_owned(),
-            utilization: None,
+            resets_at: Some(1_795_356_300),
         }
     );
 }

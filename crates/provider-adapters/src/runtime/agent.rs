@@ -4,9 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ktx_llm_runtime::{
     LlmError, LlmErrorKind, LoopOutcome, Message, MessageRole, RunEvent, RunFinal, RunRequest,
-    RunWriter, Step, StepCallback, StopReason, TokenUsage, ToolTrace, Transport,
+    RunWriter, SPANS, Step, StepCallback, StopReason, TokenUsage, ToolTrace, Transport,
 };
 use ktx_tool_descriptors::ToolSet;
+use tracing::Instrument as _;
+use tracing::field::Empty;
 
 use super::{Inner, Operation, tool_calls, usable};
 use crate::wire::request::{CanonicalRequest, Thinking, ToolSpec};
@@ -61,7 +63,7 @@ async fn turns(
         ..CanonicalRequest::default()
     };
     for index in 1..=task.step_budget {
-        let response = operation.turn(&request).await?;
+        let response = traced_turn(operation, &request, index).await?;
         tell(task.on_step, index, task.step_budget);
         let response = continuable(response)?;
         let calls = response.calls();
@@ -96,6 +98,35 @@ async fn turns(
         text: None,
         error: None,
     })
+}
+
+/// One turn in a span of its own below that of the loop.
+async fn traced_turn(
+    operation: &mut Operation<'_>,
+    request: &CanonicalRequest,
+    index: u32,
+) -> Result<Response, LlmError> {
+    let model = operation.lane.facts.id.as_str();
+    let span = tracing::info_span!(
+        target: SPANS,
+        "turn",
+        otel.name = format!("chat {model}"),
+        otel.kind = "client",
+        gen_ai.operation.name = "chat",
+        gen_ai.provider.name = operation.inner.preset.trace_name(),
+        gen_ai.request.model = model,
+        gen_ai.response.id = Empty,
+        gen_ai.response.model = Empty,
+        ktx.step = index,
+        error.type = Empty,
+        otel.status_description = Empty,
+    );
+    let outcome = operation.turn(request).instrument(span.clone()).await;
+    if let Err(error) = &outcome {
+        span.record("error.type", error.kind.code());
+        span.record("otel.status_description", error.message.as_str());
+    }
+    outcome
 }
 
 /// A turn that was cut while it called tools goes on: the cut call is answered with an error.
@@ -135,7 +166,7 @@ pub(super) async fn run_with_events(
     request: &RunRequest,
     writer: &RunWriter,
 ) -> RunFinal {
-    tracing::debug!(run = %request.label.run_id, trace = request.trace_id, "a run starts");
+    tracing::debug!("a run starts");
     let (result, usage) = outcome(inner, request, writer).await;
     RunFinal {
         run_id: request.label.run_id.clone(),

@@ -6,6 +6,7 @@ use ktx_llm_runtime::{LlmError, LlmErrorKind, ReasoningWindow};
 use ktx_vocabulary::ModelRole;
 use serde_json::{Map, Value};
 
+use crate::caching::CacheOverrides;
 use crate::catalogue::{Capability, ModelFacts, model_facts};
 use crate::http::address;
 use crate::preset::{Preset, PresetRow, Protocol};
@@ -23,6 +24,7 @@ pub(crate) struct Lane {
     provider: &'static str,
     reasoning: ReasoningPlan,
     vertex: Option<VertexPlace>,
+    cache: CacheOverrides,
     role: ModelRole,
 }
 
@@ -35,6 +37,7 @@ impl Lane {
             facts: &self.facts,
             reasoning: &self.reasoning,
             vertex: self.vertex.as_ref(),
+            cache: &self.cache,
         }
     }
 
@@ -97,6 +100,7 @@ fn lane(settings: &HttpSettings, role: ModelRole, model: &str) -> Result<Lane, L
         provider,
         reasoning,
         vertex,
+        cache: settings.cache.clone(),
         role,
     })
 }

@@ -11,6 +11,7 @@ use super::media;
 use super::request::{CanonicalRequest, Delivery, Encoded, OutputForm, Target, Thinking};
 use crate::caching;
 use crate::catalogue::Capability;
+use crate::settings::PromptCaching;
 
 /// The API version; a newer one refuses fields that older models need.
 pub(crate) const VERSION: &str = "2023-06-01";
@@ -63,10 +64,10 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     if request.delivery == Delivery::Stream {
         body.insert("stream".to_owned(), true.into());
     }
+    body.extend(target.cache.request_params.clone());
     let mut body = Value::Object(body);
-    if let Some(plan) = request.caching {
-        caching::mark_anthropic(&mut body, plan, target.facts.cache_min_tokens);
-    }
+    let plan = request.caching.unwrap_or(PromptCaching::OFF);
+    caching::mark_anthropic(&mut body, plan, target.cache, target.facts.cache_min_tokens);
     Encoded {
         path: path(request, target),
         headers: headers(request, target, &turns),
@@ -108,6 +109,9 @@ fn headers(
     });
     if has_file && target.vertex.is_none() {
         betas.push("files-api-2025-04-14");
+    }
+    if target.cache.extended_ttl == Some(true) {
+        betas.push("extended-cache-ttl-2025-04-11");
     }
     if !betas.is_empty() {
         headers.push(("anthropic-beta", betas.join(",")));
@@ -166,11 +170,13 @@ fn message(message: &Message, target: &Target<'_>) -> Value {
         MessageRole::Assistant => "assistant",
         MessageRole::User | MessageRole::System => "user",
     };
-    let content: Vec<Value> = message
-        .content
-        .iter()
-        .map(|part| block(part, target))
-        .collect();
+    let mut content: Vec<Value> = Vec::with_capacity(message.content.len());
+    for part in &message.content {
+        match part {
+            ContentBlock::CacheControl { ttl } => caching::ask(&mut content, *ttl),
+            part => content.push(block(part, target)),
+        }
+    }
     json!({"role": role, "content": content})
 }
 
@@ -209,6 +215,8 @@ fn block(block: &ContentBlock, target: &Target<'_>) -> Value {
         ContentBlock::Audio { source } => {
             json!({"type": "text", "text": media::placeholder("audio", source)})
         }
+        // Taken care of by the message around it.
+        ContentBlock::CacheControl { .. } => json!({"type": "text", "text": ""}),
     }
 }
 

@@ -14,9 +14,10 @@ use super::media;
 use super::request::{
     CanonicalRequest, Delivery, Encoded, OutputForm, Strictness, Target, Thinking,
 };
-use crate::caching;
+use crate::caching::{self, CacheOverrides};
 use crate::catalogue::Capability;
 use crate::preset::CacheKind;
+use crate::settings::PromptCaching;
 
 /// Writes the request.
 pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
@@ -32,7 +33,6 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
             MessageRole::User | MessageRole::System => user(turn, &names, target, &mut messages),
         }
     }
-    mark(&mut messages, request, target);
     let mut body = Map::new();
     body.insert("model".to_owned(), target.facts.id.clone().into());
     body.insert("messages".to_owned(), messages.into());
@@ -67,28 +67,39 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
             body.extend(target.row.stream_params.clone());
         }
     }
+    body.extend(target.cache.request_params.clone());
+    let mut body = Value::Object(body);
+    mark(&mut body, request, target);
     Encoded {
         path: "/chat/completions".to_owned(),
         headers: Vec::new(),
-        body: Value::Object(body),
+        body,
     }
 }
 
 /// Marks the messages for caching where the provider wants to be told.
-fn mark(messages: &mut [Value], request: &CanonicalRequest, target: &Target<'_>) {
-    let (CacheKind::Explicit, Some(plan), Some(min_tokens)) = (
-        target.row.cache,
-        request.caching,
-        target.row.cache_min_tokens,
-    ) else {
+fn mark(body: &mut Value, request: &CanonicalRequest, target: &Target<'_>) {
+    let Some(min_tokens) = explicit_minimum(target) else {
         return;
     };
-    let plan = if target.row.cache_max_ttl.as_deref() == Some("5m") {
-        plan.at_most_five_minutes()
+    let plan = request.caching.unwrap_or(PromptCaching::OFF);
+    if target.row.cache_max_ttl.as_deref() == Some("5m") {
+        let short = CacheOverrides {
+            extended_ttl: Some(false),
+            ..target.cache.clone()
+        };
+        caching::mark_chat(body, plan, &short, min_tokens);
     } else {
-        plan
-    };
-    caching::mark_chat(messages, plan, min_tokens);
+        caching::mark_chat(body, plan, target.cache, min_tokens);
+    }
+}
+
+/// The shortest prefix that is worth a marker, where the provider wants markers.
+fn explicit_minimum(target: &Target<'_>) -> Option<u64> {
+    target
+        .row
+        .cache_min_tokens
+        .filter(|_| target.row.cache == CacheKind::Explicit)
 }
 
 fn reasoning(body: &mut Map<String, Value>, request: &CanonicalRequest, target: &Target<'_>) {
@@ -230,6 +241,9 @@ fn user(
                 let text = media::placeholder(media::kind(block), source);
                 parts.push(json!({"type": "text", "text": text}));
             }
+            ContentBlock::CacheControl { ttl } if explicit_minimum(target).is_some() => {
+                caching::ask(&mut parts, *ttl);
+            }
             // The normaliser leaves no other block in a user's turn.
             _ => {}
         }
@@ -237,7 +251,9 @@ fn user(
     if parts.is_empty() {
         return;
     }
-    let plain = parts.iter().all(|part| part["type"] == "text");
+    let plain = parts
+        .iter()
+        .all(|part| part["type"] == "text" && part.get("cache_control").is_none());
     let content = if plain {
         let texts: Vec<&str> = parts
             .iter()

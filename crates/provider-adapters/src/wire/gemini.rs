@@ -51,6 +51,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     if !config.is_empty() {
         body.insert("generationConfig".to_owned(), Value::Object(config));
     }
+    body.extend(target.cache.request_params.clone());
     let call = match request.delivery {
         Delivery::Stream => "streamGenerateContent?alt=sse",
         Delivery::Whole => "generateContent",
@@ -145,6 +146,7 @@ fn content(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, Str
                     "functionResponse": {"name": name, "response": {key: content}},
                 }));
             }
+            ContentBlock::CacheControl { .. } => {}
             ContentBlock::Opaque { json, .. } => parts.push(json.clone()),
             ContentBlock::Image { source }
             | ContentBlock::Audio { source }

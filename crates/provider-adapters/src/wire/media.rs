@@ -1,6 +1,7 @@
 //! Media that a provider cannot read becomes text that says so (KODE-05).
 
-use ktx_llm_runtime::{ContentBlock, MediaSource};
+use ktx_llm_runtime::{ContentBlock, MediaSource, Message};
+use serde_json::Value;
 
 /// The visible stand-in of a block that cannot be sent.
 pub(crate) fn placeholder(kind: &str, source: &MediaSource) -> String {
@@ -11,6 +12,31 @@ pub(crate) fn placeholder(kind: &str, source: &MediaSource) -> String {
         .or(source.mime_type.as_deref())
         .unwrap_or("without a name");
     format!("[{kind} `{name}` was left out: this model cannot read it]")
+}
+
+/// The stand-ins that a request was written with, one for each medium that was left out.
+pub(crate) fn left_out(messages: &[Message], body: &Value) -> Vec<String> {
+    let media = messages.iter().flat_map(|message| &message.content);
+    let mut stand_ins: Vec<String> = media
+        .filter_map(|block| match block {
+            ContentBlock::Image { source }
+            | ContentBlock::Audio { source }
+            | ContentBlock::File { source } => Some(placeholder(kind(block), source)),
+            _ => None,
+        })
+        .filter(|stand_in| holds(body, stand_in))
+        .collect();
+    stand_ins.dedup();
+    stand_ins
+}
+
+fn holds(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(found) => found.contains(text),
+        Value::Array(items) => items.iter().any(|item| holds(item, text)),
+        Value::Object(map) => map.values().any(|item| holds(item, text)),
+        _ => false,
+    }
 }
 
 /// What kind of media a block is, for people.

@@ -3,6 +3,7 @@
 use ktx_llm_runtime::{Dialect, Message, ReasoningRule, ReasoningWindow};
 use serde_json::{Map, Value};
 
+use crate::caching::CacheOverrides;
 use crate::catalogue::{Capability, ModelFacts};
 use crate::preset::{PresetRow, Protocol, ToolChoiceValue};
 use crate::settings::PromptCaching;
@@ -109,6 +110,7 @@ pub(crate) struct Target<'a> {
     pub(crate) facts: &'a ModelFacts,
     pub(crate) reasoning: &'a ReasoningPlan,
     pub(crate) vertex: Option<&'a VertexPlace>,
+    pub(crate) cache: &'a CacheOverrides,
 }
 
 impl Target<'_> {

@@ -68,6 +68,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     if request.delivery == Delivery::Stream {
         body.insert("stream".to_owned(), true.into());
     }
+    body.extend(target.cache.request_params.clone());
     Encoded {
         path: "/responses".to_owned(),
         headers: Vec::new(),
@@ -154,6 +155,7 @@ fn items(turn: &Message, target: &Target<'_>, input: &mut Vec<Value>) {
                 "call_id": tool_use_id,
                 "output": content,
             })),
+            ContentBlock::CacheControl { .. } => None,
             ContentBlock::Opaque { json, .. } => Some(json.clone()),
         };
         if let Some(item) = item {

@@ -44,6 +44,11 @@ impl EventSink for Recorder {
             ),
             RuntimeEvent::Retry { attempt, code } => format!("retry {attempt} {code}"),
             RuntimeEvent::WaitStarted { reason, .. } => format!("wait {reason}"),
+            RuntimeEvent::WaitTick { .. } => return,
+            RuntimeEvent::ConcurrencyAdjusted { from, to, reason } => {
+                format!("concurrency {from} -> {to} ({reason})")
+            }
+            RuntimeEvent::RateLimitRefused { window, .. } => format!("refused {window}"),
             RuntimeEvent::WaitFinished => "wait finished".to_owned(),
             RuntimeEvent::RateLimitObserved { window, .. } => format!("observed {window}"),
             RuntimeEvent::Warning(text) => format!("warning {text}"),

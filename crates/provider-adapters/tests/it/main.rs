@@ -5,9 +5,13 @@
 )]
 
 mod agent;
+mod bad_input;
 mod checkers;
+mod cuts;
 mod fake;
+mod matrix;
 mod object;
+mod redaction;
 mod retry;
 mod run;
 mod text;

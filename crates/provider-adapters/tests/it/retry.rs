@@ -32,7 +32,7 @@ async fn failures_of_the_provider_are_repeated_until_it_answers() {
     let lines: Vec<String> = events
         .lines()
         .into_iter()
-        .filter(|line| !line.starts_with("warning"))
+        .filter(|line| !line.starts_with("concurrency"))
         .collect();
     assert_eq!(
         lines,
@@ -40,15 +40,15 @@ async fn failures_of_the_provider_are_repeated_until_it_answers() {
             "retry 2 llm_server",
             "retry 3 llm_rate_limit",
             "observed requests",
-            "wait rate limit: requests",
+            "wait limit of requests",
             "wait finished",
             "retry 4 llm_overloaded",
-            "observed provider overloaded",
-            "wait rate limit: provider overloaded",
+            "observed provider is overloaded",
+            "wait provider is overloaded",
             "wait finished",
             "retry 5 llm_overloaded",
-            "observed provider overloaded",
-            "wait rate limit: provider overloaded",
+            "observed provider is overloaded",
+            "wait provider is overloaded",
             "wait finished",
             "usage r1/0/m1 anthropic_api claude-test 10/0/0/100/7",
         ]
@@ -161,7 +161,7 @@ async fn success_headers_feed_the_governor() {
         events.lines()[..2],
         [
             "observed tokens",
-            "warning calls at the same time: 8 → 1 (tokens: near the limit)",
+            "concurrency 8 -> 1 (limit of tokens: near the limit)",
         ]
     );
 }

@@ -1,7 +1,8 @@
 //! Runs: ordered events, one final record.
 
 use ktx_llm_runtime::{
-    LlmErrorKind, LlmRuntime as _, Message, MessageRole, RunEvent, RunFinal, RunHandle, RunRequest,
+    ContentBlock, LlmErrorKind, LlmRuntime as _, MediaSource, Message, MessageRole, RunEvent,
+    RunFinal, RunHandle, RunRequest, Transport,
 };
 use ktx_tool_descriptors::{ToolDescriptor, ToolOutput, WriteEffect, handler_fn};
 use serde_json::json;
@@ -130,4 +131,41 @@ async fn text_that_was_shown_is_never_repeated() {
         Err(LlmErrorKind::Server)
     );
     assert_eq!(bodies(&server).await.len(), 1);
+}
+
+/// KODE-05: a medium that the model cannot read is told on the event channel, once, and the model sees
+/// that it is missing.
+#[tokio::test]
+async fn media_that_were_left_out_are_told_once() {
+    let turn = message("m1", "tool_use", &[tool_use("t1", "sql", &json!({}))]);
+    let server = server(vec![turn, said("m2", "42")]).await;
+    let (runtime, events) = anthropic(&server.uri(), "sonnet");
+    let mut asked = request(5);
+    asked.messages.push(Message {
+        role: MessageRole::User,
+        content: vec![ContentBlock::Audio {
+            source: MediaSource {
+                filename: Some("call.wav".to_owned()),
+                ..MediaSource::default()
+            },
+        }],
+        transport: Transport::default(),
+    });
+    let last = runtime.start_run(asked).finish().await;
+    assert_eq!(last.result, Ok("42".to_owned()));
+    let told: Vec<String> = events
+        .lines()
+        .into_iter()
+        .filter(|line| line.starts_with("warning"))
+        .collect();
+    assert_eq!(
+        told,
+        ["warning audio `call.wav` was left out: this model cannot read it"]
+    );
+    let bodies = bodies(&server).await;
+    assert!(
+        bodies[1]
+            .to_string()
+            .contains("[audio `call.wav` was left out: this model cannot read it]")
+    );
 }

@@ -1,11 +1,14 @@
 //! Text, settings, probe.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, NoEvents};
+use ktx_llm_runtime::{
+    EventSink, LlmErrorKind, LlmRuntime as _, NoEvents, RuntimeEvent, SourceSystem, TokenUsage,
+    UsageFact,
+};
 use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset};
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{ModelRole, RunId};
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
@@ -35,6 +38,63 @@ async fn text_is_the_final_text_and_every_message_is_counted() {
     assert_eq!(header("authorization"), None);
     assert_eq!(header("anthropic-version").as_deref(), Some("2023-06-01"));
     assert_eq!(bodies(&server).await[0].get("tools"), None);
+}
+
+/// Keeps facts whole.
+#[derive(Default)]
+struct Facts(Mutex<Vec<UsageFact>>);
+
+impl EventSink for Facts {
+    fn event(&self, event: RuntimeEvent) {
+        if let RuntimeEvent::Usage(fact) = event {
+            self.0.lock().expect("no poison").push(fact);
+        }
+    }
+}
+
+/// COG-08, COG-11: the fields of a fact: the message is the unit, the four input counters are apart, the
+/// attempt is 0.
+#[tokio::test]
+async fn a_fact_has_the_counters_of_its_message() {
+    let answer = json!({
+        "id": "msg_7", "type": "message", "role": "assistant", "model": "claude-test",
+        "content": [{"type": "text", "text": "42"}], "stop_reason": "end_turn",
+        "usage": {
+            "input_tokens": 11, "output_tokens": 13, "cache_read_input_tokens": 17,
+            "cache_creation_input_tokens": 24,
+            "cache_creation": {"ephemeral_5m_input_tokens": 19, "ephemeral_1h_input_tokens": 5},
+        },
+    });
+    let server = server(vec![ResponseTemplate::new(200).set_body_json(answer)]).await;
+    let facts = Arc::new(Facts::default());
+    let settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+    let runtime = HttpRuntime::new(settings, facts.clone()).unwrap();
+    let mut asked = ask("How many?");
+    asked.label.unit = Some("orders".to_owned());
+    runtime.generate_text(asked).await.unwrap();
+    let facts = facts.0.lock().unwrap();
+    assert_eq!(
+        *facts,
+        [UsageFact {
+            run_id: RunId::parse("r1").unwrap(),
+            attempt: 0,
+            message_id: "msg_7".to_owned(),
+            source_system: SourceSystem::AnthropicApi,
+            model: "claude-test".to_owned(),
+            role: ModelRole::Default,
+            stage: "test".to_owned(),
+            unit: Some("orders".to_owned()),
+            connection: None,
+            usage: TokenUsage {
+                input: 11,
+                cache_write_5m: 19,
+                cache_write_1h: 5,
+                cache_read: 17,
+                output: 13,
+            },
+        }]
+    );
+    assert_eq!(facts[0].reference(), "r1/0/msg_7");
 }
 
 /// KTX-04: the model of a role, else that of the default role; the same on every backend.

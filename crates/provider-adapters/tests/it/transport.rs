@@ -36,7 +36,7 @@ async fn a_page_instead_of_an_answer_names_the_address() {
     assert_eq!(error.kind, LlmErrorKind::Protocol);
     assert_eq!(
         error.to_string(),
-        "the address answers with `text/html; charset=utf-8` instead of a model's answer"
+        "the address answers with `text/html` instead of a model's answer"
     );
     assert_eq!(bodies(&first).await.len(), 1);
 

@@ -3,7 +3,7 @@
 use ktx_vocabulary::TableRef;
 use serde::Serialize;
 
-use crate::describe::Descriptions;
+use crate::describe::{Descriptions, LeftOut};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -18,6 +18,9 @@ pub(crate) struct DescribedTable {
     pub(crate) table: TableRef,
     pub(crate) table_description: Option<String>,
     pub(crate) columns: Vec<DescribedColumn>,
+    /// Columns that the model left out though it was asked twice; absent when there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) left_out_by_model: Option<LeftOut>,
 }
 
 #[derive(Debug, Serialize)]
@@ -42,6 +45,7 @@ impl DescriptionsArtifact {
                         description: description.clone(),
                     })
                     .collect(),
+                left_out_by_model: described.left_out.clone(),
             });
         Self {
             connection_id: connection.to_owned(),

@@ -52,6 +52,9 @@ pub(crate) struct ColumnProfile {
     pub distinct: u64,
     /// Distinct values of the whole column, as far as the rows read tell.
     pub population: u64,
+    /// The share of different values in all rows, where the warehouse says that they repeat though
+    /// those that were read may not.
+    pub whole_uniqueness: Option<f64>,
     /// Smallest and largest whole number, when every value is one.
     pub range: Option<(i64, i64)>,
     /// The twelfth and the eighty-eighth of a hundred rows by whole number.
@@ -73,7 +76,8 @@ pub(crate) struct ColumnProfile {
 impl ColumnProfile {
     /// The share of values that are different from all others, 0 to 1.
     pub(crate) fn uniqueness(&self) -> f64 {
-        ratio(self.distinct, self.values)
+        let read = ratio(self.distinct, self.values);
+        self.whole_uniqueness.map_or(read, |whole| read.min(whole))
     }
 
     /// The share of rows without a value.
@@ -308,6 +312,7 @@ impl ColumnCollector {
             values: self.values,
             distinct,
             population: distinct,
+            whole_uniqueness: None,
             range: self.range.filter(|_| self.whole_numbers),
             middle: self
                 .range

@@ -1,32 +1,22 @@
-//! Reads the samples of all tables: one statement per table or per hundred columns.
+//! Reads the samples of all tables, a few at a time, within the budget of the run.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::{
-    Caps, Cell, ErrorKind, RowSink, ScanWarning, Table, TableKind, WarehouseError, collect, gate,
-};
+use ktx_warehouse::{ErrorKind, ScanWarning, Table, WarehouseError};
 use serde::{Deserialize, Serialize};
 
 use crate::event::{ScanEvent, ScanStage};
-use crate::profile::sample::{Rows, count_sql, ends_sql, has_blocks, sample_sql, slice_key};
-use crate::profile::table::TableCollector;
-use crate::profile::{Extent, TableProfile};
+use crate::lanes::{Lanes, Load, Onward};
+use crate::profile::TableProfile;
+use crate::profile::table_read::read_table;
 use crate::request::{ScanError, ScanRequest};
+use crate::spending::{Spending, is_lost, is_strain};
 use crate::stage_rows::{StageRows, table_unit};
 use crate::structural::hash::structure_hash;
-use crate::types::TypeFamily;
 
 /// Raised whenever a stored profile of an earlier version would be wrong.
-const VERSION: &str = "profile-1";
-/// Columns of one statement.
-const COLUMNS_PER_STATEMENT: usize = 100;
-/// Bytes of one statement's cells.
-const BYTES: usize = 64 << 20;
-/// Bytes of one cell: longer texts are no keys and no dictionary values.
-const CELL_BYTES: usize = 512;
+const VERSION: &str = "profile-2";
 
 /// What profiling gave.
 #[derive(Debug, Default)]
@@ -37,6 +27,8 @@ pub(crate) struct Profiles {
     pub warnings: Vec<ScanWarning>,
     /// Statements sent in this run.
     pub statements: usize,
+    /// Tables that the budget did not reach.
+    pub left: Vec<TableRef>,
 }
 
 /// A stage row: a profile and what the catalog said when it was made.
@@ -47,53 +39,77 @@ struct StoredProfile {
     profile: TableProfile,
 }
 
-/// Reads every table, a few at a time. A table that cannot be read becomes a warning.
+/// Reads every table. A table that cannot be read becomes a warning; once the budget is used up, only
+/// tables that an earlier run has read are taken.
 pub(crate) async fn read_all(
     request: &ScanRequest,
     tables: &[Table],
     rows: &StageRows,
+    spending: &Spending<'_>,
 ) -> Result<Profiles, ScanError> {
     let total = tables.len();
     request.events.event(ScanEvent::StageStarted {
         stage: ScanStage::Profile,
         total: Some(total),
     });
-    let width = request.settings.relationships.profile_concurrency.max(1);
+    let mut lanes = Lanes::new(request.settings.relationships.profile_concurrency);
     let mut done = 0;
     let mut profiles = Profiles::default();
-    let mut results = stream::iter(
-        tables
-            .iter()
-            .map(|table| read_or_reuse(request, table, rows)),
-    )
-    .buffer_unordered(width);
-    while let Some((table, result)) = results.try_next().await? {
-        done += 1;
-        let mut reused = false;
+    let mut lost: Vec<(TableRef, ScanWarning)> = Vec::new();
+    let work = tables
+        .iter()
+        .map(|table| read_or_reuse(request, table, rows, spending));
+    let take = |result: Result<(&Table, ReadResult), ScanError>| {
+        let (table, result) = result?;
+        let (mut reused, mut load) = (false, Load::Easy);
         match result {
-            Ok((profile, origin)) => {
-                reused = origin == Origin::Stored;
-                if !reused {
-                    profiles.statements += profile.statements;
-                }
+            Ok((profile, Origin::Stored)) => {
+                (reused, load) = (true, Load::Idle);
                 profiles.tables.insert(table.table.clone(), profile);
             }
+            Ok((profile, Origin::Read)) => {
+                profiles.statements += profile.statements;
+                profiles.tables.insert(table.table.clone(), profile);
+            }
+            Err(_) if spending.stopped().is_some() => {
+                profiles.left.push(table.table.clone());
+                return Ok((Load::Idle, Onward::Go));
+            }
             Err(error) => {
+                if is_strain(error.kind) {
+                    load = Load::Strained;
+                }
                 let warning = failed(&table.table, &error);
-                request.events.event(ScanEvent::Warning(warning.clone()));
-                profiles.warnings.push(warning);
+                if is_lost(error.kind) {
+                    lost.push((table.table.clone(), warning));
+                } else {
+                    request.events.event(ScanEvent::Warning(warning.clone()));
+                    profiles.warnings.push(warning);
+                }
             }
         }
-        let unit = table.table.to_string();
+        done += 1;
         request.events.event(ScanEvent::UnitDone {
             stage: ScanStage::Profile,
-            unit,
+            unit: table.table.to_string(),
             done,
             total,
             reused,
         });
+        Ok((load, Onward::Go))
+    };
+    lanes.run(work, take).await?;
+    // Whose connection broke before the scan stopped for that is not at fault.
+    if spending.stopped().is_some() {
+        profiles
+            .left
+            .extend(lost.into_iter().map(|(table, _)| table));
+    } else {
+        profiles
+            .warnings
+            .extend(lost.into_iter().map(|(_, warning)| warning));
     }
-    drop(results);
+    profiles.left.sort();
     profiles
         .warnings
         .sort_by(|left, right| left.table.cmp(&right.table));
@@ -112,25 +128,21 @@ async fn read_or_reuse<'a>(
     request: &ScanRequest,
     table: &'a Table,
     rows: &StageRows,
+    spending: &Spending<'_>,
 ) -> Result<(&'a Table, ReadResult), ScanError> {
     if request.cancel.is_cancelled() {
         return Err(ScanError::Cancelled);
     }
-    let settings = &request.settings;
-    let sample = settings.relationships.profile_sample_rows;
-    let input = format!(
-        "{VERSION}/{}/{}/{sample}",
-        structure_hash(table),
-        settings.whole_table_rows
-    );
-    let unit = table_unit(&table.table);
-    let stored: Option<StoredProfile> = rows.get("profile", &unit, &input)?;
-    if let Some(stored) =
-        stored.filter(|stored| is_alike(stored.estimated_rows, table.estimated_rows))
-    {
-        return Ok((table, Ok((stored.profile, Origin::Stored))));
+    if let Some(profile) = stored(request, table, rows)? {
+        return Ok((table, Ok((profile, Origin::Stored))));
     }
-    let profile = match read_table(request, table).await {
+    let mut result = read_table(request, table, spending).await;
+    let broke = |error: &WarehouseError| is_lost(error.kind) && spending.stopped().is_none();
+    if result.as_ref().is_err_and(broke) {
+        // A new connection is made for the second try.
+        result = read_table(request, table, spending).await;
+    }
+    let profile = match result {
         Ok(profile) => profile,
         Err(error) if error.kind == ErrorKind::Cancelled => return Err(ScanError::Cancelled),
         Err(error) => return Ok((table, Err(error))),
@@ -139,8 +151,32 @@ async fn read_or_reuse<'a>(
         estimated_rows: table.estimated_rows,
         profile,
     };
-    rows.put("profile", &unit, &input, &stored)?;
+    let unit = table_unit(&table.table);
+    rows.put("profile", &unit, &input(request, table), &stored)?;
     Ok((table, Ok((stored.profile, Origin::Read))))
+}
+
+/// The profile of an earlier run, if the table is still what it was.
+pub(crate) fn stored(
+    request: &ScanRequest,
+    table: &Table,
+    rows: &StageRows,
+) -> Result<Option<TableProfile>, ScanError> {
+    let unit = table_unit(&table.table);
+    let stored: Option<StoredProfile> = rows.get("profile", &unit, &input(request, table))?;
+    Ok(stored
+        .filter(|stored| is_alike(stored.estimated_rows, table.estimated_rows))
+        .map(|stored| stored.profile))
+}
+
+/// Everything that a profile depends on, but the rows.
+fn input(request: &ScanRequest, table: &Table) -> String {
+    format!(
+        "{VERSION}/{}/{}/{}",
+        structure_hash(table),
+        request.settings.whole_table_rows,
+        request.settings.relationships.profile_sample_rows
+    )
 }
 
 /// Whether the catalog still tells about the same size: within a factor of two, or a hundred rows.
@@ -153,170 +189,6 @@ fn is_alike(before: Option<u64>, now: Option<u64>) -> bool {
         (None, None) => true,
         _ => false,
     }
-}
-
-async fn read_table(request: &ScanRequest, table: &Table) -> Result<TableProfile, WarehouseError> {
-    let columns: Vec<(String, TypeFamily)> = table
-        .columns
-        .iter()
-        .map(|column| (column.name.clone(), TypeFamily::of(column)))
-        .collect();
-    let mut whole: Option<TableProfile> = None;
-    for group in columns.chunks(COLUMNS_PER_STATEMENT) {
-        let part = read_columns(request, table, group).await?;
-        match &mut whole {
-            None => whole = Some(part),
-            Some(profile) => profile.widen(part),
-        }
-    }
-    whole.ok_or_else(|| {
-        WarehouseError::new(
-            ErrorKind::Other,
-            format!("`{}` has no columns", table.table),
-        )
-    })
-}
-
-async fn read_columns(
-    request: &ScanRequest,
-    table: &Table,
-    columns: &[(String, TypeFamily)],
-) -> Result<TableProfile, WarehouseError> {
-    let settings = &request.settings;
-    let bound = settings.whole_table_rows;
-    let wanted = settings.relationships.profile_sample_rows as u64;
-    let mut statements = 0;
-    if table.estimated_rows.is_none_or(|rows| rows <= bound) {
-        statements += 1;
-        let (collector, truncated) =
-            sample(request, table, columns, Rows::Whole { at_most: bound + 1 }).await?;
-        if !truncated && collector.rows() <= bound {
-            let rows = Some(collector.rows());
-            let mut profile = collector.finish(Extent::Whole, rows);
-            profile.statements = statements;
-            return Ok(profile);
-        }
-    }
-    let (rows, sent) = row_count(request, table).await?;
-    statements += sent;
-    let how = sample_rows(request, table, wanted, rows).await?;
-    statements += 1 + usize::from(matches!(how, Rows::Slices { .. }));
-    let (mut collector, _) = sample(request, table, columns, how).await?;
-    if collector.rows() == 0 && how != (Rows::First { wanted }) {
-        // Blocks of a table that is smaller than the catalog says can be empty.
-        statements += 1;
-        (collector, _) = sample(request, table, columns, Rows::First { wanted }).await?;
-    }
-    let mut profile = collector.finish(Extent::Sample, rows);
-    profile.statements = statements;
-    Ok(profile)
-}
-
-/// The catalog's row count, else the warehouse's own; the second part counts statements.
-async fn row_count(
-    request: &ScanRequest,
-    table: &Table,
-) -> Result<(Option<u64>, usize), WarehouseError> {
-    if let Some(rows) = table.estimated_rows.filter(|rows| *rows > 0) {
-        return Ok((Some(rows), 0));
-    }
-    if table.kind != TableKind::Table {
-        return Ok((None, 0));
-    }
-    let dialect = request.connector.dialect();
-    let cells = first_row(request, &count_sql(dialect, &table.table)).await?;
-    let count = cells.first().and_then(Cell::to_text);
-    // A count that is no number is no count.
-    Ok((count.and_then(|text| text.parse().ok()), 1))
-}
-
-async fn sample_rows(
-    request: &ScanRequest,
-    table: &Table,
-    wanted: u64,
-    rows: Option<u64>,
-) -> Result<Rows, WarehouseError> {
-    let dialect = request.connector.dialect();
-    if let (Some(of), true, TableKind::Table) = (rows, has_blocks(dialect), table.kind) {
-        return Ok(Rows::Blocks { wanted, of });
-    }
-    let Some(key) = slice_key(table).filter(|_| !has_blocks(dialect)) else {
-        return Ok(Rows::First { wanted });
-    };
-    let ends = first_row(request, &ends_sql(dialect, &table.table, key)).await?;
-    let number = |at: usize| match ends.get(at) {
-        Some(Cell::Int(value)) => Some(*value),
-        _ => None,
-    };
-    Ok(match (number(0), number(1)) {
-        (Some(low), Some(high)) if high > low => Rows::Slices {
-            wanted,
-            ends: (low, high),
-        },
-        _ => Rows::First { wanted },
-    })
-}
-
-async fn sample(
-    request: &ScanRequest,
-    table: &Table,
-    columns: &[(String, TypeFamily)],
-    rows: Rows,
-) -> Result<(TableCollector, bool), WarehouseError> {
-    let dialect = request.connector.dialect();
-    let sql = sample_sql(dialect, table, columns, rows);
-    let checked = gate::check(&sql, dialect).or_else(|refusal| match rows {
-        // A gate or parser without the dialect's sampling clause still lets the plain statement pass.
-        Rows::Blocks { wanted, .. } => gate::check(
-            &sample_sql(dialect, table, columns, Rows::First { wanted }),
-            dialect,
-        ),
-        Rows::Whole { .. } | Rows::First { .. } | Rows::Slices { .. } => Err(refusal),
-    });
-    let checked = checked.map_err(|refusal| refused(&refusal))?;
-    let limit = match rows {
-        Rows::Whole { at_most } => at_most,
-        Rows::Blocks { wanted, .. } | Rows::First { wanted } | Rows::Slices { wanted, .. } => {
-            wanted
-        }
-    };
-    let mut collector = TableCollector::new(columns);
-    let caps = caps(request, usize::try_from(limit).unwrap_or(usize::MAX));
-    let sink: &mut dyn RowSink = &mut collector;
-    let end = request
-        .connector
-        .query(&checked, &caps, sink, &request.cancel)
-        .await?;
-    Ok((collector, end.truncated))
-}
-
-async fn first_row(request: &ScanRequest, sql: &str) -> Result<Vec<Cell>, WarehouseError> {
-    let checked =
-        gate::check(sql, request.connector.dialect()).map_err(|refusal| refused(&refusal))?;
-    let result = collect(
-        request.connector.as_ref(),
-        &checked,
-        &caps(request, 1),
-        &request.cancel,
-    )
-    .await?;
-    Ok(result.rows.into_iter().next().unwrap_or_default())
-}
-
-fn caps(request: &ScanRequest, rows: usize) -> Caps {
-    Caps {
-        rows,
-        bytes: BYTES,
-        cell_bytes: CELL_BYTES,
-        timeout: Duration::from_secs(request.settings.statement_seconds),
-    }
-}
-
-fn refused(refusal: &gate::Refusal) -> WarehouseError {
-    WarehouseError::new(
-        ErrorKind::Sql,
-        format!("the read-only gate refused the statement: {refusal}"),
-    )
 }
 
 fn failed(table: &TableRef, error: &WarehouseError) -> ScanWarning {

@@ -40,7 +40,21 @@ pub(crate) enum Rows {
         wanted: u64,
         /// The smallest and the largest key.
         ends: (i64, i64),
+        /// Rows of the table, when known: keys with gaps need longer slices.
+        of: Option<u64>,
     },
+}
+
+impl Rows {
+    /// The rows that a statement gives back at most. Blocks and slices are uneven: what comes above
+    /// the number wanted is read, or the end of the table would never be seen.
+    pub(crate) const fn limit(self) -> u64 {
+        match self {
+            Self::Whole { at_most } => at_most,
+            Self::First { wanted } => wanted,
+            Self::Blocks { wanted, .. } | Self::Slices { wanted, .. } => wanted.saturating_mul(2),
+        }
+    }
 }
 
 /// Whether the dialect can read random blocks of a stored table.
@@ -57,14 +71,21 @@ pub(crate) fn has_blocks(dialect: Dialect) -> bool {
     )
 }
 
-/// The declared single-column integer key, over whose range slices can be taken.
-pub(crate) fn slice_key(table: &Table) -> Option<&str> {
-    let [key] = table.primary_key.as_slice() else {
+/// The column over whose range slices can be taken: the declared integer key, else the number that
+/// `SQLite` gives every row of a table that is not `WITHOUT ROWID`.
+pub(crate) fn slice_key(dialect: Dialect, table: &Table) -> Option<&str> {
+    if table.kind != TableKind::Table {
         return None;
+    }
+    let declared = match table.primary_key.as_slice() {
+        [key] => table
+            .columns
+            .iter()
+            .find(|column| column.name == *key && TypeFamily::of(column) == TypeFamily::Integer)
+            .map(|column| column.name.as_str()),
+        _ => None,
     };
-    let column = table.columns.iter().find(|column| column.name == *key)?;
-    (table.kind == TableKind::Table && TypeFamily::of(column) == TypeFamily::Integer)
-        .then_some(key.as_str())
+    declared.or((dialect == Dialect::Sqlite).then_some("_rowid_"))
 }
 
 /// The statement that reads a sample of these columns.
@@ -80,12 +101,12 @@ pub(crate) fn sample_sql(
         .collect();
     let list = list.join(", ");
     let from = table_sql(dialect, &table.table);
-    let (limit, clause) = match rows {
-        Rows::Whole { at_most } => (at_most, String::new()),
-        Rows::First { wanted } => (wanted, String::new()),
-        Rows::Blocks { wanted, of } => (wanted, block_clause(dialect, wanted, of)),
-        Rows::Slices { wanted, ends } => (wanted, slice_clause(dialect, table, wanted, ends)),
+    let clause = match rows {
+        Rows::Whole { .. } | Rows::First { .. } => String::new(),
+        Rows::Blocks { wanted, of } => block_clause(dialect, wanted, of),
+        Rows::Slices { wanted, ends, of } => slice_clause(dialect, table, wanted, (ends, of)),
     };
+    let limit = rows.limit();
     if dialect == Dialect::SqlServer {
         return format!("SELECT TOP {limit} {list} FROM {from}{clause}");
     }
@@ -134,27 +155,33 @@ fn block_clause(dialect: Dialect, wanted: u64, of: u64) -> String {
     }
 }
 
-/// The share of blocks to read, in percent with four decimals: twice what is wanted, since blocks are uneven.
+/// The share of blocks to read, in percent with four decimals.
 fn block_percent(wanted: u64, of: u64) -> String {
-    let parts = u128::from(wanted) * 2_000_000 / u128::from(of.max(1));
+    let parts = u128::from(wanted) * 1_000_000 / u128::from(of.max(1));
     let parts = parts.clamp(1, 1_000_000);
     let text = format!("{}.{:04}", parts / 10_000, parts % 10_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn slice_clause(dialect: Dialect, table: &Table, wanted: u64, ends: (i64, i64)) -> String {
-    let Some(key) = slice_key(table) else {
+fn slice_clause(
+    dialect: Dialect,
+    table: &Table,
+    wanted: u64,
+    ((low, high), of): ((i64, i64), Option<u64>),
+) -> String {
+    let Some(key) = slice_key(dialect, table) else {
         return String::new();
     };
     let key = dialect.quote(key);
-    let (low, high) = ends;
-    let each = i64::try_from(wanted).unwrap_or(i64::MAX) / SLICES;
-    let step = (i128::from(high) - i128::from(low)) / i128::from(SLICES);
-    let slices: Vec<String> = (0..SLICES)
+    let span = (i128::from(high) - i128::from(low) + 1).max(1);
+    let step = (span / i128::from(SLICES)).max(1);
+    // Keys per row: where keys have gaps, a slice holds fewer rows than numbers.
+    let rows = of.map_or(span, |of| i128::from(of.max(1))).min(span);
+    let each = (i128::from(wanted) * span / rows / i128::from(SLICES)).clamp(1, step);
+    let slices: Vec<String> = (0..i128::from(SLICES))
         .map(|slice| {
-            let begin = i128::from(low) + step * i128::from(slice);
-            let end = begin + i128::from(each.max(1)) - 1;
-            format!("{key} BETWEEN {begin} AND {end}")
+            let begin = i128::from(low) + step * slice;
+            format!("{key} BETWEEN {begin} AND {}", begin + each - 1)
         })
         .collect();
     format!(" WHERE {}", slices.join(" OR "))

@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::{Cell, Column, Dialect, DimensionType, RowSink as _, Table, TableKind, gate};
+use ktx_warehouse::{
+    Cell, Column, Dialect, DimensionType, QueryResult, RowSink as _, Table, TableKind, gate,
+};
 
 use crate::profile::column::{ColumnCollector, ColumnProfile};
+use crate::profile::counts::{counts_sql, note_counts};
 use crate::profile::dictionary::value_list;
 use crate::profile::personal::{KeptBack, kept_back};
 use crate::profile::sample::{Rows, count_sql, ends_sql, sample_sql};
@@ -282,6 +285,7 @@ fn every_dialect_lets_its_sample_statements_through_the_gate() {
         Rows::Slices {
             wanted: 1600,
             ends: (-5, 1_000_000),
+            of: Some(500),
         },
     ];
     for dialect in Dialect::ALL {
@@ -317,18 +321,107 @@ fn samples_are_read_by_block_where_the_dialect_can() {
     };
     check(
         Dialect::Postgres,
-        "SELECT \"id\" FROM \"s\".\"odd \"\"name`]\" TABLESAMPLE SYSTEM (0.6666) REPEATABLE (1) LIMIT 10000",
+        "SELECT \"id\" FROM \"s\".\"odd \"\"name`]\" TABLESAMPLE SYSTEM (0.3333) REPEATABLE (1) LIMIT 20000",
     );
     check(
         Dialect::SqlServer,
-        "SELECT TOP 10000 [id] FROM [s].[odd \"name`]]] TABLESAMPLE (10000 ROWS) REPEATABLE (1)",
+        "SELECT TOP 20000 [id] FROM [s].[odd \"name`]]] TABLESAMPLE (10000 ROWS) REPEATABLE (1)",
     );
     check(
         Dialect::BigQuery,
-        "SELECT `id` FROM `s`.`odd \"name\\`]` TABLESAMPLE SYSTEM (0.6666 PERCENT) LIMIT 10000",
+        "SELECT `id` FROM `s`.`odd \"name\\`]` TABLESAMPLE SYSTEM (0.3333 PERCENT) LIMIT 20000",
     );
     check(
         Dialect::MySql,
-        "SELECT `id` FROM `s`.`odd \"name``]` LIMIT 10000",
+        "SELECT `id` FROM `s`.`odd \"name``]` LIMIT 20000",
     );
+}
+
+/// A profile of two rows out of `rows`: `id` is unique in them, `kind` repeats.
+fn read_two(rows: u64) -> TableProfile {
+    let columns = [
+        ("id".to_owned(), TypeFamily::Integer),
+        ("kind".to_owned(), TypeFamily::Text),
+    ];
+    let mut collector = TableCollector::new(&columns);
+    for row in 0..20 {
+        collector.row(vec![Cell::Int(row), Cell::Text(format!("k{}", row % 3))]);
+    }
+    collector.finish(Extent::Sample, Some(rows))
+}
+
+#[test]
+fn every_dialect_lets_its_distinct_counts_through_the_gate() {
+    let profile = read_two(1_000_000);
+    let table = TableRef::new(None, Some("s"), "o'dd name");
+    let mut asking = Vec::new();
+    for dialect in Dialect::ALL {
+        let Some(sql) = counts_sql(dialect, &table, &profile) else {
+            continue;
+        };
+        let checked = gate::check(&sql, dialect);
+        assert!(checked.is_ok(), "{dialect}: {sql}: {checked:?}");
+        asking.push(dialect);
+    }
+    assert_eq!(asking.len(), 10);
+    let check = |dialect: Dialect, expected: &str| {
+        let table = TableRef::new(None, Some("s"), "t");
+        let sql = counts_sql(dialect, &table, &profile);
+        assert_eq!(sql.as_deref(), Some(expected));
+    };
+    check(
+        Dialect::Snowflake,
+        "SELECT APPROX_COUNT_DISTINCT(\"id\") FROM \"s\".\"t\"",
+    );
+    check(Dialect::ClickHouse, "SELECT uniq(`id`) FROM `s`.`t`");
+    check(
+        Dialect::Postgres,
+        "SELECT attname, n_distinct FROM pg_catalog.pg_stats WHERE schemaname = 's' AND tablename = 't' ORDER BY attname, inherited",
+    );
+}
+
+/// What the warehouse knows of all rows corrects what a sample seems to say.
+#[test]
+fn counts_of_the_whole_table_correct_the_sample() {
+    let check = |dialect: Dialect, rows: Vec<Vec<Cell>>, expected: (u64, f64)| {
+        let mut profile = read_two(1_000_000);
+        let answer = QueryResult {
+            columns: Vec::new(),
+            rows,
+            truncated: false,
+        };
+        note_counts(dialect, &mut profile, &answer);
+        let column = profile.column("id").expect("a column");
+        let known = (column.population, column.uniqueness());
+        assert_eq!(known, expected, "{dialect}");
+    };
+    let stats = |count: Cell| vec![vec![Cell::Text("id".to_owned()), count]];
+    check(
+        Dialect::Postgres,
+        stats(Cell::Float(-1.0)),
+        (1_000_000, 1.0),
+    );
+    check(
+        Dialect::Postgres,
+        stats(Cell::Float(-0.25)),
+        (250_000, 0.25),
+    );
+    check(Dialect::Postgres, stats(Cell::Float(5000.0)), (5000, 0.005));
+    check(Dialect::Postgres, stats(Cell::Float(0.0)), (1_000_000, 1.0));
+    check(
+        Dialect::MariaDb,
+        stats(Cell::Decimal("1000000".to_owned())),
+        (1_000_000, 1.0),
+    );
+    check(
+        Dialect::DuckDb,
+        vec![vec![Cell::Int(981_234)]],
+        (1_000_000, 1.0),
+    );
+    check(
+        Dialect::BigQuery,
+        vec![vec![Cell::Int(40_000)]],
+        (40_000, 0.04),
+    );
+    check(Dialect::Trino, vec![vec![Cell::Null]], (1_000_000, 1.0));
 }

@@ -7,6 +7,7 @@ use ktx_warehouse::ScanWarning;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::pause::Pause;
 use crate::profile::dictionary::example_values;
 use crate::prompts::{ADJUDICATE, ADJUDICATE_SYSTEM, fenced, render};
 use crate::relationships::discover::Discovery;
@@ -70,6 +71,7 @@ pub(crate) async fn adjudicate(
     request: &ScanRequest,
     facts: &Facts<'_>,
     rows: &StageRows,
+    pause: &Pause,
     discovery: &mut Discovery,
 ) -> Result<(), ScanError> {
     let settings = &request.settings.relationships;
@@ -110,13 +112,15 @@ pub(crate) async fn adjudicate(
             None => asked.push((at, pair, input)),
         }
     }
-    while !asked.is_empty() {
+    while !asked.is_empty() && !pause.is_on() {
         let rest = asked.split_off(asked.len().min(PAIRS));
         let batch = std::mem::replace(&mut asked, rest);
         let decisions = match ask(request, &batch).await {
             Ok(decisions) => decisions,
             Err(ScanError::Model { source, .. }) if !crate::describe::is_fatal(source.kind) => {
-                discovery.warnings.push(failed(&source.to_string()));
+                if let Err(error) = pause.take(source) {
+                    discovery.warnings.push(failed(&error.to_string()));
+                }
                 continue;
             }
             Err(error) => return Err(error),

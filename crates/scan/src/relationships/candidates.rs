@@ -1,5 +1,5 @@
 //! Pairs worth comparing: by values for keys whose values tell something, by size for dense numbers,
-//! by names for all.
+//! by names for all, and what past queries have joined.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,13 +12,18 @@ const PROBES: usize = 24;
 /// Tables of about the fitting size that are tried for a column of dense numbers.
 const FITTING: usize = 6;
 
+/// Keys that hold some of a column's values, with how many.
+type Hits = Vec<(u32, At)>;
+
 /// The keys that a column may refer to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Candidates {
     /// By column: the keys, ordered by place.
     pub(crate) of: BTreeMap<At, BTreeSet<At>>,
-    /// By column: in how many tables a telling key holds its values.
+    /// By column: in how many tables a telling key holds its values, borrowed keys not counted.
     pub(crate) containers: BTreeMap<At, usize>,
+    /// Keys whose values are a part of those of a larger key, with that key.
+    pub(crate) borrowed: BTreeMap<At, At>,
 }
 
 /// Collects the candidates of all columns.
@@ -34,11 +39,24 @@ pub(crate) fn collect(facts: &Facts<'_>, per_column: usize) -> Candidates {
     for (at, column) in &children {
         by_names(facts, &mut index, *at, column, per_column, &mut candidates);
     }
+    by_queries(facts, &mut candidates);
     for (child, parents) in &mut candidates.of {
         parents.retain(|parent| parent != child && may_compare(facts, *child, *parent));
     }
     candidates.of.retain(|_, parents| !parents.is_empty());
     candidates
+}
+
+/// Tries every pair that past queries set equal, where one of the two is a key.
+fn by_queries(facts: &Facts<'_>, candidates: &mut Candidates) {
+    for (left, right) in facts.joins.pairs() {
+        for (child, parent) in [(left, right), (right, left)] {
+            let is_key = facts.column(parent).is_some_and(|column| column.key > 0.0);
+            if is_key && facts.column(child).is_some_and(ColumnFacts::can_be_child) {
+                candidates.of.entry(child).or_default().insert(parent);
+            }
+        }
+    }
 }
 
 /// Whether the values of both columns can be equal.
@@ -81,7 +99,7 @@ fn by_values(
         }
         asked.push(count);
     }
-    let mut best: Vec<Vec<(u32, At)>> = vec![Vec::new(); children.len()];
+    let mut best: Vec<Hits> = vec![Vec::new(); children.len()];
     let mut hits: HashMap<u32, u32> = HashMap::new();
     for (parent, key) in facts.keys() {
         let Some(profile) = key.profile.filter(|profile| !profile.is_dense_from_one()) else {
@@ -107,12 +125,17 @@ fn by_values(
             }
         }
     }
+    candidates.borrowed = borrowed(facts, children, (&best, &asked));
     for ((child, _), mut list) in children.iter().zip(best) {
         list.sort_by(|left, right| right.0.cmp(&left.0).then(left.1.cmp(&right.1)));
         let asked_most = list.first().map_or(0, |(count, _)| *count);
         let tables: BTreeSet<usize> = list
             .iter()
             .filter(|(count, _)| *count * 10 >= asked_most * 9)
+            .filter(|(_, parent)| {
+                let owner = candidates.borrowed.get(parent);
+                owner.is_none_or(|owner| list.iter().all(|(_, other)| other != owner))
+            })
             .map(|(_, parent)| parent.table)
             .collect();
         candidates.containers.insert(*child, tables.len());
@@ -123,6 +146,34 @@ fn by_values(
             .or_default()
             .extend(list.into_iter().map(|(_, parent)| parent));
     }
+}
+
+/// Keys that hold only values of a larger key: `invoices.order_id`, unique and a part of `orders.id`.
+fn borrowed(
+    facts: &Facts<'_>,
+    children: &[(At, &ColumnFacts<'_>)],
+    (best, asked): (&[Hits], &[u32]),
+) -> BTreeMap<At, At> {
+    let size = |at: At| {
+        let profile = facts.column(at).and_then(|column| column.profile);
+        profile.map_or(0, |profile| profile.population)
+    };
+    let owner = |((child, column), (list, asked)): (&(At, &ColumnFacts<'_>), (&Hits, &u32))| {
+        let own = size(*child);
+        let whole = list.iter().filter(|(count, parent): &&(u32, At)| {
+            count == asked && parent.table != child.table && size(*parent) > own
+        });
+        let largest = whole.max_by_key(|(_, parent)| (size(*parent), std::cmp::Reverse(*parent)));
+        (column.key > 0.0)
+            .then_some(largest)
+            .flatten()
+            .map(|(_, parent)| (*child, *parent))
+    };
+    children
+        .iter()
+        .zip(best.iter().zip(asked))
+        .filter_map(owner)
+        .collect()
 }
 
 /// Tries the smallest dense keys that hold a column of whole numbers.

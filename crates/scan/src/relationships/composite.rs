@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
 use crate::relationships::entity::{KeyMark, entity_match};
-use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
 use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status};
-use crate::relationships::probe::TupleCount;
+use crate::relationships::probe::Counts;
 
 /// Words of numbers that count rows inside a group: they may be part of a key, though they measure.
 const ORDINALS: &[&str] = &[
@@ -34,6 +34,12 @@ const ORDINALS: &[&str] = &[
     "jahr",
     "semester",
 ];
+/// How alike two columns are whose names tell nothing.
+const UNNAMED: f64 = 0.6;
+/// Columns tried for one column of a key whose name tells nothing.
+const ALTERNATIVES: usize = 6;
+/// The share of value groups that must be there where names tell nothing.
+const UNNAMED_COVERAGE: f64 = 0.97;
 /// Tables tried as children of one key at most.
 const CHILDREN: usize = 100;
 
@@ -48,12 +54,14 @@ pub(crate) struct Proposal {
     pub name: f64,
     /// The share of all combinations of the parent's values that exist: near 1, containment says nothing.
     pub density: f64,
+    /// How often past queries joined the two groups.
+    pub queries: u64,
 }
 
 /// Finds column groups worth asking about. `single` are the links found so far.
 pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Proposal> {
     let index = Index::of(facts, single);
-    let mut proposals = Vec::new();
+    let mut proposals = from_queries(facts);
     for table in 0..facts.tables.len() {
         for group in keys_of(facts, table, single) {
             for child in index.children(facts, single, table, &group) {
@@ -61,7 +69,31 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Propo
             }
         }
     }
+    let mut seen: BTreeSet<Vec<(At, At)>> = BTreeSet::new();
+    proposals.retain(|proposal| seen.insert(proposal.pairs()));
     proposals
+}
+
+impl Proposal {
+    /// The pairs of columns, sorted: their order means nothing.
+    fn pairs(&self) -> Vec<(At, At)> {
+        let side = |(table, columns): &(usize, Vec<usize>)| {
+            let table = *table;
+            columns
+                .iter()
+                .map(move |column| At {
+                    table,
+                    column: *column,
+                })
+                .collect::<Vec<_>>()
+        };
+        let mut pairs: Vec<(At, At)> = side(&self.child)
+            .into_iter()
+            .zip(side(&self.parent))
+            .collect();
+        pairs.sort_unstable();
+        pairs
+    }
 }
 
 /// The groups by which a table without a good single key may be referred to, the best two.
@@ -121,7 +153,13 @@ fn keys_of(facts: &Facts<'_>, at: usize, single: &BTreeMap<At, At>) -> Vec<Vec<u
         .filter(|(weakest, _)| *weakest >= 1.0)
         .collect();
     groups.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-    groups.into_iter().map(|(_, group)| group).take(2).collect()
+    // Where names tell nothing, which group is meant shows only in what refers to it.
+    let most = if table.name.telling { 2 } else { groups.len() };
+    groups
+        .into_iter()
+        .map(|(_, group)| group)
+        .take(most)
+        .collect()
 }
 
 /// Tables by the plain names of their columns and by the keys they refer to.
@@ -183,52 +221,122 @@ fn plain(column: &ColumnFacts<'_>) -> String {
     }
 }
 
-/// Gives each column of the key the best column of the child.
+/// Gives each column of the key the best column of the child. Where names tell nothing, several may
+/// do: the warehouse is asked about each.
 fn match_columns(
     facts: &Facts<'_>,
     single: &BTreeMap<At, At>,
     child: usize,
     (parent, group): (usize, &[usize]),
-) -> Option<Proposal> {
-    let (from, to) = (facts.table(child)?, facts.table(parent)?);
+) -> Vec<Proposal> {
+    let (Some(from), Some(to)) = (facts.table(child), facts.table(parent)) else {
+        return Vec::new();
+    };
     if entity_match(&from.name.words, &to.name.words) >= 0.95 {
-        return None;
+        return Vec::new();
     }
-    let mut used: Vec<usize> = Vec::new();
-    let mut sum = 0.0;
+    let mut ways: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new())];
     for key in group {
         let key_at = At {
             table: parent,
             column: *key,
         };
-        let best = (0..from.columns.len())
-            .filter(|column| !used.contains(column))
+        let mut fitting: Vec<(f64, usize)> = (0..from.columns.len())
             .filter_map(|column| {
                 let at = At {
                     table: child,
                     column,
                 };
                 let likeness = likeness(facts, single, at, key_at);
-                (likeness >= 0.6 && is_contained(facts, at, key_at)).then_some((likeness, column))
+                (likeness >= UNNAMED && is_contained(facts, at, key_at))
+                    .then_some((likeness, column))
             })
-            .max_by(|left, right| left.0.total_cmp(&right.0).then(right.1.cmp(&left.1)))?;
-        sum += best.0;
-        used.push(best.1);
+            .collect();
+        fitting.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        let mut longer = Vec::new();
+        for (sum, used) in &ways {
+            let mut free = fitting
+                .iter()
+                .filter(|(_, column)| !used.contains(column))
+                .peekable();
+            let named = free.peek().is_some_and(|(likeness, _)| *likeness > UNNAMED);
+            for (likeness, column) in free.take(if named { 1 } else { ALTERNATIVES }) {
+                let columns = used.iter().copied().chain([*column]).collect();
+                longer.push((sum + likeness, columns));
+            }
+        }
+        longer.truncate(ALTERNATIVES);
+        ways = longer;
     }
-    let name = sum / ratio(group.len() as u64, 1);
+    let width = ratio(group.len() as u64, 1);
+    ways.into_iter()
+        .filter(|(sum, _)| sum / width >= 0.75)
+        .map(|(sum, used)| Proposal {
+            child: (child, used),
+            parent: (parent, group.to_vec()),
+            name: sum / width,
+            density: density(to, group),
+            queries: 0,
+        })
+        .collect()
+}
+
+/// The share of all combinations of a group's values that exist.
+fn density(table: &TableFacts<'_>, group: &[usize]) -> f64 {
     let combinations: f64 = group
         .iter()
-        .filter_map(|column| to.columns.get(*column)?.profile)
+        .filter_map(|column| table.columns.get(*column)?.profile)
         .map(|profile| ratio(profile.distinct.max(1), 1))
         .product();
-    let rows = to.profile.map_or(0, |profile| profile.rows_read);
-    let density = ratio(rows, 1) / combinations.max(1.0);
-    (name >= 0.75).then(|| Proposal {
-        child: (child, used),
-        parent: (parent, group.to_vec()),
-        name,
-        density,
-    })
+    let rows = table.profile.map_or(0, |profile| profile.rows_read);
+    ratio(rows, 1) / combinations.max(1.0)
+}
+
+/// The groups that past queries joined, where one side tells its rows apart.
+fn from_queries(facts: &Facts<'_>) -> Vec<Proposal> {
+    let mut proposals = Vec::new();
+    for (group, queries) in facts.joins.groups() {
+        let Some((left, right)) = group.first().map(|(left, right)| (left.table, right.table))
+        else {
+            continue;
+        };
+        let lefts: Vec<usize> = group.iter().map(|(left, _)| left.column).collect();
+        let rights: Vec<usize> = group.iter().map(|(_, right)| right.column).collect();
+        let ways = [
+            ((left, lefts.clone()), (right, rights.clone())),
+            ((right, rights), (left, lefts)),
+        ];
+        for (child, parent) in ways {
+            let Some(to) = facts.table(parent.0).filter(|to| is_key(to, &parent.1)) else {
+                continue;
+            };
+            proposals.push(Proposal {
+                density: density(to, &parent.1),
+                child,
+                parent,
+                name: 1.0,
+                queries,
+            });
+        }
+    }
+    proposals
+}
+
+/// Whether these columns together tell the rows of a table apart.
+fn is_key(table: &TableFacts<'_>, columns: &[usize]) -> bool {
+    let names = |column: &usize| table.columns.get(*column).map(|found| &found.column.name);
+    let declared = &table.table.primary_key;
+    let whole = declared.len() > 1
+        && declared
+            .iter()
+            .all(|key| columns.iter().any(|column| names(column) == Some(key)));
+    let found = table.profile.is_some_and(|profile| {
+        profile
+            .groups
+            .iter()
+            .any(|group| group.iter().all(|column| columns.contains(column)))
+    });
+    whole || found
 }
 
 fn likeness(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, key: At) -> f64 {
@@ -258,7 +366,7 @@ fn likeness(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, key: At) ->
         return 0.9;
     }
     if !left.name.telling && !right.name.telling {
-        return if left.profile.is_some() { 0.6 } else { 0.0 };
+        return if left.profile.is_some() { UNNAMED } else { 0.0 };
     }
     let named = entity_match(left.name.base(), right.name.base());
     if named >= 0.85 && left.name.base().len() >= right.name.base().len() {
@@ -285,11 +393,7 @@ fn is_contained(facts: &Facts<'_>, child: At, key: At) -> bool {
 }
 
 /// The link of a proposal after the warehouse was asked.
-pub(crate) fn judge(
-    facts: &Facts<'_>,
-    proposal: &Proposal,
-    count: Option<TupleCount>,
-) -> Option<Link> {
+pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts>) -> Option<Link> {
     let side = |(table, columns): &(usize, Vec<usize>)| {
         let facts = facts.table(*table)?;
         let names = columns
@@ -300,12 +404,18 @@ pub(crate) fn judge(
             columns: names.map(|column| column.column.name.clone()).collect(),
         })
     };
-    let mut reasons = vec![format!(
-        "the columns are named like the key ({:.2})",
-        proposal.name
-    )];
+    let reason = match proposal.queries {
+        0 => format!("the columns are named like the key ({:.2})", proposal.name),
+        runs => format!("past queries join them, {runs} runs"),
+    };
+    let mut reasons = vec![reason];
     let mut evidence = Evidence {
-        name: proposal.name,
+        name: if proposal.queries > 0 {
+            0.0
+        } else {
+            proposal.name
+        },
+        queries: proposal.queries,
         ..Evidence::default()
     };
     let (score, status, check) = match count {
@@ -313,19 +423,18 @@ pub(crate) fn judge(
             reasons.push("the values could not be compared".to_owned());
             (0.6, Status::Review, Check::None)
         }
-        Some(count) => {
-            let coverage = ratio(count.found, count.compared);
+        Some((compared, found)) => {
+            let coverage = ratio(found, compared);
             evidence.coverage = Some(coverage);
-            evidence.compared = usize::try_from(count.compared).unwrap_or(usize::MAX);
+            evidence.compared = usize::try_from(compared).unwrap_or(usize::MAX);
             reasons.push(format!(
-                "{} of {} value groups are keys of the other table",
-                count.found, count.compared
+                "{found} of {compared} value groups are keys of the other table"
             ));
             reasons.push(format!(
                 "{:.0} % of all value groups exist there",
                 proposal.density * 100.0
             ));
-            let (score, status) = judged(coverage, count.compared, proposal);
+            let (score, status) = judged(coverage, compared, proposal);
             (score, status, Check::Probed)
         }
     };
@@ -333,7 +442,11 @@ pub(crate) fn judge(
         from: side(&proposal.child)?,
         to: side(&proposal.parent)?,
         status,
-        origin: Origin::Names,
+        origin: if proposal.queries > 0 {
+            Origin::Queries
+        } else {
+            Origin::Names
+        },
         cardinality: cardinality(facts, proposal),
         score,
         key_score: 0.9,
@@ -347,10 +460,17 @@ fn judged(coverage: f64, compared: u64, proposal: &Proposal) -> (f64, Status) {
     if coverage < 0.85 || compared == 0 {
         return (coverage * 0.5, Status::Rejected);
     }
-    if proposal.density > 0.75 || compared < 3 {
+    let unnamed = proposal.queries == 0 && proposal.name < 0.8;
+    if unnamed && (coverage < UNNAMED_COVERAGE || compared < 10 || proposal.density > 0.5) {
+        return (0.55, Status::Review);
+    }
+    if proposal.queries == 0 && (proposal.density > 0.75 || compared < 3) {
         return (0.6, Status::Review);
     }
-    (0.7 + 0.28 * coverage * proposal.name, Status::Accepted)
+    (
+        0.7 + 0.28 * coverage * proposal.name.max(0.8),
+        Status::Accepted,
+    )
 }
 
 fn cardinality(facts: &Facts<'_>, proposal: &Proposal) -> Cardinality {

@@ -6,19 +6,22 @@ use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, Table};
 
 use crate::event::{ScanEvent, ScanStage};
+use crate::history::Joins;
+use crate::pause::Pause;
 use crate::profile::TableProfile;
 use crate::profile::value::sentinel_hashes;
 use crate::relationships::candidates::{Candidates, collect};
-use crate::relationships::composite::{judge, propose};
 use crate::relationships::decisions::{DecidedSide, Decision, Decisions};
 use crate::relationships::facts::{At, Facts};
 use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status};
 use crate::relationships::probe::Prober;
 use crate::relationships::resolve::{endpoint, resolve};
 use crate::relationships::score::{Scored, score};
+use crate::relationships::verify::{add_composites, probe};
 use crate::relationships::{adjudicate, link};
 use crate::request::{ScanError, ScanRequest};
 use crate::settings::Switch;
+use crate::spending::Spending;
 use crate::stage_rows::StageRows;
 
 /// What discovery gave.
@@ -30,6 +33,8 @@ pub(crate) struct Discovery {
     pub candidates: usize,
     /// Statements sent to check links.
     pub statements: usize,
+    /// Links that the budget of the run left unchecked.
+    pub left: usize,
     /// Calls of the model.
     pub model_calls: usize,
     /// What could not be done.
@@ -88,14 +93,35 @@ pub(crate) fn formal_links(tables: &[Table]) -> Vec<Link> {
     links
 }
 
+/// What links are found by.
+#[derive(Clone, Copy)]
+pub(crate) struct Grounds<'a> {
+    /// The tables.
+    pub(crate) tables: &'a [Table],
+    /// What their values look like.
+    pub(crate) profiles: &'a BTreeMap<TableRef, TableProfile>,
+    /// What people decided.
+    pub(crate) decisions: &'a Decisions,
+    /// What past queries set equal.
+    pub(crate) joins: &'a Joins,
+    /// The account of the run.
+    pub(crate) spending: &'a Spending<'a>,
+}
+
 /// Finds the links between tables.
 pub(crate) async fn discover(
     request: &ScanRequest,
-    tables: &[Table],
-    profiles: &BTreeMap<TableRef, TableProfile>,
-    decisions: &Decisions,
+    grounds: Grounds<'_>,
     rows: &StageRows,
+    pause: &Pause,
 ) -> Result<Discovery, ScanError> {
+    let Grounds {
+        tables,
+        profiles,
+        decisions,
+        joins,
+        spending,
+    } = grounds;
     request.events.event(ScanEvent::StageStarted {
         stage: ScanStage::Relationships,
         total: None,
@@ -105,18 +131,23 @@ pub(crate) async fn discover(
         ..Discovery::default()
     };
     if request.settings.relationships.discovery == Switch::On {
-        let facts = Facts::gather(tables, profiles);
-        let mut prober = Prober::new(request, rows, tables.len());
+        let facts = Facts::gather(tables, profiles, joins);
+        let mut prober = Prober::new(request, rows, spending, tables.len());
         let scored = candidates(&facts, request, decisions, &discovery.links);
         discovery.candidates = scored.len();
         let scored = probe(&facts, request, scored, &mut prober).await?;
         let mut inferred = resolve(&facts, scored, &request.settings.relationships);
         add_composites(&facts, &mut inferred, &discovery.links, &mut prober).await?;
         discovery.statements = prober.sent;
+        discovery.left = prober.left;
+        if discovery.left > 0 {
+            // What a check would have changed is not known: nothing is decided before the next scan.
+            return Ok(discovery);
+        }
         discovery.warnings.append(&mut prober.warnings);
         discovery.links.append(&mut inferred);
         skip_implied(&mut discovery.links);
-        adjudicate::adjudicate(request, &facts, rows, &mut discovery).await?;
+        adjudicate::adjudicate(request, &facts, rows, pause, &mut discovery).await?;
     }
     apply_decisions(tables, decisions, &mut discovery);
     discovery
@@ -140,6 +171,16 @@ pub(crate) async fn discover(
     Ok(discovery)
 }
 
+/// Where names tell nothing, the larger of two keys that hold the same values is the likelier one.
+fn lent(facts: &Facts<'_>, mut found: Scored, owner: At) -> Scored {
+    found.odds -= 0.6;
+    found.reasons.push(format!(
+        "its keys are a part of those of `{}`",
+        endpoint(facts, owner)
+    ));
+    found
+}
+
 /// Scores every candidate pair that neither the warehouse nor a person has settled.
 fn candidates(
     facts: &Facts<'_>,
@@ -157,7 +198,11 @@ fn candidates(
                 .map(|column| (&link.from.table, column.as_str()))
         })
         .collect();
-    let Candidates { of, containers } = collect(
+    let Candidates {
+        of,
+        containers,
+        borrowed,
+    } = collect(
         facts,
         request.settings.relationships.max_candidates_per_column,
     );
@@ -170,7 +215,8 @@ fn candidates(
             continue;
         }
         let held = containers.get(&child).copied().unwrap_or(0);
-        for parent in parents {
+        for parent in &parents {
+            let parent = *parent;
             if !decisions.rejected.is_empty()
                 && decisions
                     .rejection(&from, &endpoint(facts, parent))
@@ -178,140 +224,17 @@ fn candidates(
             {
                 continue;
             }
-            scored.extend(score(facts, (child, parent), held, &ignored, None));
+            let owner = borrowed
+                .get(&parent)
+                .filter(|owner| parents.contains(owner));
+            let found = score(facts, (child, parent), held, &ignored, None);
+            scored.extend(found.map(|found| match owner {
+                Some(owner) if found.evidence.name < 0.4 => lent(facts, found, *owner),
+                _ => found,
+            }));
         }
     }
     scored
-}
-
-/// Asks the warehouse about the best unchecked parent of each column, likeliest first.
-async fn probe(
-    facts: &Facts<'_>,
-    request: &ScanRequest,
-    scored: Vec<Scored>,
-    prober: &mut Prober<'_>,
-) -> Result<Vec<Scored>, ScanError> {
-    let least = request.settings.relationships.review_threshold / 2.0;
-    let (mut asked, mut checked): (Vec<Scored>, Vec<Scored>) =
-        scored.into_iter().partition(|candidate| {
-            let parent_has_rows = facts
-                .column(candidate.parent)
-                .and_then(|column| column.profile)
-                .is_some();
-            candidate.check == Check::None && candidate.likelihood() >= least && parent_has_rows
-        });
-    asked.sort_by(|left, right| {
-        right
-            .odds
-            .total_cmp(&left.odds)
-            .then((left.child, left.parent).cmp(&(right.child, right.parent)))
-    });
-    let ignored = sentinel_hashes();
-    let mut per_child: BTreeMap<At, usize> = BTreeMap::new();
-    for candidate in asked {
-        let tried = per_child.entry(candidate.child).or_insert(0);
-        *tried += 1;
-        if *tried > 3 {
-            continue;
-        }
-        match prober
-            .values(facts, candidate.child, candidate.parent)
-            .await?
-        {
-            None => checked.push(candidate),
-            Some(found) => checked.extend(score(
-                facts,
-                (candidate.child, candidate.parent),
-                1,
-                &ignored,
-                Some(found),
-            )),
-        }
-    }
-    Ok(checked)
-}
-
-async fn add_composites(
-    facts: &Facts<'_>,
-    inferred: &mut Vec<Link>,
-    formal: &[Link],
-    prober: &mut Prober<'_>,
-) -> Result<(), ScanError> {
-    let places = places(facts);
-    let at = |side: &Endpoint| match side.columns.as_slice() {
-        [column] => places.get(&(&side.table, column.as_str())).copied(),
-        _ => None,
-    };
-    let single: BTreeMap<At, At> = inferred
-        .iter()
-        .chain(formal)
-        .filter(|link| link.status == Status::Accepted)
-        .filter_map(|link| Some((at(&link.from)?, at(&link.to)?)))
-        .collect();
-    let declared: BTreeSet<String> = formal.iter().map(Link::id).collect();
-    let mut found: Vec<Link> = Vec::new();
-    for proposal in propose(facts, &single) {
-        let count = prober.groups(facts, &proposal).await?;
-        found.extend(judge(facts, &proposal, count).filter(|link| !declared.contains(&link.id())));
-    }
-    // Two tables with the same key groups hold each other's: the smaller one refers, if either does.
-    let accepted: BTreeSet<(Endpoint, Endpoint)> = found
-        .iter()
-        .filter(|link| link.status == Status::Accepted)
-        .map(|link| (link.from.clone(), link.to.clone()))
-        .collect();
-    for link in &mut found {
-        if link.status == Status::Accepted
-            && accepted.contains(&(link.to.clone(), link.from.clone()))
-        {
-            link.status = Status::Review;
-            link.score = 0.6;
-            link.reasons
-                .push("each of the two tables holds the other's keys".to_owned());
-        }
-    }
-    best_composites(&mut found);
-    inferred.extend(found);
-    Ok(())
-}
-
-/// Of several composite links over the same columns of a table, the best stays accepted.
-fn best_composites(found: &mut [Link]) {
-    found.sort_by(|left, right| {
-        right
-            .score
-            .total_cmp(&left.score)
-            .then_with(|| left.id().cmp(&right.id()))
-    });
-    let mut taken: BTreeSet<(TableRef, Vec<String>)> = BTreeSet::new();
-    for link in found
-        .iter_mut()
-        .filter(|link| link.status == Status::Accepted)
-    {
-        let mut columns = link.from.columns.clone();
-        columns.sort();
-        if !taken.insert((link.from.table.clone(), columns)) {
-            link.status = Status::Review;
-            link.reasons
-                .push("another table fits these columns better".to_owned());
-        }
-    }
-}
-
-fn places<'f>(facts: &'f Facts<'_>) -> BTreeMap<(&'f TableRef, &'f str), At> {
-    let tables = facts.tables.iter().enumerate();
-    tables
-        .flat_map(|(table, facts)| {
-            let place = &facts.table.table;
-            facts
-                .columns
-                .iter()
-                .enumerate()
-                .map(move |(column, facts)| {
-                    ((place, facts.column.name.as_str()), At { table, column })
-                })
-        })
-        .collect()
 }
 
 /// A link over one column that a link over several columns leads to anyway is left out.

@@ -39,6 +39,16 @@ impl TableName {
         let mut layer =
             schema.and_then(|schema| Words::of(schema).0.iter().find_map(|word| layer_of(word)));
         let mut namespace = None;
+        if !telling {
+            // Of names such as `t17` and `t18` the number is all that tells them apart.
+            return Self {
+                words: all,
+                layer,
+                namespace,
+                copy: Copy::Original,
+                telling,
+            };
+        }
         while let [first, rest @ ..] = words {
             if rest.is_empty() || rest.iter().all(|word| is_number(word)) {
                 break;

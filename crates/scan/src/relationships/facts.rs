@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Table, TableKind};
 
+use crate::history::Joins;
 use crate::names::Words;
 use crate::profile::{ColumnProfile, Extent, TableProfile};
 use crate::relationships::entity::{ColumnName, KeyMark, TableName, entity_match, shared_prefix};
@@ -50,6 +51,8 @@ pub(crate) struct TableFacts<'a> {
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) tables: Vec<TableFacts<'a>>,
+    /// What past queries set equal.
+    pub(crate) joins: &'a Joins,
 }
 
 impl<'a> Facts<'a> {
@@ -57,6 +60,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn gather(
         tables: &'a [Table],
         profiles: &'a BTreeMap<TableRef, TableProfile>,
+        joins: &'a Joins,
     ) -> Self {
         let shared = shared_first_words(tables);
         let stored = tables
@@ -74,7 +78,7 @@ impl<'a> Facts<'a> {
                 table_facts(table, profile, name, included)
             })
             .collect();
-        Self { tables }
+        Self { tables, joins }
     }
 
     /// The facts of a table.

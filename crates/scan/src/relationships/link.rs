@@ -38,6 +38,8 @@ pub(crate) enum Origin {
     Names,
     /// Values gave the candidate.
     Values,
+    /// Past queries gave the candidate.
+    Queries,
     /// A model decided it.
     Model,
 }
@@ -50,6 +52,7 @@ impl Origin {
             Self::Decided => "review_decision",
             Self::Names => "name_match",
             Self::Values => "value_containment",
+            Self::Queries => "query_history",
             Self::Model => "llm_adjudication",
         }
     }
@@ -139,6 +142,8 @@ pub(crate) struct Evidence {
     pub uniqueness: Option<f64>,
     /// Share of the child's rows without a value.
     pub null_rate: Option<f64>,
+    /// How often past queries joined the two.
+    pub queries: u64,
 }
 
 /// A link or what was to become one.

@@ -1,15 +1,17 @@
 //! Bounded statements that check links in the warehouse where samples cannot.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ktx_warehouse::{Caps, Cell, Dialect, ErrorKind, ScanWarning, WarehouseError, collect, gate};
-use serde::{Deserialize, Serialize};
+use ktx_warehouse::{Caps, Cell, Dialect, ErrorKind, ScanWarning, WarehouseError};
 
+use crate::lanes::{Lanes, Load, Onward};
 use crate::profile::sample::table_sql;
 use crate::profile::sketch::{Containment, ratio};
 use crate::relationships::composite::Proposal;
 use crate::relationships::facts::{At, Facts};
 use crate::request::{ScanError, ScanRequest};
+use crate::spending::{Spending, is_strain};
 use crate::stage_rows::{StageRows, digest};
 use crate::structural::hash::structure_hash;
 use crate::types::TypeFamily;
@@ -21,166 +23,217 @@ const GROUPS: usize = 2000;
 /// Raised whenever a stored answer of an earlier version would be wrong.
 const VERSION: &str = "probe-1";
 
-/// How many value groups were compared and found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct TupleCount {
-    pub(crate) compared: u64,
-    pub(crate) found: u64,
-}
+/// The two numbers of an answer: of a value statement found and rows, of a group statement compared
+/// and found.
+pub(crate) type Counts = (u64, u64);
 
 /// Asks the warehouse, within a budget.
 pub(crate) struct Prober<'r> {
     request: &'r ScanRequest,
     rows: &'r StageRows,
+    spending: &'r Spending<'r>,
+    lanes: Lanes,
     budget: usize,
     /// Statements sent.
     pub(crate) sent: usize,
+    /// Links that the budget of the run did not reach.
+    pub(crate) left: usize,
     /// What could not be asked.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
+/// A statement of two counts that is still to be sent.
+#[derive(Debug)]
+pub(crate) struct Question {
+    sql: String,
+    unit: String,
+    input: String,
+    table: Option<String>,
+}
+
+/// What is known of a link before anything is sent.
+#[derive(Debug)]
+pub(crate) enum Planned<T> {
+    /// An earlier run has asked.
+    Known(T),
+    /// It is to be asked.
+    Ask(Question),
+    /// It is not asked: nothing to compare, or no budget.
+    Unasked,
+}
+
 impl<'r> Prober<'r> {
     /// Prepares for a schema of so many tables.
-    pub(crate) fn new(request: &'r ScanRequest, rows: &'r StageRows, tables: usize) -> Self {
-        let budget = request
-            .settings
-            .relationships
-            .validation_budget
-            .statements(tables);
+    pub(crate) fn new(
+        request: &'r ScanRequest,
+        rows: &'r StageRows,
+        spending: &'r Spending<'r>,
+        tables: usize,
+    ) -> Self {
+        let settings = &request.settings.relationships;
         Self {
             request,
             rows,
-            budget,
+            spending,
+            lanes: Lanes::new(settings.validation_concurrency),
+            budget: settings.validation_budget.statements(tables),
             sent: 0,
+            left: 0,
             warnings: Vec::new(),
         }
     }
 
-    /// How many of a column's sampled values exist in another column. `None`: not asked, or no answer.
-    pub(crate) async fn values(
+    /// How to learn how many of a column's sampled values exist in another column, and how many
+    /// values there are.
+    pub(crate) fn values(
         &mut self,
         facts: &Facts<'_>,
         child: At,
         parent: At,
-    ) -> Result<Option<Containment>, ScanError> {
-        let Some((sql, compared)) =
-            values_sql(self.request.connector.dialect(), facts, child, parent)
-        else {
-            return Ok(None);
+    ) -> Result<(Planned<Counts>, usize), ScanError> {
+        let dialect = self.request.connector.dialect();
+        let Some((sql, compared)) = values_sql(dialect, facts, child, parent) else {
+            return Ok((Planned::Unasked, 0));
         };
         let unit = format!("{}->{}", place(facts, child), place(facts, parent));
-        let count = self
-            .ask(facts, (child.table, parent.table), &unit, &sql)
-            .await?;
-        Ok(count.map(|(found, _)| {
-            let found = found.min(compared as u64);
-            let share = ratio(found, compared as u64);
-            Containment {
-                compared,
-                found: usize::try_from(found).unwrap_or(compared),
-                distinct: share,
-                rows: share,
-            }
-        }))
+        let planned = self.plan(facts, (child.table, parent.table), unit, sql)?;
+        Ok((planned, compared))
     }
 
-    /// How many value groups of a proposal exist in the parent. `None`: not asked, or no answer.
-    pub(crate) async fn groups(
+    /// How to learn how many value groups of a proposal exist in the parent.
+    pub(crate) fn groups(
         &mut self,
         facts: &Facts<'_>,
         proposal: &Proposal,
-    ) -> Result<Option<TupleCount>, ScanError> {
+    ) -> Result<Planned<Counts>, ScanError> {
         let Some(sql) = groups_sql(self.request.connector.dialect(), facts, proposal) else {
-            return Ok(None);
+            return Ok(Planned::Unasked);
         };
         let unit = digest([sql.as_str()]);
-        let count = self
-            .ask(facts, (proposal.child.0, proposal.parent.0), &unit, &sql)
-            .await?;
-        Ok(count.map(|(compared, found)| TupleCount { compared, found }))
+        self.plan(facts, (proposal.child.0, proposal.parent.0), unit, sql)
     }
 
-    /// Sends one statement of two counts, or reads the answer of an earlier run.
-    async fn ask(
+    fn plan(
         &mut self,
         facts: &Facts<'_>,
         (child, parent): (usize, usize),
-        unit: &str,
-        sql: &str,
-    ) -> Result<Option<(u64, u64)>, ScanError> {
-        if self.request.cancel.is_cancelled() {
-            return Err(ScanError::Cancelled);
-        }
+        unit: String,
+        sql: String,
+    ) -> Result<Planned<Counts>, ScanError> {
         let structure = |at: usize| {
             facts
                 .table(at)
                 .map(|table| structure_hash(table.table))
                 .unwrap_or_default()
         };
-        let input = digest([VERSION, sql, &structure(child), &structure(parent)]);
-        if let Some(counts) = self.rows.get("probe", unit, &input)? {
-            return Ok(Some(counts));
+        let input = digest([VERSION, &sql, &structure(child), &structure(parent)]);
+        if let Some(counts) = self.rows.get("probe", &unit, &input)? {
+            return Ok(Planned::Known(counts));
         }
         if self.sent >= self.budget {
-            return Ok(None);
+            return Ok(Planned::Unasked);
         }
         self.sent += 1;
-        match self.counts(sql).await {
-            Ok(counts) => {
-                self.rows.put("probe", unit, &input, &counts)?;
-                Ok(Some(counts))
-            }
-            Err(error) if error.kind == ErrorKind::Cancelled => Err(ScanError::Cancelled),
-            Err(error) => {
-                self.warnings.push(ScanWarning {
-                    code: "relationship_validation_failed".to_owned(),
-                    message: format!("could not check a link in the warehouse: {error}"),
-                    table: facts
-                        .table(child)
-                        .map(|table| table.table.table.to_string()),
-                    column: None,
-                    recoverable: true,
-                });
-                Ok(None)
-            }
-        }
+        let table = facts.table(child);
+        Ok(Planned::Ask(Question {
+            sql,
+            unit,
+            input,
+            table: table.map(|table| table.table.table.to_string()),
+        }))
     }
 
-    async fn counts(&self, sql: &str) -> Result<(u64, u64), WarehouseError> {
-        let checked = gate::check(sql, self.request.connector.dialect()).map_err(|refusal| {
-            WarehouseError::new(
-                ErrorKind::Sql,
-                format!("the read-only gate refused the statement: {refusal}"),
-            )
-        })?;
-        let caps = Caps {
-            rows: 1,
-            timeout: Duration::from_secs(self.request.settings.statement_seconds),
-            ..Caps::default()
-        };
-        let result = collect(
-            self.request.connector.as_ref(),
-            &checked,
-            &caps,
-            &self.request.cancel,
-        )
-        .await?;
-        let row = result.rows.first().map(Vec::as_slice).unwrap_or_default();
-        let number = |at: usize| match row.get(at) {
-            Some(Cell::Int(value)) => u64::try_from(*value).ok(),
-            Some(Cell::UInt(value)) => Some(*value),
-            // Sums come as decimals from some servers; a text that is no number is no answer.
-            Some(Cell::Decimal(text) | Cell::Text(text)) => text.parse().ok(),
-            Some(Cell::Null) => Some(0),
-            _ => None,
-        };
-        match (number(0), number(1)) {
-            (Some(left), Some(right)) => Ok((left, right)),
-            _ => Err(WarehouseError::new(
-                ErrorKind::Other,
-                "the answer is not two numbers",
-            )),
+    /// Sends the questions, a few at a time; the answers in their order. `None`: no answer.
+    pub(crate) async fn ask(
+        &mut self,
+        questions: Vec<Question>,
+    ) -> Result<Vec<Option<Counts>>, ScanError> {
+        if self.request.cancel.is_cancelled() {
+            return Err(ScanError::Cancelled);
         }
+        let mut answers: Vec<Option<Counts>> = vec![None; questions.len()];
+        let mut failures: BTreeMap<usize, WarehouseError> = BTreeMap::new();
+        let (request, spending, rows) = (self.request, self.spending, self.rows);
+        let (mut sent, mut left) = (self.sent, self.left);
+        let work = questions
+            .iter()
+            .enumerate()
+            .map(async |(at, question)| (at, counts(request, spending, &question.sql).await));
+        let take = |(at, result): (usize, Result<Counts, WarehouseError>)| match result {
+            Ok(counts) => {
+                if let (Some(question), Some(answer)) = (questions.get(at), answers.get_mut(at)) {
+                    rows.put("probe", &question.unit, &question.input, &counts)?;
+                    *answer = Some(counts);
+                }
+                Ok((Load::Easy, Onward::Go))
+            }
+            Err(error) if error.kind == ErrorKind::Cancelled => Err(ScanError::Cancelled),
+            Err(_) if spending.stopped().is_some() => {
+                sent -= 1;
+                left += 1;
+                Ok((Load::Idle, Onward::Go))
+            }
+            Err(error) => {
+                let strained = is_strain(error.kind);
+                failures.insert(at, error);
+                let load = if strained { Load::Strained } else { Load::Easy };
+                Ok((load, Onward::Go))
+            }
+        };
+        self.lanes.run(work, take).await?;
+        (self.sent, self.left) = (sent, left);
+        for (at, error) in failures {
+            self.warnings.push(ScanWarning {
+                code: "relationship_validation_failed".to_owned(),
+                message: format!("could not check a link in the warehouse: {error}"),
+                table: questions
+                    .get(at)
+                    .and_then(|question| question.table.clone()),
+                column: None,
+                recoverable: true,
+            });
+        }
+        Ok(answers)
+    }
+}
+
+/// What a value statement found of so many values.
+pub(crate) fn contained((found, _): Counts, compared: usize) -> Containment {
+    let found = found.min(compared as u64);
+    let share = ratio(found, compared as u64);
+    Containment {
+        compared,
+        found: usize::try_from(found).unwrap_or(compared),
+        distinct: share,
+        rows: share,
+    }
+}
+
+async fn counts(
+    request: &ScanRequest,
+    spending: &Spending<'_>,
+    sql: &str,
+) -> Result<Counts, WarehouseError> {
+    let caps = Caps {
+        rows: 1,
+        timeout: Duration::from_secs(request.settings.statement_seconds),
+        ..Caps::default()
+    };
+    let row = spending.first_row(sql, &caps).await?;
+    let number = |at: usize| match row.get(at) {
+        Some(Cell::Int(value)) => u64::try_from(*value).ok(),
+        Some(Cell::UInt(value)) => Some(*value),
+        // Sums come as decimals from some servers; a text that is no number is no answer.
+        Some(Cell::Decimal(text) | Cell::Text(text)) => text.parse().ok(),
+        Some(Cell::Null) => Some(0),
+        _ => None,
+    };
+    match (number(0), number(1)) {
+        (Some(left), Some(right)) => Ok((left, right)),
+        _ => Err(WarehouseError::new(
+            ErrorKind::Other,
+            "the answer is not two numbers",
+        )),
     }
 }
 

@@ -96,8 +96,9 @@ fn prefer_owner(leads: &BTreeMap<At, At>, rivals: &mut [Scored]) -> bool {
 fn status_of(winner: &Scored, settings: &RelationshipSettings) -> Status {
     let likelihood = winner.likelihood();
     let unconfirmed = match winner.check {
-        Check::None => settings.validation_required == Switch::On,
-        Check::Empty => winner.evidence.name < 0.9,
+        // Joins that people have run stand for the values that could not be compared.
+        Check::None => settings.validation_required == Switch::On && winner.evidence.queries == 0,
+        Check::Empty => winner.evidence.name < 0.9 && winner.evidence.queries == 0,
         Check::Complete | Check::Probed => false,
     };
     if likelihood >= settings.accept_threshold && !unconfirmed {
@@ -174,12 +175,16 @@ fn break_circles(best: &mut Vec<Scored>) {
 
 /// The link of a scored candidate.
 pub(crate) fn link_of(facts: &Facts<'_>, scored: &Scored, status: Status) -> Link {
-    let named = scored.evidence.name >= 0.4;
+    let origin = match &scored.evidence {
+        evidence if evidence.queries > 0 => Origin::Queries,
+        evidence if evidence.name >= 0.4 => Origin::Names,
+        _ => Origin::Values,
+    };
     Link {
         from: endpoint(facts, scored.child),
         to: endpoint(facts, scored.parent),
         status,
-        origin: if named { Origin::Names } else { Origin::Values },
+        origin,
         cardinality: cardinality(facts, scored.child),
         score: scored.likelihood(),
         key_score: facts.column(scored.parent).map_or(0.0, |column| column.key),

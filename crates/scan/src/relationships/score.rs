@@ -69,6 +69,8 @@ struct Pair<'f> {
     to: &'f TableFacts<'f>,
     is_primary: bool,
     is_self: bool,
+    /// Runs of past queries that joined the two.
+    queries: u64,
 }
 
 /// Compares two columns. `None`: they cannot be linked.
@@ -86,6 +88,7 @@ pub(crate) fn score(
         to: facts.table(parent_at.table)?,
         is_primary: facts.table(parent_at.table)?.primary == Some(parent_at.column),
         is_self: child_at.table == parent_at.table,
+        queries: facts.joins.runs(child_at, parent_at),
     };
     let own_primary = pair.from.primary == Some(child_at.column);
     let name = name_evidence(&pair, own_primary);
@@ -100,13 +103,18 @@ pub(crate) fn score(
     reasons.extend(values.reasons);
     let mut odds = -2.2 + name.odds + values.odds;
     odds += structure(&pair, own_primary, name.score, &mut reasons);
+    let queries = pair.queries;
+    if queries > 0 {
+        odds += (3.0 + 0.5 * ratio(queries, 1).ln()).min(6.0);
+        reasons.push(format!("past queries join them, {queries} runs"));
+    }
     let flag = pair.child.profile.is_some_and(|profile| {
         profile.distinct <= 2
             && profile
                 .range
                 .is_some_and(|(low, high)| low >= 0 && high <= 1)
     });
-    if flag && name.score < 0.85 {
+    if flag && name.score < 0.85 && queries == 0 {
         return None;
     }
     Some(Scored {
@@ -116,6 +124,7 @@ pub(crate) fn score(
         fit: values.fit,
         evidence: Evidence {
             name: name.score,
+            queries,
             ..values.evidence
         },
         check: values.check,
@@ -202,7 +211,7 @@ fn value_evidence(
         None
     };
     if let Some(fit) = fit {
-        odds += dense_odds(fit, name);
+        odds += joined(pair, dense_odds(fit, name));
         reasons.push(format!(
             "the keys are numbered without gaps and the column spans {:.0} % of them",
             fit.span * 100.0
@@ -210,8 +219,10 @@ fn value_evidence(
     } else {
         odds += ((1.0 + distinct).ln() * telling(pair, containers)).min(4.6);
         if let Some(spread) = spread(pair).filter(|_| parent.is_dense()) {
-            odds += (spread.log_likelihood() * if name >= 0.85 { 0.25 } else { 0.6 }).max(-3.0);
+            let named = if name >= 0.85 { 0.25 } else { 0.6 };
+            odds += joined(pair, (spread.log_likelihood() * named).max(-3.0));
         }
+        odds += remote_odds(pair, containers);
         if containers > 1 {
             odds -= ratio(containers as u64, 1).ln() * 0.7;
             reasons.push(format!("keys of {containers} tables hold these values"));
@@ -224,6 +235,32 @@ fn value_evidence(
         check,
         reasons,
     })
+}
+
+/// How values are spread says nothing against a join that people have run.
+fn joined(pair: &Pair<'_>, odds: f64) -> f64 {
+    if pair.queries > 0 {
+        odds.max(0.0)
+    } else {
+        odds
+    }
+}
+
+/// What it says that a column lies in a key whose numbers begin far from zero: numbers that count or
+/// measure do not gather there. Calendar years do.
+fn remote_odds(pair: &Pair<'_>, containers: usize) -> f64 {
+    let (Some(parent), Some(child)) = (pair.parent.profile, pair.child.profile) else {
+        return 0.0;
+    };
+    let (Some((low, high)), Some(_)) = (parent.range, child.range) else {
+        return 0.0;
+    };
+    let size = high.saturating_sub(low).saturating_add(1).max(1);
+    let years = low >= 1800 && high <= 2200;
+    if containers > 1 || years || !parent.is_dense() || low <= size.saturating_mul(4) {
+        return 0.0;
+    }
+    (ratio(low.unsigned_abs(), size.unsigned_abs()).ln() * 0.5).min(1.6)
 }
 
 /// How much one shared value says: a UUID more than a number, a number more than a word.

@@ -232,12 +232,14 @@ fn every_dialect_lets_its_probes_through_the_gate() {
         TableRef::new(None, Some("s"), "child"),
         collector.finish(Extent::Sample, None),
     )]);
-    let facts = Facts::gather(&tables, &profiles);
+    let joins = crate::history::Joins::default();
+    let facts = Facts::gather(&tables, &profiles, &joins);
     let proposal = Proposal {
         child: (0, vec![0, 1]),
         parent: (1, vec![0, 1]),
         name: 1.0,
         density: 0.1,
+        queries: 0,
     };
     for dialect in Dialect::ALL {
         let groups = groups_sql(dialect, &facts, &proposal).expect("a statement");

@@ -55,6 +55,9 @@ pub(crate) struct Measured {
     pub(crate) compared_values: usize,
     pub(crate) parent_share: Option<f64>,
     pub(crate) child_null_rate: Option<f64>,
+    /// Runs of past queries that join the two; absent when none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) joined_in_queries: Option<u64>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -114,6 +117,7 @@ impl Edge {
                 compared_values: evidence.compared,
                 parent_share: evidence.parent_share.map(rounded),
                 child_null_rate: evidence.null_rate.map(rounded),
+                joined_in_queries: (evidence.queries > 0).then_some(evidence.queries),
             },
             validation: Validation {
                 status: link.check.name(),

@@ -130,6 +130,42 @@ async fn missing_columns_are_asked_for_again_and_unknown_ones_dropped() {
     assert!(!world.project.text(SHARD).contains("Boo"));
 }
 
+/// What a model leaves out twice is not asked again before something changes: the next scan of the same
+/// warehouse makes no call and changes nothing.
+#[tokio::test]
+async fn columns_that_the_model_leaves_out_are_recorded() {
+    let (mut world, sqlite) = world(Keys::Shown);
+    let answer = |prompt: &str| {
+        let mut answer = described(prompt);
+        let columns = answer["columns"].as_array_mut().expect("a list");
+        columns.retain(|column| !matches!(column["name"].as_str(), Some("day" | "total")));
+        Some(Reply::Object(answer))
+    };
+    let runtime = Arc::new(ScriptedRuntime::answering(answer, Arc::new(NoEvents)));
+    world.runtime = Some(runtime.clone());
+    let first = run(&world, ScanMode::Enriched).await;
+    assert_eq!(first.model_calls, 5);
+    let artifact = world.project.json("descriptions.json");
+    let tables = artifact["tables"].as_array().expect("a list");
+    let left: Vec<&Value> = tables
+        .iter()
+        .map(|table| &table["leftOutByModel"])
+        .filter(|left| !left.is_null())
+        .collect();
+    assert_eq!(
+        left,
+        [&json!({"columns": ["day", "total"], "model": "scripted", "promptVersion": "describe-1"})]
+    );
+    let second = run(&world, ScanMode::Enriched).await;
+    assert_eq!((second.model_calls, second.changes), (0, Vec::new()));
+    assert_eq!(second.report.warnings, first.report.warnings);
+    sqlite.execute("ALTER TABLE orders ADD COLUMN channel TEXT");
+    assert_eq!(run(&world, ScanMode::Enriched).await.model_calls, 2);
+    let mut request = world.request(ScanMode::Enriched);
+    request.model = "another".to_owned();
+    assert_eq!(scan(request).await.expect("a scan").model_calls, 5);
+}
+
 /// A table that cannot be described is a warning and is tried again by the next scan; the others stand.
 #[tokio::test]
 async fn one_failed_table_does_not_fail_the_scan() {
@@ -185,6 +221,54 @@ async fn a_dead_model_stops_the_scan_before_anything_changes() {
         );
         assert_eq!(world.project.paths(), Vec::<String>::new());
         assert!(runtime.prompts().len() <= 4);
+    }
+}
+
+/// A limit, a used-up budget or a login that ends in the middle: what is described stands, nothing
+/// more is asked, nothing counts as failed, and the next scan asks for the rest.
+#[tokio::test]
+async fn a_model_that_stops_in_the_middle_pauses_the_scan() {
+    for kind in [
+        LlmErrorKind::RateLimit,
+        LlmErrorKind::Budget,
+        LlmErrorKind::Auth,
+    ] {
+        let (mut world, _) = world(Keys::Shown);
+        let served = Mutex::new(0);
+        let answer = move |prompt: &str| {
+            let mut served = served.lock().expect("no test panics here");
+            *served += 1;
+            Some(if *served <= 2 {
+                Reply::Object(described(prompt))
+            } else {
+                Reply::Error(LlmError::new(kind, "no more"))
+            })
+        };
+        let runtime = Arc::new(ScriptedRuntime::answering(answer, Arc::new(NoEvents)));
+        world.runtime = Some(runtime.clone());
+        let outcome = run(&world, ScanMode::Enriched).await;
+        let paused = outcome.paused.expect("it pauses");
+        assert_eq!(
+            (paused.error.kind, paused.left, paused.tables),
+            (kind, 2, 4),
+        );
+        assert!(runtime.prompts().len() <= 4, "only calls that already ran");
+        let codes: Vec<&str> = outcome
+            .report
+            .warnings
+            .iter()
+            .map(|warning| warning.code.as_str())
+            .collect();
+        assert_eq!(codes, ["enrichment_paused"]);
+        let artifact = world.project.json("descriptions.json");
+        assert_eq!(artifact["tables"].as_array().map(Vec::len), Some(2));
+
+        world.runtime = Some(describing());
+        let outcome = run(&world, ScanMode::Enriched).await;
+        assert_eq!((outcome.model_calls, outcome.paused), (2, None));
+        assert_eq!(outcome.report.warnings, Vec::new());
+        let artifact = world.project.json("descriptions.json");
+        assert_eq!(artifact["tables"].as_array().map(Vec::len), Some(4));
     }
 }
 

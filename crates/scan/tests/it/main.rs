@@ -2,9 +2,13 @@
 #![expect(clippy::expect_used, reason = "test helpers fail the test")]
 #![expect(clippy::panic, reason = "test helpers fail the test")]
 
+mod budgets;
 mod describing;
+mod faulty;
 mod generator;
+mod histories;
 mod memory;
+mod odd;
 mod quality;
 mod scans;
 mod schemas;

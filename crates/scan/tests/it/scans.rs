@@ -13,7 +13,7 @@ use crate::describing::describing;
 use crate::memory::{Listener, World};
 use crate::sqlite::{Keys, Sqlite};
 
-const SHOP: &str = "
+pub(crate) const SHOP: &str = "
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, status TEXT);
 CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id), day DATE, total REAL);
 CREATE TABLE lines (order_id INTEGER REFERENCES orders (id), line_no INTEGER, quantity INTEGER, PRIMARY KEY (order_id, line_no));

@@ -1,6 +1,7 @@
 //! From bytes to the authored shapes: encoding, size, YAML errors with positions.
 
 use ktx_diagnostics::{LineIndex, Position};
+use ktx_vocabulary::SourceName;
 
 use super::{Authored, Manifest, Overlay, Standalone, StrictMap};
 use crate::{ErrorKind, SourceFile};
@@ -132,10 +133,17 @@ fn from_yaml(error: &serde_yaml::Error, kind: ErrorKind, text: &str) -> Problem 
     }
 }
 
-/// The value of a top-level `name:` line, for listings of files that do not parse.
+/// Letters that begin something else than a plain text in YAML.
+const INDICATORS: [char; 15] = [
+    '[', ']', '{', '}', '&', '*', '!', '|', '>', '%', '@', '`', '#', ',', '?',
+];
+
+/// The value of a top-level `name:` line, for listings of files that do not parse. What could not be
+/// a source's name is none.
 fn recovered_name(text: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.strip_prefix("name:"))?;
     let value = value.split(" #").next().unwrap_or(value).trim();
     let value = value.trim_matches(|letter| letter == '"' || letter == '\'');
-    (!value.is_empty()).then(|| value.to_owned())
+    let is_name = !value.starts_with(INDICATORS) && SourceName::parse(value).is_ok();
+    is_name.then(|| value.to_owned())
 }

@@ -9,8 +9,8 @@ use ktx_vocabulary::SourceName;
 use ktx_warehouse::Dialect;
 
 use super::scanned::{ScannedTable, ScannedTables};
-use super::{BrokenFile, Catalog, finding, resolve};
-use crate::authored::{self, Authored, Manifest, Overlay, Standalone};
+use super::{BrokenFile, Catalog, finding, reading, resolve};
+use crate::authored::{Authored, Manifest, Overlay, Problem, Standalone};
 use crate::composed::{self, Composed};
 use crate::graph::Graph;
 use crate::resolved::Origin;
@@ -39,13 +39,15 @@ pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     files.retain(SourceFile::is_yaml);
     files.sort_by(|left, right| left.path.cmp(&right.path));
     let mut loading = Loading::default();
-    for file in files {
-        loading.read(file);
+    let read = reading::read_all(&files);
+    for (file, read) in files.into_iter().zip(read) {
+        loading.add_file(file, read);
     }
     let manifest = ScannedTables::new(std::mem::take(&mut loading.shards));
     for table in manifest.iter() {
         loading.add_scanned(table);
     }
+    loading.drop_half_read();
     for (path, overlay) in std::mem::take(&mut loading.overlays) {
         loading.add_overlay(&path, overlay);
     }
@@ -63,8 +65,7 @@ enum Repeated {
 }
 
 impl Loading {
-    fn read(&mut self, file: SourceFile) {
-        let read = authored::read(&file);
+    fn add_file(&mut self, file: SourceFile, read: Result<Authored, Problem>) {
         let path = file.path;
         if let Ok(mut text) = String::from_utf8(file.bytes) {
             let marks = text.len() - text.trim_start_matches('\u{feff}').len();
@@ -85,6 +86,7 @@ impl Loading {
                 self.note_broken(BrokenFile {
                     name: problem.name,
                     path,
+                    position: problem.position,
                     kind: problem.kind,
                     message: problem.message,
                 });
@@ -110,6 +112,7 @@ impl Loading {
         self.note_broken(BrokenFile {
             name: Some(name.to_owned()),
             path: path.to_owned(),
+            position: None,
             kind,
             message: message.to_owned(),
         });
@@ -138,6 +141,14 @@ impl Loading {
         }
         let composed = composed::from_manifest(&table.name, &table.entry, path);
         self.composed.insert(table.name.clone(), composed);
+    }
+
+    /// Takes out the tables whose own file cannot be read: what it would have hidden, changed or
+    /// joined is not known.
+    fn drop_half_read(&mut self) {
+        for name in self.broken_names.keys() {
+            self.composed.remove(name);
+        }
     }
 
     fn add_overlay(&mut self, path: &str, overlay: Overlay) {

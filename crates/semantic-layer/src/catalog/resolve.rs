@@ -8,9 +8,10 @@ use sqlparser::ast::{BinaryOperator, Expr};
 
 use crate::authored::{self, Standalone};
 use crate::composed::{Broken, Composed};
+use crate::formula::{Formula, Snapshot};
 use crate::near::nearest;
 use crate::resolved::{Column, Join, Measure, Relation, Segment, Source, best_description};
-use crate::{ColumnType, ErrorKind, expression};
+use crate::{ColumnType, ErrorKind, Granularity, expression};
 
 /// What a source may refer to.
 pub(super) struct Known<'a> {
@@ -125,13 +126,21 @@ fn column(written: &authored::Column, composed: &Composed) -> Column {
         expr: written.expr.clone(),
         description: best_description(&descriptions).or_else(|| written.description.clone()),
         native_type: composed.native_types.get(&written.name).cloned(),
+        // A text that is no unit says nothing about the planner's rules.
+        natural_granularity: written
+            .natural_granularity
+            .as_deref()
+            .and_then(Granularity::parse),
     }
 }
 
 fn measure(written: &authored::Measure) -> Measure {
+    let (formula, expr) = Formula::of(written);
     Measure {
         name: written.name.clone(),
-        expr: written.expr.clone(),
+        formula,
+        expr,
+        snapshot: written.semi_additive.as_ref().map(Snapshot::of),
         filter: written
             .filter
             .clone()

@@ -271,12 +271,13 @@ impl Pair<'_> {
             (None, Some(_)) | (Some(_), None) => Effect::Queries,
             _ => Effect::Numbers,
         };
-        fields.compare(
-            "expr",
-            Some(old.expr.clone()),
-            Some(new.expr.clone()),
-            effect,
-        );
+        for key in ["expr", "ratio", "cumulative", "compare"] {
+            let text =
+                |measure: &Measure| (measure.formula.key() == key).then(|| measure.expr.clone());
+            fields.compare(key, text(old), text(new), effect);
+        }
+        let snapshot = |measure: &Measure| measure.snapshot.as_ref().map(ToString::to_string);
+        fields.compare("semi_additive", snapshot(old), snapshot(new), effect);
         fields.compare("filter", old.filter.clone(), new.filter.clone(), effect);
         let segments =
             |measure: &Measure| (!measure.segments.is_empty()).then(|| measure.segments.join(", "));

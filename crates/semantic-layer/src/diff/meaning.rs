@@ -6,7 +6,7 @@ use crate::catalog::Catalog;
 use crate::emit::parse_query;
 use crate::resolved::{Measure, Source};
 use crate::sql_text::identifier;
-use crate::{MeasureRequest, Query, compile, expression};
+use crate::{DimensionRequest, ErrorKind, Granularity, MeasureRequest, Query, compile, expression};
 
 /// Whether two fragments are one expression but for white space.
 pub(super) fn is_same_expression(old: &str, new: &str, dialect: Dialect) -> bool {
@@ -24,15 +24,30 @@ pub(super) fn is_same_query(source: &Source, old: &str, new: &str, dialect: Dial
 pub(super) fn sql(catalog: &Catalog, source: &Source, measure: &Measure) -> Option<String> {
     let dialect = catalog.dialect();
     let quoted = |name: &str| identifier(dialect, name);
-    let query = Query {
+    let mut query = Query {
         measures: vec![MeasureRequest {
             expr: format!("{}.{}", quoted(&source.name), quoted(&measure.name)),
             name: None,
         }],
         ..Query::default()
     };
-    // Why it does not compile is the validator's business.
-    compile(catalog, &query, dialect)
-        .ok()
-        .map(|compiled| compiled.sql)
+    let compiled = match compile(catalog, &query, dialect) {
+        Ok(compiled) => Some(compiled),
+        // A measure that goes by periods means something by any of its times, in a unit that fits.
+        Err(error) if error.kind == ErrorKind::NoTimeDimension => {
+            let word = error.suggestions.first()?;
+            let (field, _) = word.rsplit_once(':')?;
+            let mut units = Granularity::ALL.into_iter().rev();
+            units.find_map(|unit| {
+                query.dimensions = vec![DimensionRequest {
+                    field: field.to_owned(),
+                    granularity: Some(unit.name().to_owned()),
+                }];
+                compile(catalog, &query, dialect).ok()
+            })
+        }
+        // Why it does not compile is the validator's business.
+        Err(_) => None,
+    };
+    compiled.map(|compiled| compiled.sql)
 }

@@ -9,17 +9,17 @@ use super::Writer;
 use crate::aggregates::{self, Call, all_of};
 use crate::bound::{self, Printer};
 use crate::graph::NodeId;
-use crate::planner::{Dimension, Part, PartKind};
+use crate::planner::{Dimension, Part, PartKind, RowFilter, Sees};
 use crate::predicates::{Place, placed};
 use crate::sql_text::{column_name, identifier, truncate};
 use crate::{ErrorKind, QueryError};
 
 /// The pieces that every kind of part is put together from.
-struct Pieces {
+pub(super) struct Pieces {
     /// The SQL of each dimension.
-    dimensions: Vec<String>,
-    from: String,
-    filters: Vec<String>,
+    pub(super) dimensions: Vec<String>,
+    pub(super) from: String,
+    pub(super) filters: Vec<String>,
 }
 
 impl Writer<'_, '_> {
@@ -28,15 +28,23 @@ impl Writer<'_, '_> {
         let aliases = self.aliases(part);
         let pieces = self.pieces(part, &aliases)?;
         match part.kind {
-            PartKind::Groups => Ok(self.groups(part, &aliases, &pieces)),
-            PartKind::Members => Ok(self.members(&pieces)),
-            PartKind::Ranked => self.ranked(part, &aliases, &pieces),
+            PartKind::Groups => {
+                let is_framed = !part.frame.is_plain();
+                let by_period = is_framed.then(|| self.groups(part, &aliases, &pieces));
+                let regrouped = by_period.and_then(|sql| self.regrouped(part, &sql));
+                Ok(regrouped.unwrap_or_else(|| {
+                    self.groups(part, &aliases, &self.frame(part.frame, pieces))
+                }))
+            }
+            PartKind::Members | PartKind::Present => Ok(self.members(&pieces)),
+            PartKind::Ranked => self.ranked(part, &aliases, &self.frame(part.frame, pieces)),
+            PartKind::Snapshot => self.snapshot(part, &aliases, &self.frame(part.frame, pieces)),
         }
     }
 
     /// SQL names of the nodes of a part: words, told apart without regard to case.
     fn aliases(&self, part: &Part) -> BTreeMap<NodeId, String> {
-        let mut taken: Vec<String> = Vec::new();
+        let mut taken: Vec<String> = vec![self.inner.periods.table.clone()];
         let nodes = std::iter::once(part.home).chain(part.joins.iter().map(|edge| edge.to));
         nodes
             .map(|node| {
@@ -60,7 +68,7 @@ impl Writer<'_, '_> {
     }
 
     /// Prints a bound tree inside a part.
-    fn print(&self, tree: &Expr, aliases: &BTreeMap<NodeId, String>) -> String {
+    pub(super) fn print(&self, tree: &Expr, aliases: &BTreeMap<NodeId, String>) -> String {
         let printer = Printer {
             dialect: self.dialect,
             node: &|node| identifier(self.dialect, aliases.get(&node).map_or("", String::as_str)),
@@ -118,7 +126,8 @@ impl Writer<'_, '_> {
             .iter()
             .map(|one| self.dimension(one, aliases))
             .collect();
-        let filters = self.planned.row_filters.iter().map(|filter| {
+        let own = |filter: &&RowFilter| part.frame.is_plain() || filter.sees == Sees::Rows;
+        let filters = self.planned.row_filters.iter().filter(own).map(|filter| {
             format!(
                 "({})",
                 self.print(&placed(&filter.tree, Place::Condition, names), aliases)
@@ -146,13 +155,8 @@ impl Writer<'_, '_> {
             .iter()
             .filter_map(|at| self.planned.atoms.get(*at))
         {
-            match &atom.call {
-                Call::Rows => {}
-                Call::Function(call) => used.extend(bound::columns(&Expr::Function(call.clone()))),
-                Call::Percentile { value, .. } => used.extend(bound::columns(value)),
-            }
-            for filter in &atom.filters {
-                used.extend(bound::columns(filter));
+            for tree in atom.trees() {
+                used.extend(bound::columns(&tree));
             }
         }
         used
@@ -189,21 +193,24 @@ impl Writer<'_, '_> {
         let tree = placed(&dimension.tree, Place::Value, self.planned.names);
         let sql = self.print(&tree, aliases);
         match dimension.unit {
-            Some(unit) => truncate(self.dialect, &sql, unit, dimension.native_type.as_deref()),
+            Some(unit) => {
+                let native = dimension.native_type.as_deref();
+                self.period_value(truncate(self.dialect, &sql, unit, native))
+            }
             // A bare constant in GROUP BY would be read as a position.
             None if bound::columns(&dimension.tree).is_empty() => format!("COALESCE({sql}, {sql})"),
             None => sql,
         }
     }
 
-    fn dimension_columns(&self, pieces: &Pieces) -> Vec<String> {
+    pub(super) fn dimension_columns(&self, pieces: &Pieces) -> Vec<String> {
         let named = pieces.dimensions.iter().zip(&self.inner.dimensions);
         named
             .map(|(sql, name)| format!("{sql} AS {}", identifier(self.dialect, name)))
             .collect()
     }
 
-    fn atom_name(&self, at: usize) -> String {
+    pub(super) fn atom_name(&self, at: usize) -> String {
         identifier(
             self.dialect,
             self.inner.atoms.get(at).map_or("", String::as_str),
@@ -337,7 +344,7 @@ impl Writer<'_, '_> {
 }
 
 /// ` WHERE …` on a line of its own, or nothing.
-fn where_clause(filters: &[String]) -> String {
+pub(super) fn where_clause(filters: &[String]) -> String {
     if filters.is_empty() {
         String::new()
     } else {
@@ -346,7 +353,7 @@ fn where_clause(filters: &[String]) -> String {
 }
 
 /// ` GROUP BY …` on a line of its own, or nothing.
-fn group_clause(keys: &[String]) -> String {
+pub(super) fn group_clause(keys: &[String]) -> String {
     if keys.is_empty() {
         String::new()
     } else {

@@ -33,7 +33,9 @@ impl Order {
             .key(key.trim_matches(['"', '\'']))
             .map(|key| key.holds)
         {
-            Some(Holds::Records(inner)) => Self::Record(inner),
+            Some(Holds::Records(inner) | Holds::Record(inner) | Holds::WordOr(_, inner)) => {
+                Self::Record(inner)
+            }
             Some(Holds::Descriptions) => Self::Writers,
             _ => Self::AsWritten,
         }

@@ -33,11 +33,16 @@ pub fn explain(compiled: &Compiled) -> String {
             &format!("dimension {}: {}{unit}", column.name, column.expr),
         );
     }
+    if let Some(periods) = &plan.periods {
+        line(&mut text, &format!("periods: {periods}"));
+    }
     for filter in &plan.where_filters {
-        line(
-            &mut text,
-            &format!("filter {filter}: on rows, in every part, before aggregation"),
-        );
+        let role = if plan.period_filters.contains(filter) {
+            "picks periods; measures over other periods look past it"
+        } else {
+            "on rows, in every part, before aggregation"
+        };
+        line(&mut text, &format!("filter {filter}: {role}"));
     }
     for filter in &plan.having_filters {
         line(
@@ -47,7 +52,14 @@ pub fn explain(compiled: &Compiled) -> String {
     }
     for part in &plan.parts {
         line(&mut text, "");
-        line(&mut text, &format!("part {} ({})", part.name, part.kind));
+        let periods = part
+            .periods
+            .as_ref()
+            .map_or(String::new(), |periods| format!(", {periods}"));
+        line(
+            &mut text,
+            &format!("part {} ({}{periods})", part.name, part.kind),
+        );
         picture(&mut text, plan, part);
     }
     if let Some(reason) = &plan.fan_out_description {

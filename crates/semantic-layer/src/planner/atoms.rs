@@ -9,6 +9,8 @@ use crate::bound::{self, Meaning};
 use crate::expression::{self, nested};
 use crate::graph::{Lookup, NodeId, Routes};
 use crate::names::{MeasureAt, Names, Scope};
+use crate::planner::formulas::SnapshotTrees;
+use crate::planner::frames::{self, Frame};
 use crate::planner::refusals::{ambiguous_path, no_measure};
 use crate::planner::types;
 use crate::query::MeasureRequest;
@@ -26,6 +28,25 @@ pub(crate) struct Atom {
     pub(crate) filters: Vec<Expr>,
     pub(crate) home: NodeId,
     pub(crate) kind: Option<ColumnType>,
+    pub(crate) frame: Frame,
+    pub(crate) snapshot: Option<SnapshotTrees>,
+}
+
+impl Atom {
+    /// The trees that it is computed from.
+    pub(crate) fn trees(&self) -> Vec<Expr> {
+        let mut trees = match &self.call {
+            Call::Rows => Vec::new(),
+            Call::Function(function) => vec![Expr::Function(function.clone())],
+            Call::Percentile { value, .. } => vec![value.clone()],
+        };
+        trees.extend(self.filters.iter().cloned());
+        if let Some(snapshot) = &self.snapshot {
+            trees.push(snapshot.moment.clone());
+            trees.extend(snapshot.per.iter().cloned());
+        }
+        trees
+    }
 }
 
 /// Gathers the atoms of one query.
@@ -134,14 +155,7 @@ impl<'a> Evaluator<'a> {
         self.opened(key.clone(), &key, |this| {
             let mut filters = filters.to_vec();
             filters.extend(this.own_filters(at)?);
-            let tree = expression::parse(&at.measure.expr, this.names.dialect)?;
-            let dialect = this.names.dialect;
-            let mut meaning = InSource {
-                evaluator: this,
-                at,
-                filters,
-            };
-            bound::bind(tree, dialect, &mut meaning)
+            this.formula(at, filters)
                 .map(nested)
                 .map_err(|error| about(error, &key))
         })
@@ -203,15 +217,19 @@ impl<'a> Evaluator<'a> {
         call: &Function,
         owner: Option<NodeId>,
         filters: &[Expr],
+        snapshot: Option<&SnapshotTrees>,
     ) -> Result<Expr, QueryError> {
-        let own_filter = call.filter.clone();
-        let (call, home) = if let Some(counted) = aggregates::counts_rows(call) {
-            (Call::Rows, self.counted(counted, owner)?)
+        let text = call.to_string();
+        let (mut call, condition) = aggregates::unconditional(call, self.names.dialect)?;
+        let own_filter = call.filter.take();
+        let (call, home) = if let Some(counted) = aggregates::counts_rows(&call) {
+            let home = match (&condition, owner) {
+                (Some(condition), None) => self.home(&bound::nodes(condition), None, &text)?,
+                _ => self.counted(counted, owner)?,
+            };
+            (Call::Rows, home)
         } else {
-            let mut without_filter = call.clone();
-            without_filter.filter = None;
-            let text = call.to_string();
-            let call = aggregates::call(without_filter)?;
+            let call = aggregates::call(call)?;
             let named = match &call {
                 Call::Rows => Vec::new(),
                 Call::Function(function) => bound::nodes(&Expr::Function(function.clone())),
@@ -222,6 +240,31 @@ impl<'a> Evaluator<'a> {
         };
         let mut filters = filters.to_vec();
         filters.extend(own_filter.map(|filter| *filter));
+        filters.extend(condition);
+        self.add_segments(home, &mut filters)?;
+        for filter in &filters {
+            for node in bound::nodes(filter) {
+                self.reachable_filter(home, node, "the measure's filter")?;
+            }
+        }
+        if let Some(snapshot) = snapshot {
+            self.check_snapshot(&call, home, snapshot)?;
+        }
+        let names = self.names;
+        let kind = aggregates::answer_type(&call, &|tree| types::of(tree, names));
+        let atom = Atom {
+            call,
+            filters,
+            home,
+            kind,
+            frame: Frame::default(),
+            snapshot: snapshot.cloned(),
+        };
+        Ok(bound::atom(frames::place(&mut self.atoms, atom)))
+    }
+
+    /// Adds the query's segments of a home to the filters of an atom there.
+    fn add_segments(&mut self, home: NodeId, filters: &mut Vec<Expr>) -> Result<(), QueryError> {
         for at in 0..self.segments.len() {
             let Some((node, segment)) = self.segments.get(at).copied() else {
                 continue;
@@ -233,28 +276,7 @@ impl<'a> Evaluator<'a> {
                 }
             }
         }
-        for filter in &filters {
-            for node in bound::nodes(filter) {
-                self.reachable_filter(home, node, "the measure's filter")?;
-            }
-        }
-        let names = self.names;
-        let kind = aggregates::answer_type(&call, &|tree| types::of(tree, names));
-        let atom = Atom {
-            call,
-            filters,
-            home,
-            kind,
-        };
-        let at = self
-            .atoms
-            .iter()
-            .position(|known| *known == atom)
-            .unwrap_or_else(|| {
-                self.atoms.push(atom);
-                self.atoms.len() - 1
-            });
-        Ok(bound::atom(at))
+        Ok(())
     }
 
     /// The home of a row count.
@@ -384,15 +406,17 @@ impl Meaning for InQuery<'_, '_> {
     }
 
     fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError> {
-        self.evaluator.atom(&call, None, &[])
+        self.evaluator.atom(&call, None, &[], None)
     }
 }
 
 /// Meaning of names in a source's measure.
-struct InSource<'e, 'a> {
-    evaluator: &'e mut Evaluator<'a>,
-    at: MeasureAt<'a>,
-    filters: Vec<Expr>,
+pub(super) struct InSource<'e, 'a> {
+    pub(super) evaluator: &'e mut Evaluator<'a>,
+    pub(super) at: MeasureAt<'a>,
+    pub(super) filters: Vec<Expr>,
+    /// Of which moment's rows the measure's own aggregates are.
+    pub(super) snapshot: Option<SnapshotTrees>,
 }
 
 impl Meaning for InSource<'_, '_> {
@@ -413,6 +437,13 @@ impl Meaning for InSource<'_, '_> {
             None => names.measure(parts)?,
         };
         match found {
+            Some(_) if self.snapshot.is_some() => {
+                let message = format!(
+                    "`semi_additive` goes with an aggregate of its own, not with the measure `{}`",
+                    parts.join(".")
+                );
+                Err(QueryError::new(ErrorKind::BadSnapshot, message).about(parts.join(".")))
+            }
             Some(at) => self.evaluator.predefined(at, &self.filters.clone()),
             None => Err(no_measure(names, parts)),
         }
@@ -426,6 +457,8 @@ impl Meaning for InSource<'_, '_> {
 
     fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError> {
         let filters = self.filters.clone();
-        self.evaluator.atom(&call, Some(self.at.node), &filters)
+        let snapshot = self.snapshot.clone();
+        self.evaluator
+            .atom(&call, Some(self.at.node), &filters, snapshot.as_ref())
     }
 }

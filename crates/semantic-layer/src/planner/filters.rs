@@ -20,6 +20,16 @@ pub(crate) struct RowFilter {
     pub(crate) tree: Expr,
     /// The nodes that it names.
     pub(crate) nodes: Vec<NodeId>,
+    pub(crate) sees: Sees,
+}
+
+/// What a predicate on rows is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sees {
+    /// Rows.
+    Rows,
+    /// The periods of the answer: measures over other periods look past it.
+    Periods,
 }
 
 /// A predicate on groups: its text as asked for, and its tree over atoms.
@@ -57,6 +67,7 @@ pub(super) fn classify(
                         text: shown,
                         tree,
                         nodes,
+                        sees: Sees::Rows,
                     });
                 }
             }

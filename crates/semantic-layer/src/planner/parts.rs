@@ -1,8 +1,8 @@
 //! The parts of an answer: one SELECT per home, and one for members that no fact reaches.
 
-use super::atoms::Evaluator;
+use super::atoms::{Atom, Evaluator};
 use super::refusals::ambiguous_path;
-use super::{Dimension, Part, PartKind, RowFilter};
+use super::{Dimension, Frame, Part, PartKind, RowFilter, TimeAxis};
 use crate::aggregates::Call;
 use crate::bound;
 use crate::graph::{Edge, Lookup, NodeId, Routes};
@@ -16,6 +16,7 @@ pub(super) struct Asked<'a> {
     pub(super) dimensions: &'a [Dimension],
     pub(super) row_filters: &'a [RowFilter],
     pub(super) empty_members: EmptyMembers,
+    pub(super) time: Option<&'a TimeAxis>,
 }
 
 /// Builds the parts, or says why the query has no right answer.
@@ -76,7 +77,20 @@ pub(super) fn build(
         }
     }
     note_lookups(names, asked, &parts, notes);
+    note_filled(asked, notes);
+    // What goes by the periods of the others comes after them.
+    parts.sort_by_key(|part| !part.frame.is_plain());
     Ok(parts)
+}
+
+/// Says for which groups periods are filled in.
+fn note_filled(asked: &Asked<'_>, notes: &mut Vec<String>) {
+    if asked.time.is_some_and(|time| time.spine.is_some()) && asked.dimensions.len() > 1 {
+        notes.push(
+            "periods are filled in for each combination of the other dimensions that the answer has"
+                .to_owned(),
+        );
+    }
 }
 
 /// Says under which group the rows go that have no match.
@@ -193,51 +207,53 @@ fn usable(evaluator: &mut Evaluator<'_>, homes: &[NodeId]) -> Vec<String> {
         .collect()
 }
 
-/// The parts of one home: its groups, and each percentile that needs row numbers.
+/// The parts of one home: for each frame its groups, and each aggregate that needs rows in order.
 fn parts_of(
     evaluator: &mut Evaluator<'_>,
     asked: &Asked<'_>,
     home: NodeId,
 ) -> Result<Vec<Part>, QueryError> {
     let names = evaluator.names;
-    let own: Vec<usize> = evaluator
-        .atoms
-        .iter()
-        .enumerate()
-        .filter(|(_, atom)| atom.home == home)
-        .map(|(at, _)| at)
-        .collect();
-    let is_ranked = |at: &usize| {
-        let atom = evaluator.atoms.get(*at);
-        percentile_form(names.dialect) == PercentileForm::Ranked
-            && atom.is_some_and(|atom| matches!(atom.call, Call::Percentile { .. }))
+    let form = |atom: &Atom| match &atom.call {
+        _ if atom.snapshot.is_some() => PartKind::Snapshot,
+        Call::Percentile { .. } if percentile_form(names.dialect) == PercentileForm::Ranked => {
+            PartKind::Ranked
+        }
+        _ => PartKind::Groups,
     };
-    let (ranked, grouped): (Vec<usize>, Vec<usize>) = own.into_iter().partition(is_ranked);
-    let mut parts = Vec::new();
-    if !grouped.is_empty() {
-        parts.push((PartKind::Groups, grouped));
+    let mut parts: Vec<(Frame, PartKind, Vec<usize>)> = Vec::new();
+    for (at, atom) in evaluator.atoms.iter().enumerate() {
+        if atom.home != home {
+            continue;
+        }
+        let (frame, kind) = (atom.frame, form(atom));
+        let shared = parts.iter_mut().find(|(known, form, _)| {
+            *known == frame && kind == PartKind::Groups && *form == PartKind::Groups
+        });
+        match shared {
+            Some((_, _, atoms)) => atoms.push(at),
+            None => parts.push((frame, kind, vec![at])),
+        }
     }
-    parts.extend(ranked.into_iter().map(|at| (PartKind::Ranked, vec![at])));
+    parts.sort_by_key(|(frame, kind, _)| (*frame, *kind));
+    let has_plain = parts.iter().any(|(frame, ..)| frame.is_plain());
+    if !has_plain {
+        parts.insert(0, (Frame::default(), PartKind::Present, Vec::new()));
+    }
     parts
         .into_iter()
-        .map(|(kind, atoms)| {
+        .map(|(frame, kind, atoms)| {
             let mut needed = nodes_of(asked);
             for atom in atoms.iter().filter_map(|at| evaluator.atoms.get(*at)) {
-                let tree = match &atom.call {
-                    Call::Rows => None,
-                    Call::Function(function) => {
-                        Some(sqlparser::ast::Expr::Function(function.clone()))
-                    }
-                    Call::Percentile { value, .. } => Some(value.clone()),
-                };
-                for tree in tree.iter().chain(&atom.filters) {
-                    needed.extend(bound::nodes(tree));
+                for tree in atom.trees() {
+                    needed.extend(bound::nodes(&tree));
                 }
             }
             let joins = joins(names, evaluator.routes(home), home, &needed)?;
             Ok(Part {
                 kind,
                 home,
+                frame,
                 atoms,
                 joins,
             })
@@ -313,6 +329,7 @@ fn members(
     Ok(Part {
         kind: PartKind::Members,
         home: node,
+        frame: Frame::default(),
         atoms: Vec::new(),
         joins,
     })

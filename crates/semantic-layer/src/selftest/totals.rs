@@ -96,7 +96,9 @@ fn additive_home(planned: &Planned<'_>) -> Option<NodeId> {
             !is_distinct && sums.contains(&name_of(call).as_str())
         }
     };
-    let is_plain = bound::atom_of(&measure.tree) == Some(0) && part.kind == PartKind::Groups;
+    let is_plain = bound::atom_of(&measure.tree) == Some(0)
+        && part.kind == PartKind::Groups
+        && part.frame.is_plain();
     (is_additive && is_plain).then_some(atom.home)
 }
 

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::measure::{FORMS, MEASURE};
 use super::{Holds, Key, OVERLAY, Presence, Record, STANDALONE};
+use crate::authored::FARTHEST;
 
 /// The JSON schema (draft-07) of one source file, standalone or overlay.
 ///
@@ -12,6 +14,10 @@ pub fn source_schema() -> Value {
     let mut definitions = Map::new();
     define(&STANDALONE, &mut definitions);
     define(&OVERLAY, &mut definitions);
+    if let Some(Value::Object(measure)) = definitions.get_mut(MEASURE.name) {
+        let forms: Vec<Value> = FORMS.iter().map(|key| json!({"required": [key]})).collect();
+        measure.insert("oneOf".to_owned(), json!(forms));
+    }
     if let Some(Value::Object(standalone)) = definitions.get_mut(STANDALONE.name) {
         standalone.insert(
             "oneOf".to_owned(),
@@ -55,7 +61,7 @@ fn define(record: &Record, definitions: &mut Map<String, Value>) {
     });
     definitions.insert(record.name.to_owned(), definition);
     for key in record.keys {
-        if let Holds::Records(inner) = key.holds
+        if let Holds::Records(inner) | Holds::Record(inner) | Holds::WordOr(_, inner) = key.holds
             && !definitions.contains_key(inner.name)
         {
             define(inner, definitions);
@@ -81,7 +87,15 @@ fn property(key: &Key) -> Value {
             let null = null.map(|_| Value::Null);
             json!({"enum": words.into_iter().chain(null).collect::<Vec<_>>()})
         }
+        Holds::Count => json!({"type": types("integer"), "minimum": 1, "maximum": FARTHEST}),
         Holds::Records(record) => json!({"type": types("array"), "items": reference(record)}),
+        Holds::Record(record) => match null {
+            None => json!({"allOf": [reference(record)]}),
+            Some(_) => json!({"anyOf": [reference(record), {"type": "null"}]}),
+        },
+        Holds::WordOr(word, record) => {
+            json!({"anyOf": [{"const": word}, reference(record), {"type": "null"}]})
+        }
         Holds::Descriptions => json!({
             "type": types("object"),
             "properties": super::WRITERS.iter().map(|writer| {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::measure::{COMPARE, CUMULATIVE, RATIO, SEMI_ADDITIVE, WINDOW};
 use super::{
     COLUMN, COLUMN_OVERRIDE, COMPUTED_COLUMN, JOIN, MEASURE, OVERLAY, Record, SEGMENT, STANDALONE,
     source_schema,
@@ -39,6 +40,11 @@ fn the_table_holds_exactly_the_keys_that_are_read() {
     check(&COLUMN_OVERRIDE, &keys_of::<authored::ColumnOverride>());
     check(&JOIN, &keys_of::<authored::Join>());
     check(&MEASURE, &keys_of::<authored::Measure>());
+    check(&RATIO, &keys_of::<authored::Ratio>());
+    check(&CUMULATIVE, &keys_of::<authored::Cumulative>());
+    check(&WINDOW, &keys_of::<authored::WindowRecord>());
+    check(&COMPARE, &keys_of::<authored::Compare>());
+    check(&SEMI_ADDITIVE, &keys_of::<authored::SemiAdditive>());
     check(&SEGMENT, &keys_of::<authored::Segment>());
 }
 

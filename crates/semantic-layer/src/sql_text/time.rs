@@ -50,7 +50,7 @@ fn mysql(x: &str, unit: Granularity) -> String {
     match unit {
         Granularity::Year => format!("CAST(DATE_FORMAT({x}, '%Y-01-01') AS DATE)"),
         Granularity::Quarter => {
-            format!("DATE_ADD(MAKEDATE(YEAR({x}), 1), INTERVAL (QUARTER({x}) - 1) * 3 MONTH)")
+            format!("DATE_ADD(MAKEDATE(YEAR({x}), 1), INTERVAL (QUARTER({x}) * 3 - 3) MONTH)")
         }
         Granularity::Month => format!("CAST(DATE_FORMAT({x}, '%Y-%m-01') AS DATE)"),
         Granularity::Week => format!("DATE_SUB(DATE({x}), INTERVAL WEEKDAY({x}) DAY)"),

@@ -240,6 +240,55 @@ LIMIT 1000";
     assert_eq!(compiled.sql, expected);
 }
 
+/// What a broken overlay would have hidden or joined is not known: its table cannot be used without it.
+#[test]
+fn a_table_with_a_broken_overlay_is_refused_with_the_place_in_the_file() {
+    let overlay =
+        "name: orders\nexclude_columns: [secret\nmeasures:\n- {name: total, expr: sum(amount)}\n";
+    let catalog = folder(&[("_schema/sales.yaml", SHARD), ("orders.yaml", overlay)]);
+    let listed: Vec<(String, String, bool)> = catalog
+        .list()
+        .into_iter()
+        .map(|one| (one.name, one.path, one.is_broken))
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            (
+                "customers".to_owned(),
+                "_schema/sales.yaml#customers".to_owned(),
+                false
+            ),
+            ("orders".to_owned(), "orders.yaml".to_owned(), true),
+        ]
+    );
+    for measure in ["orders.total", "sum(orders.amount)"] {
+        let query = Query::from_value(&serde_json::json!({"measures": [measure]}));
+        let error =
+            compile(&catalog, &query.expect("a query"), Dialect::Sqlite).expect_err("refused");
+        assert_eq!(error.kind, ErrorKind::ParseError);
+        assert_eq!(
+            error.to_string(),
+            "source `orders` cannot be used: orders.yaml:3:9: did not find expected ',' or ']'"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_a_name_is_listed_by_its_file() {
+    for (text, expected) in [
+        ("name: [", "bad"),
+        ("name: {a: 1\n", "bad"),
+        ("name: |\n  x\ntable: [", "bad"),
+        ("name: 'orders_two\ntable: x", "orders_two"),
+        ("name: orders_two # mine\ntable: [", "orders_two"),
+    ] {
+        let catalog = folder(&[("bad.yaml", text)]);
+        let names: Vec<String> = catalog.list().into_iter().map(|one| one.name).collect();
+        assert_eq!(names, [expected], "{text}");
+    }
+}
+
 /// The code of an overlay of `orders` that breaks a rule.
 fn check_overlay(rest: &str, expected: &str) {
     let overlay = format!("name: orders\n{rest}");

@@ -7,8 +7,10 @@
 )]
 
 mod cases;
+mod dialects;
 mod files;
 mod fixtures;
+mod forms;
 mod literate;
 mod oracle;
 mod plans;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::channel::{say, write};
 use super::scenario::{Act, ApiError, Group, ToolUse};
 use super::session::Session;
-use super::{Halt, fault, frames, mcp};
+use super::{Halt, account, fault, frames, mcp};
 
 impl Session {
     /// Does one act.
@@ -75,8 +75,8 @@ impl Session {
             return Ok(None);
         }
         self.messages += 1;
-        let id = format!("msg_{:04}", self.messages);
-        say(&frames::message_start(&id, &self.options.model))?;
+        let id = format!("msg_{}_{:04}", self.stem, self.messages);
+        say(&frames::message_start(&id, &self.model_name()))?;
         Ok(Some(id))
     }
 
@@ -88,9 +88,9 @@ impl Session {
         say(&frames::text_delta(head))?;
         say(&frames::text_delta(tail))?;
         let block = json!({ "type": "text", "text": text });
-        say(&frames::block(&id, &self.options.model, &block))?;
+        say(&frames::block(&id, &self.model_name(), &block))?;
         text.clone_into(&mut self.text);
-        end_message("end_turn")
+        self.end_message(&id, "end_turn")
     }
 
     fn split_message(&mut self, text: &str) -> Result<(), Halt> {
@@ -98,7 +98,7 @@ impl Session {
             return Ok(());
         };
         let block = json!({ "type": "text", "text": text });
-        let line = format!("{}\n", frames::block(&id, &self.options.model, &block));
+        let line = format!("{}\n", frames::block(&id, &self.model_name(), &block));
         let inside = (1..line.len()).find(|at| !line.is_char_boundary(*at));
         let Some(at) = inside else {
             return fault("the text has no long character");
@@ -108,7 +108,7 @@ impl Session {
         sleep(50);
         write(tail)?;
         text.clone_into(&mut self.text);
-        end_message("end_turn")
+        self.end_message(&id, "end_turn")
     }
 
     fn broken_stream(&mut self, text: &str) -> Result<(), Halt> {
@@ -116,8 +116,17 @@ impl Session {
             return Ok(());
         };
         say(&frames::text_delta(text))?;
+        account::bill(self, &id, &frames::usage(1));
         let block = json!({ "type": "text", "text": text });
-        say(&frames::block(&id, &self.options.model, &block))
+        say(&frames::block(&id, &self.model_name(), &block))
+    }
+
+    fn end_message(&self, id: &str, stop_reason: &str) -> Result<(), Halt> {
+        account::bill(self, id, &frames::usage(frames::OUTPUT));
+        for line in frames::message_end(stop_reason) {
+            say(&line)?;
+        }
+        Ok(())
     }
 
     /// A message with calls: refused ones are answered at once, the others run side by side.
@@ -132,10 +141,10 @@ impl Session {
             let name = self.full_name(&tool.name);
             let block =
                 json!({ "type": "tool_use", "id": call, "name": name, "input": tool.input });
-            say(&frames::block(&id, &self.options.model, &block))?;
+            say(&frames::block(&id, &self.model_name(), &block))?;
             mine.push((call, name, tool));
         }
-        end_message("tool_use")?;
+        self.end_message(&id, "tool_use")?;
         let mut pending = BTreeMap::new();
         for (call, name, tool) in mine {
             if !self.options.allowed.contains(&name) {
@@ -226,8 +235,8 @@ impl Session {
         let call = format!("toolu_{:04}", self.calls);
         let block =
             json!({ "type": "tool_use", "id": call, "name": "StructuredOutput", "input": object });
-        say(&frames::block(&id, &self.options.model, &block))?;
-        end_message("tool_use")?;
+        say(&frames::block(&id, &self.model_name(), &block))?;
+        self.end_message(&id, "tool_use")?;
         let violations = match ObjectSchema::new(schema) {
             Ok(schema) => schema.violations(object),
             Err(error) => return fault(format!("the schema is not one: {error}")),
@@ -244,7 +253,7 @@ impl Session {
         say(&frames::tool_result(&call, &text, Some(true)))
     }
 
-    fn api_error(&mut self, error: &ApiError) -> Result<(), Halt> {
+    pub(crate) fn api_error(&mut self, error: &ApiError) -> Result<(), Halt> {
         say(&frames::synthetic(&error.class, &error.text))?;
         let ending = json!({
             "subtype": "success", "is_error": true, "terminal_reason": "api_error",
@@ -331,13 +340,6 @@ fn system(subtype: &str, more: &Value) -> Result<(), Halt> {
     let frame = json!({ "type": "system", "subtype": subtype });
     let more = more.as_object().cloned().unwrap_or_default();
     say(&frames::changed(frame, &more))
-}
-
-fn end_message(stop_reason: &str) -> Result<(), Halt> {
-    for line in frames::message_end(stop_reason) {
-        say(&line)?;
-    }
-    Ok(())
 }
 
 fn big_line(bytes: usize) -> Result<(), Halt> {

@@ -246,9 +246,8 @@ pub(crate) fn initialize(request: &Value, options: &Options) -> Result<(), Halt>
             return fault(format!("`initialize` has the key `{key}`"));
         }
     }
-    let texts = request["systemPrompt"].as_array();
-    if !texts.is_some_and(|texts| !texts.is_empty() && texts.iter().all(Value::is_string)) {
-        return fault("`systemPrompt` must be a list of texts");
+    if !request["systemPrompt"].is_string() {
+        return fault("older versions understand `systemPrompt` only as a text");
     }
     if request["skills"]
         .as_array()

@@ -34,7 +34,7 @@ pub(crate) fn init(
     };
     let frame = json!({
         "type": "system", "subtype": "init", "session_id": SESSION, "tools": tools,
-        "mcp_servers": servers, "model": format!("fake-{model}"), "permissionMode": "dontAsk",
+        "mcp_servers": servers, "model": model, "permissionMode": "dontAsk",
         "slash_commands": ["clear", "compact", "doctor"], "skills": ["debug", "verify"],
         "agents": ["Explore", "Plan"], "plugins": [], "apiKeySource": "none",
         "claude_code_version": version, "output_style": "default",
@@ -61,7 +61,8 @@ pub(crate) const INPUT: u64 = 100;
 /// Output tokens at the end of a message.
 pub(crate) const OUTPUT: u64 = 20;
 
-fn usage(output: u64) -> Value {
+/// The counters of a message that has written so much.
+pub(crate) fn usage(output: u64) -> Value {
     json!({
         "input_tokens": INPUT, "cache_creation_input_tokens": 30, "cache_read_input_tokens": 7,
         "cache_creation": { "ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 20 },
@@ -76,7 +77,7 @@ fn event(event: &Value) -> Value {
 /// The start of a message.
 pub(crate) fn message_start(id: &str, model: &str) -> Value {
     event(&json!({ "type": "message_start", "message": {
-        "id": id, "type": "message", "role": "assistant", "model": format!("fake-{model}"),
+        "id": id, "type": "message", "role": "assistant", "model": model,
         "content": [], "stop_reason": null, "usage": usage(1),
     } }))
 }
@@ -93,7 +94,7 @@ pub(crate) fn block(id: &str, model: &str, block: &Value) -> Value {
     json!({
         "type": "assistant", "parent_tool_use_id": null, "session_id": SESSION,
         "message": {
-            "id": id, "type": "message", "role": "assistant", "model": format!("fake-{model}"),
+            "id": id, "type": "message", "role": "assistant", "model": model,
             "content": [block], "stop_reason": null, "usage": usage(1),
         },
     })

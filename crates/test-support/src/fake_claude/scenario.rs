@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::account::SharedAccount;
+
 /// How the fake behaves in one process.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -41,6 +43,15 @@ pub struct Scenario {
     pub ignore_interrupt: bool,
     /// A file that gets one line of JSON about every process.
     pub record: Option<PathBuf>,
+    /// A file that gets one line of JSON about every message that is paid for.
+    pub bill: Option<PathBuf>,
+    /// The account behind all processes, when something happens to it.
+    pub shared_account: Option<SharedAccount>,
+    /// The name of the model that answers; `fake-` and the one that was asked for when empty.
+    pub model: String,
+    /// Makes the ids of messages predictable: they hold this instead of what makes a process one of
+    /// a kind.
+    pub message_ids: Option<String>,
     /// One scenario per process, by the number of lines in `record`; the last one stays.
     pub sequence: Vec<Self>,
 }

@@ -11,7 +11,7 @@ use super::channel::{Channel, say};
 use super::check::{self, Options};
 use super::mcp::Client;
 use super::scenario::{Act, Mode, Scenario};
-use super::{Halt, SCENARIO_VARIABLE, fault, frames, replay, schema_echo};
+use super::{Halt, SCENARIO_VARIABLE, account, fault, frames, replay, schema_echo};
 
 /// The state of one process.
 pub(crate) struct Session {
@@ -22,6 +22,8 @@ pub(crate) struct Session {
     pub(crate) client: Option<Client>,
     /// Model messages so far.
     pub(crate) messages: u64,
+    /// What the ids of its messages have in common.
+    pub(crate) stem: String,
     /// Model calls of tools so far.
     pub(crate) calls: u64,
     /// The text of the last message.
@@ -48,6 +50,10 @@ pub(crate) fn play() -> Result<(), Halt> {
         Ok(scenario) => scenario,
         Err(error) => return fault(format!("{error:#}")),
     };
+    if arguments == ["--version"] {
+        let version = version_of(&scenario);
+        return super::channel::write(format!("{version} (Claude Code)\n").as_bytes());
+    }
     let unknown = scenario.unknown_options.iter().find(|option| {
         arguments
             .iter()
@@ -70,6 +76,7 @@ pub(crate) fn play() -> Result<(), Halt> {
         schema: None,
         client: None,
         messages: 0,
+        stem: scenario.message_ids.clone().unwrap_or_else(account::unique),
         calls: 0,
         text: String::new(),
         object: None,
@@ -119,6 +126,14 @@ fn load(file: &Path) -> anyhow::Result<Scenario> {
     Ok(scenario)
 }
 
+fn version_of(scenario: &Scenario) -> String {
+    if scenario.version.is_empty() {
+        "2.1.330".to_owned()
+    } else {
+        scenario.version.clone()
+    }
+}
+
 impl Session {
     fn whole(&mut self) -> Result<(), Halt> {
         if let Some(file) = self.scenario.replay.clone() {
@@ -142,8 +157,8 @@ impl Session {
         if !self.scenario.lenient && self.channel.hears_something()? {
             return fault("the prompt came before the account was told");
         }
-        let version = self.version();
-        let account = self.scenario.account.clone();
+        let version = version_of(&self.scenario);
+        let account = self.account()?;
         say(&frames::initialized(
             &line["request_id"],
             account.as_ref(),
@@ -161,7 +176,7 @@ impl Session {
         self.prompt = Some(prompt.clone());
         self.connect()?;
         let tools = self.expected_tools();
-        let init = frames::init(&tools, &self.options.model, &version, &self.scenario.init);
+        let init = frames::init(&tools, &self.model_name(), &version, &self.scenario.init);
         say(&init)?;
         match self.turn(&prompt) {
             Err(Halt::Interrupted) => self.interrupted(),
@@ -176,11 +191,12 @@ impl Session {
         Ok(())
     }
 
-    fn version(&self) -> String {
-        if self.scenario.version.is_empty() {
-            "2.1.330".to_owned()
+    /// The model that answers.
+    pub(crate) fn model_name(&self) -> String {
+        if self.scenario.model.is_empty() {
+            format!("fake-{}", self.options.model)
         } else {
-            self.scenario.version.clone()
+            self.scenario.model.clone()
         }
     }
 
@@ -196,6 +212,9 @@ impl Session {
 
     /// The turn: the acts, then the result, then the end of the input.
     fn turn(&mut self, prompt: &str) -> Result<(), Halt> {
+        if !self.serves()? {
+            return self.finish();
+        }
         for act in self.acts_for(prompt) {
             self.act(act)?;
             if self.ending.contains_key("subtype") {

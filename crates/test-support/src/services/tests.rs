@@ -4,7 +4,11 @@ use super::*;
 
 #[track_caller]
 fn check(value: Option<&str>, missing: Option<&str>, expected: Result<Service, &str>) {
-    let found = find(ServiceName::MariaDb, value.map(str::to_owned), missing);
+    let absent = Absent {
+        missing: missing.unwrap_or_default().to_owned(),
+        not_asked: String::new(),
+    };
+    let found = find(ServiceName::MariaDb, value.map(str::to_owned), &absent);
     assert_eq!(found, expected.map_err(str::to_owned));
 }
 
@@ -24,6 +28,21 @@ fn a_service_that_did_not_start_says_so() {
     let notice = "not run: mariadb could not be brought up";
     check(None, Some("postgres,mariadb"), Err(notice));
     check(Some(""), Some("mariadb"), Err(notice));
+}
+
+#[test]
+fn a_heavy_service_that_nobody_asked_for_says_so() {
+    let absent = Absent {
+        missing: "postgres".to_owned(),
+        not_asked: "clickhouse".to_owned(),
+    };
+    assert_eq!(
+        find(ServiceName::ClickHouse, None, &absent),
+        Err(
+            "not run: clickhouse was not asked for; `cargo xtask test --heavy` brings it up"
+                .to_owned()
+        )
+    );
 }
 
 #[test]

@@ -42,13 +42,19 @@ pub(super) fn is_allowed(name: &str, dialect: Dialect, place: Place) -> bool {
             || allowed
                 .prefixes
                 .iter()
-                .any(|prefix| name.starts_with(prefix))
+                .any(|prefix| in_family(name, prefix))
                 && !allowed.exceptions.contains(name)
     };
     match place {
         Place::Expression => as_table || as_value(),
         Place::Table => as_table || (any_function_is_a_table(dialect) && as_value()),
     }
+}
+
+/// Whether `name` starts with `prefix` and is no name in a schema that does.
+fn in_family(name: &str, prefix: &str) -> bool {
+    name.strip_prefix(prefix)
+        .is_some_and(|rest| !rest.contains('.'))
 }
 
 /// Whether the dialect reads every function in `FROM` as a table of its results, so that a table

@@ -5,8 +5,15 @@ use sqlparser::dialect::Dialect as Grammar;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
+use self::extended::Extended;
 use super::{Refusal, refuse};
 use crate::Dialect;
+
+mod extended;
+mod infix;
+mod prefix;
+
+pub(super) use self::prefix::TABLE;
 
 mod derived {
     //! Grammars that differ from the parser's own in a few switches.
@@ -14,13 +21,15 @@ mod derived {
 
     use sqlparser::derive_dialect;
     use sqlparser::dialect::{
-        ClickHouseDialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect,
-        RedshiftSqlDialect, SQLiteDialect,
+        BigQueryDialect, ClickHouseDialect, DatabricksDialect, DuckDbDialect, GenericDialect,
+        MsSqlDialect, MySqlDialect, PostgreSqlDialect, RedshiftSqlDialect, SQLiteDialect,
     };
 
     derive_dialect!(TrinoGrammar, GenericDialect, preserve_type_id = true, overrides = {
         supports_lambda_functions = true,
         supports_table_versioning = true,
+        supports_named_fn_args_with_colon_operator = true,
+        supports_named_fn_args_with_expr_name = true,
     });
 
     derive_dialect!(MySqlGrammar, MySqlDialect, preserve_type_id = true, overrides = {
@@ -36,6 +45,7 @@ mod derived {
             supports_bang_not_operator = true,
             allow_extract_custom = true,
             supports_table_versioning = true,
+            supports_from_first_insert = true,
         }
     );
 
@@ -43,7 +53,11 @@ mod derived {
         DuckDbGrammar,
         DuckDbDialect,
         preserve_type_id = true,
-        overrides = { supports_in_unparenthesized_expr = true }
+        overrides = {
+            supports_select_wildcard_rename = true,
+            supports_window_function_null_treatment_arg = true,
+            supports_factorial_operator = true,
+        }
     );
 
     derive_dialect!(SqliteGrammar, SQLiteDialect, preserve_type_id = true, overrides = {
@@ -52,6 +66,7 @@ mod derived {
 
     derive_dialect!(SqlServerGrammar, MsSqlDialect, preserve_type_id = true, overrides = {
         supports_group_by_expr = true,
+        supports_group_by_with_modifier = true,
     });
 
     derive_dialect!(RedshiftGrammar, RedshiftSqlDialect, preserve_type_id = true, overrides = {
@@ -61,6 +76,23 @@ mod derived {
 
     derive_dialect!(ClickHouseGrammar, ClickHouseDialect, preserve_type_id = true, overrides = {
         supports_filter_during_aggregation = true,
+        supports_bitwise_shift_operators = true,
+        require_interval_qualifier = false,
+    });
+
+    derive_dialect!(DatabricksGrammar, DatabricksDialect, preserve_type_id = true, overrides = {
+        supports_bitwise_shift_operators = true,
+        supports_table_sample_before_alias = true,
+        supports_struct_literal = false,
+        supports_aliased_function_args = true,
+    });
+
+    // A name behind a common table carries its `SEARCH` and `CYCLE` clauses.
+    derive_dialect!(PostgresGrammar, PostgreSqlDialect, preserve_type_id = true, overrides = {
+        supports_from_first_insert = true,
+    });
+
+    derive_dialect!(BigQueryGrammar, BigQueryDialect, preserve_type_id = true, overrides = {
         supports_bitwise_shift_operators = true,
     });
 }
@@ -75,8 +107,11 @@ const TOKENS: usize = 100_000;
 /// bounds; lists of literals make no depth.
 const LINKS: usize = 8_000;
 
-fn grammar(dialect: Dialect) -> Box<dyn Grammar> {
-    match dialect {
+fn grammar(dialect: Dialect) -> Extended {
+    let stock: Box<dyn Grammar> = match dialect {
+        Dialect::Postgres => Box::new(derived::PostgresGrammar::new()),
+        Dialect::Databricks => Box::new(derived::DatabricksGrammar::new()),
+        Dialect::BigQuery => Box::new(derived::BigQueryGrammar::new()),
         Dialect::Trino => Box::new(derived::TrinoGrammar::new()),
         Dialect::MySql => Box::new(derived::MySqlGrammar::new()),
         Dialect::MariaDb => Box::new(derived::MariaDbGrammar::new()),
@@ -85,14 +120,15 @@ fn grammar(dialect: Dialect) -> Box<dyn Grammar> {
         Dialect::SqlServer => Box::new(derived::SqlServerGrammar::new()),
         Dialect::Redshift => Box::new(derived::RedshiftGrammar::new()),
         Dialect::ClickHouse => Box::new(derived::ClickHouseGrammar::new()),
-        _ => dialect.grammar(),
-    }
+        Dialect::Snowflake => dialect.grammar(),
+    };
+    Extended { stock, dialect }
 }
 
 /// Splits a normalised text into tokens, without white space.
 pub(super) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Refusal> {
     let grammar = grammar(dialect);
-    let tokens = Tokenizer::new(&*grammar, text)
+    let tokens = Tokenizer::new(&grammar, text)
         .with_unescape(false)
         .tokenize();
     match tokens {
@@ -101,10 +137,34 @@ pub(super) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Refusal
             if tokens.len() > TOKENS || tokens.iter().filter(|token| links(token)).count() > LINKS {
                 return refuse("too_large", format!("the text has more than {LINKS} words"));
             }
+            if depth(&tokens) > DEPTH {
+                return too_deep();
+            }
             Ok(tokens)
         }
         Err(error) => refuse("parse_error", error.to_string()),
     }
+}
+
+/// The most brackets that are open at one place.
+fn depth(tokens: &[Token]) -> usize {
+    let mut open = 0_usize;
+    let mut deepest = 0;
+    for token in tokens {
+        match token {
+            Token::LParen | Token::LBracket | Token::LBrace => {
+                open += 1;
+                deepest = deepest.max(open);
+            }
+            Token::RParen | Token::RBracket | Token::RBrace => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+fn too_deep<T>() -> Result<T, Refusal> {
+    refuse("too_deep", "the query is nested too deeply")
 }
 
 fn links(token: &Token) -> bool {
@@ -121,14 +181,12 @@ fn links(token: &Token) -> bool {
 /// Parses exactly one statement.
 pub(super) fn parse(tokens: Vec<Token>, dialect: Dialect) -> Result<Statement, Refusal> {
     let grammar = grammar(dialect);
-    match parse_all(&*grammar, tokens) {
+    match parse_all(&grammar, tokens) {
         Ok(mut statements) => match (statements.pop(), statements.is_empty()) {
             (Some(statement), true) => Ok(statement),
             _ => refuse("statement_count", "exactly one statement is allowed"),
         },
-        Err(ParserError::RecursionLimitExceeded) => {
-            refuse("too_deep", "the query is nested too deeply")
-        }
+        Err(ParserError::RecursionLimitExceeded) => too_deep(),
         Err(error) => refuse("parse_error", error.to_string()),
     }
 }

@@ -65,6 +65,7 @@ pub(super) fn pieces(sql: &str, dialect: Dialect) -> Result<Vec<Piece<'_>>, Refu
         }
         if piece.is_none() {
             scanner.code_letter()?;
+            scanner.rest_of_word();
         }
     }
 }
@@ -132,6 +133,15 @@ impl<'a> Scanner<'a> {
         }
         self.take(letter.len_utf8());
         Ok(())
+    }
+
+    /// Takes what is left of a word that has begun: nothing else starts inside a word.
+    fn rest_of_word(&mut self) {
+        if self.after_word() {
+            let in_word = |letter: &u8| letter.is_ascii_alphanumeric() || *letter == b'_';
+            let length = self.rest().bytes().take_while(|byte| in_word(byte)).count();
+            self.take(length);
+        }
     }
 
     fn comment(&self) -> Result<Option<usize>, Refusal> {

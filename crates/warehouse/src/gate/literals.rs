@@ -68,6 +68,12 @@ fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Ref
                 ended |= !parts.iter().all(is_white);
                 continue;
             }
+            Piece::Comment(comment) if sets_variables(comment, dialect) => {
+                return refuse(
+                    "executable_comment",
+                    "the hint `SET_VAR` sets variables of the session",
+                );
+            }
             Piece::Comment(comment) if comment.starts_with("/*") && !comment.contains('\n') => {
                 Part::Gap(" ")
             }
@@ -91,12 +97,16 @@ fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Ref
     Ok(parts)
 }
 
+/// MySQL: an optimizer hint that is a statement of its own.
+fn sets_variables(comment: &str, dialect: Dialect) -> bool {
+    matches!(dialect, Dialect::MySql | Dialect::MariaDb)
+        && comment.starts_with("/*+")
+        && comment.to_ascii_uppercase().contains("SET_VAR")
+}
+
 /// The literal together with the one before it, when the server makes one of the two.
 fn joined(parts: &mut Vec<Part<'_>>, raw: &str, dialect: Dialect) -> String {
-    let before = parts.iter().rposition(|part| !is_white(part));
-    let Some((index, Part::Literal(first))) =
-        before.and_then(|index| parts.get(index).map(|part| (index, part)))
-    else {
+    let Some(index) = parts.iter().rposition(|part| !is_white(part)) else {
         return raw.to_owned();
     };
     let over_lines = parts.iter().skip(index + 1).any(|gap| match gap {
@@ -105,11 +115,17 @@ fn joined(parts: &mut Vec<Part<'_>>, raw: &str, dialect: Dialect) -> String {
         Part::Literal(_) => false,
     });
     let glue = match dialect {
-        Dialect::MySql | Dialect::MariaDb | Dialect::Databricks => " ",
-        Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb if over_lines => "\n",
+        Dialect::MySql | Dialect::MariaDb | Dialect::Databricks => ' ',
+        Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb if over_lines => '\n',
         _ => return raw.to_owned(),
     };
-    let whole = format!("{first}{glue}{raw}");
+    let Some(Part::Literal(first)) = parts.get_mut(index) else {
+        return raw.to_owned();
+    };
+    // Taken and not copied: a text may hold very many literals in a row.
+    let mut whole = std::mem::take(first);
+    whole.push(glue);
+    whole.push_str(raw);
     parts.truncate(index);
     whole
 }

@@ -4,71 +4,191 @@
 //! printed goes through the same patches again and has to give the same tree, so a patch that is
 //! undone wrongly refuses a query, and never lets one pass.
 
+mod brackets;
+mod carry;
 mod clauses;
+mod edits;
+mod frames;
+mod hints;
 mod joins;
+mod json;
+mod marks;
 mod pivot;
+mod queries;
+mod tails;
 mod text;
+mod types;
+mod versions;
 
 use sqlparser::tokenizer::{Token, Word};
 
-pub(super) use self::clauses::{APPROXIMATE_NAME, SAFE_NAME};
-use self::joins::Strictness;
-pub(super) use self::pivot::PIVOT;
-use super::Refusal;
+use self::carry::Carried;
+pub(super) use self::clauses::{APPROXIMATE_NAME, ONLY, ROWS_FROM, SAFE_NAME};
+pub(super) use self::marks::{Marker, STAR};
+pub(super) use self::pivot::{PIVOT, PIVOT_GROUP};
+pub(super) use self::versions::Version;
+use super::{Refusal, refuse};
 use crate::Dialect;
 
 /// The tokens of a text after all patches.
 #[derive(Debug)]
 pub(super) struct Patched {
     tokens: Vec<Token>,
+    head: Option<String>,
     tail: Option<String>,
-    strictness: Option<Strictness>,
+    joins: Vec<String>,
+    has_xsinil: bool,
+    carried: Carried,
 }
+
+/// The most rewrites of one kind in a text.
+const MOST: usize = 2000;
 
 impl Patched {
     /// Applies the patches of `dialect` to tokens without white space.
-    pub(super) fn new(mut tokens: Vec<Token>, dialect: Dialect) -> Self {
-        let mut tail = None;
-        let mut strictness = None;
-        clauses::spell_out_table(&mut tokens);
-        if dialect != Dialect::Postgres {
-            clauses::drop_materialized(&mut tokens);
-        }
-        match dialect {
-            Dialect::ClickHouse => {
-                tail = clauses::cut_second_limit(&mut tokens);
-                tokens = clauses::scalars_as_tables(&tokens);
-                clauses::bracket_using(&mut tokens);
-                clauses::index_tuples(&mut tokens);
-                strictness = joins::clickhouse(&mut tokens);
-            }
-            Dialect::DuckDb => {
-                tail = clauses::cut_tail(&mut tokens, &["USING", "SAMPLE"], clauses::SAMPLE_WORDS)
-                    .or_else(|| clauses::cut_percent_limit(&mut tokens));
-                tokens = pivot::as_select(&tokens);
-                clauses::complete_filters(&mut tokens);
-                clauses::caret_for_power(&mut tokens);
-                strictness = joins::duckdb(&mut tokens);
-            }
-            Dialect::SqlServer => {
-                tail = clauses::cut_tail(&mut tokens, &["OPTION"], clauses::OPTION_WORDS);
-            }
-            Dialect::Redshift => clauses::name_approximate(&mut tokens),
-            Dialect::Sqlite => clauses::spell_out_is(&mut tokens),
-            Dialect::BigQuery => clauses::name_safe(&mut tokens),
-            Dialect::Trino => clauses::drop_for_of_versions(&mut tokens),
-            _ => {}
-        }
-        Self {
+    pub(super) fn new(tokens: Vec<Token>, dialect: Dialect) -> Result<Self, Refusal> {
+        let mut patched = Self {
             tokens,
-            tail,
-            strictness,
-        }
+            head: None,
+            tail: None,
+            joins: Vec::new(),
+            has_xsinil: false,
+            carried: Carried::default(),
+        };
+        patched.rewrite_common(dialect)?;
+        patched.rewrite_own(dialect)?;
+        Ok(patched)
     }
 
-    /// What the parser reads.
-    pub(super) fn tokens(&self) -> &[Token] {
-        &self.tokens
+    /// The patches of clauses that several dialects have.
+    fn rewrite_common(&mut self, dialect: Dialect) -> Result<(), Refusal> {
+        self.apply(clauses::spell_out_table)?;
+        if dialect != Dialect::Postgres {
+            self.apply(hints::drop_materialized)?;
+        }
+        self.apply_carrying(frames::exclusions)?;
+        self.apply_carrying(queries::search_and_cycle)?;
+        self.apply_carrying(json::endings)?;
+        self.apply_carrying(types::of_casts)?;
+        self.apply(|tokens| marks::in_calls(tokens, dialect))
+    }
+
+    fn rewrite_own(&mut self, dialect: Dialect) -> Result<(), Refusal> {
+        match dialect {
+            Dialect::Postgres => {
+                self.apply(clauses::name_rows_from)?;
+                self.apply(clauses::call_only)?;
+                self.apply_carrying(queries::using_aliases)?;
+            }
+            Dialect::ClickHouse => self.rewrite_clickhouse()?,
+            Dialect::DuckDb => self.rewrite_duckdb()?,
+            Dialect::SqlServer => self.rewrite_sql_server()?,
+            Dialect::MySql | Dialect::MariaDb => {
+                if dialect == Dialect::MariaDb {
+                    self.tail = tails::cut_rows_examined(&mut self.tokens);
+                    self.apply_carrying(clauses::group_orders)?;
+                }
+                self.apply(hints::drop_select_modifiers)?;
+                self.apply(clauses::cross_join_lists)?;
+                self.apply(clauses::bracket_matches)?;
+                self.apply(versions::mark)?;
+            }
+            Dialect::Redshift => self.apply(clauses::name_approximate)?,
+            Dialect::Sqlite => {
+                self.apply(clauses::spell_out_is)?;
+                self.apply(hints::drop_indexed_by)?;
+            }
+            Dialect::BigQuery => {
+                self.apply(clauses::name_safe)?;
+                self.apply(versions::alias_behind)?;
+                self.apply(clauses::group_and_order)?;
+                self.apply(clauses::pipe_synonyms)?;
+            }
+            Dialect::Snowflake => {
+                self.apply(hints::drop_from_first)?;
+                self.apply_carrying(|tokens, carried| {
+                    types::behind_colons(tokens, carried, dialect)
+                })?;
+                self.apply_carrying(queries::subsets)?;
+            }
+            Dialect::Databricks => {
+                self.apply(versions::at_signs)?;
+                self.apply(versions::drop_for)?;
+            }
+            Dialect::Trino => {
+                self.apply(versions::drop_for)?;
+                self.apply(clauses::bracket_values)?;
+                self.apply_carrying(queries::subsets)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn rewrite_clickhouse(&mut self) -> Result<(), Refusal> {
+        self.tail = tails::cut_second_limit(&mut self.tokens);
+        self.apply(clauses::split_question_marks)?;
+        self.apply(clauses::views_as_queries)?;
+        self.apply_carrying(clauses::limit_by_with_offset)?;
+        self.apply_carrying(|tokens, carried| {
+            types::behind_colons(tokens, carried, Dialect::ClickHouse)
+        })?;
+        self.apply_carrying(clauses::aliases_before_final)?;
+        self.apply(marks::aliases)?;
+        self.tokens = queries::scalars_as_tables(&self.tokens);
+        self.apply(queries::array_join_as_select)?;
+        self.apply(clauses::bracket_using)?;
+        self.apply(clauses::index_tuples)?;
+        self.apply(marks::stars)?;
+        self.joins = joins::clickhouse(&mut self.tokens);
+        Ok(())
+    }
+
+    fn rewrite_duckdb(&mut self) -> Result<(), Refusal> {
+        self.tail = tails::cut_tail(&mut self.tokens, &["USING", "SAMPLE"], tails::SAMPLE_WORDS)
+            .or_else(|| tails::cut_percent_limit(&mut self.tokens));
+        self.apply(queries::complete_from_first)?;
+        self.apply(pivot::group_as_aggregate)?;
+        self.tokens = pivot::as_select(&self.tokens);
+        self.apply(clauses::complete_filters)?;
+        self.apply(clauses::caret_for_power)?;
+        self.apply_carrying(clauses::samples)?;
+        self.apply(marks::comprehensions)?;
+        self.apply(marks::colons)?;
+        self.apply(marks::stars)?;
+        self.apply_carrying(queries::recursion_keys)?;
+        self.joins = joins::duckdb(&mut self.tokens);
+        Ok(())
+    }
+
+    fn rewrite_sql_server(&mut self) -> Result<(), Refusal> {
+        self.tail = tails::cut_option(&mut self.tokens);
+        self.head = tails::cut_namespaces(&mut self.tokens);
+        self.apply(joins::drop_hints)?;
+        self.apply(clauses::spell_out_comparisons)?;
+        self.apply(versions::mark)?;
+        self.has_xsinil = tails::cut_xsinil(&mut self.tokens);
+        Ok(())
+    }
+
+    fn apply(&mut self, patch: impl Fn(&[Token]) -> edits::Edits) -> Result<(), Refusal> {
+        self.apply_carrying(|tokens, _| patch(tokens))
+    }
+
+    fn apply_carrying(
+        &mut self,
+        patch: impl Fn(&[Token], &mut Carried) -> edits::Edits,
+    ) -> Result<(), Refusal> {
+        let edits = patch(&self.tokens, &mut self.carried);
+        if edits.len() > MOST {
+            return refuse("too_large", "the text has too many unusual clauses");
+        }
+        edits.apply(&mut self.tokens);
+        Ok(())
+    }
+
+    /// Hands out what the parser reads.
+    pub(super) fn take_tokens(&mut self) -> Vec<Token> {
+        std::mem::take(&mut self.tokens)
     }
 
     /// Whether a limit may be added at the end of the query.
@@ -79,24 +199,49 @@ impl Patched {
     /// Turns the printed text into the dialect's own words again.
     pub(super) fn undo(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
         let mut text = match dialect {
+            Dialect::Postgres => text::in_code(
+                printed,
+                dialect,
+                &[(ROWS_FROM, "ROWS FROM "), (ONLY, "ONLY ")],
+            )?,
             Dialect::ClickHouse => {
-                let text = clauses::tables_as_scalars(printed, dialect)?;
-                text::in_code(&text, dialect, clauses::TUPLE_INDEX, ".")?.replace("ktx__]", "")
+                let text = brackets::drop(printed, dialect, queries::WRAPPERS)?;
+                text::in_code(
+                    &text,
+                    dialect,
+                    &[(clauses::TUPLE_INDEX, "."), ("ktx__]", ""), (STAR, "*")],
+                )?
             }
-            Dialect::BigQuery => text::in_code(printed, dialect, clauses::SAFE_NAME, "SAFE.")?,
-            Dialect::DuckDb => pivot::undo(printed, dialect)?,
+            Dialect::BigQuery => text::in_code(printed, dialect, clauses::BIGQUERY_NAMES)
+                .and_then(|text| versions::undo(&text, dialect))?,
+            Dialect::DuckDb => {
+                let text = pivot::undo(printed, dialect)?;
+                text::in_code(&text, dialect, &[(STAR, "*")])?
+            }
             Dialect::Redshift => {
-                text::in_code(printed, dialect, clauses::APPROXIMATE_NAME, "APPROXIMATE ")?
+                text::in_code(printed, dialect, &[(APPROXIMATE_NAME, "APPROXIMATE ")])?
             }
-            Dialect::Trino => clauses::restore_for_of_versions(printed, dialect)?,
-            _ => printed.to_owned(),
+            Dialect::Trino | Dialect::SqlServer | Dialect::MySql | Dialect::MariaDb => {
+                versions::undo(printed, dialect)?
+            }
+            Dialect::Sqlite | Dialect::Snowflake | Dialect::Databricks => printed.to_owned(),
         };
-        if let Some(strictness) = self.strictness {
-            text = text::in_code(&text, dialect, "GLOBAL ", strictness.words())?;
+        text = self.carried.undo(&text, dialect)?;
+        if !self.joins.is_empty() {
+            text = joins::undo(&text, dialect, &self.joins)?;
+        }
+        if self.has_xsinil {
+            text = text::in_code(&text, dialect, &[(", ELEMENTS", ", ELEMENTS XSINIL")])?;
         }
         if let Some(tail) = &self.tail {
             text.push(' ');
             text.push_str(tail);
+        }
+        if let Some(head) = &self.head {
+            text = match text.strip_prefix("WITH ") {
+                Some(tables) => format!("{head}, {tables}"),
+                None => format!("{head} {text}"),
+            };
         }
         Ok(text)
     }
@@ -109,6 +254,25 @@ fn is_word(token: Option<&Token>, word: &str) -> bool {
 
 fn is_any_word(token: Option<&Token>, words: &[&str]) -> bool {
     words.iter().any(|word| is_word(token, word))
+}
+
+/// Whether these words stand from `start` on.
+fn are_words(tokens: &[Token], start: usize, words: &[&str]) -> bool {
+    words
+        .iter()
+        .enumerate()
+        .all(|(offset, word)| is_word(tokens.get(start + offset), word))
+}
+
+fn is_name(token: Option<&Token>) -> bool {
+    matches!(token, Some(Token::Word(_)))
+}
+
+fn is_literal(token: Option<&Token>) -> bool {
+    matches!(
+        token,
+        Some(Token::Number(..) | Token::SingleQuotedString(_))
+    )
 }
 
 fn unquoted(token: Option<&Token>) -> Option<&str> {
@@ -124,6 +288,15 @@ fn unquoted(token: Option<&Token>) -> Option<&str> {
 
 fn word(text: &str) -> Token {
     Token::make_word(text, None)
+}
+
+/// The tokens as text, with a space between any two.
+fn spelled(tokens: &[Token]) -> String {
+    tokens
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The change of depth that a token makes.
@@ -150,6 +323,18 @@ fn find_level(
         depth += step(token);
         if depth < 0 {
             return None;
+        }
+    }
+    None
+}
+
+/// The index of the bracket that closes the one at `open`.
+fn closing(tokens: &[Token], open: usize) -> Option<usize> {
+    let mut depth = 0_isize;
+    for (index, token) in tokens.iter().enumerate().skip(open) {
+        depth += step(token);
+        if depth == 0 {
+            return Some(index);
         }
     }
     None

@@ -6,11 +6,14 @@ mod words;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, ForClause, Ident, ObjectName, PipeOperator, Query, Select, SelectItem,
-    SetExpr, Statement, TableFactor, Value, ValueWithSpan, Visit as _, Visitor,
+    BinaryOperator, Expr, ForClause, FunctionArg, FunctionArgExpr, Ident, ObjectName, PipeOperator,
+    Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableFunctionArgs, Value,
+    ValueWithSpan, Visit as _, Visitor,
 };
 
 use super::functions::Place;
+use super::grammar::TABLE;
+use super::patches::ONLY;
 use super::{Refusal, names, refuse};
 use crate::Dialect;
 
@@ -71,7 +74,10 @@ impl Visitor for Rules {
 
     fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<Refusal> {
         flow(match &value.value {
-            Value::Placeholder(name) if !is_column_number(name, self.dialect) => {
+            Value::Placeholder(name)
+                if !is_column_number(name, self.dialect)
+                    && !is_query_parameter(name, self.dialect) =>
+            {
                 refuse("parameter", format!("the parameter `{name}` has no value"))
             }
             _ => Ok(()),
@@ -91,6 +97,11 @@ fn is_column_number(name: &str, dialect: Dialect) -> bool {
     };
     matches!(dialect, Dialect::Snowflake | Dialect::SqlServer)
         && name.strip_prefix('$').is_some_and(digits)
+}
+
+/// BigQuery: `@name` is a parameter of the query, and no variable that could be set.
+fn is_query_parameter(name: &str, dialect: Dialect) -> bool {
+    dialect == Dialect::BigQuery && name.starts_with('@') && !name.starts_with("@@")
 }
 
 fn check_query(query: &Query) -> Result<(), Refusal> {
@@ -155,7 +166,9 @@ fn check_select(select: &Select, dialect: Dialect) -> Result<(), Refusal> {
 fn check_assignment(item: &SelectItem) -> Result<(), Refusal> {
     let sets = match item {
         SelectItem::UnnamedExpr(Expr::BinaryOp { left, .. }) => is_variable(left),
-        SelectItem::ExprWithAlias { alias, .. } => alias.value.starts_with('@'),
+        SelectItem::ExprWithAlias { alias, .. } => {
+            alias.quote_style.is_none() && alias.value.starts_with('@')
+        }
         _ => false,
     };
     if sets {
@@ -166,7 +179,7 @@ fn check_assignment(item: &SelectItem) -> Result<(), Refusal> {
 
 fn is_variable(expr: &Expr) -> bool {
     match expr {
-        Expr::Identifier(name) => name.value.starts_with('@'),
+        Expr::Identifier(name) => name.quote_style.is_none() && name.value.starts_with('@'),
         Expr::BinaryOp { left, .. } => is_variable(left),
         _ => false,
     }
@@ -184,6 +197,7 @@ fn check_table_factor(factor: &TableFactor, dialect: Dialect) -> Result<(), Refu
             calls::check_hints(with_hints, dialect)?;
             names::check_modifier(name, alias.as_ref(), dialect)?;
             match args {
+                Some(args) if is_only(name, dialect) => check_only(args, dialect),
                 Some(args) if calls::are_hints(args, dialect) => Ok(()),
                 Some(args) if args.settings.is_some() => {
                     refuse("settings", "`SETTINGS` changes how the server works")
@@ -211,10 +225,35 @@ fn check_table_factor(factor: &TableFactor, dialect: Dialect) -> Result<(), Refu
     }
 }
 
+/// PostgreSQL: the call that a patch makes of `ONLY name`.
+fn is_only(name: &ObjectName, dialect: Dialect) -> bool {
+    dialect == Dialect::Postgres && name.to_string() == ONLY
+}
+
+fn check_only(args: &TableFunctionArgs, dialect: Dialect) -> Result<(), Refusal> {
+    let table = match args.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(table))] => table_name(table),
+        _ => None,
+    };
+    match table {
+        Some(name) => names::check_table(&name, dialect),
+        None => refuse("dynamic_name", "`ONLY` takes a table"),
+    }
+}
+
 fn check_expr(expr: &Expr, dialect: Dialect) -> Result<(), Refusal> {
     match expr {
         Expr::Function(function) => calls::check(function, dialect),
-        Expr::BinaryOp { op, .. } => check_operator(op, dialect),
+        Expr::BinaryOp { op, right, .. } => {
+            check_operator(op, dialect).and_then(|()| check_set(op, right, dialect))
+        }
+        Expr::InList { list, .. } if dialect == Dialect::ClickHouse => match list.as_slice() {
+            [set] => check_set_name(set, dialect),
+            _ => Ok(()),
+        },
+        Expr::Prefixed { prefix, value } if prefix.value == TABLE => {
+            check_table_argument(value, dialect)
+        }
         Expr::CompoundIdentifier(parts) => match parts.last() {
             Some(last) if is_sequence_step(&last.value) => {
                 refuse("sequence", format!("`{last}` moves a sequence"))
@@ -222,6 +261,45 @@ fn check_expr(expr: &Expr, dialect: Dialect) -> Result<(), Refusal> {
             _ => Ok(()),
         },
         _ => Ok(()),
+    }
+}
+
+/// ClickHouse, SQLite: `x IN name` and `x GLOBAL IN name` read a table.
+fn check_set(operator: &BinaryOperator, set: &Expr, dialect: Dialect) -> Result<(), Refusal> {
+    match operator {
+        BinaryOperator::Custom(words)
+            if matches!(dialect, Dialect::ClickHouse | Dialect::Sqlite)
+                && words.ends_with("IN") =>
+        {
+            check_set_name(set, dialect)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_set_name(set: &Expr, dialect: Dialect) -> Result<(), Refusal> {
+    match table_name(set) {
+        Some(name) => names::check_table(&name, dialect),
+        None => Ok(()),
+    }
+}
+
+/// `TABLE name` and `TABLE(name)` read a table, `TABLE(SELECT …)` has been checked as a query.
+fn check_table_argument(value: &Expr, dialect: Dialect) -> Result<(), Refusal> {
+    match (table_name(value), value) {
+        (Some(name), _) => names::check_table(&name, dialect),
+        (None, Expr::Subquery(_)) => Ok(()),
+        (None, _) => refuse("dynamic_name", "`TABLE` takes a table"),
+    }
+}
+
+/// The name that an expression is nothing but.
+fn table_name(expr: &Expr) -> Option<ObjectName> {
+    match expr {
+        Expr::Identifier(name) => Some(ObjectName::from(vec![name.clone()])),
+        Expr::CompoundIdentifier(parts) => Some(ObjectName::from(parts.clone())),
+        Expr::Nested(inner) => table_name(inner),
+        _ => None,
     }
 }
 

@@ -108,6 +108,134 @@ fn clauses_that_the_parser_does_not_know_are_printed_again() {
     );
 }
 
+/// The text that reaches the server means what was written, whatever the parser was shown.
+#[test]
+fn operators_that_the_parser_does_not_know_are_printed_as_they_were_written() {
+    let same = |dialect, sql| prints(dialect, sql, sql);
+    same(Dialect::ClickHouse, "SELECT a > 1 ? 'x' : b DIV 2 MOD 3");
+    same(
+        Dialect::ClickHouse,
+        "SELECT 1 WHERE a GLOBAL NOT IN (SELECT 1) AND b IN c AND d",
+    );
+    same(
+        Dialect::ClickHouse,
+        "SELECT COLUMNS('x') EXCEPT (a) APPLY (max), * APPLY (x -> x)",
+    );
+    same(
+        Dialect::ClickHouse,
+        "SELECT CAST(a AS Tuple(b String)), c::String, (d AS e) + 1",
+    );
+    same(
+        Dialect::DuckDb,
+        "SELECT [x FOR x, y IN l IF y > 1], a GLOB 'b', c NOT IN l AND d",
+    );
+    same(Dialect::DuckDb, "SELECT a : 1, * LIKE 'x' FROM t");
+    same(
+        Dialect::Sqlite,
+        "SELECT a NOT GLOB 'b', c IS NULL, d IN e FROM t",
+    );
+    same(
+        Dialect::Postgres,
+        "SELECT a WHERE b BETWEEN SYMMETRIC 2 AND 1",
+    );
+    same(
+        Dialect::Postgres,
+        "SELECT XMLELEMENT(NAME a, XMLATTRIBUTES(b AS c))",
+    );
+    same(
+        Dialect::MySql,
+        "SELECT a SOUNDS LIKE b, BINARY c = 'd', INTERVAL (1, 2)",
+    );
+    same(
+        Dialect::MySql,
+        "SELECT a + INTERVAL '1:2' HOUR_MINUTE, CHAR(77 USING utf8mb4)",
+    );
+    same(
+        Dialect::SqlServer,
+        "SELECT PARSE(a AS decimal(5, 2) USING 'en-GB')",
+    );
+    same(
+        Dialect::SqlServer,
+        "SELECT geography::Point(1, -2, 4326).STDistance(a)",
+    );
+    same(
+        Dialect::BigQuery,
+        "SELECT ARRAY<STRUCT<a INT64>> [(1)], 1 << 2",
+    );
+    same(
+        Dialect::Databricks,
+        "SELECT a:b.`c d`[0]['e'], INTERVAL 1 DAY 2 HOURS",
+    );
+    same(Dialect::Trino, "SELECT CAST(a AS ROW(b ARRAY(INTEGER)))");
+}
+
+#[test]
+fn clauses_that_the_parser_does_not_know_are_printed_as_they_were_written() {
+    let same = |dialect, sql| prints(dialect, sql, sql);
+    same(
+        Dialect::Postgres,
+        "WITH RECURSIVE t AS (SELECT 1 AS a) CYCLE a SET b USING c SELECT * FROM t",
+    );
+    same(
+        Dialect::Postgres,
+        "SELECT sum(a) OVER (ROWS BETWEEN 1 PRECEDING AND 2 FOLLOWING EXCLUDE GROUP) FROM t",
+    );
+    same(
+        Dialect::Postgres,
+        "SELECT * FROM ROWS FROM (unnest(a), unnest(b)) WITH ORDINALITY",
+    );
+    same(Dialect::Postgres, "SELECT * FROM a JOIN b USING(c) AS d");
+    same(
+        Dialect::ClickHouse,
+        "SELECT a FROM t ARRAY JOIN b AS c, length(d) AS e WHERE c",
+    );
+    same(
+        Dialect::ClickHouse,
+        "SELECT a FROM t GLOBAL ANY LEFT JOIN u USING(b) ALL JOIN v USING(c)",
+    );
+    same(
+        Dialect::ClickHouse,
+        "SELECT a FROM t AS x FINAL LIMIT 1 , 2 BY a LIMIT 3",
+    );
+    same(
+        Dialect::DuckDb,
+        "UNPIVOT t ON a, b INTO NAME n VALUE v ORDER BY n",
+    );
+    same(
+        Dialect::DuckDb,
+        "SELECT * FROM t PIVOT(sum(a) FOR b IN (1, 2) GROUP BY c)",
+    );
+    same(
+        Dialect::SqlServer,
+        "SELECT a FROM t FOR XML RAW, ELEMENTS XSINIL",
+    );
+    same(
+        Dialect::SqlServer,
+        "SELECT a FROM t FOR SYSTEM_TIME FROM 'b' TO 'c'",
+    );
+    same(
+        Dialect::MariaDb,
+        "SELECT a FROM t FOR SYSTEM_TIME ALL WHERE b",
+    );
+    same(
+        Dialect::BigQuery,
+        "SELECT a FROM t AS x FOR SYSTEM_TIME AS OF b WHERE c",
+    );
+    same(
+        Dialect::BigQuery,
+        "FROM t |> AGGREGATE COUNT(*) AS n GROUP AND ORDER BY a",
+    );
+    same(
+        Dialect::Trino,
+        "SELECT json_value(a, 'lax $' RETURNING integer DEFAULT 0 ON EMPTY) FROM t",
+    );
+    prints(
+        Dialect::SqlServer,
+        "WITH XMLNAMESPACES ('u' AS n), a AS (SELECT 1 AS b) SELECT b FROM a",
+        "WITH XMLNAMESPACES ( 'u' AS n ), a AS (SELECT 1 AS b) SELECT b FROM a",
+    );
+}
+
 #[test]
 fn a_refusal_says_what_was_refused() {
     let reason = |sql| check(sql, Dialect::Postgres).map_err(|refusal| refusal.to_string());
@@ -162,6 +290,11 @@ fn refusals_have_stable_codes() {
     refuses(Dialect::Postgres, "SELECT 1\u{a0}+ 1", "unusual_character");
     refuses(Dialect::Postgres, "SELECT ktx__pivot(1)", "reserved_name");
     refuses(Dialect::MySql, "SELECT 1 /*! + 1 */", "executable_comment");
+    refuses(
+        Dialect::MySql,
+        "SELECT /*+ SET_VAR(sort_buffer_size = 1) */ 1",
+        "executable_comment",
+    );
     refuses(Dialect::MySql, "SELECT @a := 1", "assignment");
     refuses(Dialect::SqlServer, "SELECT @a = 1", "assignment");
     refuses(Dialect::SqlServer, "SELECT * FROM a.b.c.d", "linked_server");

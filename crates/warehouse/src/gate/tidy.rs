@@ -1,6 +1,5 @@
 //! Small changes of the tree, so that its printed text is read back as the same tree.
 
-use std::convert::Infallible;
 use std::mem::replace;
 use std::ops::ControlFlow;
 
@@ -13,23 +12,29 @@ use crate::Dialect;
 
 /// Puts brackets where the printed text would be read differently.
 pub(super) fn tidy(statement: &mut Statement, dialect: Dialect) -> Result<(), Refusal> {
-    let template = grammar::parse(grammar::tokens("SELECT * FROM ktx__t", dialect)?, dialect)?;
-    let Statement::Query(template) = template else {
-        return refuse("internal", "a query did not parse as one");
-    };
-    let ControlFlow::Continue(()) = statement.visit(&mut Tidy { template });
-    Ok(())
+    match statement.visit(&mut Tidy { dialect }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(refusal) => Err(refusal),
+    }
 }
 
 struct Tidy {
-    template: Box<Query>,
+    dialect: Dialect,
+}
+
+/// A query of one table, in whose place another can be put.
+fn template(dialect: Dialect) -> Result<Box<Query>, Refusal> {
+    match grammar::parse(grammar::tokens("SELECT * FROM ktx__t", dialect)?, dialect)? {
+        Statement::Query(template) => Ok(template),
+        _ => refuse("internal", "a query did not parse as one"),
+    }
 }
 
 impl VisitorMut for Tidy {
-    type Break = Infallible;
+    type Break = Refusal;
 
     /// Two signs in a row would be printed as the start of a comment.
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Refusal> {
         if let Expr::UnaryOp {
             op: UnaryOperator::Minus,
             expr: inner,
@@ -50,7 +55,7 @@ impl VisitorMut for Tidy {
 
     /// The alias of a table would be printed before its `AS OF`, where no server expects it, so the
     /// alias goes to a select around the table.
-    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Infallible> {
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Refusal> {
         let TableFactor::Table {
             version: Some(_),
             alias,
@@ -62,7 +67,10 @@ impl VisitorMut for Tidy {
         let Some(alias) = alias.take() else {
             return ControlFlow::Continue(());
         };
-        let mut subquery = self.template.clone();
+        let mut subquery = match template(self.dialect) {
+            Ok(template) => template,
+            Err(refusal) => return ControlFlow::Break(refusal),
+        };
         let relation = match subquery.body.as_mut() {
             SetExpr::Select(select) => select.from.first_mut().map(|table| &mut table.relation),
             _ => None,

@@ -15,6 +15,8 @@ pub(crate) struct Case {
 pub(crate) const SHARED: &str = include_str!("../../../../fixtures/readonly-sql/cases.jsonl");
 pub(crate) const OWN: &str = include_str!("../../../../fixtures/readonly-sql/own.jsonl");
 
+pub(crate) const FRESH: &str = include_str!("../../../../fixtures/readonly-sql/fresh.jsonl");
+
 /// Reads a case file.
 pub(crate) fn cases(file: &str) -> Vec<Case> {
     file.lines()
@@ -61,5 +63,35 @@ fn the_own_cases_are_judged_as_expected() {
         "{} wrong:\n{}",
         wrong.len(),
         wrong.join("\n")
+    );
+}
+
+/// Texts that were written before the gate had seen any of them: no attack passes, and of the
+/// honest ones at most one in fifty is refused.
+#[test]
+fn of_fresh_texts_no_attack_passes_and_hardly_an_honest_one_is_refused() {
+    let fresh = cases(FRESH);
+    let honest = fresh.iter().filter(|case| case.allow).count();
+    let passes = |case: &&Case| gate::check(&case.sql, case.dialect).is_ok();
+    let ids = |cases: Vec<&Case>| -> Vec<String> {
+        cases.into_iter().map(|case| case.id.clone()).collect()
+    };
+    let attacks = ids(fresh
+        .iter()
+        .filter(|case| !case.allow)
+        .filter(passes)
+        .collect());
+    let (_, refused): (Vec<&Case>, Vec<&Case>) =
+        fresh.iter().filter(|case| case.allow).partition(passes);
+    let refused = ids(refused);
+    println!(
+        "{} of {honest} honest texts are refused: {refused:?}",
+        refused.len()
+    );
+    assert_eq!(attacks, Vec::<String>::new());
+    assert!(
+        refused.len() * 50 <= honest,
+        "{} of {honest} are refused: {refused:?}",
+        refused.len()
     );
 }

@@ -2,4 +2,5 @@
 #![expect(clippy::expect_used, reason = "a broken case file fails the test")]
 
 mod corpus;
+mod fuzz_corpus;
 mod properties;

@@ -10,7 +10,7 @@ use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use sqlparser::ast::{Query, SetExpr, Statement, Visit as _, Visitor};
 use sqlparser::parser::Parser;
 
-use crate::corpus::{OWN, SHARED, cases};
+use crate::corpus::{FRESH, OWN, SHARED, cases};
 
 /// Parts that texts are put together from: everything that quotes, ends, hides or starts something.
 const PARTS: &[&str] = &[
@@ -76,6 +76,48 @@ const PARTS: &[&str] = &[
     "ktx_0",
     "'ktx_0'",
     "SAFE.f(1)",
+    "?",
+    ":",
+    "GLOBAL",
+    "IN",
+    "NOT",
+    "APPLY(max)",
+    "COLUMNS('a')",
+    "* LIKE 'b'",
+    "[x FOR x IN y]",
+    "UNPIVOT",
+    "INTO NAME n VALUE v",
+    "ARRAY JOIN",
+    "EXCLUDE TIES",
+    "OVER (ROWS CURRENT ROW",
+    "SEARCH DEPTH FIRST BY a SET b",
+    "CAST(a AS",
+    "DECIMAL(1, 2))",
+    "::String",
+    "RETURNING int)",
+    "json_value(a",
+    "FOR SYSTEM_TIME AS OF",
+    "FOR SYSTEM_TIME BETWEEN",
+    "AND",
+    "@v3",
+    "FINAL",
+    "BINARY",
+    "INTERVAL 1",
+    "HOUR_MINUTE",
+    "GLOB 'a'",
+    "DIV",
+    "MOD",
+    "ONLY t",
+    "ROWS FROM (",
+    "OPTION (MAXDOP 1)",
+    "USE PLAN",
+    "TABLESAMPLE 5%",
+    "ktx__c0",
+    "USING KEY (a)",
+    "PARSE(a AS b USING c)",
+    "BETWEEN SYMMETRIC",
+    "|> DISTINCT",
+    "ARRAY<STRUCT<a INT64>>[1]",
 ];
 
 /// The same texts in every run, and no files left behind.
@@ -103,7 +145,7 @@ fn assembled() -> impl Strategy<Value = String> {
 
 /// A case of the files with one part put in somewhere.
 fn disturbed() -> impl Strategy<Value = (Dialect, String)> {
-    let texts: Vec<(Dialect, String)> = [SHARED, OWN]
+    let texts: Vec<(Dialect, String)> = [SHARED, OWN, FRESH]
         .into_iter()
         .flat_map(cases)
         .map(|case| (case.dialect, case.sql))
@@ -145,7 +187,7 @@ impl Visitor for OnlyQueries {
 }
 
 /// Checks everything that has to hold for a text that passed, and nothing for others.
-fn holds(sql: &str, dialect: Dialect) -> Result<(), String> {
+pub(crate) fn holds(sql: &str, dialect: Dialect) -> Result<(), String> {
     let Ok(allowed) = gate::check(sql, dialect) else {
         return Ok(());
     };

@@ -233,6 +233,7 @@ fn no_call_site_names_a_provider_a_program_or_a_model() {
     assert_eq!(audit("crates/claude-code-adapter/src/lib.rs", spawns), "");
 }
 
+/// KTX-06: the runtime is built in one place and injected; nobody else knows which backend runs.
 #[test]
 fn only_compose_names_a_backend_or_an_adapter() {
     let code = "use ktx_connectors::open;\nconst A: &str = \"claude-code\";\n";

@@ -6,7 +6,7 @@ use ktx_config::Driver;
 use serde_json::{Value, json};
 
 use super::{ServerKind, Target, is_loopback};
-use crate::settings::Settings;
+use crate::settings::{Clock, Settings};
 use crate::tests::{Secrets, connection, lines};
 use crate::tls::{Tls, Trust};
 
@@ -41,7 +41,8 @@ fn secrets() -> Secrets {
 fn read(fields: Value) -> Result<Target, String> {
     let connection = connection(Driver::Postgres, fields);
     let secrets = secrets();
-    Target::read(&Settings::new(&connection, &secrets), SERVER).map_err(|error| lines(&error))
+    Target::read(&Settings::new(&connection, &secrets, Clock::new(0)), SERVER)
+        .map_err(|error| lines(&error))
 }
 
 #[track_caller]

@@ -30,6 +30,15 @@ pub(super) struct Kept {
     pub secret: Secret,
 }
 
+/// A connection that stands in `ktx.yaml` now.
+pub(in crate::commands) struct Entered {
+    /// The connection.
+    pub connection: Connection,
+    /// What a person should know about it.
+    pub notes: Vec<String>,
+    secrets: Vec<Kept>,
+}
+
 /// Adds a connection, and tests it when that is wanted.
 pub(super) fn run(
     args: &ConnectionAddArgs,
@@ -37,6 +46,25 @@ pub(super) fn run(
     opened: &Opened,
     printer: &Printer,
 ) -> Outcome {
+    let entered = enter(args, session, opened)?;
+    for note in &entered.notes {
+        printer.note(note);
+    }
+    report(
+        &entered.connection,
+        &entered.secrets,
+        args,
+        session,
+        printer,
+    )
+}
+
+/// Writes a new connection into `ktx.yaml` and its secrets beside it, all or nothing.
+pub(in crate::commands) fn enter(
+    args: &ConnectionAddArgs,
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<Entered> {
     let id = ConnectionId::parse(&args.id)?;
     let driver = driver(&args.driver)?;
     // Before the lock: a person may be slow to pipe it.
@@ -75,10 +103,11 @@ pub(super) fn run(
     }
     write(opened, &text)?;
     drop(held);
-    for note in &draft.notes {
-        printer.note(note);
-    }
-    report(&connection, &draft.secrets, args, session, printer)
+    Ok(Entered {
+        connection,
+        notes: draft.notes,
+        secrets: draft.secrets,
+    })
 }
 
 fn driver(text: &str) -> Outcome<Driver> {

@@ -16,7 +16,7 @@ use crate::session::Opened;
 pub(super) const NOT_COMMITTED: &str = "ktx.yaml is changed and not committed";
 
 /// `ktx.yaml` as it is while the project is locked.
-pub(super) struct Current {
+pub(in crate::commands) struct Current {
     /// The text.
     pub text: String,
     /// What it means.
@@ -24,7 +24,7 @@ pub(super) struct Current {
 }
 
 /// Reads `ktx.yaml`.
-pub(super) fn current(opened: &Opened) -> Outcome<Current> {
+pub(in crate::commands) fn current(opened: &Opened) -> Outcome<Current> {
     let bytes = opened
         .store
         .config_bytes()
@@ -36,7 +36,7 @@ pub(super) fn current(opened: &Opened) -> Outcome<Current> {
 }
 
 /// What a text means; the failure of one that has errors.
-pub(super) fn meaning(text: &str) -> Outcome<Project> {
+pub(in crate::commands) fn meaning(text: &str) -> Outcome<Project> {
     let parsed = parse(text, FILE_NAME);
     if let Some(project) = parsed.project {
         return Ok(project);
@@ -59,7 +59,7 @@ pub(super) fn meaning(text: &str) -> Outcome<Project> {
 }
 
 /// Writes `ktx.yaml`.
-pub(super) fn write(opened: &Opened, text: &str) -> Outcome<()> {
+pub(in crate::commands) fn write(opened: &Opened, text: &str) -> Outcome<()> {
     let path = project_path(FILE_NAME)?;
     opened
         .store
@@ -79,7 +79,7 @@ pub(super) fn file_failure(error: &FileError) -> Failure {
 }
 
 /// The failure of an edit.
-pub(super) fn edit_failure(error: &EditError) -> Failure {
+pub(in crate::commands) fn edit_failure(error: &EditError) -> Failure {
     with_hints(
         Failure::from_error(Exit::Config, "edit_refused", error),
         error,

@@ -7,9 +7,7 @@ use ktx_context_tools::{
     Execution, Lanes, ProjectContext, QueryRequest, SqlRequest, execute_sql, query, search_sources,
     search_wiki,
 };
-use ktx_semantic_layer::{
-    DimensionRequest, EmptyMembers, Finding, MeasureRequest, Query, validate,
-};
+use ktx_semantic_layer::{DimensionRequest, Finding, MeasureRequest, Query, validate};
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::{Cell, QueryResult};
 use serde_json::{Value, json};
@@ -115,11 +113,7 @@ async fn question(context: &dyn ProjectContext, teller: &Teller) -> Outcome<(boo
                 field: "regions.name".to_owned(),
                 granularity: None,
             }],
-            filters: Vec::new(),
-            segments: Vec::new(),
-            order_by: Vec::new(),
-            limit: None,
-            empty_members: EmptyMembers::Include,
+            ..Query::default()
         },
         execution: Execution::Run { max_rows: None },
     };

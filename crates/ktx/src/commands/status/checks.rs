@@ -21,7 +21,10 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe) -> Value
         .filter(|connection| connection["status"] != "ok")
         .filter_map(|connection| connection["name"].as_str().map(str::to_owned))
         .collect();
-    let llm = llm(opened, probe);
+    let mut llm = llm(opened, probe);
+    if let Some(limit) = compose::known_limit(session, opened) {
+        llm["rateLimit"] = limit.to_json();
+    }
     let capabilities = capabilities(opened, probe, &broken);
     let verdict = verdict(&capabilities, opened);
     let issues: Vec<Value> = opened.warnings.iter().map(issue).collect();
@@ -164,7 +167,7 @@ fn connection_status(session: &Session, opened: &Opened, connection: &Connection
         | Driver::SqlServer => &["url", "host"],
         Driver::Sqlite | Driver::DuckDb => &["path", "url"],
         Driver::Snowflake => &["account"],
-        Driver::BigQuery => &["credentials_json"],
+        Driver::BigQuery => &["credentials_json", "credentials", "project_id"],
         Driver::Dbt => &["repo_url", "repoUrl", "source_dir"],
         Driver::MetricFlow => &["metricflow", "repoUrl"],
         Driver::LookMl => &["repoUrl"],
@@ -270,17 +273,24 @@ fn verdict(capabilities: &Value, opened: &Opened) -> Value {
 
 /// KTX-81: the caching fields that the backend ignores, by name.
 fn caching_warning(opened: &Opened) -> Vec<Value> {
-    if opened.config.llm.backend != compose::CLAUDE_CODE {
+    let Some(message) = ignored_caching_text(opened) else {
         return Vec::new();
+    };
+    vec![json!({ "message": message, "fix": "remove the fields, or use an HTTP backend" })]
+}
+
+/// KTX-81 in words; none when nothing is ignored.
+pub(crate) fn ignored_caching_text(opened: &Opened) -> Option<String> {
+    if opened.config.llm.backend != compose::CLAUDE_CODE {
+        return None;
     }
     let ignored = compose::ignored_caching(opened.config.llm.prompt_caching);
-    if ignored.is_empty() {
-        return Vec::new();
-    }
-    vec![json!({
-        "message": format!("the local Claude Code session decides on caching itself; ignored: {}", ignored.join(", ")),
-        "fix": "remove the fields, or use an HTTP backend",
-    })]
+    (!ignored.is_empty()).then(|| {
+        format!(
+            "the local Claude Code session decides on caching itself; ignored: {}",
+            ignored.join(", ")
+        )
+    })
 }
 
 fn local_stats(opened: &Opened) -> Value {

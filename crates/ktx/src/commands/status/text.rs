@@ -50,6 +50,9 @@ pub(crate) fn render(status: &Value, verbose: bool) -> String {
     for warning in items(&llm["warnings"]) {
         line("", &format!("warning: {}", text(warning)));
     }
+    if let Some(limit) = llm["rateLimit"]["detail"].as_str() {
+        line("", &format!("limit: {limit}"));
+    }
     if let Some(fix) = llm["fix"].as_str() {
         line("", &format!("hint: {fix}"));
     }

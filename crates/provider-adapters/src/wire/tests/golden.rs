@@ -1,6 +1,6 @@
 //! Golden requests: what each provider is sent, whole.
 
-use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole, Transport};
+use ktx_llm_runtime::{CacheTtl, ContentBlock, MediaSource, Message, MessageRole, Transport};
 use serde_json::{Value, json};
 
 use super::{call, encoded, map, message, reasoning, result, settings, text, tools, user};
@@ -382,4 +382,55 @@ fn qwen_is_marked_for_five_minutes_at_most() {
         body["messages"][1]["content"][0]["cache_control"],
         json!({"type": "ephemeral"})
     );
+}
+
+/// KODE-31: the block's own markers and the provider's `cache` settings, as each protocol sends them.
+#[test]
+fn cache_settings_of_every_family() {
+    let request = |ttl| CanonicalRequest {
+        system: "Be exact. ".repeat(500),
+        messages: vec![
+            message(
+                MessageRole::User,
+                vec![
+                    text("The document."),
+                    ContentBlock::CacheControl { ttl },
+                    text("The question."),
+                ],
+            ),
+            message(
+                MessageRole::User,
+                vec![ContentBlock::CacheControl { ttl: None }],
+            ),
+        ],
+        tools: tools(),
+        caching: Some(PromptCaching::default()),
+        ..CanonicalRequest::default()
+    };
+    let mut anthropic = settings(Preset::Anthropic, "sonnet");
+    anthropic.cache.extended_ttl = Some(true);
+    check(
+        "anthropic_cache",
+        &anthropic,
+        &request(Some(CacheTtl::OneHour)),
+    );
+    let mut few = settings(Preset::Gateway, "sonnet");
+    few.cache.breakpoints = Some(1);
+    check("gateway_cache", &few, &request(None));
+    check(
+        "qwen_cache",
+        &settings(Preset::Qwen, "qwen3.8-max"),
+        &request(Some(CacheTtl::OneHour)),
+    );
+    let mut openai = settings(Preset::OpenAi, "gpt-5.5");
+    openai.cache.request_params = map(json!({
+        "prompt_cache_key": "team-a", "prompt_cache_retention": "24h",
+    }));
+    check("openai_cache", &openai, &request(None));
+    let mut gemini = settings(Preset::Gemini, "gemini-3-pro");
+    gemini.cache.request_params = map(json!({"cachedContent": "cachedContents/7"}));
+    check("gemini_cache", &gemini, &request(None));
+    let mut cerebras = settings(Preset::Cerebras, "zai-glm-4.7");
+    cerebras.cache.request_params = map(json!({"prompt_cache_key": "team-a"}));
+    check("cerebras_cache", &cerebras, &request(None));
 }

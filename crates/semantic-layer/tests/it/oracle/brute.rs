@@ -4,15 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::world::{Asked, Filter, Measure, Question, Row, World};
+use super::calendar::{self, At, Start, Unit};
+use super::measures::{COUNT, Frame, Measure, Span, TOTAL};
+use super::question::{Asked, Comparison, Dimension, Filter, Question, formula};
+use super::world::{Row, World};
 
 /// What the right answer is.
 pub(super) enum Expected {
     /// Rows: dimensions, then what was asked.
     Rows(Vec<Vec<Value>>),
-    /// None: a refusal, and why.
-    Refusal(&'static str),
+    /// None: the kinds of refusals that say why.
+    Refusal(BTreeSet<&'static str>),
 }
+
+/// Kinds with which a question is refused whose columns cannot be looked up.
+const LOOKUPS: [&str; 8] = [
+    "fanout",
+    "asymmetric_dimensions",
+    "no_join_path",
+    "ambiguous_join_path",
+    "filter_fanout",
+    "filter_unreachable",
+    "multi_source_measure",
+    "multi_grain_measure",
+];
 
 /// One step of a look-up.
 #[derive(Clone, Copy)]
@@ -75,222 +90,407 @@ fn paths(
     seen.pop();
 }
 
-/// The only shortest path, if there is exactly one.
-fn path(world: &World, from: usize, to: usize) -> Result<Vec<Step>, &'static str> {
+/// A look-up path, or nothing where there is none or more than one is shortest.
+fn path(world: &World, from: usize, to: usize) -> Option<Vec<Step>> {
     let mut all = Vec::new();
     paths(world, from, to, &mut Vec::new(), &mut Vec::new(), &mut all);
-    let shortest = all
-        .iter()
-        .map(Vec::len)
-        .min()
-        .ok_or("it cannot be looked up")?;
+    let shortest = all.iter().map(Vec::len).min()?;
     let mut best = all.into_iter().filter(|path| path.len() == shortest);
-    match (best.next(), best.next()) {
-        (Some(path), None) => Ok(path),
-        _ => Err("two paths are equally short"),
-    }
+    best.next().filter(|_| best.next().is_none())
 }
 
 /// The row at the end of a path.
-fn follow<'w>(world: &'w World, home: usize, row: &'w Row, path: &[Step]) -> Option<&'w Row> {
-    let mut node = home;
+fn follow<'w>(world: &'w World, row: &'w Row, path: &[Step]) -> Option<&'w Row> {
     let mut row = Some(row);
     for step in path {
+        let rows_of = |node: usize| &world.tables[world.nodes[node].table].rows;
         row = match *step {
             Step::Along { key, to } => {
                 let wanted = row.and_then(|row| row.keys[key]);
-                wanted.and_then(|id| {
-                    world.tables[world.nodes[to].table]
-                        .rows
-                        .iter()
-                        .find(|row| row.id == id)
-                })
+                wanted.and_then(|id| rows_of(to).iter().find(|row| row.id == id))
             }
             Step::Against { key, to } => {
                 let id = row.map(|row| row.id);
-                id.and_then(|id| {
-                    world.tables[world.nodes[to].table]
-                        .rows
-                        .iter()
-                        .find(|row| row.keys[key] == Some(id))
-                })
+                id.and_then(|id| rows_of(to).iter().find(|row| row.keys[key] == Some(id)))
             }
         };
-        node = target(*step);
     }
-    debug_assert!(node < world.nodes.len());
     row
 }
 
-/// What is known of one table in one group.
-#[derive(Default)]
-struct Group {
-    count: i64,
-    numbers: Vec<i64>,
-    numbers_of_a: Vec<i64>,
-    texts: BTreeSet<&'static str>,
+/// One value of a dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Member {
+    Null,
+    Text(&'static str),
+    Start(Start),
 }
 
-type Tuple = Vec<Option<&'static str>>;
+type Tuple = Vec<Member>;
 
-/// The rows of a home that pass the filters, each with its dimension tuple.
-fn rows_of<'w>(
+/// One row of a home: where it belongs, and which filters let it pass.
+struct Placed<'w> {
+    tuple: Tuple,
+    row: &'w Row,
+    /// By all filters but those on the time axis.
+    passes_rows: bool,
+    /// By those on the time axis.
+    passes_time: bool,
+}
+
+/// The time dimension that windows go by: its place, its node, its unit.
+type Axis = (usize, usize, Unit);
+
+/// The question with what follows from it.
+struct Asking<'w> {
+    world: &'w World,
+    question: &'w Question,
+    axis: Option<Axis>,
+    has_time_filter: bool,
+    homes: BTreeMap<usize, Vec<Placed<'w>>>,
+}
+
+fn passes(filter: Filter, seen: Option<&Row>) -> bool {
+    match filter {
+        Filter::Text(_, text) => seen.and_then(|row| row.text) == Some(text),
+        Filter::Above(_, number) => seen
+            .and_then(|row| row.number)
+            .is_some_and(|own| own > number),
+        Filter::Time(_, comparison, day) => seen.and_then(|row| row.at).is_some_and(|at| {
+            let day = At { day, minute: None };
+            match comparison {
+                Comparison::From => at >= day,
+                Comparison::After => at > day,
+                Comparison::Before => at < day,
+                Comparison::To => at <= day,
+            }
+        }),
+        Filter::TimeOrText(node, day) => {
+            passes(Filter::Time(node, Comparison::From, day), seen)
+                || passes(Filter::Text(node, "a"), seen)
+        }
+        Filter::MeasureAbove(..) => true,
+    }
+}
+
+/// The rows of a home; nothing where something cannot be looked up.
+fn placed<'w>(
     world: &'w World,
     question: &Question,
+    axis: Option<Axis>,
     home: usize,
-) -> Result<Vec<(Tuple, &'w Row)>, &'static str> {
-    let dimensions: Vec<Vec<Step>> = question
+) -> Option<Vec<Placed<'w>>> {
+    let dimensions: Vec<(Dimension, Vec<Step>)> = question
         .dimensions
         .iter()
-        .map(|node| path(world, home, *node))
-        .collect::<Result<_, _>>()?;
-    let mut filters: Vec<(Vec<Step>, Filter)> = Vec::new();
+        .map(|one| Some((*one, path(world, home, one.node())?)))
+        .collect::<Option<_>>()?;
+    let mut filters: Vec<(Vec<Step>, Filter, bool)> = Vec::new();
     for filter in &question.filters {
-        if let Filter::Text(node, _) | Filter::Above(node, _) = filter {
-            filters.push((path(world, home, *node)?, *filter));
-        }
+        let node = match *filter {
+            Filter::Text(node, _)
+            | Filter::Above(node, _)
+            | Filter::Time(node, ..)
+            | Filter::TimeOrText(node, _) => node,
+            Filter::MeasureAbove(..) => continue,
+        };
+        let on_axis =
+            matches!(filter, Filter::Time(..)) && axis.is_some_and(|(_, own, _)| own == node);
+        filters.push((path(world, home, node)?, *filter, on_axis));
     }
-    let mut found = Vec::new();
-    for row in &world.tables[world.nodes[home].table].rows {
-        let passes = filters.iter().all(|(path, filter)| {
-            let seen = follow(world, home, row, path);
-            match filter {
-                Filter::Text(_, text) => seen.and_then(|row| row.text) == Some(*text),
-                Filter::Above(_, number) => seen
-                    .and_then(|row| row.number)
-                    .is_some_and(|own| own > *number),
-                Filter::CountAbove(..) => true,
-            }
-        });
-        if passes {
-            let tuple = dimensions
+    let rows = world.tables[world.nodes[home].table].rows.iter();
+    let placed = rows.map(|row| {
+        let passing = |wanted: bool| {
+            filters
                 .iter()
-                .map(|path| follow(world, home, row, path).and_then(|row| row.text))
-                .collect();
-            found.push((tuple, row));
+                .filter(|(_, _, on_axis)| *on_axis == wanted)
+                .all(|(path, filter, _)| passes(*filter, follow(world, row, path)))
+        };
+        let member = |(dimension, path): &(Dimension, Vec<Step>)| {
+            let seen = follow(world, row, path);
+            match dimension {
+                Dimension::Text(_) => seen.and_then(|row| row.text).map(Member::Text),
+                Dimension::Time(_, unit) => seen
+                    .and_then(|row| row.at)
+                    .map(|at| Member::Start(calendar::start(at, *unit))),
+            }
+            .unwrap_or(Member::Null)
+        };
+        Placed {
+            tuple: dimensions.iter().map(member).collect(),
+            row,
+            passes_rows: passing(false),
+            passes_time: passing(true),
+        }
+    });
+    Some(placed.collect())
+}
+
+/// The time axis of a question that needs one, with the kinds of what is wrong about it.
+fn axis(question: &Question, refused: &mut BTreeSet<&'static str>) -> Option<Axis> {
+    let frames: Vec<Frame> = question
+        .measures()
+        .iter()
+        .flat_map(|(_, measure)| formula(*measure).frames())
+        .collect();
+    if frames.is_empty() && !question.fill {
+        return None;
+    }
+    let mut times = question.dimensions.iter().enumerate();
+    let mut times = times.by_ref().filter_map(|(at, one)| match one {
+        Dimension::Time(node, unit) => Some((at, *node, *unit)),
+        Dimension::Text(_) => None,
+    });
+    let Some((at, node, unit)) = times.next() else {
+        refused.insert("no_time_dimension");
+        return None;
+    };
+    if times.next().is_some() {
+        refused.insert("ambiguous_time_dimension");
+    }
+    let mut longer = frames.iter().flat_map(|frame| frame.units());
+    if longer.any(|longer| !unit.fits(longer)) {
+        refused.insert("bad_window");
+    }
+    let mixed = |filter: &Filter| matches!(filter, Filter::TimeOrText(own, _) if *own == node);
+    if !frames.is_empty() && question.filters.iter().any(mixed) {
+        refused.insert("mixed_time_filter");
+    }
+    if question.fill && spine(question, node, unit).is_none() {
+        refused.insert("unbounded_fill");
+    }
+    Some((at, node, unit))
+}
+
+/// All periods between the bounds that the filters on a node's time set.
+fn spine(question: &Question, node: usize, unit: Unit) -> Option<Vec<Start>> {
+    let mut from: Option<i64> = None;
+    let mut to: Option<i64> = None;
+    for filter in &question.filters {
+        match *filter {
+            Filter::Time(own, Comparison::From | Comparison::After, day) if own == node => {
+                from = from.max(Some(day));
+            }
+            Filter::Time(own, Comparison::Before, day) if own == node => {
+                to = Some(to.map_or(day - 1, |known| known.min(day - 1)));
+            }
+            Filter::Time(own, Comparison::To, day) if own == node => {
+                to = Some(to.map_or(day, |known| known.min(day)));
+            }
+            _ => {}
         }
     }
-    Ok(found)
+    // The last hour of the day before a bound counts, and only midnight of a day that is one.
+    let to_start = to.map(|day| {
+        let is_to = question
+            .filters
+            .contains(&Filter::Time(node, Comparison::To, day));
+        let minute = if is_to { 0 } else { 23 * 60 };
+        calendar::start(
+            At {
+                day,
+                minute: Some(minute),
+            },
+            unit,
+        )
+    });
+    let (from, last) = (from?, to_start?);
+    let from = calendar::start(
+        At {
+            day: from,
+            minute: None,
+        },
+        unit,
+    );
+    let mut all = calendar::between(from.0, to?, unit);
+    all.retain(|start| *start >= from && *start <= last);
+    (!all.is_empty()).then_some(all)
 }
 
-fn sum(numbers: &[i64]) -> Option<f64> {
-    let total: i64 = numbers.iter().sum();
-    (!numbers.is_empty()).then(|| f64::from(i32::try_from(total).expect("a small number")))
-}
-
-fn real(number: i64) -> f64 {
-    f64::from(i32::try_from(number).expect("a small number"))
-}
-
-fn measure(group: &Group, measure: Measure) -> Option<f64> {
-    match measure {
-        Measure::Count => Some(real(group.count)),
-        Measure::Total => sum(&group.numbers),
-        Measure::Kinds => Some(real(
-            i64::try_from(group.texts.len()).expect("a small number"),
-        )),
-        Measure::Top => group.numbers.iter().max().map(|top| real(*top)),
-        Measure::OnlyA => sum(&group.numbers_of_a),
-        Measure::Mean => sum(&group.numbers)
-            .filter(|_| group.count > 0)
-            .map(|sum| sum / real(group.count)),
+impl<'w> Asking<'w> {
+    /// The rows of a table that a value of one group is of.
+    fn rows(&self, table: usize, tuple: &Tuple, frame: Option<Frame>) -> Vec<&'w Row> {
+        let Some(rows) = self.homes.get(&table) else {
+            return Vec::new();
+        };
+        // Without a filter on time, whole periods are the group's own rows.
+        let is_whole = |frame: &Frame| frame.span == Span::Own && frame.back.is_none();
+        let frame = frame.filter(|frame| self.has_time_filter || !is_whole(frame));
+        let is_seen = |placed: &&Placed<'w>| match (frame, self.axis) {
+            (Some(frame), Some((axis, ..))) => {
+                placed.passes_rows && in_frame(frame, axis, &placed.tuple, tuple)
+            }
+            _ => placed.passes_rows && placed.passes_time && placed.tuple == *tuple,
+        };
+        rows.iter()
+            .filter(is_seen)
+            .map(|placed| placed.row)
+            .collect()
     }
-}
 
-/// The tables that a question has values from.
-fn homes(question: &Question) -> BTreeSet<usize> {
-    let mut homes = BTreeSet::new();
-    for asked in &question.asked {
+    /// All groups of the answer.
+    fn tuples(&self) -> BTreeSet<Tuple> {
+        let question = self.question;
+        let mut tuples: BTreeSet<Tuple> = BTreeSet::new();
+        let passing = |rows: &[Placed<'_>]| -> Vec<Tuple> {
+            let rows = rows.iter().filter(|one| one.passes_rows && one.passes_time);
+            rows.map(|one| one.tuple.clone()).collect()
+        };
+        for rows in self.homes.values() {
+            tuples.extend(passing(rows));
+        }
+        let nodes: BTreeSet<usize> = question.dimensions.iter().map(|one| one.node()).collect();
+        if question.dimensions.is_empty() {
+            tuples.insert(Vec::new());
+        } else if question.include_empty
+            && nodes.len() == 1
+            && let Some(rows) = nodes
+                .first()
+                .and_then(|own| placed(self.world, question, self.axis, *own))
+        {
+            tuples.extend(passing(&rows));
+        }
+        let Some((axis, node, unit)) = self.axis else {
+            return tuples;
+        };
+        let spine = question.fill.then(|| spine(question, node, unit)).flatten();
+        let occurring = tuples.iter().filter_map(|tuple| match tuple[axis] {
+            Member::Start(start) => Some(start),
+            _ => None,
+        });
+        let periods: BTreeSet<Start> = match &spine {
+            Some(spine) => spine.iter().copied().collect(),
+            None => occurring.collect(),
+        };
+        tuples.extend(self.framed(axis, &periods));
+        let mut others: BTreeSet<Tuple> = tuples
+            .iter()
+            .map(|tuple| in_period(tuple, axis, (0, 0)))
+            .collect();
+        if question.dimensions.len() == 1 {
+            others.insert(vec![Member::Null]);
+        }
+        for period in spine.iter().flatten() {
+            tuples.extend(others.iter().map(|tuple| in_period(tuple, axis, *period)));
+        }
+        tuples
+    }
+
+    /// The groups that have rows in some frame.
+    fn framed(&self, axis: usize, periods: &BTreeSet<Start>) -> BTreeSet<Tuple> {
+        let mut tuples: BTreeSet<Tuple> = BTreeSet::new();
+        for (table, rows) in &self.homes {
+            for frame in self.question.frames(*table) {
+                if frame.span == Span::Own && frame.back.is_none() && !self.has_time_filter {
+                    continue;
+                }
+                for row in rows.iter().filter(|row| row.passes_rows) {
+                    for period in periods {
+                        let tuple = in_period(&row.tuple, axis, *period);
+                        if in_frame(frame, axis, &row.tuple, &tuple) {
+                            tuples.insert(tuple);
+                        }
+                    }
+                }
+            }
+        }
+        tuples
+    }
+
+    fn measure(&self, table: usize, measure: Measure, tuple: &Tuple) -> Option<f64> {
+        formula(measure).value(&|frame| self.rows(table, tuple, frame))
+    }
+
+    /// The value of one column in one group: between different tables a missing side counts as 0.
+    fn value(&self, asked: Asked, tuple: &Tuple) -> Option<f64> {
         match asked {
-            Asked::Measure(table, _) => homes.extend([*table]),
-            Asked::Ratio(left, right) | Asked::Difference(left, right) => {
-                homes.extend([*left, *right]);
+            Asked::Measure(table, measure) => self.measure(table, measure, tuple),
+            Asked::Ratio(left, right) => {
+                let total = self.measure(left, TOTAL, tuple);
+                let total = if left == right {
+                    total
+                } else {
+                    Some(total.unwrap_or(0.0))
+                };
+                let count = self.measure(right, COUNT, tuple).unwrap_or(0.0);
+                total.filter(|_| count != 0.0).map(|total| total / count)
+            }
+            Asked::Difference(left, right) if left == right => {
+                self.measure(left, TOTAL, tuple).map(|_| 0.0)
+            }
+            Asked::Difference(left, right) => {
+                let side = |table| self.measure(table, TOTAL, tuple).unwrap_or(0.0);
+                Some(side(left) - side(right))
             }
         }
     }
-    for filter in &question.filters {
-        if let Filter::CountAbove(table, _) = filter {
-            homes.insert(*table);
-        }
-    }
-    homes
+}
+
+/// The same group in another period.
+fn in_period(tuple: &Tuple, axis: usize, period: Start) -> Tuple {
+    let mut tuple = tuple.clone();
+    tuple[axis] = Member::Start(period);
+    tuple
+}
+
+/// Whether a row belongs to a group by a frame: the other dimensions are equal.
+fn in_frame(frame: Frame, axis: usize, row: &Tuple, group: &Tuple) -> bool {
+    let (Member::Start(own), Member::Start(wanted)) = (row[axis], group[axis]) else {
+        return false;
+    };
+    let others = row.iter().zip(group).enumerate();
+    let mut others = others.filter(|(at, _)| *at != axis);
+    others.all(|(_, (own, wanted))| own == wanted) && frame.holds(own, wanted)
 }
 
 /// The right answer to a question.
 pub(super) fn answer(world: &World, question: &Question) -> Expected {
-    let mut groups: BTreeMap<usize, BTreeMap<Tuple, Group>> = BTreeMap::new();
-    let mut tuples: BTreeSet<Tuple> = BTreeSet::new();
-    for home in homes(question) {
-        let rows = match rows_of(world, question, home) {
-            Ok(rows) => rows,
-            Err(why) => return Expected::Refusal(why),
-        };
-        let own = groups.entry(home).or_default();
-        for (tuple, row) in rows {
-            tuples.insert(tuple.clone());
-            let group = own.entry(tuple).or_default();
-            group.count += 1;
-            group.numbers.extend(row.number);
-            group
-                .numbers_of_a
-                .extend(row.number.filter(|_| row.text == Some("a")));
-            group.texts.extend(row.text);
+    let mut refused: BTreeSet<&'static str> = BTreeSet::new();
+    let axis = axis(question, &mut refused);
+    let mut homes: BTreeMap<usize, Vec<Placed<'_>>> = BTreeMap::new();
+    for (table, _) in question.measures() {
+        match placed(world, question, axis, table) {
+            Some(rows) => {
+                homes.insert(table, rows);
+            }
+            None => refused.extend(LOOKUPS),
         }
     }
-    if question.dimensions.is_empty() {
-        tuples.insert(Vec::new());
-    } else if question.include_empty
-        && let [own] = question.dimensions.as_slice()
-        && let Ok(rows) = rows_of(world, question, *own)
-    {
-        tuples.extend(rows.into_iter().map(|(tuple, _)| tuple));
+    if !refused.is_empty() {
+        return Expected::Refusal(refused);
     }
-    let empty = Group::default();
-    let group = |table: usize, tuple: &Tuple| {
-        groups
-            .get(&table)
-            .and_then(|own| own.get(tuple))
-            .unwrap_or(&empty)
+    let on_axis = |filter: &Filter| matches!(filter, Filter::Time(node, ..) if axis.is_some_and(|(_, own, _)| own == *node));
+    let asking = Asking {
+        world,
+        question,
+        axis,
+        has_time_filter: question.filters.iter().any(on_axis),
+        homes,
     };
-    let rows = tuples.iter().filter(|tuple| {
-        question.filters.iter().all(|filter| match filter {
-            Filter::CountAbove(table, number) => group(*table, tuple).count > *number,
+    let tuples = asking.tuples();
+    let kept = tuples.iter().filter(|tuple| {
+        question.filters.iter().all(|filter| match *filter {
+            Filter::MeasureAbove(table, measure, number) => asking
+                .measure(table, measure, tuple)
+                .is_some_and(|value| value > super::measures::real(number)),
             _ => true,
         })
     });
-    let rows = rows.map(|tuple| {
-        let mut row: Vec<Value> = tuple.iter().map(|text| json!(text)).collect();
-        row.extend(
-            question
-                .asked
-                .iter()
-                .map(|asked| json!(value(*asked, &|table| group(table, tuple)))),
-        );
+    let rows = kept.map(|tuple| {
+        let mut row: Vec<Value> = tuple
+            .iter()
+            .zip(&question.dimensions)
+            .map(|(member, dimension)| match (member, dimension) {
+                (Member::Text(text), _) => json!(text),
+                (Member::Start(start), Dimension::Time(_, unit)) => {
+                    json!(calendar::spelled(*start, *unit))
+                }
+                _ => Value::Null,
+            })
+            .collect();
+        let values = question.asked.iter();
+        row.extend(values.map(|asked| json!(asking.value(*asked, tuple))));
         row
     });
     Expected::Rows(rows.collect())
-}
-
-/// The value of one column in one group: between different tables a missing side counts as 0.
-fn value<'g>(asked: Asked, group: &dyn Fn(usize) -> &'g Group) -> Option<f64> {
-    match asked {
-        Asked::Measure(table, one) => measure(group(table), one),
-        Asked::Ratio(left, right) => {
-            let total = measure(group(left), Measure::Total);
-            let total = if left == right {
-                total
-            } else {
-                Some(total.unwrap_or(0.0))
-            };
-            let count = real(group(right).count);
-            total.filter(|_| count != 0.0).map(|total| total / count)
-        }
-        Asked::Difference(left, right) if left == right => {
-            measure(group(left), Measure::Total).map(|_| 0.0)
-        }
-        Asked::Difference(left, right) => {
-            let side = |table| measure(group(table), Measure::Total).unwrap_or(0.0);
-            Some(side(left) - side(right))
-        }
-    }
 }

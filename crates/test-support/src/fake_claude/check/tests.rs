@@ -122,7 +122,7 @@ fn every_canary_is_found() {
 
 fn request(change: impl FnOnce(&mut Value)) -> Option<String> {
     let mut request = json!({
-        "subtype": "initialize", "systemPrompt": [""], "skills": [], "title": "ktx",
+        "subtype": "initialize", "systemPrompt": "", "skills": [], "title": "ktx",
         "sdkMcpServers": ["ktx"],
         "hooks": {
             "PreToolUse": [{ "matcher": "^(?!(?:mcp__ktx__emit)$)", "hookCallbackIds": ["gate"] }],
@@ -150,7 +150,7 @@ fn initialize_is_checked_key_by_key() {
     let wrong = [
         ("agents", json!([])),
         ("skills", json!(["a"])),
-        ("systemPrompt", json!("text")),
+        ("systemPrompt", json!(["text"])),
         ("sdkMcpServers", json!(["ktx", "other"])),
         ("jsonSchema", json!({ "type": "array" })),
         ("title", json!("")),

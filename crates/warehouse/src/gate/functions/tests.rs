@@ -41,6 +41,7 @@ fn only_listed_table_functions_are_tables_where_tables_are_told_apart() {
 fn exceptions_to_a_prefix_are_refused() {
     check(Dialect::DuckDb, Place::Table, "st_area", true);
     check(Dialect::DuckDb, Place::Table, "st_read", false);
+    check(Dialect::Databricks, Place::Expression, "kll_own.f", false);
 }
 
 /// No list names a function that writes, waits, locks, or reaches files or the network.
@@ -114,6 +115,30 @@ fn functions_with_effects_are_in_no_list() {
         "addresstoline",
         "reversednsquery",
         "catboostevaluate",
+        "pg_read_binary_file",
+        "pg_stat_file",
+        "pg_stat_reset",
+        "pg_export_snapshot",
+        "txid_current_snapshot",
+        "cursor_to_xml",
+        "lo_from_bytea",
+        "pragma_journal_mode",
+        "read_duckdb",
+        "which_secret",
+        "timeseriesstoretags",
+        "getclienthttpheader",
+        "showcertificate",
+        "aigenerate",
+        "sys_eval",
+        "master_gtid_wait",
+        "is_free_lock",
+        "ai_complete",
+        "get_presigned_url",
+        "infer_schema",
+        "try_secret",
+        "read_kafka",
+        "loginproperty",
+        "pwdcompare",
     ];
     for dialect in Dialect::ALL {
         for name in effects {

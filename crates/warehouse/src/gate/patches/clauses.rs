@@ -2,56 +2,12 @@
 
 use sqlparser::tokenizer::Token;
 
-use super::{find_level, is_any_word, is_word, text, unquoted, word};
-use crate::Dialect;
-use crate::gate::{Refusal, refuse};
-
-/// What a `USING SAMPLE` clause may be made of.
-pub(super) const SAMPLE_WORDS: &[&str] = &[
-    "USING",
-    "SAMPLE",
-    "PERCENT",
-    "ROWS",
-    "RESERVOIR",
-    "BERNOULLI",
-    "SYSTEM",
-    "REPEATABLE",
-];
-
-/// What the hints of an `OPTION` clause may be made of.
-pub(super) const OPTION_WORDS: &[&str] = &[
-    "OPTION",
-    "MAXDOP",
-    "RECOMPILE",
-    "HASH",
-    "MERGE",
-    "LOOP",
-    "JOIN",
-    "GROUP",
-    "ORDER",
-    "CONCAT",
-    "UNION",
-    "FAST",
-    "FORCE",
-    "FORCEPLAN",
-    "MAXRECURSION",
-    "OPTIMIZE",
-    "FOR",
-    "UNKNOWN",
-    "ROBUST",
-    "PLAN",
-    "KEEP",
-    "KEEPFIXED",
-    "EXPAND",
-    "VIEWS",
-    "NO_PERFORMANCE_SPOOL",
-    "USE",
-    "HINT",
-    "LABEL",
-    "MIN_GRANT_PERCENT",
-    "MAX_GRANT_PERCENT",
-    "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX",
-];
+use super::carry::Carried;
+use super::edits::Edits;
+use super::tails::SAMPLE_WORDS;
+use super::{
+    are_words, find_level, is_any_word, is_literal, is_name, is_word, spelled, unquoted, word,
+};
 
 /// The start of the names that stand for `APPROXIMATE name`.
 pub(in crate::gate) const APPROXIMATE_NAME: &str = "ktx__approximate_";
@@ -62,156 +18,321 @@ pub(in crate::gate) const SAFE_NAME: &str = "ktx__safe_";
 /// The start of the subscript that stands for `.1`; it ends in `ktx__]`.
 pub(super) const TUPLE_INDEX: &str = "[ktx__";
 
-const SCALAR_TABLE: &str = "ktx__scalar";
+/// Stands for the words `ROWS FROM` before a list of table functions.
+pub(in crate::gate) const ROWS_FROM: &str = "ktx__rows_from";
 
-/// Cuts a clause that ends the text and consists of nothing but `allowed` words, numbers,
-/// placeholders and plain punctuation. Answers with its text.
-pub(super) fn cut_tail(
-    tokens: &mut Vec<Token>,
-    opening: &[&str],
-    allowed: &[&str],
-) -> Option<String> {
-    let start = tokens.iter().enumerate().rposition(|(index, _)| {
-        opening
-            .iter()
-            .enumerate()
-            .all(|(offset, word)| is_word(tokens.get(index + offset), word))
-    })?;
-    let tail = tokens.get(start..)?;
-    let harmless = tail.iter().all(|token| match token {
-        Token::Word(_) => is_any_word(Some(token), allowed),
-        Token::Number(..)
-        | Token::SingleQuotedString(_)
-        | Token::Comma
-        | Token::Eq
-        | Token::Mod
-        | Token::LParen
-        | Token::RParen => true,
-        _ => false,
-    });
-    let balanced = find_level(tail, 0, |_, token| *token == Token::RParen).is_none()
-        && tail.iter().map(super::step).sum::<isize>() == 0;
-    if start == 0 || !harmless || !balanced {
-        return None;
-    }
-    let cut = tokens.split_off(start);
-    Some(
-        cut.iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(" "),
-    )
-}
-
-/// ClickHouse: the limit behind a `LIMIT … BY …`, or one with ties.
-pub(super) fn cut_second_limit(tokens: &mut Vec<Token>) -> Option<String> {
-    if is_word(tokens.last(), "TIES") {
-        return cut_tail(tokens, &["LIMIT"], &["LIMIT", "OFFSET", "WITH", "TIES"]);
-    }
-    let limits = |index: &usize| is_word(tokens.get(*index), "LIMIT");
-    let last = (0..tokens.len()).rev().find(limits)?;
-    let first = find_level(tokens, 0, |index, _| limits(&index)).filter(|first| *first < last)?;
-    find_level(tokens, first, |index, token| {
-        index < last && is_word(Some(token), "BY")
-    })?;
-    cut_tail(tokens, &["LIMIT"], &["LIMIT", "OFFSET"])
-}
-
-/// DuckDB: `LIMIT 10%`.
-pub(super) fn cut_percent_limit(tokens: &mut Vec<Token>) -> Option<String> {
-    let percent = tokens
-        .last()
-        .filter(|last| **last == Token::Mod || is_word(Some(last), "PERCENT"));
-    percent?;
-    cut_tail(tokens, &["LIMIT"], &["LIMIT", "PERCENT"])
-}
+/// What is printed for the names that BigQuery's patches make.
+pub(super) const BIGQUERY_NAMES: &[(&str, &str)] = &[
+    (SAFE_NAME, "SAFE."),
+    ("GROUP BY ktx__order, ", "GROUP AND ORDER BY "),
+];
 
 /// `TABLE t` in the place of a query becomes `SELECT * FROM t`, which is the same.
-pub(super) fn spell_out_table(tokens: &mut Vec<Token>) {
-    let opens = |tokens: &[Token], index: usize| match index.checked_sub(1) {
+pub(super) fn spell_out_table(tokens: &[Token]) -> Edits {
+    const BEFORE_QUERIES: &[&str] = &[
+        "AS", "IN", "FROM", "JOIN", "EXISTS", "ANY", "ALL", "SOME", "ARRAY", "SELECT", "WHERE",
+    ];
+    let opens = |index: usize| match index.checked_sub(1) {
         None => true,
         Some(before) if tokens.get(before) == Some(&Token::LParen) => before
             .checked_sub(1)
-            .is_none_or(|word| is_any_word(tokens.get(word), &["AS", "IN", "FROM", "JOIN"])),
+            .is_none_or(|word| match tokens.get(word) {
+                Some(Token::Word(_)) => is_any_word(tokens.get(word), BEFORE_QUERIES),
+                _ => true,
+            }),
         Some(before) => is_any_word(
             tokens.get(before),
             &["UNION", "ALL", "EXCEPT", "INTERSECT", "DISTINCT"],
         ),
     };
-    let mut index = 0;
-    while index < tokens.len() {
-        let named = !unnamed(tokens.get(index + 1));
-        if named && is_word(tokens.get(index), "TABLE") && opens(tokens, index) {
-            tokens.splice(index..=index, [word("SELECT"), Token::Mul, word("FROM")]);
+    let mut edits = Edits::default();
+    for index in 0..tokens.len() {
+        if is_word(tokens.get(index), "TABLE") && is_name(tokens.get(index + 1)) && opens(index) {
+            edits.replace(index..index + 1, [word("SELECT"), Token::Mul, word("FROM")]);
         }
-        index += 1;
     }
+    edits
 }
 
-/// `AS [NOT] MATERIALIZED (` loses the hint, which changes no result.
-pub(super) fn drop_materialized(tokens: &mut Vec<Token>) {
-    let mut index = 0;
-    while index + 2 < tokens.len() {
-        let negated = usize::from(is_word(tokens.get(index + 1), "NOT"));
-        let found = is_word(tokens.get(index), "AS")
-            && is_word(tokens.get(index + 1 + negated), "MATERIALIZED")
-            && tokens.get(index + 2 + negated) == Some(&Token::LParen);
-        if found {
-            tokens.drain(index + 1..index + 2 + negated);
+/// PostgreSQL: `ROWS FROM (` becomes a call.
+pub(super) fn name_rows_from(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 0..tokens.len() {
+        if are_words(tokens, index, &["ROWS", "FROM"])
+            && tokens.get(index + 2) == Some(&Token::LParen)
+        {
+            edits.replace(index..index + 2, [word(ROWS_FROM)]);
         }
-        index += 1;
     }
+    edits
+}
+
+/// Stands for the word `ONLY` before a table.
+pub(in crate::gate) const ONLY: &str = "ktx__only";
+
+/// PostgreSQL: `ONLY t` becomes a call, so that an alias may follow.
+pub(super) fn call_only(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        let in_from = is_any_word(tokens.get(index - 1), &["FROM", "JOIN"])
+            || tokens.get(index - 1) == Some(&Token::Comma);
+        if !in_from || !is_word(tokens.get(index), "ONLY") {
+            continue;
+        }
+        let bracketed = tokens.get(index + 1) == Some(&Token::LParen);
+        let start = index + 1 + usize::from(bracketed);
+        let mut end = start;
+        while is_name(tokens.get(end)) {
+            end += 1;
+            if tokens.get(end) != Some(&Token::Period) {
+                break;
+            }
+            end += 1;
+        }
+        let closes = !bracketed || tokens.get(end) == Some(&Token::RParen);
+        if end > start && closes && tokens.get(end - 1) != Some(&Token::Period) {
+            let mut call = vec![word(ONLY), Token::LParen];
+            call.extend_from_slice(tokens.get(start..end).unwrap_or_default());
+            call.push(Token::RParen);
+            edits.replace(index..end + usize::from(bracketed), call);
+        }
+    }
+    edits
+}
+
+/// SQL Server: `!<` and `!>` become `>=` and `<=`, which are the same.
+pub(super) fn spell_out_comparisons(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if tokens.get(index - 1) != Some(&Token::ExclamationMark) {
+            continue;
+        }
+        match tokens.get(index) {
+            Some(Token::Lt) => edits.replace(index - 1..index + 1, [Token::GtEq]),
+            Some(Token::Gt) => edits.replace(index - 1..index + 1, [Token::LtEq]),
+            _ => {}
+        }
+    }
+    edits
+}
+
+/// MySQL: `JOIN (a, b)` becomes `JOIN (a CROSS JOIN b)`, which is the same.
+pub(super) fn cross_join_lists(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        let opens = is_any_word(tokens.get(index - 1), &["FROM", "JOIN"])
+            && tokens.get(index) == Some(&Token::LParen)
+            && is_name(tokens.get(index + 1))
+            && !is_any_word(
+                tokens.get(index + 1),
+                &["SELECT", "WITH", "VALUES", "TABLE"],
+            );
+        if !opens {
+            continue;
+        }
+        let mut at = index + 1;
+        while let Some(comma) = find_level(tokens, at, |_, token| *token == Token::Comma) {
+            edits.replace(comma..comma + 1, [word("CROSS"), word("JOIN")]);
+            at = comma + 1;
+        }
+    }
+    edits
+}
+
+/// BigQuery: `|> DISTINCT` and `|> WINDOW` become `|> SELECT DISTINCT *` and `|> EXTEND`, which are
+/// the same.
+pub(super) fn pipe_synonyms(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if tokens.get(index - 1) != Some(&Token::VerticalBarRightAngleBracket) {
+            continue;
+        }
+        if is_word(tokens.get(index), "DISTINCT") {
+            edits.insert(index, [word("SELECT")]);
+            edits.insert(index + 1, [Token::Mul]);
+        } else if is_word(tokens.get(index), "WINDOW") {
+            edits.replace(index..index + 1, [word("EXTEND")]);
+        }
+    }
+    edits
+}
+
+/// MySQL: `MATCH a AGAINST` becomes `MATCH (a) AGAINST`, which is the same.
+pub(super) fn bracket_matches(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if !is_word(tokens.get(index - 1), "MATCH") || !is_name(tokens.get(index)) {
+            continue;
+        }
+        let rest = tokens.get(index..).unwrap_or_default();
+        let listed = |token: &&Token| {
+            matches!(token, Token::Comma | Token::Period)
+                || is_name(Some(token)) && !is_word(Some(token), "AGAINST")
+        };
+        let end = index + rest.iter().take_while(listed).count();
+        if is_word(tokens.get(end), "AGAINST") {
+            edits.insert(index, [Token::LParen]);
+            edits.insert(end, [Token::RParen]);
+        }
+    }
+    edits
+}
+
+/// ClickHouse: `view(SELECT …)` becomes `(SELECT …)`, which is the same.
+pub(super) fn views_as_queries(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if is_any_word(tokens.get(index - 1), &["FROM", "JOIN"])
+            && is_word(tokens.get(index), "view")
+            && tokens.get(index + 1) == Some(&Token::LParen)
+            && is_any_word(tokens.get(index + 2), &["SELECT", "WITH"])
+        {
+            edits.remove(index..index + 1);
+        }
+    }
+    edits
+}
+
+/// ClickHouse: the parser takes `FINAL` for an alias, so a real alias is carried together with it.
+pub(super) fn aliases_before_final(tokens: &[Token], carried: &mut Carried) -> Edits {
+    const BEFORE_TABLES: &[&str] = &["FROM", "JOIN"];
+    let mut edits = Edits::default();
+    for index in 2..tokens.len() {
+        let alias = tokens.get(index - 1).filter(|alias| is_name(Some(alias)));
+        let (true, Some(alias)) = (is_word(tokens.get(index), "FINAL"), alias) else {
+            continue;
+        };
+        let aliased = is_name(tokens.get(index - 2))
+            && !is_any_word(tokens.get(index - 2), BEFORE_TABLES)
+            && !is_any_word(Some(alias), BEFORE_TABLES);
+        if aliased {
+            let name = carried.name("", "", format!("{alias} FINAL"));
+            edits.replace(index - 1..index + 1, [word(&name)]);
+        }
+    }
+    edits
 }
 
 /// SQLite: `a IS b` becomes `a IS NOT DISTINCT FROM b`, which is the same.
-pub(super) fn spell_out_is(tokens: &mut Vec<Token>) {
+pub(super) fn spell_out_is(tokens: &[Token]) -> Edits {
     const KNOWN: &[&str] = &["NULL", "TRUE", "FALSE", "DISTINCT", "UNKNOWN", "JSON"];
-    let mut index = 0;
-    while index + 1 < tokens.len() {
-        index += 1;
+    let distinct = || [word("DISTINCT"), word("FROM")].into_iter();
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
         if !is_word(tokens.get(index - 1), "IS") {
             continue;
         }
-        let distinct = [word("DISTINCT"), word("FROM")];
         if is_word(tokens.get(index), "NOT") {
             if !is_any_word(tokens.get(index + 1), KNOWN) {
-                tokens.splice(index..=index, distinct);
+                edits.replace(index..index + 1, distinct().collect::<Vec<_>>());
             }
         } else if !is_any_word(tokens.get(index), KNOWN) {
-            tokens.splice(index..index, [word("NOT")].into_iter().chain(distinct));
+            let not = [word("NOT")].into_iter();
+            edits.insert(index, not.chain(distinct()).collect::<Vec<_>>());
         }
     }
+    edits
+}
+
+/// MariaDB: `GROUP BY a DESC` carries the order as a collation.
+pub(super) fn group_orders(tokens: &[Token], carried: &mut Carried) -> Edits {
+    const ENDS: &[&str] = &[
+        "WITH", "HAVING", "ORDER", "LIMIT", "UNION", "WINDOW", "FOR", "GROUP",
+    ];
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if !are_words(tokens, index - 1, &["GROUP", "BY"]) {
+            continue;
+        }
+        let end = find_level(tokens, index + 1, |_, token| {
+            *token == Token::RParen || is_any_word(Some(token), ENDS)
+        });
+        for at in index + 1..end.unwrap_or(tokens.len()) {
+            let order = match unquoted(tokens.get(at))
+                .map(str::to_ascii_uppercase)
+                .as_deref()
+            {
+                Some("DESC") => " DESC",
+                Some("ASC") => " ASC",
+                _ => continue,
+            };
+            let last = matches!(
+                tokens.get(at + 1),
+                None | Some(Token::Comma | Token::RParen)
+            ) || is_any_word(tokens.get(at + 1), ENDS);
+            if last && edits.len() < 100 {
+                let name = carried.name(" COLLATE ", "", order.to_owned());
+                edits.replace(at..at + 1, [word("COLLATE"), word(&name)]);
+            }
+        }
+    }
+    edits
 }
 
 /// ClickHouse: `USING a, b` becomes `USING (a, b)`, which is the same.
-pub(super) fn bracket_using(tokens: &mut Vec<Token>) {
-    let mut index = 0;
-    while index < tokens.len() {
-        index += 1;
-        if !is_word(tokens.get(index - 1), "USING") || unnamed(tokens.get(index)) {
+pub(super) fn bracket_using(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if !is_word(tokens.get(index - 1), "USING") || !is_name(tokens.get(index)) {
             continue;
         }
         let mut end = index + 1;
-        while tokens.get(end) == Some(&Token::Comma) && !unnamed(tokens.get(end + 1)) {
+        while tokens.get(end) == Some(&Token::Comma) && is_name(tokens.get(end + 1)) {
             end += 2;
         }
-        tokens.insert(end, Token::RParen);
-        tokens.insert(index, Token::LParen);
+        edits.insert(index, [Token::LParen]);
+        edits.insert(end, [Token::RParen]);
     }
+    edits
 }
 
-fn unnamed(token: Option<&Token>) -> bool {
-    !matches!(token, Some(Token::Word(_)))
+/// ClickHouse: `?1` is read as one sign; it is the `?` of a choice and a number.
+pub(super) fn split_question_marks(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for (index, token) in tokens.iter().enumerate() {
+        let Token::Placeholder(sign) = token else {
+            continue;
+        };
+        if let Some(digits) = sign.strip_prefix('?').filter(|digits| !digits.is_empty()) {
+            let number = Token::Number(digits.to_owned(), false);
+            edits.replace(
+                index..index + 1,
+                [Token::Placeholder("?".to_owned()), number],
+            );
+        }
+    }
+    edits
+}
+
+/// ClickHouse: `LIMIT 1, 2 BY` and `LIMIT 2 OFFSET 1 BY`.
+pub(super) fn limit_by_with_offset(tokens: &[Token], carried: &mut Carried) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        let found = is_word(tokens.get(index - 1), "LIMIT")
+            && is_literal(tokens.get(index))
+            && (tokens.get(index + 1) == Some(&Token::Comma)
+                || is_word(tokens.get(index + 1), "OFFSET"))
+            && is_literal(tokens.get(index + 2))
+            && is_word(tokens.get(index + 3), "BY");
+        if found {
+            let meant = spelled(tokens.get(index..index + 3).unwrap_or_default());
+            let name = carried.name("", "", meant);
+            edits.replace(index..index + 3, [word(&name)]);
+        }
+    }
+    edits
 }
 
 /// ClickHouse: `t.1` becomes a subscript; the tokenizer reads `.1` as a number.
-pub(super) fn index_tuples(tokens: &mut Vec<Token>) {
-    let mut index = 1;
-    while index < tokens.len() {
-        let behind_value = matches!(
-            tokens.get(index - 1),
-            Some(Token::Word(_) | Token::RParen | Token::RBracket)
-        );
+pub(super) fn index_tuples(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    let mut behind_place = false;
+    for index in 1..tokens.len() {
+        let behind_value = std::mem::take(&mut behind_place)
+            || matches!(
+                tokens.get(index - 1),
+                Some(Token::Word(_) | Token::RParen | Token::RBracket)
+            );
         let place = match tokens.get(index) {
             Some(Token::Number(text, false)) => text
                 .strip_prefix('.')
@@ -219,173 +340,143 @@ pub(super) fn index_tuples(tokens: &mut Vec<Token>) {
             _ => None,
         };
         if let Some(place) = place.filter(|_| behind_value) {
+            behind_place = true;
             let name = word(&format!("ktx__{place}ktx__"));
-            tokens.splice(index..=index, [Token::LBracket, name, Token::RBracket]);
-            index += 2;
+            edits.replace(index..index + 1, [Token::LBracket, name, Token::RBracket]);
         }
-        index += 1;
     }
+    edits
 }
 
 /// DuckDB: `FILTER (x > 1)` becomes `FILTER (WHERE x > 1)`, which is the same.
-pub(super) fn complete_filters(tokens: &mut Vec<Token>) {
-    let mut index = 1;
-    while index + 2 < tokens.len() {
+pub(super) fn complete_filters(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
         let found = tokens.get(index - 1) == Some(&Token::RParen)
             && is_word(tokens.get(index), "FILTER")
             && tokens.get(index + 1) == Some(&Token::LParen)
             && !is_word(tokens.get(index + 2), "WHERE");
         if found {
-            tokens.insert(index + 2, word("WHERE"));
+            edits.insert(index + 2, [word("WHERE")]);
         }
-        index += 1;
     }
+    edits
 }
 
 /// DuckDB: `a ** b` becomes `a ^ b`, which is the same.
-pub(super) fn caret_for_power(tokens: &mut Vec<Token>) {
-    let mut index = 0;
-    while index + 1 < tokens.len() {
-        if tokens.get(index) == Some(&Token::Mul) && tokens.get(index + 1) == Some(&Token::Mul) {
-            tokens.splice(index..index + 2, [Token::Caret]);
+pub(super) fn caret_for_power(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        let second = tokens.get(index) == Some(&Token::Mul);
+        if second && tokens.get(index - 1) == Some(&Token::Mul) {
+            edits.replace(index - 1..index + 1, [Token::Caret]);
         }
-        index += 1;
     }
+    edits
+}
+
+/// DuckDB: what follows `TABLESAMPLE` is carried as its size.
+pub(super) fn samples(tokens: &[Token], carried: &mut Carried) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if !is_word(tokens.get(index - 1), "TABLESAMPLE") {
+            continue;
+        }
+        let mut depth = 0_isize;
+        let of_sample = |token: &&Token| {
+            depth += super::step(token);
+            depth >= 0
+                && match token {
+                    Token::Word(_) => is_any_word(Some(token), SAMPLE_WORDS),
+                    Token::Number(..) | Token::Mod | Token::LParen | Token::RParen => true,
+                    Token::Comma => depth > 0,
+                    _ => false,
+                }
+        };
+        let rest = tokens.get(index..).unwrap_or_default();
+        let end = index + rest.iter().take_while(of_sample).count();
+        let written = tokens.get(index..end).unwrap_or_default();
+        if !written.is_empty() {
+            let name = carried.name("(", ")", spelled(written));
+            edits.replace(index..end, [Token::LParen, word(&name), Token::RParen]);
+        }
+    }
+    edits
 }
 
 /// BigQuery: `SAFE.SUBSTR(` becomes one name.
-pub(super) fn name_safe(tokens: &mut Vec<Token>) {
-    let mut index = 0;
-    while index + 3 < tokens.len() {
+pub(super) fn name_safe(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 0..tokens.len() {
         let found = is_word(tokens.get(index), "SAFE")
             && tokens.get(index + 1) == Some(&Token::Period)
             && tokens.get(index + 3) == Some(&Token::LParen);
         if found && let Some(name) = unquoted(tokens.get(index + 2)) {
-            let name = word(&format!("{SAFE_NAME}{name}"));
-            tokens.splice(index..index + 3, [name]);
+            edits.replace(index..index + 3, [word(&format!("{SAFE_NAME}{name}"))]);
         }
-        index += 1;
     }
+    edits
+}
+
+/// BigQuery: `GROUP AND ORDER BY` becomes a grouping with a first item of its own.
+pub(super) fn group_and_order(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 0..tokens.len() {
+        if are_words(tokens, index, &["GROUP", "AND", "ORDER", "BY"]) {
+            edits.replace(
+                index..index + 4,
+                [word("GROUP"), word("BY"), word("ktx__order"), Token::Comma],
+            );
+        }
+    }
+    edits
 }
 
 /// Redshift: `APPROXIMATE COUNT(` becomes one name.
-pub(super) fn name_approximate(tokens: &mut Vec<Token>) {
-    let mut index = 0;
-    while index + 2 < tokens.len() {
+pub(super) fn name_approximate(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 0..tokens.len() {
         let found = is_word(tokens.get(index), "APPROXIMATE")
             && is_any_word(tokens.get(index + 1), &["COUNT", "PERCENTILE_DISC"])
             && tokens.get(index + 2) == Some(&Token::LParen);
-        if found {
-            tokens.remove(index);
-            if let Some(name) = tokens.get_mut(index) {
-                *name = word(&format!(
-                    "{APPROXIMATE_NAME}{}",
-                    name.to_string().to_lowercase()
-                ));
+        if found && let Some(name) = unquoted(tokens.get(index + 1)) {
+            let name = word(&format!("{APPROXIMATE_NAME}{}", name.to_lowercase()));
+            edits.replace(index..index + 2, [name]);
+        }
+    }
+    edits
+}
+
+/// Trino: `VALUES 1, 2` becomes `VALUES (1), (2)`, which is the same.
+pub(super) fn bracket_values(tokens: &[Token]) -> Edits {
+    const ENDS: &[&str] = &[
+        "UNION",
+        "EXCEPT",
+        "INTERSECT",
+        "ORDER",
+        "LIMIT",
+        "OFFSET",
+        "FETCH",
+    ];
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        let opens = index < 2 || matches!(tokens.get(index - 2), Some(Token::LParen));
+        if !opens || !is_word(tokens.get(index - 1), "VALUES") {
+            continue;
+        }
+        let mut start = index;
+        while is_literal(tokens.get(start)) || tokens.get(start) == Some(&Token::Minus) {
+            let end = find_level(tokens, start, |_, token| {
+                *token == Token::Comma || *token == Token::RParen || is_any_word(Some(token), ENDS)
+            })
+            .unwrap_or(tokens.len());
+            edits.insert(start, [Token::LParen]);
+            edits.insert(end, [Token::RParen]);
+            if tokens.get(end) != Some(&Token::Comma) {
+                break;
             }
-        }
-        index += 1;
-    }
-}
-
-/// Trino: `FOR TIMESTAMP AS OF` loses its first word, which the grammar does not expect.
-pub(super) fn drop_for_of_versions(tokens: &mut Vec<Token>) {
-    let mut index = 0;
-    while index + 3 < tokens.len() {
-        let found = is_word(tokens.get(index), "FOR")
-            && is_any_word(tokens.get(index + 1), &["TIMESTAMP", "VERSION"])
-            && is_word(tokens.get(index + 2), "AS")
-            && is_word(tokens.get(index + 3), "OF");
-        if found {
-            tokens.remove(index);
-        }
-        index += 1;
-    }
-}
-
-/// Undoes [`drop_for_of_versions`].
-pub(super) fn restore_for_of_versions(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
-    let text = text::in_code(
-        printed,
-        dialect,
-        " TIMESTAMP AS OF ",
-        " FOR TIMESTAMP AS OF ",
-    )?;
-    text::in_code(&text, dialect, " VERSION AS OF ", " FOR VERSION AS OF ")
-}
-
-/// ClickHouse: `WITH 5 AS x` becomes `WITH ktx__scalar AS (SELECT 5 AS x)`.
-pub(super) fn scalars_as_tables(tokens: &[Token]) -> Vec<Token> {
-    let mut patched: Vec<Token> = Vec::with_capacity(tokens.len());
-    let mut index = 0;
-    while let Some(token) = tokens.get(index) {
-        let opens = patched.last().is_none_or(|before| *before == Token::LParen);
-        patched.push(token.clone());
-        index += 1;
-        if opens && is_word(Some(token), "WITH") {
-            index = with_items(tokens, index, &mut patched);
+            start = end + 1;
         }
     }
-    patched
-}
-
-/// Copies the items of one `WITH`, and answers with the index behind them.
-fn with_items(tokens: &[Token], start: usize, patched: &mut Vec<Token>) -> usize {
-    let mut index = start;
-    loop {
-        let end = find_level(tokens, index, |at, token| {
-            *token == Token::Comma && at > index || is_word(Some(token), "SELECT")
-        });
-        let Some(end) = end else {
-            return index;
-        };
-        let item = tokens.get(index..end).unwrap_or_default();
-        if is_scalar(item) {
-            // The whole item, `5 AS x`, is what a select list holds too.
-            patched.extend([
-                word(SCALAR_TABLE),
-                word("AS"),
-                Token::LParen,
-                word("SELECT"),
-            ]);
-            patched.extend_from_slice(&scalars_as_tables(item));
-            patched.push(Token::RParen);
-        } else {
-            // The query inside a common table may have scalars of its own.
-            patched.extend_from_slice(&scalars_as_tables(item));
-        }
-        index = end;
-        match tokens.get(index) {
-            Some(Token::Comma) => {
-                patched.push(Token::Comma);
-                index += 1;
-            }
-            _ => return index,
-        }
-    }
-}
-
-/// Whether an item of `WITH` is `expression AS name`, and not a common table.
-fn is_scalar(item: &[Token]) -> bool {
-    matches!(item, [.., before, Token::Word(_)] if is_word(Some(before), "AS"))
-}
-
-/// Undoes [`scalars_as_tables`].
-pub(super) fn tables_as_scalars(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
-    let opening = format!("{SCALAR_TABLE} AS (SELECT ");
-    let mut printed = printed.to_owned();
-    while let Some(start) = text::blanked(&printed, dialect)?.find(&opening) {
-        let body = start + opening.len();
-        let end = text::find_level(&text::blanked(&printed, dialect)?, body, &[]);
-        let parts = (
-            printed.get(..start),
-            printed.get(body..end),
-            printed.get(end + 1..),
-        );
-        let (Some(before), Some(item), Some(after)) = parts else {
-            return refuse("unprintable", "a `WITH` item cannot be printed");
-        };
-        printed = format!("{before}{item}{after}");
-    }
-    Ok(printed)
+    edits
 }

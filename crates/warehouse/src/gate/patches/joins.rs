@@ -1,53 +1,24 @@
-//! Join words that the parser does not know. It does know `GLOBAL` before a join, so the word is
-//! spelled so for the parse. All such joins of one text have to carry the same word.
+//! Join words that the parser does not know. It does know `GLOBAL` before a join, so every such
+//! join is spelled so for the parse, and gets its words back in the order of the text.
 
 use sqlparser::tokenizer::Token;
 
-use super::{is_any_word, is_word, word};
-
-/// The word in front of the joins of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Strictness {
-    /// The nearest row in order.
-    AsOf,
-    /// By position.
-    Positional,
-    /// One matching row.
-    Any,
-    /// All matching rows.
-    All,
-}
-
-impl Strictness {
-    /// The word, with the space behind it.
-    pub(super) const fn words(self) -> &'static str {
-        match self {
-            Self::AsOf => "ASOF ",
-            Self::Positional => "POSITIONAL ",
-            Self::Any => "ANY ",
-            Self::All => "ALL ",
-        }
-    }
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::AsOf => "ASOF",
-            Self::Positional => "POSITIONAL",
-            Self::Any => "ANY",
-            Self::All => "ALL",
-        }
-    }
-}
+use super::edits::Edits;
+use super::{is_any_word, is_word, text, word};
+use crate::Dialect;
+use crate::gate::lexis::{Piece, pieces};
+use crate::gate::{Refusal, refuse};
 
 const SIDES: &[&str] = &["LEFT", "RIGHT", "INNER", "FULL", "OUTER"];
 
 /// DuckDB: `ASOF [LEFT] JOIN` and `POSITIONAL JOIN`.
-pub(super) fn duckdb(tokens: &mut [Token]) -> Option<Strictness> {
-    only(tokens, &[Strictness::AsOf, Strictness::Positional])
+pub(super) fn duckdb(tokens: &mut Vec<Token>) -> Vec<String> {
+    as_global(tokens, &["ASOF", "POSITIONAL"])
 }
 
-/// ClickHouse: `ANY LEFT JOIN`, `LEFT ANY JOIN`, and so on; `SEMI LEFT JOIN` is turned around.
-pub(super) fn clickhouse(tokens: &mut [Token]) -> Option<Strictness> {
+/// ClickHouse: `ANY LEFT JOIN`, `LEFT ANY JOIN`, `GLOBAL ASOF JOIN` and so on; `SEMI LEFT JOIN` is
+/// turned around.
+pub(super) fn clickhouse(tokens: &mut Vec<Token>) -> Vec<String> {
     for index in 0..tokens.len() {
         let strict_first = is_any_word(tokens.get(index), &["SEMI", "ANTI"])
             && is_any_word(tokens.get(index + 1), &["LEFT", "RIGHT"]);
@@ -57,48 +28,86 @@ pub(super) fn clickhouse(tokens: &mut [Token]) -> Option<Strictness> {
             tokens.swap(index, index + 1);
         }
     }
-    only(
-        tokens,
-        &[Strictness::AsOf, Strictness::Any, Strictness::All],
-    )
+    as_global(tokens, &["GLOBAL", "ASOF", "ANY", "ALL"])
 }
 
-/// Spells the one strictness of the text as `GLOBAL`.
-fn only(tokens: &mut [Token], known: &[Strictness]) -> Option<Strictness> {
-    if tokens.iter().any(|token| is_word(Some(token), "GLOBAL")) {
-        return None;
-    }
-    let mut found: Option<Strictness> = None;
-    let mut places = Vec::new();
-    for index in 0..tokens.len() {
-        let strictness = known
-            .iter()
-            .find(|kind| is_word(tokens.get(index), kind.word()));
-        let Some(strictness) = strictness.filter(|_| before_join(tokens, index + 1)) else {
-            continue;
-        };
-        if found.is_some_and(|other| other != *strictness) {
-            return None;
+/// Spells the `known` words before joins as one `GLOBAL` each, and answers with what they were.
+fn as_global(tokens: &mut Vec<Token>, known: &[&str]) -> Vec<String> {
+    let mut edits = Edits::default();
+    let mut words = Vec::new();
+    let mut index = 0;
+    while index < tokens.len() {
+        let mut end = index;
+        while is_any_word(tokens.get(end), known) {
+            end += 1;
         }
-        found = Some(*strictness);
-        places.push(index);
-    }
-    for place in places {
-        if let Some(token) = tokens.get_mut(place) {
-            *token = word("GLOBAL");
+        if end > index && before_join(tokens, end) {
+            let found = tokens.get(index..end).unwrap_or_default();
+            words.push(format!("{} ", super::spelled(found).to_uppercase()));
+            edits.replace(index..end, [word("GLOBAL")]);
         }
+        index = end.max(index + 1);
     }
-    found
+    edits.apply(tokens);
+    words
 }
 
-/// Whether `[LEFT] [OUTER] JOIN` stands at `index`, of a table and not with a match condition.
+/// Whether `[LEFT] [OUTER] JOIN` stands at `index`.
 fn before_join(tokens: &[Token], index: usize) -> bool {
     let mut at = index;
-    while is_any_word(tokens.get(at), SIDES) {
+    while is_any_word(tokens.get(at), SIDES) || is_any_word(tokens.get(at), &["SEMI", "ANTI"]) {
         at += 1;
     }
     is_word(tokens.get(at), "JOIN")
-        && !tokens
-            .iter()
-            .any(|token| is_word(Some(token), "MATCH_CONDITION"))
+}
+
+/// Puts the words back in the place of each `GLOBAL` before a join.
+pub(super) fn undo(printed: &str, dialect: Dialect, words: &[String]) -> Result<String, Refusal> {
+    const JOINS: &[&str] = &[
+        "JOIN", "LEFT", "RIGHT", "INNER", "FULL", "OUTER", "SEMI", "ANTI",
+    ];
+    let mut words = words.iter();
+    let mut out = String::with_capacity(printed.len());
+    for piece in pieces(printed, dialect)? {
+        let Piece::Code(code) = piece else {
+            text::push(&mut out, piece);
+            continue;
+        };
+        let mut rest = code;
+        while let Some((head, tail)) = rest.split_once("GLOBAL ") {
+            out.push_str(head);
+            if JOINS.iter().any(|join| tail.starts_with(join)) {
+                match words.next() {
+                    Some(word) => out.push_str(word),
+                    None => return lost(),
+                }
+            } else {
+                out.push_str("GLOBAL ");
+            }
+            rest = tail;
+        }
+        out.push_str(rest);
+    }
+    match words.next() {
+        Some(_) => lost(),
+        None => Ok(out),
+    }
+}
+
+fn lost<T>() -> Result<T, Refusal> {
+    refuse("unprintable", "a join of the query cannot be printed")
+}
+
+/// SQL Server: `INNER HASH JOIN` loses its hint, which changes no result.
+pub(super) fn drop_hints(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if is_any_word(tokens.get(index), &["HASH", "MERGE", "LOOP", "REMOTE"])
+            && is_any_word(tokens.get(index - 1), SIDES)
+            && is_word(tokens.get(index + 1), "JOIN")
+        {
+            edits.remove(index..index + 1);
+        }
+    }
+    edits
 }

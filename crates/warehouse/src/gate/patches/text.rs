@@ -4,22 +4,40 @@ use crate::Dialect;
 use crate::gate::Refusal;
 use crate::gate::lexis::{Piece, pieces};
 
-/// Replaces `from` by `to` outside of quotes.
+/// Replaces the first of each pair by the second, outside of quotes.
 pub(super) fn in_code(
     printed: &str,
     dialect: Dialect,
-    from: &str,
-    to: &str,
+    replacements: &[(&str, &str)],
 ) -> Result<String, Refusal> {
+    if !replacements.iter().any(|(from, _)| printed.contains(from)) {
+        return Ok(printed.to_owned());
+    }
     let mut text = String::with_capacity(printed.len());
     for piece in pieces(printed, dialect)? {
-        match piece {
-            Piece::Code(code) => text.push_str(&code.replace(from, to)),
-            Piece::Text(part) | Piece::Name(part) | Piece::Comment(part) => text.push_str(part),
-            Piece::Semicolon => text.push(';'),
+        if let Piece::Code(code) = piece {
+            let mut code = code.to_owned();
+            for (from, to) in replacements {
+                if code.contains(from) {
+                    code = code.replace(from, to);
+                }
+            }
+            text.push_str(&code);
+        } else {
+            push(&mut text, piece);
         }
     }
     Ok(text)
+}
+
+/// Adds a piece as it was written.
+pub(super) fn push(text: &mut String, piece: Piece<'_>) {
+    match piece {
+        Piece::Code(part) | Piece::Text(part) | Piece::Name(part) | Piece::Comment(part) => {
+            text.push_str(part);
+        }
+        Piece::Semicolon => text.push(';'),
+    }
 }
 
 /// The same text with everything inside quotes blanked out, byte for byte as long.
@@ -27,11 +45,10 @@ pub(super) fn blanked(printed: &str, dialect: Dialect) -> Result<String, Refusal
     let mut text = String::with_capacity(printed.len());
     for piece in pieces(printed, dialect)? {
         match piece {
-            Piece::Code(code) => text.push_str(code),
             Piece::Text(part) | Piece::Name(part) | Piece::Comment(part) => {
                 text.extend(std::iter::repeat_n('q', part.len()));
             }
-            Piece::Semicolon => text.push(';'),
+            piece => push(&mut text, piece),
         }
     }
     Ok(text)
@@ -41,7 +58,12 @@ pub(super) fn blanked(printed: &str, dialect: Dialect) -> Result<String, Refusal
 /// `start`; the place where the surrounding bracket closes, or the end, when there is none.
 pub(super) fn find_level(blanked: &str, start: usize, needles: &[&str]) -> usize {
     let mut depth = 0_usize;
-    for (at, letter) in blanked.char_indices().filter(|(at, _)| *at >= start) {
+    for (at, letter) in blanked
+        .get(start..)
+        .unwrap_or_default()
+        .char_indices()
+        .map(|(at, letter)| (at + start, letter))
+    {
         let rest = blanked.get(at..).unwrap_or_default();
         if depth == 0 && needles.iter().any(|needle| rest.starts_with(needle)) {
             return at;

@@ -5,7 +5,7 @@ use sqlparser::ast::{
 };
 
 use super::super::functions::{Place, is_allowed};
-use super::super::patches::{APPROXIMATE_NAME, PIVOT, SAFE_NAME};
+use super::super::patches::{APPROXIMATE_NAME, PIVOT, PIVOT_GROUP, ROWS_FROM, SAFE_NAME};
 use super::super::{Refusal, refuse};
 use crate::Dialect;
 
@@ -43,13 +43,19 @@ pub(super) fn check_name(name: &ObjectName, dialect: Dialect, place: Place) -> R
     }
     let allowed = match parts.as_slice() {
         [own] => {
-            own == PIVOT && dialect == Dialect::DuckDb
+            is_own(own, dialect)
+                || is_quantifier(name)
                 || is_allowed(without_mark(own), dialect, place)
+                || is_method(own, dialect, place)
         }
         [qualifier, own] => {
             is_allowed(&format!("{qualifier}.{own}"), dialect, place)
                 || is_built_in_schema(qualifier, dialect) && is_allowed(own, dialect, place)
                 || is_method(own, dialect, place)
+        }
+        // A table function of the information schema of a named database.
+        [_, schema, own] if dialect == Dialect::Snowflake => {
+            is_allowed(&format!("{schema}.{own}"), dialect, place)
         }
         [.., own] => is_method(own, dialect, place),
         [] => false,
@@ -66,6 +72,28 @@ pub(super) fn check_name(name: &ObjectName, dialect: Dialect, place: Place) -> R
             "table_function_not_allowed",
             format!("the table function `{name}` is not known to only read"),
         ),
+    }
+}
+
+/// `LIKE ALL (…)` looks like a call; the words are reserved, so unquoted they never are one.
+fn is_quantifier(name: &ObjectName) -> bool {
+    let [part] = name.0.as_slice() else {
+        return false;
+    };
+    part.as_ident().is_some_and(|ident| {
+        ident.quote_style.is_none()
+            && ["all", "any", "some"]
+                .iter()
+                .any(|word| ident.value.eq_ignore_ascii_case(word))
+    })
+}
+
+/// Whether a patch has put in the call.
+fn is_own(name: &str, dialect: Dialect) -> bool {
+    match dialect {
+        Dialect::DuckDb => matches!(name, PIVOT | PIVOT_GROUP),
+        Dialect::Postgres => name == ROWS_FROM,
+        _ => false,
     }
 }
 
@@ -89,16 +117,59 @@ fn is_built_in_schema(schema: &str, dialect: Dialect) -> bool {
     }
 }
 
+/// SQL Server: methods of XML, hierarchies and places.
+const TSQL_METHODS: &[&str] = &[
+    "value",
+    "query",
+    "exist",
+    "tostring",
+    "lat",
+    "long",
+    "point",
+    "parse",
+    "getroot",
+    "geomfromgml",
+    "getancestor",
+    "getdescendant",
+    "getlevel",
+    "isdescendantof",
+    "getreparentedvalue",
+    "makevalid",
+    "reduce",
+    "filter",
+    "instanceof",
+    "asgml",
+    "astextzm",
+    "bufferwithtolerance",
+    "hasm",
+    "hasz",
+];
+
+/// SQL Server: methods of places that the standard has, `STArea` and so on.
+fn is_spatial(own: &str) -> bool {
+    const METHODS: &str = "area asbinary astext boundary buffer centroid contains convexhull \
+        crosses curven curvetoline difference dimension disjoint distance endpoint envelope equals \
+        exteriorring geomcollfromtext geometryn geometrytype geomfromtext geomfromwkb \
+        interiorringn intersection intersects isclosed isempty isring issimple isvalid length \
+        linefromtext linefromwkb mlinefromtext mpointfromtext mpolyfromtext numcurves \
+        numgeometries numinteriorring numpoints overlaps pointfromtext pointfromwkb pointn \
+        pointonsurface polyfromtext polyfromwkb relate srid startpoint symdifference touches \
+        union within x y";
+    own.strip_prefix("st")
+        .is_some_and(|name| METHODS.split_whitespace().any(|method| method == name))
+}
+
 /// Methods of values, which look like functions of a schema.
 fn is_method(own: &str, dialect: Dialect, place: Place) -> bool {
     match dialect {
         // XML and spatial methods.
         Dialect::SqlServer => match place {
             Place::Expression => {
-                matches!(
-                    own,
-                    "value" | "query" | "exist" | "tostring" | "lat" | "long" | "stx" | "sty"
-                ) || own.starts_with("st")
+                let own = own
+                    .split_once("::")
+                    .filter(|(of, _)| matches!(*of, "geography" | "geometry" | "hierarchyid"))
+                    .map_or(own, |(_, method)| method);
+                TSQL_METHODS.contains(&own) || is_spatial(own)
             }
             Place::Table => own == "nodes",
         },

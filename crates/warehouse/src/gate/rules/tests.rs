@@ -75,3 +75,83 @@ fn last_insert_id_only_reads_without_an_argument() {
         Err("function_not_allowed"),
     );
 }
+
+#[test]
+fn tables_are_checked_wherever_they_are_named() {
+    let credentials = Err("credential_catalog");
+    verdict(Dialect::ClickHouse, "SELECT 1 IN system.users", credentials);
+    verdict(
+        Dialect::ClickHouse,
+        "SELECT 1 IN (system.users)",
+        credentials,
+    );
+    verdict(
+        Dialect::ClickHouse,
+        "SELECT 1 GLOBAL NOT IN system.named_collections",
+        credentials,
+    );
+    verdict(
+        Dialect::Sqlite,
+        "SELECT 1 IN fsdir",
+        Err("table_not_allowed"),
+    );
+    verdict(
+        Dialect::Postgres,
+        "SELECT * FROM ONLY pg_shadow s",
+        credentials,
+    );
+    verdict(Dialect::Postgres, "SELECT * FROM ONLY (t) s", Ok(()));
+    verdict(
+        Dialect::BigQuery,
+        "SELECT * FROM VECTOR_SEARCH(TABLE `a/b`, 'c', TABLE d)",
+        Err("file_as_table"),
+    );
+    verdict(
+        Dialect::DuckDb,
+        "UNPIVOT 'x.csv' ON a INTO NAME n VALUE v",
+        Err("file_as_table"),
+    );
+}
+
+#[test]
+fn functions_are_checked_wherever_they_are_called() {
+    let refused = Err("function_not_allowed");
+    verdict(Dialect::ClickHouse, "SELECT * APPLY(sleep) FROM t", refused);
+    verdict(Dialect::ClickHouse, "SELECT a ? file('x') : 1", refused);
+    verdict(Dialect::ClickHouse, "SELECT sum(file('x') AS y)", refused);
+    verdict(
+        Dialect::ClickHouse,
+        "SELECT 1 FROM t ARRAY JOIN file('x') AS y",
+        refused,
+    );
+    verdict(Dialect::DuckDb, "SELECT [getenv(x) FOR x IN l]", refused);
+    verdict(Dialect::MySql, "SELECT BINARY SLEEP(5)", refused);
+    verdict(
+        Dialect::MySql,
+        "SELECT a + INTERVAL SLEEP(1) DAY_HOUR",
+        refused,
+    );
+    verdict(
+        Dialect::Trino,
+        "SELECT CAST(own(1) AS ARRAY(INTEGER))",
+        refused,
+    );
+    verdict(Dialect::Postgres, "SELECT \"all\"(1)", refused);
+    verdict(Dialect::SqlServer, "SELECT geography::Own(1)", refused);
+    verdict(Dialect::SqlServer, "SELECT dbo.stop(1)", refused);
+}
+
+#[test]
+fn parameters_pass_only_where_the_query_has_them_by_name() {
+    verdict(Dialect::BigQuery, "SELECT a FROM t WHERE b = @c", Ok(()));
+    verdict(
+        Dialect::BigQuery,
+        "SELECT a FROM @t",
+        Err("stage_or_variable"),
+    );
+    verdict(
+        Dialect::Postgres,
+        "SELECT a FROM t WHERE b = $1",
+        Err("parameter"),
+    );
+}

@@ -190,12 +190,15 @@ impl Draft {
 /// The field that lists schemas; `None` for drivers without any.
 const fn schema_key(driver: Driver) -> Option<&'static str> {
     match driver {
-        Driver::Postgres | Driver::Redshift | Driver::MySql | Driver::SqlServer => Some("schemas"),
+        Driver::Postgres
+        | Driver::Redshift
+        | Driver::MySql
+        | Driver::SqlServer
+        | Driver::DuckDb => Some("schemas"),
         Driver::ClickHouse => Some("databases"),
         Driver::Snowflake => Some("schema_names"),
         Driver::BigQuery => Some("dataset_ids"),
         Driver::Sqlite
-        | Driver::DuckDb
         | Driver::Dbt
         | Driver::MetricFlow
         | Driver::LookMl

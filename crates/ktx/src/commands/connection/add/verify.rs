@@ -91,7 +91,7 @@ pub(super) fn settings(
         return Ok(());
     }
     source.otherwise = Otherwise::StandIn;
-    compose::open_connector(connection, &source)
+    compose::open_connector(connection, &source, compose::unix_seconds(session.now))
         .map(drop)
         .map_err(|error| Failure {
             exit: Exit::Usage,

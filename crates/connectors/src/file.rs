@@ -1,4 +1,4 @@
-//! Where the database file is, and what stands there instead of one.
+//! Where the file of an embedded database is, and what stands there instead of one.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,25 @@ use ktx_warehouse::{ErrorKind, WarehouseError};
 use crate::settings::Settings;
 use crate::url;
 
-/// Reads `path` or `url`. Both may be `env:NAME`; both may have the prefix `sqlite:` or `file:` of a
+/// One kind of database file.
+#[derive(Debug)]
+pub(crate) struct FileKind {
+    /// The engine's name for people.
+    pub(crate) name: &'static str,
+    /// What a URL of such a file may begin with, in lower case, the longest first.
+    pub(crate) schemes: &'static [&'static str],
+    /// A path as people write it.
+    pub(crate) example: &'static str,
+}
+
+/// Reads `path` or `url`. Both may be `env:NAME`; both may have the engine's prefix or `file:` of a
 /// database URL, so that `file:` never means a text file here. `~/` is the home folder, a relative
 /// path starts at the project.
-pub(super) fn locate(settings: &Settings<'_>) -> Result<PathBuf, WarehouseError> {
+pub(crate) fn locate(settings: &Settings<'_>, kind: &FileKind) -> Result<PathBuf, WarehouseError> {
     let Some(written) = settings.written(&["path", "url"]) else {
         return Err(settings
             .wrong("names no database file")
-            .hint("add `path: data/warehouse.db`"));
+            .hint(format!("add `path: {}`", kind.example)));
     };
     let text = if written.starts_with("env:") {
         settings
@@ -25,25 +36,32 @@ pub(super) fn locate(settings: &Settings<'_>) -> Result<PathBuf, WarehouseError>
     } else {
         written
     };
-    let plain = plain_path(text.trim());
+    let plain = plain_path(text.trim(), kind);
     if plain.is_empty() || plain == ":memory:" {
         return Err(settings
             .wrong("names no database file")
             .hint("a database in memory holds nothing to read; give the path of a file"));
     }
-    let path = Path::new(&plain);
-    Ok(match (path.strip_prefix("~"), settings.secrets().home()) {
+    Ok(absolute(settings, &plain))
+}
+
+/// The path from the root on: `~/` is the home folder, a relative path starts at the project.
+pub(crate) fn absolute(settings: &Settings<'_>, text: &str) -> PathBuf {
+    let path = Path::new(text);
+    match (path.strip_prefix("~"), settings.secrets().home()) {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => settings.secrets().base().join(path),
-    })
+    }
 }
 
 /// Takes the forms of a database URL off: `sqlite:///a/b.db` and `file:/a/b.db` are `/a/b.db`,
 /// `sqlite:a.db` is `a.db`. Parameters are dropped: the file is opened read-only whatever they say.
-pub(super) fn plain_path(text: &str) -> String {
+pub(crate) fn plain_path(text: &str, kind: &FileKind) -> String {
     let lower = text.to_ascii_lowercase();
-    let Some(prefix) = ["sqlite3:", "sqlite:", "file:"]
+    let Some(prefix) = kind
+        .schemes
         .iter()
+        .chain(&["file:"])
         .find(|prefix| lower.starts_with(*prefix))
     else {
         return text.to_owned();
@@ -62,14 +80,14 @@ pub(super) fn plain_path(text: &str) -> String {
     }
 }
 
-/// Says what is wrong with a path before SQLite does: its own words for all of these are "unable to
-/// open database file".
-pub(super) fn inspect(path: &Path) -> Result<(), WarehouseError> {
+/// Says what is wrong with a path before the engine does: SQLite's words for all of these are "unable
+/// to open database file".
+pub(crate) fn inspect(path: &Path, kind: &FileKind) -> Result<(), WarehouseError> {
     let shown = path.display();
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(WarehouseError::new(
             ErrorKind::Config,
-            format!("`{shown}` is a folder, not a SQLite database"),
+            format!("`{shown}` is a folder, not a {} database", kind.name),
         )
         .hint("set `path` to the database file inside it")),
         Ok(_) => Ok(()),
@@ -87,7 +105,7 @@ pub(super) fn inspect(path: &Path) -> Result<(), WarehouseError> {
 }
 
 /// The error of a file that exists and may not be read.
-pub(super) fn unreadable(path: &Path) -> WarehouseError {
+pub(crate) fn unreadable(path: &Path) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Permission,
         format!("the database file `{}` may not be read", path.display()),

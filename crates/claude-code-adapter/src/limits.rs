@@ -1,0 +1,344 @@
+//! What was announced about limits of the account: who may ask now, who waits, and who is refused
+//! before a process starts. One request finds a limit out; no other follows until it resets.
+//!
+//! The rules are pure ([`Book`]); the shell waits, and keeps the announcements in a file for the
+//! next run.
+
+mod book;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use ktx_llm_runtime::{EventSink, Governing, LlmError, LlmErrorKind, RuntimeEvent, window_words};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
+use tokio_util::future::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use crate::outcome::limit_reached;
+use crate::protocol::RateLimit;
+use crate::settings::ClaudeCodeSettings;
+
+pub(crate) use book::{Admission, Announced, Book};
+
+/// Windows that reset later than this are not waited for: the longest one that is worth it has five
+/// hours.
+const LONGEST: Duration = Duration::from_hours(6);
+
+/// Between two ticks of a wait. The time of day is looked at anew each time, because a machine that
+/// slept has not waited.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How long calls may wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Not at all: the caller wants to know.
+    None,
+    /// As long as the settings allow.
+    AsConfigured,
+}
+
+/// The limits of the account behind one runtime.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    settings: Arc<ClaudeCodeSettings>,
+    book: Mutex<Book>,
+    /// The limit whose wait is being told, by the end of it.
+    told: Mutex<Option<i64>>,
+    /// Held by the first call behind a reset.
+    trial: Arc<AsyncMutex<()>>,
+    /// Held by calls while a window is nearly used up.
+    narrow: Arc<Semaphore>,
+    pressed: Mutex<Pressure>,
+    file: Option<PathBuf>,
+}
+
+/// Whether fewer calls run at the same time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Pressure {
+    #[default]
+    Off,
+    /// A window is nearly used up.
+    On,
+}
+
+/// The right to ask, until the call is over.
+#[derive(Debug)]
+pub(crate) struct Pass {
+    _trial: Option<OwnedMutexGuard<()>>,
+    _narrow: Option<OwnedSemaphorePermit>,
+}
+
+/// The time of day as seconds since 1970.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the provider names the end of a limit as a point in time"
+)]
+fn time_of_day() -> Duration {
+    // A clock before 1970 makes every limit look far away, and none is then waited for.
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+}
+
+/// The time of day in whole seconds since 1970.
+pub(crate) fn unix_now() -> i64 {
+    i64::try_from(time_of_day().as_secs()).unwrap_or(i64::MAX)
+}
+
+impl Limits {
+    /// The limits that earlier runs were told.
+    pub(crate) fn new(settings: Arc<ClaudeCodeSettings>) -> Self {
+        let file = settings.state_dir.as_deref().map(store::file);
+        let narrow = settings.rate_limit.min_concurrency_under_pressure.max(1);
+        Self {
+            settings,
+            book: Mutex::default(),
+            told: Mutex::default(),
+            trial: Arc::default(),
+            narrow: Arc::new(Semaphore::new(narrow)),
+            pressed: Mutex::default(),
+            file,
+        }
+    }
+
+    /// Waits until a call of this model may ask.
+    ///
+    /// Fails with `Cancelled`, or with `RateLimit` when the limit is not to be waited for.
+    pub(crate) async fn pass(
+        &self,
+        model: &str,
+        patience: Patience,
+        events: &dyn EventSink,
+        cancel: &CancellationToken,
+    ) -> Result<Pass, LlmError> {
+        let mut teller = Teller {
+            limits: self,
+            events,
+            telling: None,
+        };
+        loop {
+            match self.admission(model) {
+                Admission::Open => {
+                    teller.wait_is_over();
+                    let Some(turn) = self.turn().with_cancellation_token(cancel).await else {
+                        return Err(LlmError::cancelled());
+                    };
+                    if self.admission(model) == Admission::Open {
+                        return Ok(Pass {
+                            _trial: None,
+                            _narrow: turn,
+                        });
+                    }
+                }
+                Admission::Trial => {
+                    teller.wait_is_over();
+                    let turn = Arc::clone(&self.trial).lock_owned();
+                    let Some(turn) = turn.with_cancellation_token(cancel).await else {
+                        return Err(LlmError::cancelled());
+                    };
+                    if self.admission(model) == Admission::Trial {
+                        return Ok(Pass {
+                            _trial: Some(turn),
+                            _narrow: None,
+                        });
+                    }
+                }
+                Admission::Closed(limit) => {
+                    let left = left(&limit);
+                    if patience == Patience::None || !self.is_worth(&limit, left) {
+                        return Err(refusal(&limit, left));
+                    }
+                    teller.tell(&limit, left);
+                    let tick = tokio::time::sleep(left.min(TICK));
+                    if tick.with_cancellation_token(cancel).await.is_none() {
+                        return Err(LlmError::cancelled());
+                    }
+                }
+            }
+        }
+    }
+
+    /// A turn among the few calls that run while a window is nearly used up; at once when none is.
+    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        if *self.pressed() == Pressure::Off {
+            return None;
+        }
+        let turns = Arc::clone(&self.narrow);
+        // An error means that the turns are closed, which nobody does.
+        turns.acquire_owned().await.ok()
+    }
+
+    /// Takes note of how far a window is used up. Gives what to tell when that changes anything.
+    pub(crate) fn observed(&self, limit: &RateLimit) -> Option<RuntimeEvent> {
+        let rules = &self.settings.rate_limit;
+        let near = limit.status == "allowed_warning"
+            || limit
+                .utilization
+                .is_some_and(|share| share >= rules.throttle_threshold);
+        let now = match (near, limit.status.as_str()) {
+            _ if rules.governing == Governing::Off => Pressure::Off,
+            (true, _) => Pressure::On,
+            (false, "allowed") => Pressure::Off,
+            (false, _) => return None,
+        };
+        let before = std::mem::replace(&mut *self.pressed(), now);
+        let few = rules.min_concurrency_under_pressure.max(1);
+        let (from, to, how) = match (before, now) {
+            (Pressure::Off, Pressure::On) => (rules.max_concurrency, few, "near the limit"),
+            (Pressure::On, Pressure::Off) => (few, rules.max_concurrency, "enough room again"),
+            _ => return None,
+        };
+        let window = window_words(&limit.window);
+        Some(RuntimeEvent::ConcurrencyAdjusted {
+            from,
+            to,
+            reason: format!("{window}: {how}"),
+        })
+    }
+
+    /// Why nothing may be sent now, although the call was let in before.
+    pub(crate) fn closed(&self, model: &str) -> Option<LlmError> {
+        match self.admission(model) {
+            Admission::Closed(limit) => Some(refusal(&limit, left(&limit))),
+            Admission::Open | Admission::Trial => None,
+        }
+    }
+
+    /// Takes note of a refused call. Gives the pause before the next try of the same call, when
+    /// there is to be one; `failures` counts this one.
+    pub(crate) fn refused(
+        &self,
+        model: &str,
+        limit: Option<&RateLimit>,
+        failures: u32,
+    ) -> Option<Duration> {
+        let rules = &self.settings.rate_limit;
+        let announced = limit.and_then(|limit| Announced::of(limit, model));
+        let again = failures < rules.max_attempts && rules.governing == Governing::On;
+        let Some(announced) = announced.filter(|announced| !left(announced).is_zero()) else {
+            let pause = rules.backoff(failures, 0.5);
+            return (again && self.is_allowed(pause)).then_some(pause);
+        };
+        let mut book = self.book();
+        book.announce(announced.clone());
+        store::save(self.file.as_deref(), &self.settings, &book);
+        drop(book);
+        // The gate does the waiting.
+        (again && self.is_worth(&announced, left(&announced))).then_some(Duration::ZERO)
+    }
+
+    /// Takes note of a call that was served: limits that have reset are over.
+    pub(crate) fn served(&self, model: &str) {
+        let mut book = self.book();
+        if book.served(model, unix_now()) {
+            store::save(self.file.as_deref(), &self.settings, &book);
+        }
+    }
+
+    fn admission(&self, model: &str) -> Admission {
+        let mut book = self.book();
+        book.merge(store::load(self.file.as_deref(), &self.settings));
+        book.admission(model, unix_now())
+    }
+
+    /// Whether waiting for this limit is sensible and allowed.
+    fn is_worth(&self, limit: &Announced, left: Duration) -> bool {
+        self.settings.rate_limit.governing == Governing::On
+            && !limit.is_weekly()
+            && left <= LONGEST
+            && self.is_allowed(left)
+    }
+
+    fn is_allowed(&self, wait: Duration) -> bool {
+        let longest = self.settings.rate_limit.max_wait;
+        let in_time = match self.settings.ends_at {
+            Some(end) => end.saturating_duration_since(Instant::now()) >= wait,
+            None => true,
+        };
+        in_time && longest.is_none_or(|longest| wait <= longest)
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pressed(&self) -> MutexGuard<'_, Pressure> {
+        self.pressed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn told(&self) -> MutexGuard<'_, Option<i64>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells about the wait of many calls through one of them.
+struct Teller<'a> {
+    limits: &'a Limits,
+    events: &'a dyn EventSink,
+    /// The limit that this call tells about, by its end.
+    telling: Option<i64>,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, limit: &Announced, left: Duration) {
+        let end = limit.resets_at;
+        let mut told = self.limits.told();
+        if self.telling == Some(end) {
+            drop(told);
+            self.events.event(RuntimeEvent::WaitTick {
+                reason: limit.words(),
+                remaining: left,
+            });
+        } else if *told != Some(end) {
+            *told = Some(end);
+            self.telling = Some(end);
+            drop(told);
+            self.events.event(RuntimeEvent::WaitStarted {
+                reason: limit.words(),
+                duration: left,
+            });
+        }
+    }
+
+    fn wait_is_over(&mut self) {
+        if self.telling.is_some() {
+            self.events.event(RuntimeEvent::WaitFinished);
+        }
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        let end = self.telling.take();
+        let mut told = self.limits.told();
+        if end.is_some() && *told == end {
+            *told = None;
+        }
+    }
+}
+
+impl Drop for Teller<'_> {
+    /// A call that goes away leaves the telling to another one.
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// How long until a limit resets.
+fn left(limit: &Announced) -> Duration {
+    let reset = Duration::from_secs(u64::try_from(limit.resets_at).unwrap_or_default());
+    reset.saturating_sub(time_of_day())
+}
+
+/// The error of a call that was not made.
+fn refusal(limit: &Announced, left: Duration) -> LlmError {
+    let (message, hint) = limit_reached(&limit.window, Some(limit.resets_at));
+    let mut error = LlmError::new(LlmErrorKind::RateLimit, message)
+        .hint(hint)
+        .detail("announced before; nothing was sent");
+    error.retry_after = Some(left);
+    error
+}

@@ -1,0 +1,65 @@
+//! The rules over announced limits.
+
+use super::{Admission, Announced, Book};
+use crate::protocol::RateLimit;
+
+fn limit(window: &str, model: &str, resets_at: i64) -> Announced {
+    let told = RateLimit {
+        status: "rejected".to_owned(),
+        window: window.to_owned(),
+        utilization: None,
+        resets_at: Some(resets_at),
+    };
+    Announced::of(&told, model).unwrap()
+}
+
+#[track_caller]
+fn check(book: &Book, model: &str, now: i64, expected: &Admission) {
+    assert_eq!(&book.admission(model, now), expected, "{model} at {now}");
+}
+
+#[test]
+fn a_window_closes_every_model_until_it_resets_and_then_one_call_tries() {
+    let mut book = Book::default();
+    check(&book, "sonnet", 100, &Admission::Open);
+    let five_hours = limit("five_hour", "sonnet", 200);
+    book.announce(five_hours.clone());
+    check(&book, "opus", 199, &Admission::Closed(five_hours));
+    check(&book, "opus", 200, &Admission::Trial);
+    assert!(!book.served("opus", 199), "a call in flight opens nothing");
+    assert!(book.served("opus", 200));
+    check(&book, "sonnet", 200, &Admission::Open);
+}
+
+#[test]
+fn a_window_of_one_model_leaves_the_others_open() {
+    let mut book = Book::default();
+    let opus = limit("seven_day_opus", "opus", 500);
+    book.announce(opus.clone());
+    check(&book, "sonnet", 100, &Admission::Open);
+    check(&book, "opus", 100, &Admission::Closed(opus.clone()));
+    let week = limit("seven_day", "sonnet", 900);
+    book.announce(week.clone());
+    check(&book, "sonnet", 100, &Admission::Closed(week.clone()));
+    check(&book, "opus", 600, &Admission::Closed(week.clone()));
+    let weekly = [&opus, &week].map(Announced::is_weekly);
+    assert_eq!(weekly, [true, true]);
+    assert!(!limit("five_hour", "opus", 1).is_weekly());
+}
+
+/// The provider may move the end of a window; another run may know better.
+#[test]
+fn the_last_word_about_a_window_counts() {
+    let mut book = Book::default();
+    book.announce(limit("five_hour", "sonnet", 300));
+    book.announce(limit("five_hour", "sonnet", 200));
+    assert_eq!(book.all(), [limit("five_hour", "sonnet", 200)]);
+    book.merge(vec![limit("five_hour", "sonnet", 100)]);
+    assert_eq!(book.all(), [limit("five_hour", "sonnet", 200)]);
+    book.merge(vec![
+        limit("five_hour", "opus", 400),
+        limit("seven_day", "opus", 1),
+    ]);
+    let both = [limit("five_hour", "", 400), limit("seven_day", "", 1)];
+    assert_eq!(book.all(), both);
+}

@@ -1,0 +1,165 @@
+//! The guard: one small process beside all children that ends them when their owner is gone,
+//! however it went. A child costs it two lines; the owner's end is the end of its input.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::launch;
+use crate::settings::{ClaudeCodeSettings, Launcher};
+
+/// Watches over the children of one runtime. The process starts with the first child and ends with
+/// the last holder of this.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    program: Option<PathBuf>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    post: Option<Post>,
+    /// The children that live, by token; the process id once it is known.
+    watched: BTreeMap<String, Option<u32>>,
+}
+
+/// The running guard.
+#[derive(Debug)]
+struct Post {
+    process: Child,
+    orders: ChildStdin,
+}
+
+/// One child that is watched, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Watch {
+    guard: Arc<Guard>,
+    token: String,
+}
+
+impl Guard {
+    /// A guard that has started nothing yet.
+    pub(crate) fn new(settings: &ClaudeCodeSettings) -> Self {
+        let program = match &settings.launcher {
+            Launcher::Direct => None,
+            Launcher::Guarded(program) => Some(program.clone()),
+        };
+        Self {
+            program,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Watches over everything that will carry this token. To be called before its process starts.
+    pub(super) fn watch(self: &Arc<Self>, token: &str) -> Option<Watch> {
+        let program = self.program.as_ref()?;
+        let mut state = self.state();
+        state.watched.insert(token.to_owned(), None);
+        state.tell(program, &order(token, None));
+        Some(Watch {
+            guard: Arc::clone(self),
+            token: token.to_owned(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch {
+    /// The child has started.
+    pub(super) fn started(&self, process: Option<u32>) {
+        if let Some(program) = &self.guard.program {
+            let mut state = self.guard.state();
+            state.watched.insert(self.token.clone(), process);
+            state.tell(program, &order(&self.token, process));
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut state = self.guard.state();
+        state.watched.remove(&self.token);
+        if let Some(post) = &mut state.post
+            && let Err(error) = post
+                .orders
+                .write_all(format!("-{}\n", self.token).as_bytes())
+        {
+            tracing::debug!(%error, "the guard of the Claude Code processes does not listen");
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // Whoever watches holds this, so nothing is watched any more.
+        if let Some(post) = self.state().post.take() {
+            post.end();
+        }
+    }
+}
+
+fn order(token: &str, process: Option<u32>) -> String {
+    match process {
+        Some(process) => format!("+{token} {process}\n"),
+        None => format!("+{token}\n"),
+    }
+}
+
+impl State {
+    /// Tells the guard; one that does not listen is replaced and told everything.
+    fn tell(&mut self, program: &Path, order: &str) {
+        if let Some(post) = &mut self.post {
+            match post.orders.write_all(order.as_bytes()) {
+                Ok(()) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "the guard of the Claude Code processes is gone and is replaced");
+                }
+            }
+        }
+        if let Some(post) = self.post.take() {
+            post.end();
+        }
+        match Post::start(program, &self.watched) {
+            Ok(post) => self.post = Some(post),
+            Err(error) => {
+                tracing::warn!(%error, "there is no guard: a killed ktx leaves its Claude Code process to notice");
+            }
+        }
+    }
+}
+
+impl Post {
+    fn start(
+        program: &std::path::Path,
+        watched: &BTreeMap<String, Option<u32>>,
+    ) -> std::io::Result<Self> {
+        let mut process = launch::guard(program).spawn()?;
+        let Some(orders) = process.stdin.take() else {
+            return Err(std::io::Error::other("its pipe is missing"));
+        };
+        // A guard that was stopped must not stop us.
+        rustix::io::ioctl_fionbio(&orders, true)?;
+        let mut post = Self { process, orders };
+        for (token, process) in watched {
+            post.orders.write_all(order(token, *process).as_bytes())?;
+        }
+        Ok(post)
+    }
+
+    fn end(self) {
+        let Self {
+            mut process,
+            orders,
+        } = self;
+        drop(orders);
+        let ended = process.kill().and_then(|()| process.wait());
+        if let Err(error) = ended {
+            tracing::debug!(%error, "the guard of the Claude Code processes could not be ended");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Limits of the account: one request finds one out, nothing follows before it resets, and a run
+//! that has the time waits.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ktx_llm_runtime::{Governing, LlmErrorKind, LlmRuntime as _, RuntimeEvent, StopReason};
+use serde_json::{Value, json};
+
+use crate::support::{Bench, loop_request, object_request, short, text_request, until};
+
+const REACHED: &str =
+    "the 5-hour usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC";
+
+/// The first second of 2100.
+const FAR: u64 = 4_102_444_800;
+
+/// An account that serves so many prompts and is then limited.
+fn limited(serves: u64, then: &Value) -> Bench {
+    let bench = Bench::new(json!({}));
+    let root = bench.root();
+    let scenario = json!({
+        "echo": {}, "record": root.join("record.jsonl"),
+        "shared_account": { "file": root.join("account.json"), "serves": serves, "then": then },
+    });
+    std::fs::write(root.join("scenario.json"), scenario.to_string()).unwrap();
+    bench
+}
+
+fn window(name: &str, resets: (&str, u64)) -> Value {
+    json!({ "limit": { "window": name, resets.0: resets.1 } })
+}
+
+/// Requests that the account has refused.
+fn refused(bench: &Bench) -> u64 {
+    let text = std::fs::read_to_string(bench.root().join("account.json")).unwrap();
+    let state: Value = serde_json::from_str(&text).unwrap();
+    state["refused"].as_u64().unwrap()
+}
+
+/// One request is refused; calls after it, and the next run, are refused without a process.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_request_finds_a_limit_out() {
+    let bench = limited(1, &window("five_hour", ("resets_at", FAR)));
+    let runtime = bench.runtime();
+    runtime.generate_text(text_request("One.")).await.unwrap();
+    let error = runtime
+        .generate_text(text_request("Two."))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind, &*error.message, error.hint.as_deref()),
+        (
+            LlmErrorKind::RateLimit,
+            REACHED,
+            Some("run the command again after that; what is finished is kept")
+        )
+    );
+    let limit = (LlmErrorKind::RateLimit, REACHED.to_owned());
+    assert_eq!(
+        short(runtime.generate_object(object_request("Three.")).await),
+        limit
+    );
+    let outcome = runtime.run_agent_loop(loop_request("Four.", 3)).await;
+    assert_eq!(
+        outcome.error.map(|error| (error.kind, error.message)),
+        Some(limit.clone())
+    );
+    drop(runtime);
+    let next = bench.runtime();
+    assert_eq!(short(next.probe().await), limit);
+    assert_eq!(
+        short(next.generate_text(text_request("Five.")).await),
+        limit
+    );
+    assert_eq!((bench.records().len(), refused(&bench)), (2, 1));
+}
+
+/// Another login is another account; so is none that is known.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_is_that_of_a_login() {
+    let mut bench = limited(0, &window("five_hour", ("resets_at", FAR)));
+    let runtime = bench.runtime();
+    runtime
+        .generate_text(text_request("One."))
+        .await
+        .unwrap_err();
+    let other = ("CLAUDE_CONFIG_DIR".to_owned(), "/elsewhere".to_owned());
+    bench.settings.environment.extend([other]);
+    bench.runtime().probe().await.unwrap_err();
+    assert_eq!(refused(&bench), 2);
+    // The file is what the last login was told.
+    std::fs::write(bench.root().join("state/limits.json"), "no JSON").unwrap();
+    bench.runtime().probe().await.unwrap_err();
+    assert_eq!(refused(&bench), 3);
+}
+
+/// Eight calls at once with one place: those behind the refused one are held back.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_wait_for_a_place_are_held_back() {
+    let mut bench = limited(2, &window("five_hour", ("resets_at", FAR)));
+    bench.settings.max_children = Some(1);
+    let runtime = Arc::new(bench.runtime());
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let runtime = Arc::clone(&runtime);
+        calls.spawn(async move { runtime.generate_text(text_request("Say hello.")).await });
+    }
+    let outcomes = calls.join_all().await;
+    let served = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    assert_eq!((served, refused(&bench)), (2, 1));
+    let failed = outcomes.into_iter().filter(Result::is_err).map(short);
+    assert!(failed.into_iter().all(|error| error.1 == REACHED));
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+}
+
+/// Calls wait together, one of them tries first behind the reset, and all are served.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_wait_for_a_window_that_resets_soon() {
+    let mut bench = limited(1, &window("five_hour", ("resets_in", 3)));
+    bench.settings.rate_limit.max_wait = None;
+    bench.settings.max_children = Some(1);
+    let runtime = Arc::new(bench.runtime());
+    runtime.generate_text(text_request("First.")).await.unwrap();
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let runtime = Arc::clone(&runtime);
+        calls.spawn(async move { runtime.generate_text(text_request("Say hello.")).await });
+    }
+    for outcome in calls.join_all().await {
+        assert_eq!(outcome.unwrap().text, "ok");
+    }
+    assert_eq!(refused(&bench), 1);
+    let waits: Vec<String> = bench
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            RuntimeEvent::WaitStarted { reason, duration } => {
+                assert!(duration <= Duration::from_secs(3));
+                Some(format!("wait: {reason}"))
+            }
+            RuntimeEvent::WaitFinished => Some("go on".to_owned()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(waits, ["wait: 5-hour window", "go on"]);
+    let stored = std::fs::read_to_string(bench.root().join("state/limits.json")).unwrap();
+    assert!(stored.contains("\"limits\":[]"), "{stored}");
+}
+
+/// A weekly window, a wait beyond the time of the run or beyond the configured one, and a run that
+/// does not wait at all: each ends at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn some_waits_are_not_begun() {
+    let soon = ("resets_in", 30);
+    let mut weekly = limited(0, &window("seven_day", soon));
+    weekly.settings.rate_limit.max_wait = None;
+    let mut out_of_time = limited(0, &window("five_hour", soon));
+    out_of_time.settings.rate_limit.max_wait = None;
+    out_of_time.settings.ends_at = Some(Instant::now() + Duration::from_secs(20));
+    let mut impatient = limited(0, &window("five_hour", soon));
+    impatient.settings.rate_limit.max_wait = Some(Duration::from_secs(20));
+    let mut off = limited(0, &window("five_hour", soon));
+    off.settings.rate_limit.max_wait = None;
+    off.settings.rate_limit.governing = Governing::Off;
+    for (bench, name) in [
+        (weekly, "7-day"),
+        (out_of_time, "5-hour"),
+        (impatient, "5-hour"),
+        (off, "5-hour"),
+    ] {
+        let runtime = bench.runtime();
+        for _ in 0..2 {
+            let outcome = runtime.generate_text(text_request("Say hello.")).await;
+            let (kind, message) = short(outcome);
+            let start = format!("the {name} usage limit of your Claude plan is reached until 2");
+            assert_eq!(kind, LlmErrorKind::RateLimit);
+            assert!(message.starts_with(&start), "{message}");
+        }
+        assert_eq!(refused(&bench), 1);
+        let waits = |event: &RuntimeEvent| matches!(event, RuntimeEvent::WaitStarted { .. });
+        assert!(!bench.events().iter().any(waits));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_can_be_cancelled() {
+    let mut bench = limited(0, &window("five_hour", ("resets_in", 3600)));
+    bench.settings.rate_limit.max_wait = None;
+    let runtime = bench.runtime();
+    let request = text_request("Say hello.");
+    let cancel = request.cancel.clone();
+    let call = tokio::spawn(async move { runtime.generate_text(request).await });
+    until("it waits", || {
+        let events = bench.events();
+        events
+            .iter()
+            .any(|event| matches!(event, RuntimeEvent::WaitStarted { .. }))
+    })
+    .await;
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+    cancel.cancel();
+    assert_eq!(short(call.await.unwrap()).0, LlmErrorKind::Cancelled);
+}
+
+/// A refusal that names no end is tried again a few times, with pauses, and then told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plain_refusal_is_tried_again_a_few_times() {
+    let refusal = json!({ "api_error": { "class": "rate_limit", "status": 429 } });
+    let mut bench = Bench::new(json!({ "steps": [refusal] }));
+    bench.settings.rate_limit.max_wait = None;
+    bench.settings.rate_limit.max_attempts = 3;
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    assert_eq!(
+        short(outcome),
+        (
+            LlmErrorKind::RateLimit,
+            "Claude limits requests at the moment".to_owned()
+        )
+    );
+    assert_eq!(bench.records().len(), 3);
+
+    let mut bench = Bench::new(json!({ "sequence": [{ "steps": [refusal] }, { "echo": {} }] }));
+    bench.settings.rate_limit.max_wait = None;
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    assert_eq!(outcome.unwrap().text, "ok");
+}
+
+/// What a loop has done is not done twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loop_that_is_refused_in_the_middle_is_not_begun_again() {
+    let mut bench = Bench::new(json!({ "steps": [
+        { "tools": [{ "name": "answer", "input": { "key": "orders" } }] },
+        { "rate_limit": { "status": "rejected", "resetsAt": 1, "rateLimitType": "five_hour" } },
+        { "api_error": { "class": "rate_limit", "status": 429 } },
+    ] }));
+    bench.settings.rate_limit.max_wait = None;
+    let outcome = bench
+        .runtime()
+        .run_agent_loop(loop_request("Work.", 3))
+        .await;
+    assert_eq!(
+        (outcome.stop_reason, outcome.error.map(|error| error.kind)),
+        (StopReason::Error, Some(LlmErrorKind::RateLimit))
+    );
+    assert_eq!((outcome.tools.len(), bench.records().len()), (1, 1));
+}

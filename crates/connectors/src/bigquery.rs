@@ -1,0 +1,157 @@
+//! BigQuery over its REST interface.
+//!
+//! Every statement of a user is tried dry first: BigQuery itself has to call it a `SELECT`, and the
+//! bytes that it would read are held against a cap before anything is billed. The same cap goes along
+//! with the job, so that BigQuery stops what was estimated wrongly. A job that nobody waits for any more
+//! is cancelled.
+
+mod api;
+mod catalog;
+mod cell;
+mod credentials;
+mod error;
+mod job;
+mod options;
+mod role;
+mod tokens;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ktx_warehouse::{
+    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, Estimate, QueryEnd, QueryResult,
+    ReadOnlySql, RowSink, SchemaSnapshot, Scope, WarehouseError,
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::history;
+use crate::limits::{self, Meter, bounded};
+use crate::settings::Settings;
+use api::Api;
+use job::Job;
+
+/// Time for the check of a connection.
+const CHECK_TIME: Duration = Duration::from_secs(30);
+
+/// How long the client waits for BigQuery's own timeout to arrive before it gives up itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Caps of the connector's own queries: whole catalogs.
+const CATALOG: Caps = Caps {
+    rows: 20_000_000,
+    bytes: 1 << 30,
+    cell_bytes: 64 << 20,
+    timeout: Duration::from_mins(5),
+};
+
+/// Makes the connector of a `bigquery` connection.
+pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+    Ok(Arc::new(BigQuery {
+        api: Arc::new(Api::read(settings)?),
+    }))
+}
+
+/// One project and login.
+#[derive(Debug)]
+pub(crate) struct BigQuery {
+    api: Arc<Api>,
+}
+
+impl BigQuery {
+    /// Runs a statement that BigQuery is known to take for a query, or one of the connector's own.
+    async fn run(
+        &self,
+        sql: &str,
+        caps: &Caps,
+        deadline: Instant,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        let time = self.api.options().time(caps.timeout);
+        let mut job = Job::new(&self.api)?;
+        let mut meter = Meter::new(caps, sink);
+        let work = async {
+            job.start(sql, time).await?;
+            job.read(caps, &mut meter).await
+        };
+        let result = bounded(work, deadline + GRACE, cancel).await;
+        job.finish().await;
+        match result {
+            Ok(()) => Ok(meter.end()),
+            Err(error) if error.kind == ErrorKind::Timeout => Err(limits::timed_out(time)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Runs one of the connector's own queries and keeps all its rows.
+    async fn rows(
+        &self,
+        sql: &str,
+        cancel: &CancellationToken,
+    ) -> Result<QueryResult, WarehouseError> {
+        let deadline = Instant::now() + CATALOG.timeout;
+        let mut result = QueryResult::default();
+        self.run(sql, &CATALOG, deadline, &mut result, cancel)
+            .await?;
+        Ok(result)
+    }
+}
+
+#[async_trait]
+impl Connector for BigQuery {
+    fn dialect(&self) -> Dialect {
+        Dialect::BigQuery
+    }
+
+    fn query_history(&self, days: u32) -> Option<String> {
+        // The record is kept by region; without one it cannot be named.
+        let location = self.api.options().location.as_deref()?;
+        Some(history::bigquery(location, days))
+    }
+
+    async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
+        let deadline = Instant::now() + CHECK_TIME;
+        bounded(role::check(&self.api), deadline, cancel).await
+    }
+
+    async fn introspect(
+        &self,
+        scope: &Scope,
+        cancel: &CancellationToken,
+    ) -> Result<SchemaSnapshot, WarehouseError> {
+        catalog::read(self, scope, cancel).await
+    }
+
+    async fn query(
+        &self,
+        sql: &ReadOnlySql,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        crate::registry::require(sql, &[Dialect::BigQuery])?;
+        let deadline = Instant::now() + caps.timeout;
+        let plan = bounded(self.api.plan(sql.as_str()), deadline, cancel).await?;
+        self.api.allow(&plan)?;
+        self.run(sql.as_str(), caps, deadline, sink, cancel).await
+    }
+
+    async fn estimate(
+        &self,
+        sql: &ReadOnlySql,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Estimate>, WarehouseError> {
+        crate::registry::require(sql, &[Dialect::BigQuery])?;
+        let deadline = Instant::now() + CHECK_TIME;
+        let plan = bounded(self.api.plan(sql.as_str()), deadline, cancel).await?;
+        Ok(Some(Estimate {
+            bytes: plan.bytes,
+            limit: Some(self.api.options().max_bytes),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

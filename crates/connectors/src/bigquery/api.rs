@@ -1,0 +1,239 @@
+//! Requests to BigQuery with a token, and what they answer.
+
+use std::time::Duration;
+
+use ktx_secrets::Redactor;
+use ktx_warehouse::{ErrorKind, WarehouseError};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::credentials::Credentials;
+use super::error::{self, RAISE_CAP};
+use super::options::Options;
+use super::tokens::{Freshness, Tokens};
+use crate::rest::{self, Endpoint, Rest};
+use crate::settings::Settings;
+
+/// Time for one request; BigQuery itself waits up to ten seconds for a job.
+const REQUEST_TIME: Duration = Duration::from_mins(1);
+
+/// One project and login.
+#[derive(Debug)]
+pub(super) struct Api {
+    rest: Rest,
+    tokens: Tokens,
+    options: Options,
+}
+
+/// What BigQuery says about a statement before it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Such as `SELECT`.
+    pub(super) statement: String,
+    /// Bytes that it would read.
+    pub(super) bytes: u64,
+}
+
+/// One request.
+pub(super) struct Call<'call> {
+    pub(super) method: Method,
+    /// Below `projects/<project>/`, unless `project` is another one's.
+    pub(super) path: String,
+    pub(super) project: &'call str,
+    pub(super) query: Vec<(&'call str, String)>,
+    pub(super) body: Option<Value>,
+}
+
+impl Api {
+    pub(super) fn read(settings: &Settings<'_>) -> Result<Self, WarehouseError> {
+        let endpoint = Endpoint::read(settings, "https://bigquery.googleapis.com")?;
+        let mut redactor = Redactor::new();
+        let credentials = Credentials::read(settings, &endpoint, &mut redactor)?;
+        let options = Options::read(settings, &credentials)?;
+        Ok(Self {
+            rest: Rest::new("BigQuery", endpoint, redactor),
+            tokens: Tokens::new(credentials, settings.clock()),
+            options,
+        })
+    }
+
+    pub(super) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(super) fn rest(&self) -> &Rest {
+        &self.rest
+    }
+
+    pub(super) fn credentials(&self) -> &Credentials {
+        self.tokens.credentials()
+    }
+
+    /// Reads something of a project.
+    pub(super) async fn get(
+        &self,
+        project: &str,
+        path: String,
+        query: Vec<(&str, String)>,
+    ) -> Result<Value, WarehouseError> {
+        self.call(Call {
+            method: Method::GET,
+            path,
+            project,
+            query,
+            body: None,
+        })
+        .await
+    }
+
+    /// Sends a request that may be sent twice.
+    pub(super) async fn call(&self, call: Call<'_>) -> Result<Value, WarehouseError> {
+        let answer = self.send(&call).await?;
+        if (200..300).contains(&answer.status) {
+            return Ok(answer.body);
+        }
+        Err(error::from_answer(
+            &self.rest,
+            &self.options.project,
+            &answer,
+        ))
+    }
+
+    /// The answer, whatever it says; a token that is refused is renewed one time.
+    pub(super) async fn send(&self, call: &Call<'_>) -> Result<rest::Answer, WarehouseError> {
+        let answer = self.send_with(call, Freshness::Kept).await?;
+        if answer.status == 401 {
+            return self.send_with(call, Freshness::Renewed).await;
+        }
+        Ok(answer)
+    }
+
+    async fn send_with(
+        &self,
+        call: &Call<'_>,
+        freshness: Freshness,
+    ) -> Result<rest::Answer, WarehouseError> {
+        let token = self.tokens.token(&self.rest, freshness).await?;
+        let url = format!(
+            "{}/bigquery/v2/projects/{}/{}",
+            self.rest.endpoint().url(),
+            call.project,
+            call.path
+        );
+        let mut request = self
+            .rest
+            .client()
+            .await?
+            .request(call.method.clone(), url)
+            .query(&call.query)
+            .timeout(REQUEST_TIME);
+        if let Some(token) = token {
+            request = request.bearer_auth(token.expose());
+        }
+        if let Some(body) = &call.body {
+            request = request.json(body);
+        }
+        self.rest.send(request).await
+    }
+
+    /// What a query job is told whether it runs or not.
+    pub(super) fn query_settings(&self, sql: &str) -> Value {
+        json!({
+            "query": sql,
+            "useLegacySql": false,
+            "maximumBytesBilled": self.options.max_bytes.to_string(),
+        })
+    }
+
+    /// Lets BigQuery look at a statement without running it.
+    pub(super) async fn plan(&self, sql: &str) -> Result<Plan, WarehouseError> {
+        let project = &self.options.project;
+        let mut settings = self.query_settings(sql);
+        // The cap would refuse the estimate itself.
+        if let Some(settings) = settings.as_object_mut() {
+            settings.remove("maximumBytesBilled");
+        }
+        let mut job = json!({
+            "configuration": {"dryRun": true, "labels": labels(), "query": settings},
+        });
+        if let (Some(location), Some(job)) = (&self.options.location, job.as_object_mut()) {
+            let place = json!({"projectId": project, "location": location});
+            job.insert("jobReference".to_owned(), place);
+        }
+        let answer = self
+            .call(Call {
+                method: Method::POST,
+                path: "jobs".to_owned(),
+                project,
+                query: Vec::new(),
+                body: Some(job),
+            })
+            .await?;
+        if let Some(error) = error::from_job(&self.rest, project, &answer) {
+            return Err(error);
+        }
+        let statement = rest::text(&answer, "/statistics/query/statementType");
+        let bytes = rest::number(&answer, "/statistics/query/totalBytesProcessed")
+            .or_else(|| rest::number(&answer, "/statistics/totalBytesProcessed"));
+        let (Some(statement), Some(bytes)) = (statement, bytes) else {
+            return Err(self.rest.error(
+                ErrorKind::Other,
+                "BigQuery's dry run tells neither the kind of the statement nor its bytes",
+            ));
+        };
+        Ok(Plan {
+            statement: statement.to_owned(),
+            bytes,
+        })
+    }
+
+    /// Refuses what is no query, and what would bill more than the connection allows.
+    pub(super) fn allow(&self, plan: &Plan) -> Result<(), WarehouseError> {
+        if plan.statement != "SELECT" {
+            return Err(WarehouseError::new(
+                ErrorKind::Permission,
+                format!(
+                    "BigQuery takes the statement for `{}`, not for a query",
+                    plan.statement
+                ),
+            )
+            .hint("ktx runs queries only"));
+        }
+        let cap = self.options.max_bytes;
+        if plan.bytes > cap {
+            return Err(WarehouseError::new(
+                ErrorKind::Limit,
+                format!(
+                    "the statement would read {}, more than the cap of {}",
+                    size(plan.bytes),
+                    size(cap)
+                ),
+            )
+            .hint(RAISE_CAP));
+        }
+        Ok(())
+    }
+}
+
+/// By these the bills of ktx can be told from others.
+pub(super) fn labels() -> Value {
+    json!({"application": "ktx"})
+}
+
+/// A count of bytes, with its size for people.
+pub(super) fn size(bytes: u64) -> String {
+    let units = [
+        (1_u64 << 40, "TiB"),
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1 << 10, "KiB"),
+    ];
+    let large = units.into_iter().find(|(unit, _)| bytes >= *unit);
+    match large {
+        Some((unit, name)) => {
+            let tenths = u128::from(bytes) * 10 / u128::from(unit);
+            format!("{bytes} bytes ({}.{} {name})", tenths / 10, tenths % 10)
+        }
+        None => format!("{bytes} bytes"),
+    }
+}

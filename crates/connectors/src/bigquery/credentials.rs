@@ -1,0 +1,169 @@
+//! Who asks BigQuery: a service account, a signed-in person, the machine itself, or nobody.
+
+use std::path::PathBuf;
+
+use ktx_secrets::{Redactor, Secret, SecretRef};
+use ktx_warehouse::WarehouseError;
+use serde_json::Value;
+
+use crate::jwt::Key;
+use crate::rest::{self, Endpoint};
+use crate::settings::Settings;
+
+const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
+const METADATA_SERVER: &str = "metadata.google.internal";
+/// Where `gcloud auth application-default login` leaves its file, below the home folder.
+const ADC_FILE: &str = ".config/gcloud/application_default_credentials.json";
+
+/// The sources of access tokens.
+#[derive(Debug)]
+pub(super) enum Credentials {
+    /// A service account: requests are signed with its key.
+    ServiceAccount {
+        email: String,
+        key: Key,
+        key_id: Option<String>,
+        token_uri: String,
+        project: Option<String>,
+    },
+    /// A person who signed in with `gcloud auth application-default login`.
+    Person {
+        client_id: String,
+        client_secret: Secret,
+        refresh_token: Secret,
+        token_uri: String,
+        project: Option<String>,
+    },
+    /// A machine on Google's cloud.
+    Machine { host: String },
+    /// An emulator on this machine takes everybody.
+    Nobody,
+}
+
+impl Credentials {
+    /// Reads `credentials_json`, or what `credentials` says.
+    pub(super) fn read(
+        settings: &Settings<'_>,
+        endpoint: &Endpoint,
+        redactor: &mut Redactor,
+    ) -> Result<Self, WarehouseError> {
+        if let Some(text) = settings.secret(&["credentials_json"])? {
+            return Self::from_json(settings, "credentials_json", &text, redactor);
+        }
+        match settings.written(&["credentials"]).as_deref() {
+            None | Some("adc") => Self::from_file(settings, redactor),
+            Some("metadata") => Ok(Self::Machine {
+                host: settings
+                    .secrets()
+                    .env("GCE_METADATA_HOST")
+                    .unwrap_or_else(|| METADATA_SERVER.to_owned()),
+            }),
+            Some("none") if endpoint.is_this_machine() => Ok(Self::Nobody),
+            Some("none") => Err(settings
+                .wrong("has `credentials: none`, which is for an emulator on this machine")
+                .hint("set `endpoint` to the emulator, or give credentials")),
+            Some(other) => Err(settings
+                .wrong(&format!("has the unknown `credentials: {other}`"))
+                .hint("use `adc`, `metadata` or `none`, or give `credentials_json`")),
+        }
+    }
+
+    /// The project that the credentials belong to.
+    pub(super) fn project(&self) -> Option<&str> {
+        match self {
+            Self::ServiceAccount { project, .. } | Self::Person { project, .. } => {
+                project.as_deref()
+            }
+            Self::Machine { .. } | Self::Nobody => None,
+        }
+    }
+
+    /// Who asks, for statements that grant something.
+    pub(super) fn member(&self) -> String {
+        match self {
+            Self::ServiceAccount { email, .. } => format!("serviceAccount:{email}"),
+            Self::Person { .. } => "user:YOUR-ADDRESS".to_owned(),
+            Self::Machine { .. } | Self::Nobody => "serviceAccount:ITS-ADDRESS".to_owned(),
+        }
+    }
+
+    /// Application default credentials, where Google's own tools have them.
+    fn from_file(settings: &Settings<'_>, redactor: &mut Redactor) -> Result<Self, WarehouseError> {
+        let secrets = settings.secrets();
+        let named = secrets
+            .env("GOOGLE_APPLICATION_CREDENTIALS")
+            .filter(|path| !path.trim().is_empty())
+            .map(PathBuf::from);
+        let usual = || secrets.home().map(|home| home.join(ADC_FILE));
+        let hint = "give the text of a service account's key in `credentials_json` (as \
+             `file:key.json` or `env:NAME`), or run `gcloud auth application-default login`";
+        let Some(path) = named.or_else(usual) else {
+            return Err(settings.wrong("has no credentials").hint(hint));
+        };
+        let field = path.display().to_string();
+        let text = SecretRef::File(path).resolve(secrets).map_err(|error| {
+            settings
+                .wrong(&format!("has no credentials: {error}"))
+                .hint(hint)
+        })?;
+        Self::from_json(settings, &field, &text, redactor)
+    }
+
+    /// Reads the text of a credentials file; `place` names where it came from.
+    fn from_json(
+        settings: &Settings<'_>,
+        place: &str,
+        text: &Secret,
+        redactor: &mut Redactor,
+    ) -> Result<Self, WarehouseError> {
+        let unusable = |why: &str| {
+            settings
+                .wrong(&format!("has unusable credentials in `{place}`: {why}"))
+                .hint("create a JSON key for a service account and give the whole text of its file")
+        };
+        // The parser's own words could show a part of the secret.
+        let file: Value =
+            serde_json::from_str(text.expose()).map_err(|_| unusable("they are no JSON"))?;
+        let optional = |pointer: &str| rest::text(&file, pointer).map(str::to_owned);
+        let need = |pointer: &str| {
+            optional(pointer).ok_or_else(|| {
+                unusable(&format!("`{}` is missing", pointer.trim_start_matches('/')))
+            })
+        };
+        let token_uri = optional("/token_uri").unwrap_or_else(|| TOKEN_URI.to_owned());
+        if Endpoint::parse(&token_uri).is_none() {
+            return Err(unusable("`token_uri` is no address of HTTPS"));
+        }
+        match rest::text(&file, "/type").unwrap_or_default() {
+            "service_account" => {
+                let pem = Secret::new(need("/private_key")?);
+                redactor.learn(&pem);
+                let key = Key::from_pem(&pem, None)
+                    .map_err(|error| unusable(&format!("of `private_key`, {error}")))?;
+                Ok(Self::ServiceAccount {
+                    email: need("/client_email")?,
+                    key,
+                    key_id: optional("/private_key_id"),
+                    token_uri,
+                    project: optional("/project_id"),
+                })
+            }
+            "authorized_user" => {
+                let client_secret = Secret::new(need("/client_secret")?);
+                let refresh_token = Secret::new(need("/refresh_token")?);
+                redactor.learn(&client_secret);
+                redactor.learn(&refresh_token);
+                Ok(Self::Person {
+                    client_id: need("/client_id")?,
+                    client_secret,
+                    refresh_token,
+                    token_uri,
+                    project: optional("/quota_project_id"),
+                })
+            }
+            other => Err(unusable(&format!(
+                "their type is `{other}`; `service_account` and `authorized_user` are supported"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! One query job: started under an id of ours, read page by page, cancelled when nobody waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ktx_warehouse::{Caps, ColumnHeader, WarehouseError};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::api::{Api, Call, labels};
+use super::cell::Field;
+use super::error;
+use crate::limits::{Meter, Step};
+use crate::rest;
+
+/// How long BigQuery holds an answer back while the job still runs, in milliseconds.
+const PATIENCE: &str = "10000";
+
+/// The wait before the next question about a job that still runs.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Time for telling BigQuery to stop.
+const CANCEL_TIME: Duration = Duration::from_secs(5);
+
+/// Rows of one page at most; BigQuery also ends a page at about ten megabytes.
+const PAGE_ROWS: usize = 50_000;
+
+/// A job that may be running. Dropped before its end, it is cancelled.
+pub(super) struct Job {
+    api: Arc<Api>,
+    id: String,
+    location: Option<String>,
+    runs: bool,
+}
+
+impl Job {
+    /// A job that is not started yet. Its id is chosen here, so that it can be cancelled whatever
+    /// happens to the answer, and started twice without running twice.
+    pub(super) fn new(api: &Arc<Api>) -> Result<Self, WarehouseError> {
+        Ok(Self {
+            api: Arc::clone(api),
+            id: format!("ktx_{}", rest::random_digits()?),
+            location: api.options().location.clone(),
+            runs: false,
+        })
+    }
+
+    /// Starts the job; `limit` is BigQuery's own time cap for it.
+    pub(super) async fn start(&mut self, sql: &str, limit: Duration) -> Result<(), WarehouseError> {
+        let api = Arc::clone(&self.api);
+        let project = api.options().project.as_str();
+        let mut place = json!({"projectId": project, "jobId": self.id});
+        if let (Some(location), Some(place)) = (&self.location, place.as_object_mut()) {
+            place.insert("location".to_owned(), location.clone().into());
+        }
+        let call = Call {
+            method: Method::POST,
+            path: "jobs".to_owned(),
+            project,
+            query: Vec::new(),
+            body: Some(json!({
+                "jobReference": place,
+                "configuration": {
+                    "jobTimeoutMs": limit.as_millis().max(1).to_string(),
+                    "labels": labels(),
+                    "query": api.query_settings(sql),
+                },
+            })),
+        };
+        self.runs = true;
+        let answer = api.send(&call).await?;
+        // The first of two tries has started it.
+        let is_known = answer.status == 409;
+        if !is_known && !(200..300).contains(&answer.status) {
+            self.runs = false;
+            return Err(error::from_answer(api.rest(), project, &answer));
+        }
+        if let Some(error) = error::from_job(api.rest(), project, &answer.body) {
+            self.runs = false;
+            return Err(error);
+        }
+        if let Some(location) = rest::text(&answer.body, "/jobReference/location") {
+            self.location = Some(location.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Waits for the job and hands its rows to the meter.
+    pub(super) async fn read(
+        &mut self,
+        caps: &Caps,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), WarehouseError> {
+        let rows = caps.rows.saturating_add(1).min(PAGE_ROWS).to_string();
+        let mut token: Option<String> = None;
+        let mut fields: Option<Vec<Field>> = None;
+        loop {
+            let mut page = self.page(&rows, token.as_deref()).await?;
+            if page.pointer("/jobComplete") != Some(&Value::Bool(true)) {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+            self.runs = false;
+            let schema = &*fields.get_or_insert_with(|| {
+                let fields = Field::list(page.pointer("/schema/fields"));
+                let header: Vec<ColumnHeader> = fields.iter().map(Field::header).collect();
+                meter.header(&header);
+                fields
+            });
+            for row in list(page.pointer_mut("/rows")) {
+                if meter.row(Field::row(schema, row))? == Step::Enough {
+                    return Ok(());
+                }
+            }
+            match rest::text(&page, "/pageToken") {
+                Some(next) => token = Some(next.to_owned()),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    async fn page(&mut self, rows: &str, token: Option<&str>) -> Result<Value, WarehouseError> {
+        let mut query = vec![
+            ("maxResults", rows.to_owned()),
+            ("timeoutMs", PATIENCE.to_owned()),
+            ("formatOptions.useInt64Timestamp", "true".to_owned()),
+        ];
+        query.extend(self.location.clone().map(|place| ("location", place)));
+        query.extend(token.map(|token| ("pageToken", token.to_owned())));
+        let project = self.api.options().project.clone();
+        let call = Call {
+            method: Method::GET,
+            path: format!("queries/{}", self.id),
+            project: &project,
+            query,
+            body: None,
+        };
+        let answer = self.api.send(&call).await?;
+        if (200..300).contains(&answer.status) {
+            return Ok(answer.body);
+        }
+        // An answer that is no success is how the end of a failed job is told.
+        self.runs = answer.status >= 500 || answer.status == 429;
+        Err(error::from_answer(self.api.rest(), &project, &answer))
+    }
+
+    /// Stops the job on the server if it may still run.
+    pub(super) async fn finish(mut self) {
+        if self.runs {
+            self.runs = false;
+            cancel(&self.api, &self.id, self.location.clone()).await;
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if self.runs
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let (api, id, location) =
+                (Arc::clone(&self.api), self.id.clone(), self.location.take());
+            runtime.spawn(async move { cancel(&api, &id, location).await });
+        }
+    }
+}
+
+async fn cancel(api: &Api, id: &str, location: Option<String>) {
+    let call = api.call(Call {
+        method: Method::POST,
+        path: format!("jobs/{id}/cancel"),
+        project: &api.options().project,
+        query: location
+            .map(|place| ("location", place))
+            .into_iter()
+            .collect(),
+        body: None,
+    });
+    match tokio::time::timeout(CANCEL_TIME, call).await {
+        Ok(Ok(_)) => {}
+        failed => tracing::debug!(?failed, id, "a job could not be cancelled"),
+    }
+}
+
+fn list(value: Option<&mut Value>) -> Vec<Value> {
+    match value.map(Value::take) {
+        Some(Value::Array(list)) => list,
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,91 @@
+//! The settings of a BigQuery connection.
+
+use std::time::Duration;
+
+use ktx_warehouse::WarehouseError;
+
+use super::credentials::Credentials;
+use crate::settings::Settings;
+
+/// Bytes that one statement may bill when the connection says nothing: 10 GiB.
+const MAX_BYTES: u64 = 10 << 30;
+
+/// What holds for every statement of the connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Options {
+    /// The project that jobs run in and are billed to.
+    pub(super) project: String,
+    /// Where jobs run; BigQuery finds it out by the tables when absent.
+    pub(super) location: Option<String>,
+    /// The datasets that the connection names.
+    pub(super) datasets: Vec<Dataset>,
+    /// Bytes that one statement may bill.
+    pub(super) max_bytes: u64,
+    /// Time that one job may take, if the connection says so.
+    job_time: Option<Duration>,
+}
+
+/// A dataset by its full place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Dataset {
+    pub(super) project: String,
+    pub(super) name: String,
+}
+
+impl Dataset {
+    /// `dataset` of the given project, or `project.dataset`. A project may have dots, a dataset none.
+    pub(super) fn parse(text: &str, project: &str) -> Self {
+        let (project, name) = text.rsplit_once('.').unwrap_or((project, text));
+        Self {
+            project: project.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+impl Options {
+    pub(super) fn read(
+        settings: &Settings<'_>,
+        credentials: &Credentials,
+    ) -> Result<Self, WarehouseError> {
+        let project = match settings.text(&["project_id"])? {
+            Some(project) => project,
+            None => credentials
+                .project()
+                .ok_or_else(|| {
+                    settings
+                        .wrong("names no project")
+                        .hint("add `project_id`: the project that queries are billed to")
+                })?
+                .to_owned(),
+        };
+        let datasets = settings.list(&["dataset_ids", "dataset_id"]);
+        Ok(Self {
+            datasets: datasets
+                .iter()
+                .map(|text| Dataset::parse(text, &project))
+                .collect(),
+            location: settings.text(&["location"])?,
+            max_bytes: count(settings, "max_bytes_billed")?.unwrap_or(MAX_BYTES),
+            job_time: count(settings, "job_timeout_ms")?.map(Duration::from_millis),
+            project,
+        })
+    }
+
+    /// The time for one job: what the caller gives, or less if the connection says so.
+    pub(super) fn time(&self, given: Duration) -> Duration {
+        self.job_time.map_or(given, |own| own.min(given))
+    }
+}
+
+fn count(settings: &Settings<'_>, key: &str) -> Result<Option<u64>, WarehouseError> {
+    let Some(text) = settings.text(&[key])? else {
+        return Ok(None);
+    };
+    match text.trim().replace('_', "").parse::<u64>() {
+        Ok(count) if count > 0 => Ok(Some(count)),
+        _ => Err(settings.wrong(&format!(
+            "has `{key}: {text}`; it must be a positive whole number"
+        ))),
+    }
+}

@@ -1,0 +1,111 @@
+//! What the login may do.
+
+use ktx_warehouse::{ConnectionCheck, ErrorKind, RoleCheck, WarehouseError};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::api::{Api, Call};
+use super::options::Dataset;
+use crate::rest;
+
+/// Rights on a table that change something.
+const WRITING: [&str; 4] = [
+    "bigquery.tables.updateData",
+    "bigquery.tables.update",
+    "bigquery.tables.delete",
+    "bigquery.tables.setIamPolicy",
+];
+
+/// Says who answers, how fast, that the datasets exist, and whether the login could write if it were
+/// let. The statement is only planned, so nothing is billed.
+pub(super) async fn check(api: &Api) -> Result<ConnectionCheck, WarehouseError> {
+    let begin = Instant::now();
+    api.plan("SELECT 1").await?;
+    let latency = begin.elapsed();
+    let options = api.options();
+    for dataset in &options.datasets {
+        let path = format!("datasets/{}", dataset.name);
+        api.get(&dataset.project, path, Vec::new()).await?;
+    }
+    let role = match role(api).await {
+        Ok(role) => role,
+        Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
+        Err(error) => RoleCheck::Unknown {
+            reason: error.message,
+        },
+    };
+    Ok(ConnectionCheck {
+        server: format!("BigQuery (project {})", options.project),
+        latency,
+        role,
+    })
+}
+
+/// BigQuery tells rights on tables, so one table has to stand for its dataset.
+async fn role(api: &Api) -> Result<RoleCheck, WarehouseError> {
+    let unknown = |reason: &str| RoleCheck::Unknown {
+        reason: reason.to_owned(),
+    };
+    let Some(dataset) = api.options().datasets.first() else {
+        return Ok(unknown("the connection names no dataset to ask about"));
+    };
+    let path = format!("datasets/{}/tables", dataset.name);
+    let query = vec![("maxResults", "1".to_owned())];
+    let tables = api.get(&dataset.project, path, query).await?;
+    let Some(table) = rest::text(&tables, "/tables/0/tableReference/tableId") else {
+        return Ok(unknown("the first dataset has no table to ask about"));
+    };
+    let call = Call {
+        method: Method::POST,
+        path: format!(
+            "datasets/{}/tables/{table}:testIamPermissions",
+            dataset.name
+        ),
+        project: &dataset.project,
+        query: Vec::new(),
+        body: Some(json!({"permissions": WRITING})),
+    };
+    let answer = api.send(&call).await?;
+    if !(200..300).contains(&answer.status) {
+        return Ok(unknown(&format!(
+            "BigQuery does not tell the rights (HTTP {})",
+            answer.status
+        )));
+    }
+    let held = answer
+        .body
+        .pointer("/permissions")
+        .and_then(Value::as_array);
+    let held: Vec<&str> = held
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    Ok(judge(api, dataset, table, &held))
+}
+
+fn judge(api: &Api, dataset: &Dataset, table: &str, held: &[&str]) -> RoleCheck {
+    if held.is_empty() {
+        return RoleCheck::ReadOnly;
+    }
+    let project = &api.options().project;
+    let member = api.credentials().member();
+    RoleCheck::CanWrite {
+        because: format!(
+            "the login has {} on {}.{table}",
+            held.join(", "),
+            dataset.name
+        ),
+        fix: vec![
+            format!(
+                "gcloud projects add-iam-policy-binding {project} --member={member} \
+                 --role=roles/bigquery.jobUser"
+            ),
+            format!(
+                "GRANT `roles/bigquery.dataViewer` ON SCHEMA `{}.{}` TO \"{member}\"",
+                dataset.project, dataset.name
+            ),
+        ],
+    }
+}

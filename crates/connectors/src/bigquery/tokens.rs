@@ -1,0 +1,175 @@
+//! Gets access tokens and keeps them until shortly before they end.
+
+use std::time::Duration;
+
+use ktx_secrets::Secret;
+use ktx_warehouse::{ErrorKind, WarehouseError};
+use serde_json::json;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::credentials::Credentials;
+use crate::rest::{self, Rest};
+use crate::settings::Clock;
+
+/// Reading and running jobs in BigQuery, and nothing else of Google's.
+const SCOPE: &str = "https://www.googleapis.com/auth/bigquery";
+
+/// A token is renewed this long before it ends.
+const MARGIN: Duration = Duration::from_mins(1);
+
+/// How long a signed request may be used, in seconds.
+const SIGNED_SECONDS: u64 = 3600;
+
+/// Time for one request.
+const REQUEST_TIME: Duration = Duration::from_secs(30);
+
+/// Whether a kept token will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Freshness {
+    /// Any that has not ended.
+    Kept,
+    /// A new one: the kept one was refused.
+    Renewed,
+}
+
+/// The tokens of one login.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    credentials: Credentials,
+    clock: Clock,
+    kept: Mutex<Option<(Secret, Instant)>>,
+}
+
+impl Tokens {
+    pub(super) fn new(credentials: Credentials, clock: Clock) -> Self {
+        Self {
+            credentials,
+            clock,
+            kept: Mutex::new(None),
+        }
+    }
+
+    pub(super) fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    /// A token; none where nobody asks for one. Calls that come together share one request.
+    pub(super) async fn token(
+        &self,
+        rest: &Rest,
+        freshness: Freshness,
+    ) -> Result<Option<Secret>, WarehouseError> {
+        if matches!(self.credentials, Credentials::Nobody) {
+            return Ok(None);
+        }
+        let mut kept = self.kept.lock().await;
+        if freshness == Freshness::Kept
+            && let Some((token, until)) = kept.as_ref()
+            && Instant::now() < *until
+        {
+            return Ok(Some(token.clone()));
+        }
+        let request = self.request(rest.client().await?)?.timeout(REQUEST_TIME);
+        let answer = rest.send(request).await?;
+        let Some(token) = rest::text(&answer.body, "/access_token").map(Secret::new) else {
+            return Err(self.refused(rest, &answer));
+        };
+        let seconds = rest::number(&answer.body, "/expires_in").unwrap_or(SIGNED_SECONDS);
+        let life = Duration::from_secs(seconds).saturating_sub(MARGIN);
+        *kept = Some((token.clone(), Instant::now() + life));
+        Ok(Some(token))
+    }
+
+    fn request(&self, client: &reqwest::Client) -> Result<reqwest::RequestBuilder, WarehouseError> {
+        Ok(match &self.credentials {
+            Credentials::ServiceAccount { token_uri, .. } => {
+                let assertion = self.assertion()?;
+                client.post(token_uri).form(&[
+                    ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+                    ("assertion", assertion.expose()),
+                ])
+            }
+            Credentials::Person {
+                client_id,
+                client_secret,
+                refresh_token,
+                token_uri,
+                ..
+            } => client.post(token_uri).form(&[
+                ("grant_type", "refresh_token"),
+                ("client_id", client_id.as_str()),
+                ("client_secret", client_secret.expose()),
+                ("refresh_token", refresh_token.expose()),
+            ]),
+            Credentials::Machine { host } => client
+                .get(format!(
+                    "http://{host}/computeMetadata/v1/instance/service-accounts/default/token"
+                ))
+                .query(&[("scopes", SCOPE)])
+                .header("metadata-flavor", "Google"),
+            Credentials::Nobody => return Err(no_login()),
+        })
+    }
+
+    /// A signed request for a token.
+    fn assertion(&self) -> Result<Secret, WarehouseError> {
+        let Credentials::ServiceAccount {
+            email,
+            key,
+            key_id,
+            token_uri,
+            ..
+        } = &self.credentials
+        else {
+            return Err(no_login());
+        };
+        let mut header = json!({"alg": "RS256", "typ": "JWT"});
+        if let (Some(id), Some(header)) = (key_id, header.as_object_mut()) {
+            header.insert("kid".to_owned(), id.clone().into());
+        }
+        let now = self.clock.unix_now();
+        let claims = json!({
+            "iss": email,
+            "scope": SCOPE,
+            "aud": token_uri,
+            "iat": now,
+            "exp": now + SIGNED_SECONDS,
+        });
+        key.sign(&header, &claims).map_err(|error| {
+            WarehouseError::new(
+                ErrorKind::Authentication,
+                format!("the key of `{email}` cannot be used: {error}"),
+            )
+        })
+    }
+
+    fn refused(&self, rest: &Rest, answer: &rest::Answer) -> WarehouseError {
+        let said = rest::text(&answer.body, "/error_description")
+            .or_else(|| rest::text(&answer.body, "/error"))
+            .unwrap_or("no reason given");
+        let kind = if answer.status >= 500 {
+            ErrorKind::Unreachable
+        } else {
+            ErrorKind::Authentication
+        };
+        let hint = match &self.credentials {
+            Credentials::ServiceAccount { .. } => {
+                "check that the service account and its key still exist, and this machine's clock"
+            }
+            Credentials::Person { .. } => "run `gcloud auth application-default login`",
+            Credentials::Machine { .. } | Credentials::Nobody => {
+                "give this machine a service account with the scope of BigQuery"
+            }
+        };
+        let text = format!(
+            "Google gave no access token (HTTP {}): {said}",
+            answer.status
+        );
+        rest.error(kind, text.trim_end_matches('.')).hint(hint)
+    }
+}
+
+fn no_login() -> WarehouseError {
+    WarehouseError::new(ErrorKind::Authentication, "the connection has no login")
+}

@@ -1,0 +1,234 @@
+//! DuckDB: a file on this machine, read by the user's own DuckDB library.
+//!
+//! The library is loaded at run time through ADBC and never bundled. A file is open for as long as
+//! an operation of this connector runs, by one instance for all of them: DuckDB keeps writers of
+//! other programs away from a file that is open, and nobody is kept away for longer than needed. The
+//! instance is read-only, sees no other file, loads no extension, and none of that can be set back.
+//! All work runs on the blocking pool; at the deadline, or when the caller cancels, DuckDB is
+//! interrupted.
+
+mod catalog;
+mod cell;
+mod error;
+mod instance;
+mod kind;
+mod library;
+mod query;
+mod text;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ktx_warehouse::{
+    Caps, Cell, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, QueryResult, ReadOnlySql,
+    RoleCheck, RowSink, SchemaSnapshot, Scope, WarehouseError,
+};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::file::{self, FileKind};
+use crate::limits::{Meter, Step};
+use crate::settings::Settings;
+use crate::stop::Stop;
+use instance::{Engine, Instance};
+use query::{Event, Interrupter, Request};
+
+const FILE: FileKind = FileKind {
+    name: "DuckDB",
+    schemes: &["duckdb:"],
+    example: "data/warehouse.duckdb",
+};
+
+/// Rows that may wait between DuckDB's thread and the receiver.
+const ROWS_IN_FLIGHT: usize = 256;
+
+/// Time for the check of a connection.
+const CHECK_TIME: Duration = Duration::from_secs(30);
+
+/// How long an interrupted statement may take to end before it is left to itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Caps of the connector's own queries: whole catalogs.
+const CATALOG: Caps = Caps {
+    rows: 20_000_000,
+    bytes: 1 << 30,
+    cell_bytes: 64 << 20,
+    timeout: Duration::from_mins(5),
+};
+
+/// Makes the connector of a `duckdb` connection.
+pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+    Ok(Arc::new(DuckDb::new(settings)?))
+}
+
+/// One database file.
+#[derive(Debug)]
+pub(crate) struct DuckDb {
+    engine: Arc<Engine>,
+}
+
+impl DuckDb {
+    fn new(settings: &Settings<'_>) -> Result<Self, WarehouseError> {
+        let path = file::locate(settings, &FILE)?;
+        let library = library::locate(settings)?;
+        let memory = instance::memory(settings)?;
+        Ok(Self {
+            engine: Arc::new(Engine::new(path, library, memory)),
+        })
+    }
+
+    /// Runs a statement that need not have passed the static gate: the session alone has to keep it
+    /// from writing.
+    async fn run(
+        &self,
+        sql: &str,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        let stop = Stop::new(cancel, Some(Instant::now() + caps.timeout), caps.timeout);
+        // Dropping this future interrupts the thread as well.
+        let guard = stop.token().drop_guard();
+        let request = Request {
+            engine: Arc::clone(&self.engine),
+            sql: sql.to_owned(),
+            cell_bytes: caps.cell_bytes,
+            stop: stop.clone(),
+            interrupter: Interrupter::default(),
+        };
+        let (sender, mut receiver) = mpsc::channel(ROWS_IN_FLIGHT);
+        let ended = CancellationToken::new();
+        tokio::spawn(query::watch(
+            stop.clone(),
+            request.interrupter.clone(),
+            ended.clone(),
+        ));
+        let end_guard = ended.drop_guard();
+        let thread = tokio::task::spawn_blocking(move || {
+            let outcome = query::run(&request, &sender);
+            drop(end_guard);
+            outcome
+        });
+        let mut meter = Meter::new(caps, sink);
+        let work = async {
+            let mut step = Step::More;
+            while step == Step::More
+                && let Some(event) = receiver.recv().await
+            {
+                match event {
+                    Event::Header(columns) => meter.header(&columns),
+                    Event::Row(cells) => step = meter.row(cells)?,
+                }
+            }
+            if step == Step::More {
+                thread.await.map_err(|error| lost(&error))??;
+                return Ok(meter.end());
+            }
+            // What DuckDB still computes is wanted no more; the file is free once it has ended.
+            drop(receiver);
+            drop(guard);
+            if tokio::time::timeout(GRACE, thread).await.is_err() {
+                tracing::debug!("an interrupted DuckDB statement goes on for now");
+            }
+            Ok(meter.end())
+        };
+        tokio::select! {
+            biased;
+            result = work => result,
+            reason = overdue(&stop) => Err(reason),
+        }
+    }
+
+    /// Runs one of the connector's own queries and keeps all its rows.
+    async fn rows(
+        &self,
+        sql: &str,
+        caps: &Caps,
+        cancel: &CancellationToken,
+    ) -> Result<QueryResult, WarehouseError> {
+        let mut result = QueryResult::default();
+        self.run(sql, caps, &mut result, cancel).await?;
+        Ok(result)
+    }
+
+    /// Keeps the file open for several queries.
+    async fn hold(&self) -> Result<Arc<Instance>, WarehouseError> {
+        let engine = Arc::clone(&self.engine);
+        tokio::task::spawn_blocking(move || engine.instance())
+            .await
+            .map_err(|error| lost(&error))?
+    }
+}
+
+/// Waits until a statement should have ended some time ago.
+async fn overdue(stop: &Stop) -> WarehouseError {
+    stop.due().await;
+    tokio::time::sleep(GRACE).await;
+    stop.reason()
+}
+
+fn lost(error: &tokio::task::JoinError) -> WarehouseError {
+    WarehouseError::new(
+        ErrorKind::Other,
+        format!("the DuckDB thread ended early: {error}"),
+    )
+}
+
+#[async_trait]
+impl Connector for DuckDb {
+    fn dialect(&self) -> Dialect {
+        Dialect::DuckDb
+    }
+
+    async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
+        let caps = Caps {
+            timeout: CHECK_TIME,
+            ..CATALOG
+        };
+        let begin = Instant::now();
+        let version = self.rows("SELECT version()", &caps, cancel).await?;
+        let latency = begin.elapsed();
+        let version = version
+            .rows
+            .first()
+            .and_then(|row| row.first())
+            .and_then(Cell::to_text)
+            .unwrap_or_default();
+        Ok(ConnectionCheck {
+            server: format!("DuckDB {}", version.trim_start_matches('v')),
+            latency,
+            // The file itself may be writable; DuckDB knows no logins, and sessions open read-only.
+            role: RoleCheck::ReadOnly,
+        })
+    }
+
+    async fn introspect(
+        &self,
+        scope: &Scope,
+        cancel: &CancellationToken,
+    ) -> Result<SchemaSnapshot, WarehouseError> {
+        if cancel.is_cancelled() {
+            return Err(WarehouseError::cancelled());
+        }
+        let held = self.hold().await?;
+        let snapshot = catalog::read(self, scope, cancel).await;
+        drop(held);
+        snapshot
+    }
+
+    async fn query(
+        &self,
+        sql: &ReadOnlySql,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        crate::registry::require(sql, &[Dialect::DuckDb])?;
+        self.run(sql.as_str(), caps, sink, cancel).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! DuckDB's errors in our kinds.
+
+use std::path::Path;
+
+use adbc_core::error::{Error, Status};
+use ktx_warehouse::{ErrorKind, WarehouseError};
+
+use super::library::Library;
+use crate::file;
+use crate::stop::Stop;
+
+/// The file that is worked on.
+pub(super) struct Place<'a>(pub(super) &'a Path);
+
+/// What a file of SQLite begins with.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// Maps an error of opening the file.
+pub(super) fn opening(error: &Error, path: &Path, library: &Library) -> WarehouseError {
+    let shown = path.display();
+    let said = error.message.as_str();
+    let make = |kind: ErrorKind, text: String| WarehouseError::new(kind, text);
+    let is_old = error.status == Status::NotImplemented
+        || said.contains("not recognized")
+        || said.contains("Failed to set configuration option");
+    if is_old {
+        return make(
+            ErrorKind::Config,
+            format!(
+                "the DuckDB library `{}` cannot keep a session read-only or end it in time: {}",
+                library.file.display(),
+                first(split(said).1)
+            ),
+        )
+        .hint("install DuckDB 1.5 or newer");
+    }
+    if said.contains("Could not set lock on file") {
+        let holder = between(said, "Conflicting lock is held in ", ". See also")
+            .unwrap_or("another program");
+        return make(
+            ErrorKind::Other,
+            format!("`{shown}` is locked by another program: {holder}"),
+        )
+        .hint(
+            "DuckDB lets nobody read a file that a program may write to: close that program, or \
+             open the file read-only there",
+        );
+    }
+    if said.contains("with version number") {
+        let version = between(said, "with version number ", ",").unwrap_or("unknown");
+        return make(
+            ErrorKind::Config,
+            format!(
+                "`{shown}` has the storage version {version}, which the DuckDB library cannot read"
+            ),
+        )
+        .hint("install the DuckDB library that wrote the file, or a newer one");
+    }
+    if said.contains("Corrupt") {
+        return make(
+            ErrorKind::Other,
+            format!("`{shown}` is damaged: {}", first(said)),
+        )
+        .hint("restore the file from a copy");
+    }
+    if said.contains("not a valid DuckDB database file") || is_foreign(said) {
+        let hint = match head(path) {
+            Some(bytes) if bytes.starts_with(SQLITE) => {
+                "it is a SQLite database: use `driver: sqlite`"
+            }
+            _ => "set `path` to a DuckDB file",
+        };
+        return make(
+            ErrorKind::Config,
+            format!("`{shown}` is not a DuckDB database"),
+        )
+        .hint(hint);
+    }
+    if said.contains("encrypt") {
+        return make(ErrorKind::Config, format!("`{shown}` is encrypted"))
+            .hint("encrypted databases are not supported");
+    }
+    if said.contains("Permission denied") || std::fs::File::open(path).is_err() {
+        return file::unreadable(path);
+    }
+    make(
+        ErrorKind::Other,
+        format!("`{shown}` cannot be opened: {}", first(said)),
+    )
+}
+
+/// DuckDB knows other databases by their first bytes and looks for the extension that reads them.
+fn is_foreign(said: &str) -> bool {
+    said.contains("external extensions is disabled") || said.contains("exists in the")
+}
+
+/// The first bytes of a file; none when they cannot be read.
+fn head(path: &Path) -> Option<Vec<u8>> {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    // Only a better hint is lost when this fails.
+    std::fs::File::open(path)
+        .and_then(|file| file.take(16).read_to_end(&mut bytes))
+        .ok()?;
+    Some(bytes)
+}
+
+/// Maps what DuckDB said about a statement.
+pub(super) fn map(said: &str, place: &Place<'_>, stop: &Stop) -> WarehouseError {
+    let (class, text) = split(said);
+    if class == "INTERRUPT" {
+        return stop.reason();
+    }
+    let message = first(text);
+    let make = |kind: ErrorKind| WarehouseError::new(kind, message);
+    let is_refused = text.contains("attached in read-only mode")
+        || text.contains("configuration has been locked")
+        || text.contains("disabled by configuration")
+        || text.contains("disabled through configuration");
+    match class {
+        _ if is_refused => make(ErrorKind::Permission).hint("sessions of ktx are read-only"),
+        "Permission" => make(ErrorKind::Permission),
+        "Out of Memory" => make(ErrorKind::Limit)
+            .hint("narrow the statement with filters, or raise `memory_limit` of the connection"),
+        "IO" | "FATAL" | "INTERNAL" => WarehouseError::new(
+            ErrorKind::Dropped,
+            format!("`{}` cannot be read: {message}", place.0.display()),
+        ),
+        _ if text.contains("Cannot get schema from input stream") => WarehouseError::new(
+            ErrorKind::Sql,
+            "the result has a column of a type that cannot be read, such as VARIANT",
+        )
+        .hint("cast such values to VARCHAR in the statement"),
+        _ if text.contains("prepared statement parameters") => {
+            make(ErrorKind::Sql).hint("write the values into the statement")
+        }
+        _ => match advice(text) {
+            Some(advice) => make(ErrorKind::Sql).hint(advice),
+            None => make(ErrorKind::Sql),
+        },
+    }
+}
+
+/// Takes the class off: `Binder Error: …` is `Binder` and the rest. The reader of batches puts words
+/// of its own in front.
+fn split(said: &str) -> (&str, &str) {
+    let said = said
+        .strip_prefix("C Data interface error: ")
+        .unwrap_or(said)
+        .trim();
+    match said.split_once(" Error: ") {
+        Some((class, text)) if class.len() < 24 && !class.contains('\n') => (class, text),
+        _ => ("", said),
+    }
+}
+
+/// The first line; the others show the statement or guess.
+fn first(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default().trim();
+    let line = line.trim_end_matches(['.', '!']);
+    if line.is_empty() {
+        "DuckDB gave no reason"
+    } else {
+        line
+    }
+}
+
+/// The line in which DuckDB guesses what was meant.
+fn advice(text: &str) -> Option<&str> {
+    text.lines()
+        .skip(1)
+        .map(str::trim)
+        .find(|line| line.starts_with("Did you mean") || line.starts_with("Candidate "))
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(before)?;
+    Some(
+        rest.split_once(after)
+            .map_or(rest, |(inner, _)| inner)
+            .trim(),
+    )
+}

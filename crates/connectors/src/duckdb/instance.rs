@@ -1,0 +1,144 @@
+//! One read-only instance of DuckDB on one file, shared by the operations that run at the same time.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use adbc_core::options::{OptionDatabase, OptionValue};
+use adbc_core::{Connection as _, Database as _, Driver as _};
+use adbc_driver_manager::{ManagedConnection, ManagedDatabase};
+use ktx_warehouse::WarehouseError;
+
+use super::error::{self, Place};
+use super::library::{self, Library};
+use super::{FILE, error::map};
+use crate::file;
+use crate::settings::Settings;
+
+/// Memory of one instance, when the connection does not say.
+const MEMORY: &str = "2GB";
+
+/// Threads of one instance at most.
+const THREADS: usize = 4;
+
+/// A file and how it is opened.
+#[derive(Debug)]
+pub(super) struct Engine {
+    pub(super) path: PathBuf,
+    library: Library,
+    memory: String,
+    open: Mutex<Weak<Instance>>,
+}
+
+/// An open file. It is closed with the last reference.
+pub(super) struct Instance {
+    database: ManagedDatabase,
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Instance").finish_non_exhaustive()
+    }
+}
+
+impl Instance {
+    /// A session of its own: its temporary tables, variables and transaction are seen by nobody else.
+    pub(super) fn connect(&self) -> Result<ManagedConnection, adbc_core::error::Error> {
+        self.database.new_connection()
+    }
+}
+
+impl Engine {
+    pub(super) fn new(path: PathBuf, library: Library, memory: String) -> Self {
+        Self {
+            path,
+            library,
+            memory,
+            open: Mutex::new(Weak::new()),
+        }
+    }
+
+    /// The open file; opens it when nobody has. Blocks.
+    pub(super) fn instance(&self) -> Result<Arc<Instance>, WarehouseError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(instance) = open.upgrade() {
+            return Ok(instance);
+        }
+        file::inspect(&self.path, &FILE)?;
+        let mut driver = library::load(&self.library)?;
+        let database = driver
+            .new_database_with_opts(self.options())
+            .map_err(|error| error::opening(&error, &self.path, &self.library))?;
+        let instance = Arc::new(Instance { database });
+        // Before 1.5 a session cannot be interrupted: no deadline would hold. Here nothing runs yet.
+        instance
+            .connect()
+            .and_then(|session| session.get_cancel_handle().try_cancel())
+            .map_err(|error| error::opening(&error, &self.path, &self.library))?;
+        *open = Arc::downgrade(&instance);
+        Ok(instance)
+    }
+
+    /// Whether nobody has the file open.
+    #[cfg(test)]
+    pub(super) fn is_idle(&self) -> bool {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.strong_count() == 0
+    }
+
+    /// The options of the instance. The last one makes all of them final.
+    fn options(&self) -> Vec<(OptionDatabase, OptionValue)> {
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        [
+            ("path", self.path.to_string_lossy().into_owned()),
+            ("access_mode", "read_only".to_owned()),
+            // Nothing is written, not even what does not fit into the memory. This has to be said
+            // before other files are out of reach.
+            ("temp_directory", String::new()),
+            // No other file, no network, no extension, no secret of the user.
+            ("enable_external_access", "false".to_owned()),
+            ("autoinstall_known_extensions", "false".to_owned()),
+            ("autoload_known_extensions", "false".to_owned()),
+            ("allow_community_extensions", "false".to_owned()),
+            ("memory_limit", self.memory.clone()),
+            ("threads", threads.clamp(1, THREADS).to_string()),
+            // 128-bit numbers, bits and times with a zone keep their types on the way.
+            ("arrow_lossless_conversion", "true".to_owned()),
+            ("lock_configuration", "true".to_owned()),
+        ]
+        .into_iter()
+        .map(|(key, value)| {
+            (
+                OptionDatabase::Other(key.to_owned()),
+                OptionValue::String(value),
+            )
+        })
+        .collect()
+    }
+
+    /// Maps an error of a session.
+    pub(super) fn wrong(
+        &self,
+        error: &adbc_core::error::Error,
+        stop: &crate::stop::Stop,
+    ) -> WarehouseError {
+        map(&error.message, &Place(&self.path), stop)
+    }
+}
+
+/// Reads `memory_limit`: a whole number and a unit, as DuckDB writes it.
+pub(super) fn memory(settings: &Settings<'_>) -> Result<String, WarehouseError> {
+    let Some(text) = settings.written(&["memory_limit"]) else {
+        return Ok(MEMORY.to_owned());
+    };
+    let compact: String = text.split_whitespace().collect();
+    let unit = compact.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let is_number = unit.len() < compact.len();
+    let is_unit = ["kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib"]
+        .contains(&unit.to_ascii_lowercase().as_str());
+    if is_number && is_unit {
+        return Ok(compact);
+    }
+    Err(settings
+        .wrong(&format!("has the `memory_limit` `{text}`"))
+        .hint("write a whole number and a unit, such as `4GB`"))
+}

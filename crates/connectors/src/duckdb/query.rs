@@ -1,0 +1,154 @@
+//! One statement, on a thread of the blocking pool.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use adbc_core::{CancelHandle, Connection as _, Statement as _};
+use arrow_array::{Array as _, RecordBatch};
+use ktx_warehouse::{Cell, ColumnHeader, ErrorKind, WarehouseError};
+use tokio::sync::mpsc::Sender;
+use tokio_util::sync::CancellationToken;
+
+use super::error::{Place, map};
+use super::instance::Engine;
+use super::kind::Kind;
+use crate::stop::Stop;
+
+/// Time between two interruptions of a statement that has not ended: one that comes before the
+/// statement has begun is forgotten by DuckDB.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// What is to be run.
+pub(super) struct Request {
+    pub(super) engine: Arc<Engine>,
+    pub(super) sql: String,
+    pub(super) cell_bytes: usize,
+    pub(super) stop: Stop,
+    pub(super) interrupter: Interrupter,
+}
+
+/// What the thread sends.
+pub(super) enum Event {
+    Header(Vec<ColumnHeader>),
+    Row(Vec<Cell>),
+}
+
+/// Reaches into a running session from outside.
+#[derive(Clone, Default)]
+pub(super) struct Interrupter {
+    session: Arc<Mutex<Option<Box<dyn CancelHandle>>>>,
+}
+
+impl Interrupter {
+    fn arm(&self, handle: Box<dyn CancelHandle>) {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle);
+    }
+
+    fn fire(&self) {
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(handle) = session.as_ref()
+            && let Err(error) = handle.try_cancel()
+        {
+            tracing::debug!(message = error.message, "DuckDB cannot be interrupted");
+        }
+    }
+}
+
+/// Interrupts the session once the statement is due, until it has ended.
+pub(super) async fn watch(stop: Stop, interrupter: Interrupter, ended: CancellationToken) {
+    tokio::select! {
+        () = ended.cancelled() => return,
+        () = stop.due() => {}
+    }
+    loop {
+        interrupter.fire();
+        tokio::select! {
+            () = ended.cancelled() => return,
+            () = tokio::time::sleep(AGAIN) => {}
+        }
+    }
+}
+
+/// Runs the statement and sends its rows until there are none or nobody receives them.
+pub(super) fn run(request: &Request, events: &Sender<Event>) -> Result<(), WarehouseError> {
+    let (engine, stop) = (&request.engine, &request.stop);
+    let wrap = |error: adbc_core::error::Error| engine.wrong(&error, stop);
+    go_on(stop)?;
+    let instance = engine.instance()?;
+    let mut session = instance.connect().map_err(wrap)?;
+    request.interrupter.arm(session.get_cancel_handle());
+    go_on(stop)?;
+    let mut statement = session.new_statement().map_err(wrap)?;
+    statement.set_sql_query(&request.sql).map_err(wrap)?;
+    go_on(stop)?;
+    let batches = statement.execute().map_err(wrap)?;
+    let schema = batches.schema();
+    let mut kinds = Vec::with_capacity(schema.fields().len());
+    for field in schema.fields() {
+        kinds.push(Kind::of(field).map_err(|native_type| unreadable(field.name(), &native_type))?);
+    }
+    let header: Vec<ColumnHeader> = schema
+        .fields()
+        .iter()
+        .zip(&kinds)
+        .map(|(field, kind)| ColumnHeader {
+            name: field.name().clone(),
+            native_type: Some(kind.name()),
+        })
+        .collect();
+    if events.blocking_send(Event::Header(header)).is_err() {
+        return Ok(());
+    }
+    for batch in batches {
+        let batch = batch.map_err(|error| map(&error.to_string(), &Place(&engine.path), stop))?;
+        if send(&batch, &kinds, request, events)? == Listener::Gone {
+            return Ok(());
+        }
+        go_on(stop)?;
+    }
+    Ok(())
+}
+
+/// Whether anybody receives rows.
+#[derive(PartialEq, Eq)]
+enum Listener {
+    There,
+    Gone,
+}
+
+fn send(
+    batch: &RecordBatch,
+    kinds: &[Kind],
+    request: &Request,
+    events: &Sender<Event>,
+) -> Result<Listener, WarehouseError> {
+    for row in 0..batch.num_rows() {
+        let mut cells = Vec::with_capacity(kinds.len());
+        for (kind, array) in kinds.iter().zip(batch.columns()) {
+            let cell = kind
+                .read(array.as_ref(), row, request.cell_bytes)
+                .ok_or_else(|| unreadable(&kind.name(), &array.data_type().to_string()))?;
+            cells.push(cell);
+        }
+        if events.blocking_send(Event::Row(cells)).is_err() {
+            return Ok(Listener::Gone);
+        }
+    }
+    Ok(Listener::There)
+}
+
+fn go_on(stop: &Stop) -> Result<(), WarehouseError> {
+    if stop.is_due() {
+        Err(stop.reason())
+    } else {
+        Ok(())
+    }
+}
+
+fn unreadable(column: &str, native_type: &str) -> WarehouseError {
+    WarehouseError::new(
+        ErrorKind::Sql,
+        format!("values of the type `{native_type}` cannot be read (`{column}`)"),
+    )
+    .hint("cast the value to VARCHAR in the statement")
+}

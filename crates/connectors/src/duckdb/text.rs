@@ -1,0 +1,189 @@
+//! Values as DuckDB itself writes them.
+
+use std::fmt::Write as _;
+
+use arrow_schema::TimeUnit;
+
+use crate::clock;
+
+const DAY_SECONDS: i64 = 86_400;
+
+/// The greatest offset that a time with a zone can have, in seconds; DuckDB counts downwards from it.
+const GREATEST_OFFSET: i64 = 16 * 3600 - 1;
+
+/// A date by its days since 1970; the ends of the range stand for infinity.
+pub(super) fn date(days: i32) -> String {
+    match days {
+        i32::MAX => "infinity".to_owned(),
+        days if days == -i32::MAX => "-infinity".to_owned(),
+        days => day(days.into()),
+    }
+}
+
+fn day(days: i64) -> String {
+    let (text, era) = clock::date(days);
+    if era.is_empty() {
+        text
+    } else {
+        format!("{text} (BC)")
+    }
+}
+
+/// How many of the unit a second has, and how many digits of its fraction they fill.
+const fn parts(unit: TimeUnit) -> (i64, usize) {
+    match unit {
+        TimeUnit::Second => (1, 0),
+        TimeUnit::Millisecond => (1000, 3),
+        TimeUnit::Microsecond => (1_000_000, 6),
+        TimeUnit::Nanosecond => (1_000_000_000, 9),
+    }
+}
+
+/// A time of day.
+pub(super) fn time(unit: TimeUnit, count: i64) -> String {
+    let (second, digits) = parts(unit);
+    let whole = clock::time(count.div_euclid(second).saturating_mul(1_000_000));
+    whole + &fraction(count.rem_euclid(second), digits)
+}
+
+/// `.ffffff` without zeros at its end; nothing for zero.
+fn fraction(count: i64, digits: usize) -> String {
+    if count == 0 {
+        return String::new();
+    }
+    let text = format!("{count:0digits$}");
+    format!(".{}", text.trim_end_matches('0'))
+}
+
+/// A point in time; the ends of the range stand for infinity.
+pub(super) fn timestamp(unit: TimeUnit, count: i64) -> String {
+    if count == i64::MAX {
+        return "infinity".to_owned();
+    }
+    if count == -i64::MAX {
+        return "-infinity".to_owned();
+    }
+    let (second, _) = parts(unit);
+    let length = DAY_SECONDS * second;
+    let of_day = time(unit, count.rem_euclid(length));
+    format!("{} {of_day}", day(count.div_euclid(length)))
+}
+
+/// A time with a zone: microseconds in the upper 40 bits, the offset in the lower 24.
+pub(super) fn time_tz(bits: u64) -> String {
+    let micros = i64::try_from(bits >> 24).unwrap_or_default();
+    let coded = i64::try_from(bits & 0x00ff_ffff).unwrap_or_default();
+    let offset = GREATEST_OFFSET - coded;
+    let sign = if offset < 0 { '-' } else { '+' };
+    let offset = offset.abs();
+    let mut text = format!(
+        "{}{sign}{:02}",
+        time(TimeUnit::Microsecond, micros),
+        offset / 3600
+    );
+    let rest = [
+        (offset / 60 % 60, offset % 3600),
+        (offset % 60, offset % 60),
+    ];
+    for (part, left) in rest {
+        // Writing into a String cannot fail.
+        if left != 0 && write!(text, ":{part:02}").is_err() {
+            break;
+        }
+    }
+    text
+}
+
+/// A length of time: `1 year 2 months -3 days 04:05:06.7`.
+pub(super) fn interval(months: i32, days: i32, nanos: i64) -> String {
+    let mut words = Vec::new();
+    for (count, word) in [(months / 12, "year"), (months % 12, "month"), (days, "day")] {
+        if count != 0 {
+            let plural = if count.abs() == 1 { "" } else { "s" };
+            words.push(format!("{count} {word}{plural}"));
+        }
+    }
+    if nanos != 0 {
+        let sign = if nanos < 0 { "-" } else { "" };
+        let micros = i64::try_from(nanos.unsigned_abs() / 1000).unwrap_or(i64::MAX);
+        words.push(format!("{sign}{}", clock::time(micros)));
+    }
+    if words.is_empty() {
+        words.push("00:00:00".to_owned());
+    }
+    words.join(" ")
+}
+
+/// A decimal number by its digits and how many of them stand behind the point.
+pub(super) fn decimal(number: i128, scale: i8) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    let digits = number.unsigned_abs().to_string();
+    let behind = usize::try_from(scale).unwrap_or_default();
+    if behind == 0 {
+        return format!("{sign}{digits}");
+    }
+    let padded = format!("{digits:0>width$}", width = behind + 1);
+    let (whole, fraction) = padded.split_at(padded.len() - behind);
+    format!("{sign}{whole}.{fraction}")
+}
+
+/// `8-4-4-4-12` hexadecimal digits.
+pub(super) fn uuid(bytes: [u8; 16]) -> String {
+    let mut text = String::with_capacity(36);
+    for (position, byte) in bytes.into_iter().enumerate() {
+        let dash = if matches!(position, 4 | 6 | 8 | 10) {
+            "-"
+        } else {
+            ""
+        };
+        // Writing into a String cannot fail.
+        if write!(text, "{dash}{byte:02x}").is_err() {
+            break;
+        }
+    }
+    text
+}
+
+/// A string of bits: the first byte says how many bits of the second one are not used.
+pub(super) fn bits(bytes: &[u8]) -> Option<String> {
+    let (unused, rest) = bytes.split_first()?;
+    let mut text = String::with_capacity(rest.len() * 8);
+    for byte in rest {
+        // Writing into a String cannot fail.
+        if write!(text, "{byte:08b}").is_err() {
+            break;
+        }
+    }
+    Some(text.get(usize::from(*unused)..)?.to_owned())
+}
+
+/// A whole number of any length: three bytes of sign and length, then the digits to the base 256,
+/// the greatest first. All bits of a negative number are turned around.
+pub(super) fn bignum(bytes: &[u8]) -> Option<String> {
+    let (head, digits) = bytes.split_at_checked(3)?;
+    let is_negative = head.first()? & 0x80 == 0;
+    // Nine decimal digits each, the smallest first.
+    let mut groups: Vec<u32> = Vec::new();
+    for digit in digits {
+        let mut carry = u64::from(if is_negative { !digit } else { *digit });
+        for group in &mut groups {
+            let sum = u64::from(*group) * 256 + carry;
+            *group = u32::try_from(sum % 1_000_000_000).ok()?;
+            carry = sum / 1_000_000_000;
+        }
+        if carry > 0 {
+            groups.push(u32::try_from(carry).ok()?);
+        }
+    }
+    let Some((greatest, others)) = groups.split_last() else {
+        return Some("0".to_owned());
+    };
+    let sign = if is_negative { "-" } else { "" };
+    let rest: String = others
+        .iter()
+        .rev()
+        .map(|group| format!("{group:09}"))
+        .collect::<Vec<_>>()
+        .concat();
+    Some(format!("{sign}{greatest}{rest}"))
+}

@@ -1,0 +1,17 @@
+//! Every list of past queries is a statement that may be sent.
+
+use ktx_warehouse::{Dialect, gate};
+
+use super::{bigquery, clickhouse, postgres, snowflake};
+
+#[test]
+fn the_gate_lets_every_list_of_queries_through() {
+    let check = |dialect: Dialect, sql: &str| {
+        let checked = gate::check(sql, dialect);
+        assert!(checked.is_ok(), "{dialect}: {sql}: {checked:?}");
+    };
+    check(Dialect::Postgres, &postgres());
+    check(Dialect::ClickHouse, &clickhouse(90));
+    check(Dialect::Snowflake, &snowflake(90));
+    check(Dialect::BigQuery, &bigquery("EU", 90));
+}

@@ -1,0 +1,129 @@
+//! RSA keys and the short-lived tokens that they sign (JWT, RS256).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ktx_secrets::Secret;
+use pkcs8::EncryptedPrivateKeyInfoRef;
+use ring::digest::{SHA256, digest};
+use ring::rand::SystemRandom;
+use ring::signature::{KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair};
+use serde_json::Value;
+
+/// A private RSA key.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pair: Box<RsaKeyPair>,
+}
+
+/// Why a key cannot be used. Nothing of the key is in it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum KeyError {
+    #[error("it is no private key in PEM form")]
+    NotPem,
+    #[error("it is encrypted and no passphrase is given")]
+    NoPassphrase,
+    #[error("the passphrase does not open it")]
+    WrongPassphrase,
+    #[error("it is encrypted in a form that cannot be read")]
+    UnknownEncryption,
+    #[error("it is no RSA key of 2048 bits or more")]
+    NotRsa,
+    #[error("it cannot sign")]
+    CannotSign,
+}
+
+/// The bytes that name an RSA key in a `SubjectPublicKeyInfo`: the algorithm and its empty parameters.
+const RSA_ALGORITHM: [u8; 15] = [
+    0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00,
+];
+
+impl Key {
+    /// Reads a key in PEM form: PKCS#8, encrypted PKCS#8 or PKCS#1. Line breaks that are written as
+    /// `\n`, as they are in variables and JSON, count as line breaks.
+    pub(crate) fn from_pem(pem: &Secret, passphrase: Option<&Secret>) -> Result<Self, KeyError> {
+        let text = pem.expose().replace("\\n", "\n");
+        let (label, body) = unwrap_pem(&text).ok_or(KeyError::NotPem)?;
+        if body.contains("ENCRYPTED") {
+            return Err(KeyError::UnknownEncryption);
+        }
+        let body: String = body.split_whitespace().collect();
+        let der = STANDARD.decode(body).map_err(|_| KeyError::NotPem)?;
+        let pair = match label {
+            "PRIVATE KEY" => RsaKeyPair::from_pkcs8(&der),
+            "RSA PRIVATE KEY" => RsaKeyPair::from_der(&der),
+            "ENCRYPTED PRIVATE KEY" => {
+                let passphrase = passphrase.ok_or(KeyError::NoPassphrase)?;
+                let sealed = EncryptedPrivateKeyInfoRef::try_from(der.as_slice())
+                    .map_err(|_| KeyError::UnknownEncryption)?;
+                let open = sealed
+                    .decrypt(passphrase.expose())
+                    .map_err(|_| KeyError::WrongPassphrase)?;
+                RsaKeyPair::from_pkcs8(open.as_bytes())
+            }
+            _ => return Err(KeyError::NotPem),
+        };
+        let pair = pair.map_err(|_| KeyError::NotRsa)?;
+        Ok(Self {
+            pair: Box::new(pair),
+        })
+    }
+
+    /// A token with this header and these claims.
+    pub(crate) fn sign(&self, header: &Value, claims: &Value) -> Result<Secret, KeyError> {
+        let signed = format!(
+            "{}.{}",
+            URL_SAFE_NO_PAD.encode(header.to_string()),
+            URL_SAFE_NO_PAD.encode(claims.to_string())
+        );
+        let mut signature = vec![0; self.pair.public().modulus_len()];
+        self.pair
+            .sign(
+                &RSA_PKCS1_SHA256,
+                &SystemRandom::new(),
+                signed.as_bytes(),
+                &mut signature,
+            )
+            .map_err(|_| KeyError::CannotSign)?;
+        let signature = URL_SAFE_NO_PAD.encode(signature);
+        Ok(Secret::new(format!("{signed}.{signature}")))
+    }
+
+    /// `SHA256:` and the digest of the public key in its usual wrapping, in base64.
+    pub(crate) fn fingerprint(&self) -> String {
+        let mut bits = vec![0];
+        bits.extend_from_slice(self.pair.public_key().as_ref());
+        let mut content = RSA_ALGORITHM.to_vec();
+        content.extend(element(0x03, &bits));
+        let digest = digest(&SHA256, &element(0x30, &content));
+        format!("SHA256:{}", STANDARD.encode(digest))
+    }
+}
+
+/// The label and what stands between the first and the last line.
+fn unwrap_pem(text: &str) -> Option<(&str, &str)> {
+    let (_, rest) = text.split_once("-----BEGIN ")?;
+    let (label, rest) = rest.split_once("-----")?;
+    let (body, _) = rest.split_once("-----END ")?;
+    Some((label, body))
+}
+
+/// One DER element: tag, length, content.
+fn element(tag: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![tag];
+    let length = content.len().to_be_bytes();
+    let digits: Vec<u8> = length.into_iter().skip_while(|byte| *byte == 0).collect();
+    match digits.as_slice() {
+        [] => bytes.push(0),
+        [short] if *short < 0x80 => bytes.push(*short),
+        long => {
+            // At most eight bytes of length.
+            bytes.push(0x80 | u8::try_from(long.len()).unwrap_or(8));
+            bytes.extend_from_slice(long);
+        }
+    }
+    bytes.extend_from_slice(content);
+    bytes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! Value tests of addresses.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
+use ktx_secrets::Redactor;
+use ktx_warehouse::ErrorKind;
+use serde_json::json;
+
+use super::{Endpoint, Rest};
+
+#[track_caller]
+fn check(text: &str, expected: Option<&str>) {
+    let found = Endpoint::parse(text);
+    assert_eq!(found.as_ref().map(Endpoint::url), expected, "{text}");
+}
+
+#[test]
+fn takes_plain_http_for_this_machine_only() {
+    check("https://example.com/", Some("https://example.com"));
+    check("http://127.0.0.1:9050", Some("http://127.0.0.1:9050"));
+    check("http://[::1]:9050/x/", Some("http://[::1]:9050/x"));
+    check("http://localhost", Some("http://localhost"));
+    check("http://example.com", None);
+    check("http://localhost.example.com", None);
+    check("https://user:word@example.com", None);
+    check("ftp://localhost", None);
+    check("example.com", None);
+}
+
+/// Serves connections one after the other: those that are to break get no answer. The server counts on
+/// nothing but the end of the head.
+fn serve(breaking: usize) -> Rest {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for (number, stream) in listener.incoming().enumerate() {
+            let mut stream = stream.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).unwrap();
+                head.extend_from_slice(&byte);
+            }
+            if number >= breaking {
+                let answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 11\r\n\r\n{\"good\": 1}";
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        }
+    });
+    let endpoint = Endpoint::parse(&format!("http://{address}")).unwrap();
+    Rest::new("Warehouse", endpoint, Redactor::new())
+}
+
+async fn ask(rest: &Rest) -> Result<serde_json::Value, ErrorKind> {
+    let request = rest.client().await.unwrap().get(rest.endpoint().url());
+    let answer = rest.send(request).await;
+    answer.map(|answer| answer.body).map_err(|error| error.kind)
+}
+
+#[tokio::test]
+async fn asks_once_more_when_a_connection_breaks() {
+    assert_eq!(ask(&serve(1)).await, Ok(json!({"good": 1})));
+    assert_eq!(ask(&serve(2)).await, Err(ErrorKind::Dropped));
+}

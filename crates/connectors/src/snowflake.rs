@@ -1,0 +1,146 @@
+//! Snowflake over its SQL API.
+//!
+//! The API takes one statement per request and runs it in a session of its own, with a time cap and a
+//! cap of rows at the server. Statements are started without waiting for them, so that their handle is
+//! known and a statement that nobody waits for any more can be cancelled.
+
+mod account;
+mod api;
+mod catalog;
+mod cell;
+mod error;
+mod login;
+mod role;
+mod statement;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ktx_warehouse::{
+    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, QueryResult, ReadOnlySql,
+    RowSink, SchemaSnapshot, Scope, WarehouseError,
+};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::history;
+use crate::limits::{self, Meter, bounded};
+use crate::settings::Settings;
+use api::Api;
+use statement::Statement;
+
+/// Time for the check of a connection; a warehouse that sleeps has to wake up first.
+const CHECK_TIME: Duration = Duration::from_mins(1);
+
+/// How long the client waits for the server's own timeout to arrive before it gives up itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Caps of the connector's own queries: whole catalogs.
+const CATALOG: Caps = Caps {
+    rows: 20_000_000,
+    bytes: 1 << 30,
+    cell_bytes: 64 << 20,
+    timeout: Duration::from_mins(5),
+};
+
+/// Makes the connector of a `snowflake` connection.
+pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+    let statements = settings.count("maxConnections")?.unwrap_or(4);
+    Ok(Arc::new(Snowflake {
+        api: Arc::new(Api::read(settings)?),
+        places: Semaphore::new(statements),
+    }))
+}
+
+/// One account, login and database.
+#[derive(Debug)]
+pub(crate) struct Snowflake {
+    api: Arc<Api>,
+    /// One for each statement that may run at one time.
+    places: Semaphore,
+}
+
+impl Snowflake {
+    /// Runs a statement that need not have passed the static gate.
+    async fn run(
+        &self,
+        sql: &str,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        let deadline = Instant::now() + caps.timeout;
+        let place = async {
+            self.places
+                .acquire()
+                .await
+                .map_err(|_| WarehouseError::new(ErrorKind::Other, "the connection is closed"))
+        };
+        let place = bounded(place, deadline, cancel).await?;
+        let mut statement = Statement::new(&self.api);
+        let mut meter = Meter::new(caps, sink);
+        let work = async {
+            statement.start(sql, caps).await?;
+            statement.read(&mut meter).await
+        };
+        let result = bounded(work, deadline + GRACE, cancel).await;
+        statement.finish().await;
+        drop(place);
+        match result {
+            Ok(()) => Ok(meter.end()),
+            Err(error) if error.kind == ErrorKind::Timeout => Err(limits::timed_out(caps.timeout)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Runs one of the connector's own queries and keeps all its rows.
+    async fn rows(
+        &self,
+        sql: &str,
+        cancel: &CancellationToken,
+    ) -> Result<QueryResult, WarehouseError> {
+        let mut result = QueryResult::default();
+        self.run(sql, &CATALOG, &mut result, cancel).await?;
+        Ok(result)
+    }
+}
+
+#[async_trait]
+impl Connector for Snowflake {
+    fn dialect(&self) -> Dialect {
+        Dialect::Snowflake
+    }
+
+    fn query_history(&self, days: u32) -> Option<String> {
+        Some(history::snowflake(days))
+    }
+
+    async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
+        let deadline = Instant::now() + CHECK_TIME;
+        bounded(role::check(self, cancel), deadline, cancel).await
+    }
+
+    async fn introspect(
+        &self,
+        scope: &Scope,
+        cancel: &CancellationToken,
+    ) -> Result<SchemaSnapshot, WarehouseError> {
+        catalog::read(self, scope, cancel).await
+    }
+
+    async fn query(
+        &self,
+        sql: &ReadOnlySql,
+        caps: &Caps,
+        sink: &mut dyn RowSink,
+        cancel: &CancellationToken,
+    ) -> Result<QueryEnd, WarehouseError> {
+        crate::registry::require(sql, &[Dialect::Snowflake])?;
+        self.run(sql.as_str(), caps, sink, cancel).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

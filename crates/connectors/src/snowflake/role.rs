@@ -1,0 +1,140 @@
+//! What the role may do.
+
+use ktx_warehouse::{Caps, Cell, ConnectionCheck, Dialect, QueryResult, RoleCheck, WarehouseError};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::api::Api;
+use super::catalog::Named;
+use super::{CATALOG, CHECK_TIME, Snowflake};
+use crate::rows::Texts;
+
+/// Rights that change nothing.
+const READING: [&str; 9] = [
+    "USAGE",
+    "SELECT",
+    "REFERENCES",
+    "MONITOR",
+    "OPERATE",
+    "IMPORTED PRIVILEGES",
+    "READ",
+    "VIEW LINEAGE",
+    "RESOLVE ALL",
+];
+
+/// The roles of every account that can do everything.
+const SYSTEM: [&str; 4] = ["ACCOUNTADMIN", "ORGADMIN", "SECURITYADMIN", "SYSADMIN"];
+
+/// Says who answers, how fast, and whether the role could write if it were let.
+pub(super) async fn check(
+    connector: &Snowflake,
+    cancel: &CancellationToken,
+) -> Result<ConnectionCheck, WarehouseError> {
+    let caps = Caps {
+        timeout: CHECK_TIME,
+        ..CATALOG
+    };
+    let mut who = QueryResult::default();
+    let begin = Instant::now();
+    let sql = "SELECT CURRENT_VERSION(), CURRENT_ROLE()";
+    connector.run(sql, &caps, &mut who, cancel).await?;
+    let latency = begin.elapsed();
+    let mut row = Texts::new(who.rows.pop().unwrap_or_default());
+    let (version, role) = (row.text(), row.text());
+    let mut grants = QueryResult::default();
+    let sql = format!("SHOW GRANTS TO ROLE {}", Dialect::Snowflake.quote(&role));
+    let role = match connector.run(&sql, &caps, &mut grants, cancel).await {
+        Ok(_) => judge(&connector.api, &role, &rights(&grants)),
+        Err(error) if cancel.is_cancelled() => return Err(error),
+        Err(error) => RoleCheck::Unknown {
+            reason: error.message,
+        },
+    };
+    Ok(ConnectionCheck {
+        server: format!("Snowflake {version}"),
+        latency,
+        role,
+    })
+}
+
+/// One line of `SHOW GRANTS`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Right {
+    pub(super) privilege: String,
+    /// The kind of thing that it is held on.
+    pub(super) on: String,
+    pub(super) name: String,
+}
+
+fn rights(grants: &QueryResult) -> Vec<Right> {
+    let named = Named::new(&grants.columns);
+    let text = |row: &[Cell], name: &str| named.text(row, name).unwrap_or_default();
+    grants
+        .rows
+        .iter()
+        .map(|row| Right {
+            privilege: text(row, "privilege"),
+            on: text(row, "granted_on"),
+            name: text(row, "name"),
+        })
+        .collect()
+}
+
+pub(super) fn judge(api: &Api, role: &str, rights: &[Right]) -> RoleCheck {
+    let can_write = |because: String| RoleCheck::CanWrite {
+        because,
+        fix: fix(api),
+    };
+    if SYSTEM.contains(&role) {
+        return can_write(format!("the role {role} can do everything"));
+    }
+    let writes = rights.iter().find(|right| {
+        let is_role = right.on == "ROLE" || right.on == "DATABASE_ROLE";
+        !READING.contains(&right.privilege.as_str()) && !is_role
+    });
+    if let Some(right) = writes {
+        return can_write(format!(
+            "the role {role} has {} on {} {}",
+            right.privilege, right.on, right.name
+        ));
+    }
+    let inherited: Vec<&str> = rights
+        .iter()
+        .filter(|right| right.on == "ROLE" && right.privilege == "USAGE")
+        .map(|right| right.name.as_str())
+        .collect();
+    match inherited.as_slice() {
+        [] => RoleCheck::ReadOnly,
+        [system, ..] if SYSTEM.contains(system) => {
+            can_write(format!("the role {role} has the role {system}"))
+        }
+        several => RoleCheck::Unknown {
+            reason: format!("the role has further rights through {}", several.join(", ")),
+        },
+    }
+}
+
+/// Statements that let a role read the database.
+pub(super) fn reading(api: &Api, role: &str) -> Vec<String> {
+    let quote = |name: &str| Dialect::Snowflake.quote(name);
+    let database = quote(&api.database);
+    let role = quote(role);
+    let warehouse = api.warehouse.as_deref().unwrap_or("YOUR_WAREHOUSE");
+    vec![
+        format!(
+            "GRANT USAGE ON WAREHOUSE {} TO ROLE {role}",
+            quote(warehouse)
+        ),
+        format!("GRANT USAGE ON DATABASE {database} TO ROLE {role}"),
+        format!("GRANT USAGE ON ALL SCHEMAS IN DATABASE {database} TO ROLE {role}"),
+        format!("GRANT SELECT ON ALL TABLES IN DATABASE {database} TO ROLE {role}"),
+        format!("GRANT SELECT ON ALL VIEWS IN DATABASE {database} TO ROLE {role}"),
+    ]
+}
+
+/// Statements for a role that can only read; the connection names it in `role`.
+fn fix(api: &Api) -> Vec<String> {
+    let mut statements = vec!["CREATE ROLE \"KTX_READER\"".to_owned()];
+    statements.extend(reading(api, "KTX_READER"));
+    statements
+}

@@ -1,0 +1,162 @@
+//! One statement: started, asked after until it has ended, read partition by partition.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ktx_warehouse::{Caps, Cell, ColumnHeader, WarehouseError};
+use reqwest::Method;
+use serde_json::Value;
+
+use super::api::{Api, request_id};
+use super::cell::RowType;
+use super::error;
+use crate::limits::{Meter, Step};
+use crate::rest;
+
+/// The first wait before the next question about a statement that still runs; each further one is
+/// longer by half.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+
+/// The longest such wait.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Time for telling Snowflake to stop.
+const CANCEL_TIME: Duration = Duration::from_secs(5);
+
+/// A statement that may be running. Dropped before its end, it is cancelled.
+pub(super) struct Statement {
+    api: Arc<Api>,
+    /// By this the statement is asked after; known once it runs.
+    handle: Option<String>,
+    runs: bool,
+}
+
+impl Statement {
+    pub(super) fn new(api: &Arc<Api>) -> Self {
+        Self {
+            api: Arc::clone(api),
+            handle: None,
+            runs: false,
+        }
+    }
+
+    /// Starts the statement without waiting for its end.
+    pub(super) async fn start(&mut self, sql: &str, caps: &Caps) -> Result<(), WarehouseError> {
+        let body = self.api.statement(sql, caps);
+        let query = [("requestId", request_id()?), ("async", "true".to_owned())];
+        let answer = self.api.send(Method::POST, "", &query, Some(&body)).await?;
+        let handle = rest::text(&answer.body, "/statementHandle");
+        match (answer.status, handle) {
+            (200 | 202, Some(handle)) => {
+                self.handle = Some(handle.to_owned());
+                self.runs = true;
+                Ok(())
+            }
+            _ => Err(error::from_answer(&self.api, &answer)),
+        }
+    }
+
+    /// Waits for the statement and hands its rows to the meter.
+    pub(super) async fn read(&mut self, meter: &mut Meter<'_>) -> Result<(), WarehouseError> {
+        let mut first = self.wait().await?;
+        let row_type = RowType::list(first.pointer("/resultSetMetaData/rowType"));
+        let header: Vec<ColumnHeader> = row_type.iter().map(RowType::header).collect();
+        meter.header(&header);
+        let partitions = first
+            .pointer("/resultSetMetaData/partitionInfo")
+            .and_then(Value::as_array)
+            .map_or(1, Vec::len);
+        if hand(&row_type, &mut first, meter)? == Step::Enough {
+            return Ok(());
+        }
+        for number in 1..partitions {
+            let query = [("partition", number.to_string())];
+            let mut partition = self.ask(&query).await?;
+            if hand(&row_type, &mut partition.body, meter)? == Step::Enough {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks until the statement has ended; the answer holds its first rows.
+    async fn wait(&mut self) -> Result<Value, WarehouseError> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let answer = self.ask(&[]).await?;
+            if answer.status == 200 {
+                self.runs = false;
+                return Ok(answer.body);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn ask(&mut self, query: &[(&str, String)]) -> Result<rest::Answer, WarehouseError> {
+        let path = self.path("");
+        let answer = self.api.send(Method::GET, &path, query, None).await?;
+        if matches!(answer.status, 200 | 202) {
+            return Ok(answer);
+        }
+        // An answer that is no success is how the end of a failed statement is told.
+        self.runs = !matches!(answer.status, 408 | 422);
+        Err(error::from_answer(&self.api, &answer))
+    }
+
+    fn path(&self, ending: &str) -> String {
+        format!("/{}{ending}", self.handle.as_deref().unwrap_or_default())
+    }
+
+    /// Stops the statement on the server if it may still run.
+    pub(super) async fn finish(mut self) {
+        if self.runs {
+            self.runs = false;
+            cancel(&self.api, &self.path("/cancel")).await;
+        }
+    }
+}
+
+impl Drop for Statement {
+    fn drop(&mut self) {
+        if self.runs
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let (api, path) = (Arc::clone(&self.api), self.path("/cancel"));
+            runtime.spawn(async move { cancel(&api, &path).await });
+        }
+    }
+}
+
+async fn cancel(api: &Api, path: &str) {
+    let call = api.send(Method::POST, path, &[], None);
+    match tokio::time::timeout(CANCEL_TIME, call).await {
+        Ok(Ok(answer)) if answer.status == 200 => {}
+        failed => tracing::debug!(?failed, path, "a statement could not be cancelled"),
+    }
+}
+
+/// Hands the rows of a partition over.
+fn hand(
+    row_type: &[RowType],
+    answer: &mut Value,
+    meter: &mut Meter<'_>,
+) -> Result<Step, WarehouseError> {
+    let Some(Value::Array(rows)) = answer.pointer_mut("/data").map(Value::take) else {
+        return Ok(Step::More);
+    };
+    for row in rows {
+        let Value::Array(values) = row else {
+            continue;
+        };
+        let cells: Vec<Cell> = row_type
+            .iter()
+            .zip(values)
+            .map(|(column, value)| column.decode(value))
+            .collect();
+        if meter.row(cells)? == Step::Enough {
+            return Ok(Step::Enough);
+        }
+    }
+    Ok(Step::More)
+}

@@ -1,0 +1,314 @@
+//! The channel to the server. TDS shakes hands for TLS inside its own packets; what comes after is plain
+//! TLS. This is done here, so that certificates are judged as they are for every other driver; the TDS
+//! client above sees a channel that needs no more protection.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use super::prelogin::{self, Answer, Encryption, HEADER, frame};
+use crate::tls::{self, Tls, Trust};
+
+/// Why there is no channel.
+pub(super) enum Failure {
+    Network(io::Error),
+    /// The handshake, or the settings for it.
+    Tls(String),
+    /// The server has no encryption to offer.
+    NoTls,
+    /// The server insists on encryption and the settings forbid it.
+    TlsNeeded,
+}
+
+/// An open channel on which the first words of TDS have been spoken.
+pub(super) struct Channel {
+    stream: Stream,
+    /// The client above speaks the first words once more: they are swallowed, and answered with this.
+    replay: Replay,
+}
+
+enum Stream {
+    Plain(TcpStream),
+    Encrypted(Box<TlsStream<Wrapped>>),
+}
+
+enum Replay {
+    /// Waiting for the end of the client's message; these bytes of it have come.
+    Swallowing {
+        seen: Vec<u8>,
+        answer: Vec<u8>,
+    },
+    /// So much of the answer is left.
+    Answering {
+        answer: Vec<u8>,
+        from: usize,
+    },
+    Done,
+}
+
+impl Channel {
+    /// Agrees on encryption with the server and makes it.
+    pub(super) async fn open(
+        mut tcp: TcpStream,
+        host: &str,
+        protection: &Tls,
+    ) -> Result<Self, Failure> {
+        let wanted = match protection {
+            Tls::Off => Encryption::NotSupported,
+            Tls::WhereOffered | Tls::Required(_) => Encryption::On,
+        };
+        let answer = prelogin::talk(&mut tcp, wanted)
+            .await
+            .map_err(Failure::Network)?;
+        let is_offered = matches!(answer.encryption, Encryption::On | Encryption::Required);
+        let trust = match (protection, is_offered) {
+            (Tls::Off, true) => return Err(Failure::TlsNeeded),
+            (Tls::Off | Tls::WhereOffered, false) => return Ok(Self::plain(tcp, answer)),
+            (Tls::Required(_), false) => return Err(Failure::NoTls),
+            // On this machine nobody is in between.
+            (Tls::WhereOffered, true) => &Trust::Anything,
+            (Tls::Required(trust), true) => trust,
+        };
+        let config = tls::client_config(trust).map_err(|error| Failure::Tls(error.message))?;
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| Failure::Tls(format!("`{host}` is no name for a certificate")))?;
+        let connector = TlsConnector::from(std::sync::Arc::new(config));
+        let mut stream = connector
+            .connect(name, Wrapped::new(tcp))
+            .await
+            .map_err(|error| match tls::cause(&error) {
+                Some(inner) => Failure::Tls(inner.to_string()),
+                None => Failure::Network(error),
+            })?;
+        stream.get_mut().0.stop_wrapping();
+        Ok(Self {
+            stream: Stream::Encrypted(Box::new(stream)),
+            replay: Replay::new(answer),
+        })
+    }
+
+    fn plain(tcp: TcpStream, answer: Answer) -> Self {
+        Self {
+            stream: Stream::Plain(tcp),
+            replay: Replay::new(answer),
+        }
+    }
+}
+
+impl Replay {
+    fn new(answer: Answer) -> Self {
+        Self::Swallowing {
+            seen: Vec::new(),
+            answer: answer.raw,
+        }
+    }
+
+    /// Takes what belongs to the client's first message; so many bytes are taken.
+    fn swallow(&mut self, bytes: &[u8]) -> usize {
+        let Self::Swallowing { seen, answer } = self else {
+            return 0;
+        };
+        seen.extend_from_slice(bytes);
+        let length = match seen.get(2..4) {
+            Some([high, low]) => usize::from(u16::from_be_bytes([*high, *low])).max(HEADER),
+            _ => return bytes.len(),
+        };
+        if seen.len() < length {
+            return bytes.len();
+        }
+        let over = seen.len() - length;
+        *self = Self::Answering {
+            answer: std::mem::take(answer),
+            from: 0,
+        };
+        bytes.len() - over
+    }
+
+    /// Gives the next part of the answer.
+    fn give(&mut self, buffer: &mut ReadBuf<'_>) {
+        let Self::Answering { answer, from } = self else {
+            return;
+        };
+        let rest = answer.get(*from..).unwrap_or_default();
+        let count = rest.len().min(buffer.remaining());
+        buffer.put_slice(rest.get(..count).unwrap_or_default());
+        *from += count;
+        if *from >= answer.len() {
+            *self = Self::Done;
+        }
+    }
+}
+
+impl AsyncRead for Channel {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if matches!(self.replay, Replay::Answering { .. }) {
+            self.replay.give(buffer);
+            return Poll::Ready(Ok(()));
+        }
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Stream::Encrypted(stream) => Pin::new(stream.as_mut()).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Channel {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if matches!(self.replay, Replay::Swallowing { .. }) {
+            return Poll::Ready(Ok(self.replay.swallow(bytes)));
+        }
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Stream::Encrypted(stream) => Pin::new(stream.as_mut()).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Stream::Encrypted(stream) => Pin::new(stream.as_mut()).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Stream::Encrypted(stream) => Pin::new(stream.as_mut()).poll_shutdown(context),
+        }
+    }
+}
+
+/// Puts what is written into packets, and takes what is read out of them, until it is told that the
+/// handshake is over.
+struct Wrapped {
+    tcp: TcpStream,
+    is_wrapping: bool,
+    /// Written since the last flush.
+    pending: Vec<u8>,
+    /// Packets on their way.
+    out: Vec<u8>,
+    sent: usize,
+    header: Vec<u8>,
+    /// Bytes of the current packet that are still to be read.
+    body: usize,
+}
+
+impl Wrapped {
+    fn new(tcp: TcpStream) -> Self {
+        Self {
+            tcp,
+            is_wrapping: true,
+            pending: Vec::new(),
+            out: Vec::new(),
+            sent: 0,
+            header: Vec::new(),
+            body: 0,
+        }
+    }
+
+    /// From here on, bytes pass as they are.
+    fn stop_wrapping(&mut self) {
+        self.is_wrapping = false;
+    }
+
+    /// Sends what was written as one message.
+    fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.pending.is_empty() {
+            let pending = std::mem::take(&mut self.pending);
+            frame(&mut self.out, &pending);
+        }
+        while self.sent < self.out.len() {
+            let rest = self.out.get(self.sent..).unwrap_or_default();
+            let count = ready!(Pin::new(&mut self.tcp).poll_write(context, rest))?;
+            if count == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.sent += count;
+        }
+        self.out.clear();
+        self.sent = 0;
+        Pin::new(&mut self.tcp).poll_flush(context)
+    }
+
+    /// Reads the header of the next packet.
+    fn poll_header(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.header.len() < HEADER {
+            let mut bytes = [0; HEADER];
+            let missing = HEADER - self.header.len();
+            let mut buffer = ReadBuf::new(bytes.get_mut(..missing).unwrap_or_default());
+            ready!(Pin::new(&mut self.tcp).poll_read(context, &mut buffer))?;
+            if buffer.filled().is_empty() {
+                return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+            }
+            self.header.extend_from_slice(buffer.filled());
+        }
+        if let [_, _, high, low, ..] = self.header.as_slice() {
+            let length = usize::from(u16::from_be_bytes([*high, *low]));
+            self.body = length.saturating_sub(HEADER);
+        }
+        self.header.clear();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncRead for Wrapped {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if !self.is_wrapping {
+            return Pin::new(&mut self.tcp).poll_read(context, buffer);
+        }
+        ready!(self.poll_send(context))?;
+        while self.body == 0 {
+            ready!(self.poll_header(context))?;
+        }
+        let wanted = self.body.min(buffer.remaining());
+        let mut bytes = vec![0; wanted];
+        let mut part = ReadBuf::new(&mut bytes);
+        ready!(Pin::new(&mut self.tcp).poll_read(context, &mut part))?;
+        let filled = part.filled();
+        self.body -= filled.len();
+        buffer.put_slice(filled);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Wrapped {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if !self.is_wrapping {
+            ready!(self.poll_send(context))?;
+            return Pin::new(&mut self.tcp).poll_write(context, bytes);
+        }
+        self.pending.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_send(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_send(context))?;
+        Pin::new(&mut self.tcp).poll_shutdown(context)
+    }
+}

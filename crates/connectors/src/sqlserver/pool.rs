@@ -1,0 +1,174 @@
+//! Sessions that are kept for the next operation, at most so many as the connection allows.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ktx_secrets::Secret;
+use ktx_warehouse::{ErrorKind, WarehouseError};
+use tiberius::error::Error;
+use tiberius::{AuthMethod, Client, Config, EncryptionLevel};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio_util::compat::{Compat, TokioAsyncReadCompatExt as _};
+
+use super::channel::{Channel, Failure};
+use super::error::{self, Phase};
+use super::session::Session;
+use crate::settings::Target;
+use crate::tls::NO_TLS_HINT;
+
+/// Time for network, TLS and login.
+const CONNECT_TIME: Duration = Duration::from_secs(15);
+
+/// Time for the sign of life of a kept session.
+const PING_TIME: Duration = Duration::from_secs(5);
+
+/// How often a login follows the server to another address; Azure sends on once.
+const DETOURS: usize = 2;
+
+/// A client that has logged in.
+pub(super) type Conn = Client<Compat<Channel>>;
+
+/// What sessions share.
+pub(super) struct Place {
+    pub(super) target: Target,
+    idle: Mutex<Vec<Conn>>,
+}
+
+impl Place {
+    /// Keeps a session that is as good as new.
+    pub(super) fn keep(&self, conn: Conn) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push(conn);
+    }
+
+    fn kept(&self) -> Option<Conn> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.pop()
+    }
+}
+
+/// The sessions of one connection.
+pub(super) struct Sessions {
+    place: Arc<Place>,
+    permits: Arc<Semaphore>,
+}
+
+impl std::fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sessions")
+            .field("target", &self.place.target)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Sessions {
+    pub(super) fn new(target: Target) -> Self {
+        Self {
+            permits: Arc::new(Semaphore::new(target.sessions)),
+            place: Arc::new(Place {
+                target,
+                idle: Mutex::default(),
+            }),
+        }
+    }
+
+    /// A kept session that still answers, or a new one.
+    pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
+        let permit = Arc::clone(&self.permits)
+            .acquire_owned()
+            .await
+            .map_err(|_| WarehouseError::new(ErrorKind::Other, "the connection is closed"))?;
+        while let Some(mut conn) = self.place.kept() {
+            if answers(&mut conn).await {
+                return Ok(Session::new(conn, permit, &self.place));
+            }
+        }
+        let connecting = connect(&self.place.target);
+        let Ok(conn) = tokio::time::timeout(CONNECT_TIME, connecting).await else {
+            let why = format!("no answer within {} s", CONNECT_TIME.as_secs());
+            return Err(error::unreachable(&self.place.target, &why));
+        };
+        let conn = conn?;
+        Ok(Session::new(conn, permit, &self.place))
+    }
+}
+
+/// Whether the server is still there.
+async fn answers(conn: &mut Conn) -> bool {
+    let asked = async {
+        let stream = conn.simple_query("SELECT 1").await?;
+        stream.into_results().await
+    };
+    matches!(tokio::time::timeout(PING_TIME, asked).await, Ok(Ok(_)))
+}
+
+async fn connect(target: &Target) -> Result<Conn, WarehouseError> {
+    let (mut host, mut port) = (target.host.clone(), target.port);
+    for _ in 0..=DETOURS {
+        match login(target, &host, port).await? {
+            Ok(conn) => return Ok(conn),
+            Err(Error::Routing {
+                host: other,
+                port: other_port,
+            }) => (host, port) = (other, other_port),
+            Err(failed) => return Err(error::map(&failed, target, Phase::Login)),
+        }
+    }
+    Err(error::unreachable(
+        target,
+        "the server sends from one address to the next",
+    ))
+}
+
+/// One attempt; the inner error is what the server said to the login.
+async fn login(
+    target: &Target,
+    host: &str,
+    port: u16,
+) -> Result<Result<Conn, Error>, WarehouseError> {
+    let unreachable = |error: &std::io::Error| error::unreachable(target, &error.to_string());
+    let tcp = TcpStream::connect((host, port))
+        .await
+        .map_err(|error| unreachable(&error))?;
+    tcp.set_nodelay(true).map_err(|error| unreachable(&error))?;
+    let address = target.address();
+    let tls_error =
+        |text: String| WarehouseError::new(ErrorKind::Tls, target.redactor.redact(&text));
+    let channel = Channel::open(tcp, host, &target.tls)
+        .await
+        .map_err(|failure| match failure {
+            Failure::Network(error) => unreachable(&error),
+            Failure::Tls(why) => {
+                tls_error(format!("no encrypted channel to {address}: {why}")).hint(HANDSHAKE_HINT)
+            }
+            Failure::NoTls => {
+                tls_error(format!("the server at {address} offers no TLS")).hint(NO_TLS_HINT)
+            }
+            Failure::TlsNeeded => tls_error(format!(
+                "the server at {address} insists on an encrypted channel"
+            ))
+            .hint("leave `ssl` and `sslmode` out"),
+        })?;
+    Ok(Client::connect(config(target, host), channel.compat()).await)
+}
+
+const HANDSHAKE_HINT: &str = "give the server's certificate authority in `sslrootcert`, or set \
+     `trustServerCertificate: true` to encrypt without checking the certificate";
+
+fn config(target: &Target, host: &str) -> Config {
+    let mut config = Config::new();
+    config.host(host);
+    config.port(target.port);
+    if let Some(database) = &target.database {
+        config.database(database);
+    }
+    let password = target.password.as_ref().map_or("", Secret::expose);
+    config.authentication(AuthMethod::sql_server(&target.user, password));
+    config.application_name("ktx");
+    config.readonly(true);
+    // The channel is what it has to be already.
+    config.encryption(EncryptionLevel::NotSupported);
+    config.lossy_utf16_decoding(true);
+    config
+}

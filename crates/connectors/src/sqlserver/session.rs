@@ -1,0 +1,163 @@
+//! One transaction on one session, always rolled back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::TryStreamExt as _;
+use ktx_warehouse::{Cell, ColumnHeader, ErrorKind, WarehouseError};
+use tiberius::error::Error;
+use tiberius::{QueryItem, Row};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::cell;
+use super::error::{self, Phase};
+use super::pool::{Conn, Place};
+use crate::limits::{Meter, Step};
+use crate::settings::Target;
+
+/// Time for the end of a transaction, and for the answer to "stop".
+const END_TIME: Duration = Duration::from_secs(5);
+
+/// What every session is told first: locks are waited for ten seconds, ours are the statements that go
+/// when two block each other, and long values come whole.
+const SETTINGS: &str = "SET NOCOUNT ON; SET LOCK_TIMEOUT 10000; SET DEADLOCK_PRIORITY LOW; \
+     SET TEXTSIZE 2147483647; SET XACT_ABORT OFF; SET IMPLICIT_TRANSACTIONS OFF";
+
+/// A session taken for one operation.
+///
+/// `busy` says that the server may still work for this session. A busy session is told to stop and
+/// closed; a session that is dropped is closed, which stops the server as well.
+pub(super) struct Session {
+    conn: Option<Conn>,
+    busy: bool,
+    place: Arc<Place>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Session {
+    pub(super) fn new(conn: Conn, permit: OwnedSemaphorePermit, place: &Arc<Place>) -> Self {
+        Self {
+            conn: Some(conn),
+            busy: false,
+            place: Arc::clone(place),
+            _permit: permit,
+        }
+    }
+
+    pub(super) fn target(&self) -> &Target {
+        &self.place.target
+    }
+
+    /// Starts the transaction.
+    pub(super) async fn begin(&mut self) -> Result<(), WarehouseError> {
+        self.busy = true;
+        let begun = begin(self.conn()?).await;
+        self.settled(begun)
+    }
+
+    /// Runs one of the connector's own queries and keeps all its rows.
+    pub(super) async fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, WarehouseError> {
+        self.busy = true;
+        let rows = all(self.conn()?, sql).await;
+        let rows = self.settled(rows)?;
+        Ok(rows.iter().map(cell::row).collect())
+    }
+
+    /// Runs a user's statement and hands its rows to the meter.
+    pub(super) async fn stream(
+        &mut self,
+        sql: &str,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), WarehouseError> {
+        self.busy = true;
+        match read(self.conn()?, sql, meter).await {
+            Ok(Step::More) => self.busy = false,
+            Ok(Step::Enough) => {}
+            Err(Broken::Server(error)) => return self.settled(Err(error)),
+            Err(Broken::Limit(error)) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Ends the transaction and keeps the session, or stops and closes it.
+    pub(super) async fn finish<T>(
+        mut self,
+        result: Result<T, WarehouseError>,
+    ) -> Result<T, WarehouseError> {
+        let Some(mut conn) = self.conn.take() else {
+            return result;
+        };
+        let end = async {
+            if self.busy {
+                conn.cancel_query().await?;
+            }
+            conn.rollback_transaction().await
+        };
+        let is_clean = match tokio::time::timeout(END_TIME, end).await {
+            Ok(Ok(())) => true,
+            failed => {
+                tracing::debug!(?failed, "a session could not be rolled back and is closed");
+                false
+            }
+        };
+        // After a cancelled read nobody knows where in the answer the session stands.
+        if is_clean && result.is_ok() {
+            self.place.keep(conn);
+        }
+        result
+    }
+
+    /// Takes the outcome of a request: an answer, even a refusal, means that the server has stopped.
+    fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
+        self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
+        outcome.map_err(|error| error::map(&error, &self.place.target, Phase::Running))
+    }
+
+    fn conn(&mut self) -> Result<&mut Conn, WarehouseError> {
+        self.conn
+            .as_mut()
+            .ok_or_else(|| WarehouseError::new(ErrorKind::Other, "the session is closed"))
+    }
+}
+
+async fn begin(conn: &mut Conn) -> Result<(), Error> {
+    conn.simple_query(SETTINGS).await?.into_results().await?;
+    conn.begin_transaction().await
+}
+
+async fn all(conn: &mut Conn, sql: &str) -> Result<Vec<Row>, Error> {
+    conn.query(sql, &[]).await?.into_first_result().await
+}
+
+enum Broken {
+    Server(Error),
+    Limit(WarehouseError),
+}
+
+impl From<Error> for Broken {
+    fn from(error: Error) -> Self {
+        Self::Server(error)
+    }
+}
+
+async fn read(conn: &mut Conn, sql: &str, meter: &mut Meter<'_>) -> Result<Step, Broken> {
+    let mut stream = conn.query(sql, &[]).await?;
+    while let Some(item) = stream.try_next().await? {
+        match item {
+            // A query has one result; what a server adds is not for the caller.
+            QueryItem::Metadata(metadata) if metadata.result_index() == 0 => {
+                let header: Vec<ColumnHeader> =
+                    metadata.columns().iter().map(cell::header).collect();
+                meter.header(&header);
+            }
+            QueryItem::Row(row) if row.result_index() == 0 => {
+                let step = meter.row(cell::row(&row)).map_err(Broken::Limit)?;
+                if step == Step::Enough {
+                    return Ok(Step::Enough);
+                }
+            }
+            QueryItem::Metadata(_) | QueryItem::Row(_) => {}
+        }
+    }
+    Ok(Step::More)
+}

@@ -1,0 +1,66 @@
+//! When blocking work of an embedded database has to end, and why it did.
+
+use std::time::Duration;
+
+use ktx_warehouse::WarehouseError;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// When to stop.
+#[derive(Debug, Clone)]
+pub(crate) struct Stop {
+    caller: CancellationToken,
+    token: CancellationToken,
+    deadline: Option<Instant>,
+    limit: Duration,
+}
+
+impl Stop {
+    pub(crate) fn new(
+        caller: &CancellationToken,
+        deadline: Option<Instant>,
+        limit: Duration,
+    ) -> Self {
+        Self {
+            caller: caller.clone(),
+            token: caller.child_token(),
+            deadline,
+            limit,
+        }
+    }
+
+    /// Stops this operation alone.
+    pub(crate) fn token(&self) -> CancellationToken {
+        self.token.clone()
+    }
+
+    /// Why the work was interrupted.
+    pub(crate) fn reason(&self) -> WarehouseError {
+        if self.caller.is_cancelled() || self.token.is_cancelled() {
+            WarehouseError::cancelled()
+        } else {
+            crate::limits::timed_out(self.limit)
+        }
+    }
+
+    /// Whether the work has to end now.
+    pub(crate) fn is_due(&self) -> bool {
+        self.token.is_cancelled()
+            || self
+                .deadline
+                .is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Waits until the work has to end.
+    pub(crate) async fn due(&self) {
+        match self.deadline {
+            Some(deadline) => {
+                tokio::select! {
+                    () = self.token.cancelled() => {}
+                    () = tokio::time::sleep_until(deadline) => {}
+                }
+            }
+            None => self.token.cancelled().await,
+        }
+    }
+}

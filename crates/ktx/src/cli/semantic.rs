@@ -1,0 +1,219 @@
+//! `ktx sl` and its subcommands.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::OutputArgs;
+
+/// `ktx sl`
+#[derive(Debug, Args)]
+#[command(subcommand_precedence_over_arg = true)]
+pub struct SlArgs {
+    /// Words to search for; without words all sources are listed
+    pub query: Vec<String>,
+    /// The connection [default: the only warehouse]
+    #[arg(long, global = true, value_name = "ID")]
+    pub connection_id: Option<String>,
+    /// Show at most this many; for `query`, the row limit of the query
+    #[arg(long, global = true, value_name = "N")]
+    pub limit: Option<u64>,
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// What to do with sources
+    #[command(subcommand)]
+    pub command: Option<SlCommand>,
+}
+
+/// `ktx sl …`
+#[derive(Debug, Subcommand)]
+pub enum SlCommand {
+    /// Print one source as YAML
+    Read {
+        /// The source's name
+        name: String,
+    },
+    /// Check one source, or all of them; with `--live`, against the warehouse
+    Validate(SlValidateArgs),
+    /// Compile a semantic query to SQL, and run it with `--execute`
+    Query(SlQueryArgs),
+    /// Show what has changed in meaning, and which numbers can change by it
+    Diff(SlDiffArgs),
+    /// Draw how the sources join, with the places where rows would multiply
+    Graph {
+        /// How to draw [default: mermaid]
+        #[arg(long, value_enum)]
+        format: Option<GraphFormat>,
+    },
+    /// Bring hand-written sources into the canonical layout
+    Fmt {
+        /// Write nothing; fail when a source would change
+        #[arg(long)]
+        check: bool,
+    },
+    /// Check sources against the warehouse: grain, joins, measures against raw totals
+    Test {
+        /// The source's name [default: all sources]
+        name: Option<String>,
+    },
+    /// Write the sources of a connection in an open format, with a report of what it cannot say
+    Export(SlExportArgs),
+    /// Make sources of a file in an open format, with a report of what could not be taken over
+    Import(SlImportArgs),
+    /// Answer conformance requests, one JSON line each, from stdin
+    #[command(hide = true)]
+    Conformance,
+}
+
+/// `ktx sl validate`
+#[derive(Debug, Args)]
+pub struct SlValidateArgs {
+    /// The source's name [default: all sources]
+    pub name: Option<String>,
+    /// Check all sources
+    #[arg(long, conflicts_with = "name")]
+    pub all: bool,
+    /// Also ask the warehouse: tables, columns and types, keys, joins, measures
+    #[arg(long)]
+    pub live: bool,
+    /// With `--live`: rows of a source that are looked at for repeated keys
+    #[arg(long, value_name = "N", requires = "live", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub sample: u64,
+    /// With `--live`: seconds for all checks of a connection together
+    #[arg(long, value_name = "SECONDS", requires = "live", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: u64,
+}
+
+/// When `sl diff --exit-code` ends with 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DiffAlarm {
+    /// When anything differs
+    Any,
+    /// When a difference can change numbers
+    Numbers,
+}
+
+/// `ktx sl diff`
+#[derive(Debug, Args)]
+pub struct SlDiffArgs {
+    /// The source's name [default: all sources]
+    pub source: Option<String>,
+    /// The revision to begin at [default: HEAD]
+    #[arg(long, value_name = "REVISION")]
+    pub from: Option<String>,
+    /// The revision to end at [default: the files as they are]
+    #[arg(long, value_name = "REVISION")]
+    pub to: Option<String>,
+    /// End with 1 when there are differences: `any`, or only those that can change `numbers`
+    #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "any")]
+    pub exit_code: Option<DiffAlarm>,
+}
+
+/// Open formats that sources are written in and read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum InterchangeFormat {
+    /// Apache Ossie (incubating), the former Open Semantic Interchange, draft 0.2
+    Osi,
+}
+
+/// `ktx sl export`
+#[derive(Debug, Args)]
+pub struct SlExportArgs {
+    /// The format
+    #[arg(long, value_enum, default_value_t = InterchangeFormat::Osi)]
+    pub format: InterchangeFormat,
+    /// Write to a file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// `ktx sl import`
+#[derive(Debug, Args)]
+pub struct SlImportArgs {
+    /// The file to read; `-` is stdin
+    pub file: PathBuf,
+    /// The format
+    #[arg(long, value_enum, default_value_t = InterchangeFormat::Osi)]
+    pub format: InterchangeFormat,
+    /// Write nothing; only report
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Replace sources that are there already
+    #[arg(long)]
+    pub replace: bool,
+}
+/// How `sl graph` draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GraphFormat {
+    /// A picture
+    Svg,
+    /// Text for Mermaid
+    Mermaid,
+    /// Nodes, edges and warnings
+    Json,
+}
+
+/// How `sl query` prints its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum QueryFormat {
+    /// The whole answer with its plan
+    Json,
+    /// The SQL; with `--execute`, the rows as a table after it
+    Sql,
+    /// The rows as a table
+    Table,
+    /// The rows as CSV
+    Csv,
+}
+
+/// `ktx sl query`
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+#[derive(Debug, Args)]
+pub struct SlQueryArgs {
+    /// Read the query from a JSON file; `-` is stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["measure", "dimension", "filter", "segment", "order_by"])]
+    pub query_file: Option<PathBuf>,
+    /// A measure, `source.measure` or an aggregate such as `sum(orders.amount)` (can be repeated)
+    #[arg(long, value_name = "MEASURE")]
+    pub measure: Vec<String>,
+    /// A dimension, `source.column` or `source.column:month` (can be repeated)
+    #[arg(long, value_name = "DIMENSION")]
+    pub dimension: Vec<String>,
+    /// A condition (can be repeated; all must hold)
+    #[arg(long, value_name = "SQL")]
+    pub filter: Vec<String>,
+    /// A segment, `source.segment` (can be repeated)
+    #[arg(long, value_name = "SEGMENT")]
+    pub segment: Vec<String>,
+    /// A field of the query to order by, `field[:asc|desc]` (can be repeated)
+    #[arg(long, value_name = "FIELD")]
+    pub order_by: Vec<String>,
+    /// Whether members without facts are shown
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub include_empty: Option<bool>,
+    /// How to print the answer [default: json]
+    #[arg(long, value_enum)]
+    pub format: Option<QueryFormat>,
+    /// Give every period between the bounds of the filters a row
+    #[arg(long)]
+    pub fill: bool,
+    /// Show how the query is answered instead of the answer
+    #[arg(long)]
+    pub explain: bool,
+    /// Run the SQL on the warehouse
+    #[arg(long)]
+    pub execute: bool,
+    /// Rows to fetch at most, from 1 to 10000
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub max_rows: Option<u32>,
+    /// Agree to what would be asked
+    #[arg(long)]
+    pub yes: bool,
+    /// Never ask questions
+    #[arg(long)]
+    pub no_input: bool,
+}

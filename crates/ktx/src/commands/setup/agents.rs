@@ -1,0 +1,167 @@
+//! Coding agents: their settings name the command that serves this project, and nothing else. No
+//! variable and no key of the user's is ever copied into them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::{State, Step};
+use crate::cli::{AgentTarget, SetupArgs};
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session};
+
+/// Attaches an agent, or says how.
+pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {
+    let Some(target) = args.target else {
+        let step = Step::new("agents", State::Skipped, "none was named");
+        return Ok(if args.skip_agents {
+            step
+        } else {
+            step.hint("`--agents --target claude-code` attaches one")
+        });
+    };
+    let server = Server::of(session, opened);
+    let folder = args
+        .install_dir
+        .as_ref()
+        .map_or_else(|| opened.dir.clone(), |dir| session.current.join(dir));
+    match target {
+        AgentTarget::Claude if args.global => Ok(by_hand(
+            "Claude Code keeps the user's own settings; run:",
+            &format!("claude mcp add --scope user ktx -- {}", server.line()),
+        )),
+        AgentTarget::Claude => merged(&folder.join(".mcp.json"), "mcpServers", server.json()),
+        AgentTarget::Cursor if args.global => {
+            let home = home(session)?;
+            merged(&home.join(".cursor/mcp.json"), "mcpServers", server.json())
+        }
+        AgentTarget::Cursor => merged(
+            &folder.join(".cursor/mcp.json"),
+            "mcpServers",
+            server.json(),
+        ),
+        AgentTarget::Desktop => merged(&desktop(session)?, "mcpServers", server.json()),
+        AgentTarget::Codex => Ok(by_hand(
+            "add to the `config.toml` of Codex:",
+            &server.toml(),
+        )),
+        AgentTarget::Opencode => Ok(by_hand(
+            "add to `opencode.json`:",
+            &json!({ "mcp": { "ktx": {
+                "type": "local", "command": server.words(), "enabled": true,
+            } } })
+            .to_string(),
+        )),
+        AgentTarget::Universal => Ok(by_hand("let the MCP client start:", &server.line())),
+    }
+}
+
+/// The command that serves the project.
+struct Server {
+    program: String,
+    dir: String,
+}
+
+impl Server {
+    fn of(session: &Session, opened: &Opened) -> Self {
+        let program = session.program.as_ref();
+        Self {
+            program: program.map_or_else(|| "ktx".to_owned(), |path| path.display().to_string()),
+            dir: opened.dir.display().to_string(),
+        }
+    }
+
+    fn arguments(&self) -> [&str; 4] {
+        ["--project-dir", &self.dir, "mcp", "stdio"]
+    }
+
+    fn words(&self) -> Vec<&str> {
+        std::iter::once(self.program.as_str())
+            .chain(self.arguments())
+            .collect()
+    }
+
+    /// For a POSIX shell.
+    fn line(&self) -> String {
+        let words = self.words().into_iter().map(super::super::demo::shell);
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    fn json(&self) -> Value {
+        json!({ "command": self.program, "args": self.arguments() })
+    }
+
+    /// JSON strings are TOML's basic strings, too.
+    fn toml(&self) -> String {
+        format!(
+            "[mcp_servers.ktx]\ncommand = {}\nargs = {}",
+            json!(self.program),
+            json!(self.arguments())
+        )
+    }
+}
+
+fn by_hand(what: &str, text: &str) -> Step {
+    let step = Step::new("agents", State::Ready, what);
+    text.lines().fold(step, Step::hint)
+}
+
+/// Puts the server under `key` of a settings file and keeps everything else in it.
+fn merged(file: &Path, key: &str, server: Value) -> Outcome<Step> {
+    let failed = |what: String| {
+        Failure::new(Exit::Config, "agent_settings", what)
+            .hint("mend the file or move it away, and run the command again")
+    };
+    let mut settings = match std::fs::read_to_string(file) {
+        Ok(text) => serde_json::from_str::<Map<String, Value>>(&text)
+            .map_err(|error| failed(format!("`{}` is no JSON object: {error}", file.display())))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Map::new(),
+        Err(error) => {
+            let what = format!("`{}` cannot be read: {error}", file.display());
+            return Err(failed(what));
+        }
+    };
+    let servers = settings
+        .entry(key)
+        .or_insert_with(|| Value::Object(Map::new()));
+    let Value::Object(servers) = servers else {
+        let what = format!("`{key}` in `{}` is no object", file.display());
+        return Err(failed(what));
+    };
+    let name = file.display().to_string();
+    if servers.get("ktx") == Some(&server) {
+        return Ok(Step::new("agents", State::Ready, name));
+    }
+    servers.insert("ktx".to_owned(), server);
+    let text = format!("{:#}\n", Value::Object(settings));
+    let written = ktx_project_store::write_atomically(file, text.as_bytes());
+    written.map_err(|error| Failure::from_error(Exit::Failure, "agent_settings", &error))?;
+    Ok(Step::new("agents", State::Done, name).hint("start the agent anew to see it"))
+}
+
+fn home(session: &Session) -> Outcome<PathBuf> {
+    let home = session.environment.home().map(Path::to_owned);
+    home.ok_or_else(|| {
+        Failure::new(
+            Exit::Config,
+            "no_home",
+            "the home folder of the user is not known",
+        )
+        .hint("set `HOME`")
+    })
+}
+
+/// Where Claude Desktop keeps its settings.
+fn desktop(session: &Session) -> Outcome<PathBuf> {
+    let folder = if cfg!(target_os = "macos") {
+        "Library/Application Support/Claude"
+    } else if cfg!(windows) {
+        "AppData/Roaming/Claude"
+    } else {
+        ".config/Claude"
+    };
+    Ok(home(session)?
+        .join(folder)
+        .join("claude_desktop_config.json"))
+}

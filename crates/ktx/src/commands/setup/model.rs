@@ -1,0 +1,148 @@
+//! The model: a backend is written only after one isolated turn has proven that it can be used.
+
+use std::sync::Arc;
+
+use ktx_config::Backend;
+use ktx_config::edit::set;
+use ktx_llm_runtime::{NoEvents, ProbeReport};
+use ktx_vocabulary::ModelRole;
+use serde_json::Value;
+
+use super::super::connection::edit::{current, edit_failure, meaning, write};
+use super::super::demo::backend;
+use super::super::status::ignored_caching_text;
+use super::{State, Step};
+use crate::cli::SetupArgs;
+use crate::compose;
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::scanning::{lock, require_usable};
+use crate::session::{Opened, Session};
+
+/// Sets, proves or misses the model.
+pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {
+    if let Some(name) = &args.llm_backend {
+        let backend = backend(name)?;
+        return configure(args, backend, session, opened);
+    }
+    if args.skip_llm {
+        return Ok(Step::new(
+            "model",
+            State::Skipped,
+            "scan, search and query need none",
+        ));
+    }
+    if opened.config.llm.backend == Backend::None {
+        let step = Step::new("model", State::Missing, "descriptions and memory need one");
+        return Ok(step
+            .hint("`--llm-backend claude-code` uses your own local Claude Code session")
+            .hint("`--llm-backend anthropic --anthropic-api-key-env ANTHROPIC_API_KEY` uses a key")
+            .hint("`--skip-llm` does without"));
+    }
+    let report = prove(session, opened)?;
+    Ok(described(State::Ready, opened, report.as_ref()))
+}
+
+/// Flags of one backend beside another are a mistake, not to be passed over.
+pub(super) fn fitting(args: &SetupArgs) -> Outcome<()> {
+    let groups = [
+        (
+            "anthropic",
+            "--anthropic-api-key-…",
+            args.anthropic_api_key_env.is_some() || args.anthropic_api_key_file.is_some(),
+        ),
+        (
+            "vertex",
+            "--vertex-…",
+            args.vertex_project.is_some() || args.vertex_location.is_some(),
+        ),
+    ];
+    for (backend, flags, given) in groups {
+        if given && args.llm_backend.as_deref() != Some(backend) {
+            return Err(Failure::new(
+                Exit::Usage,
+                "conflicting_flags",
+                format!("`{flags}` belongs to `--llm-backend {backend}`"),
+            )
+            .hint("leave the flag out, or choose that backend"));
+        }
+    }
+    Ok(())
+}
+
+fn configure(
+    args: &SetupArgs,
+    backend: Backend,
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<Step> {
+    let held = lock(opened, "ktx setup")?;
+    let current = current(opened)?;
+    let mut text = current.text;
+    for (path, value) in settings(args, backend) {
+        text = set(&text, &path, &Value::String(value)).map_err(|error| edit_failure(&error))?;
+    }
+    let edited = Opened {
+        store: opened.store.clone(),
+        dir: opened.dir.clone(),
+        config: meaning(&text)?,
+        warnings: Vec::new(),
+    };
+    let report = prove(session, &edited)?;
+    write(opened, &text)?;
+    drop(held);
+    let step = described(State::Done, &edited, report.as_ref());
+    Ok(step.hint("ktx.yaml is changed and not committed"))
+}
+
+/// What the flags say, as keys of `ktx.yaml`.
+fn settings(args: &SetupArgs, backend: Backend) -> Vec<(Vec<&'static str>, String)> {
+    let provider = |key| vec!["llm", "provider", key];
+    let mut settings = vec![(provider("backend"), backend.as_str().to_owned())];
+    if let Some(model) = &args.llm_model {
+        settings.push((vec!["llm", "models", "default"], model.clone()));
+    }
+    let reference = match (&args.anthropic_api_key_env, &args.anthropic_api_key_file) {
+        (Some(name), _) => Some(format!("env:{name}")),
+        (None, Some(path)) => Some(format!("file:{path}")),
+        (None, None) => None,
+    };
+    if let Some(reference) = reference {
+        settings.push((vec!["llm", "provider", "anthropic", "api_key"], reference));
+    }
+    if let Some(project) = &args.vertex_project {
+        settings.push((
+            vec!["llm", "provider", "vertex", "project"],
+            project.clone(),
+        ));
+    }
+    if let Some(location) = &args.vertex_location {
+        let path = vec!["llm", "provider", "vertex", "location"];
+        settings.push((path, location.clone()));
+    }
+    settings
+}
+
+fn prove(session: &Session, opened: &Opened) -> Outcome<Option<ProbeReport>> {
+    let runtime = compose::llm(session, opened, Arc::new(NoEvents))?;
+    runtime.map(|runtime| require_usable(&runtime)).transpose()
+}
+
+fn described(state: State, opened: &Opened, report: Option<&ProbeReport>) -> Step {
+    let backend = opened.config.llm.backend.as_str();
+    let detail = match opened.config.model(ModelRole::Default) {
+        Some(model) => format!("{backend}, model {model}: one turn was answered"),
+        None => format!("{backend}: one turn was answered"),
+    };
+    let mut step = Step::new("model", state, detail);
+    for (label, value) in report.iter().flat_map(|report| &report.facts) {
+        step = step.hint(format!("{label}: {value}"));
+    }
+    for warning in report.iter().flat_map(|report| &report.warnings) {
+        step = step.hint(format!("warning: {warning}"));
+    }
+    match ignored_caching_text(opened) {
+        Some(text) => step.hint(format!("warning: {text}")),
+        None => step,
+    }
+}

@@ -1,0 +1,373 @@
+//! `ktx sl diff`: what has changed in meaning between two states of the sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ktx_context_tools::ProjectContext;
+use ktx_diagnostics::Severity;
+use ktx_project_store::{History, HistoryError, ProjectPath};
+use ktx_semantic_layer::{
+    Catalog, Change, Difference, Effect, FieldChange, Source, SourceFile, Subject, diff, diff_json,
+    diff_text,
+};
+use ktx_vocabulary::ConnectionId;
+use ktx_warehouse::Dialect;
+use serde_json::{Value, json};
+
+use crate::cli::{DiffAlarm, SlDiffArgs};
+use crate::compose;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::scanning::with_hints;
+use crate::session::Opened;
+
+/// The sources of all connections in one state.
+struct State {
+    /// How people call it: a revision, or `the files`.
+    label: String,
+    catalogs: BTreeMap<ConnectionId, Arc<Catalog>>,
+}
+
+/// What was found in one connection.
+struct Compared {
+    connection: ConnectionId,
+    differences: Vec<Difference>,
+    /// What is wrong in files, so that their sources are in no state.
+    unread: Vec<String>,
+}
+
+/// Compares two states.
+pub(crate) fn run(
+    args: &SlDiffArgs,
+    connection: Option<&str>,
+    opened: &Opened,
+    context: &dyn ProjectContext,
+    printer: &Printer,
+) -> Outcome {
+    let history = opened.store.history().map_err(|error| no_history(&error))?;
+    let from = args.from.as_deref().unwrap_or("HEAD");
+    let before = committed(&history, from, opened)?;
+    let after = match &args.to {
+        Some(revision) => committed(&history, revision, opened)?,
+        None => files(context)?,
+    };
+    let wanted = connection.map(ConnectionId::parse).transpose()?;
+    let mut ids: BTreeSet<&ConnectionId> = before
+        .catalogs
+        .keys()
+        .chain(after.catalogs.keys())
+        .collect();
+    if let Some(wanted) = &wanted {
+        if !ids.contains(wanted) {
+            compose::warehouse(&opened.config, Some(wanted.as_str()))?;
+        }
+        ids.retain(|id| *id == wanted);
+    }
+    let empty = Arc::new(Catalog::load(Vec::new(), Dialect::Postgres));
+    let mut all = Vec::new();
+    for id in ids {
+        let old = before.catalogs.get(id).unwrap_or(&empty);
+        let new = after.catalogs.get(id).unwrap_or(&empty);
+        all.push(compare(id, (&before.label, old), (&after.label, new)));
+    }
+    if let Some(source) = &args.source {
+        known_somewhere(source, &before, &after)?;
+        for compared in &mut all {
+            compared
+                .differences
+                .retain(|difference| is_about(difference, source));
+        }
+    }
+    print(&all, (&before.label, &after.label), printer)?;
+    Ok(exit(&all, args.exit_code))
+}
+
+fn is_about(difference: &Difference, source: &str) -> bool {
+    let was = match &difference.change {
+        Change::Changed(fields) => fields
+            .iter()
+            .any(|field| field.field == "name" && field.old.as_deref() == Some(source)),
+        Change::Added | Change::Removed => false,
+    };
+    difference.source == source || was
+}
+
+fn no_history(error: &HistoryError) -> Failure {
+    let code = match error {
+        HistoryError::NoWorkTree { .. } => "not_in_git",
+        HistoryError::UnknownRevision { .. } => "unknown_revision",
+        HistoryError::Git(_) => "git_failed",
+    };
+    with_hints(Failure::from_error(Exit::Config, code, error), error)
+}
+
+/// The state of a commit. Its sources are read in the dialects of today's connections.
+fn committed(history: &History, revision: &str, opened: &Opened) -> Outcome<State> {
+    let failed = |error: HistoryError| no_history(&error);
+    let commit = history.commit(revision).map_err(failed)?;
+    let folder = ProjectPath::parse("semantic-layer")
+        .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+    let mut folders: BTreeMap<ConnectionId, Vec<SourceFile>> = BTreeMap::new();
+    for (path, bytes) in history.files(&commit, &folder).map_err(failed)? {
+        let parts = path
+            .as_str()
+            .strip_prefix("semantic-layer/")
+            .and_then(|rest| rest.split_once('/'));
+        // The same files as those of the folder on the disk: no review decisions, nothing hidden.
+        let Some((connection, name)) = parts else {
+            continue;
+        };
+        let is_hidden = name.split('/').any(|part| part.starts_with('.'));
+        if let Ok(id) = ConnectionId::parse(connection)
+            && !is_hidden
+            && !name.starts_with("_review/")
+        {
+            let file = SourceFile::new(name, bytes);
+            folders.entry(id).or_default().push(file);
+        }
+    }
+    let catalogs = folders
+        .into_iter()
+        .map(|(id, files)| {
+            let connection = opened.config.connection(id.as_str());
+            let dialect = connection
+                .and_then(|connection| compose::dialect(connection.driver))
+                .unwrap_or(Dialect::Postgres);
+            (id, Arc::new(Catalog::load(files, dialect)))
+        })
+        .collect();
+    Ok(State {
+        label: revision.to_owned(),
+        catalogs,
+    })
+}
+
+/// The state of the working tree.
+fn files(context: &dyn ProjectContext) -> Outcome<State> {
+    let catalogs = compose::block_on(|_| async {
+        let mut catalogs = BTreeMap::new();
+        for id in context.source_folders().await? {
+            let catalog = context.catalog(&id).await?;
+            catalogs.insert(id, catalog);
+        }
+        Ok(catalogs)
+    })?;
+    Ok(State {
+        label: "the files".to_owned(),
+        catalogs,
+    })
+}
+
+fn compare(
+    connection: &ConnectionId,
+    (before, old): (&str, &Catalog),
+    (after, new): (&str, &Catalog),
+) -> Compared {
+    let mut differences = diff(old, new);
+    // A source whose file cannot be read in one state is neither new nor gone, nor are joins to it.
+    let unreadable: BTreeSet<String> = [old, new]
+        .iter()
+        .flat_map(|catalog| catalog.list())
+        .filter(|summary| summary.origin.is_none())
+        .map(|summary| summary.name)
+        .collect();
+    differences.retain(|difference| {
+        let other = match difference.subject {
+            Subject::Source => &difference.source,
+            Subject::Join => &difference.name,
+            Subject::Column | Subject::Measure | Subject::Segment => return true,
+        };
+        !unreadable.contains(other)
+    });
+    join_renamed(&mut differences, old, new);
+    let mut unread = Vec::new();
+    for (label, catalog) in [(before, old), (after, new)] {
+        unread.extend(
+            unreadable_files(catalog)
+                .into_iter()
+                .map(|found| format!("{label}: semantic-layer/{connection}/{found}")),
+        );
+    }
+    Compared {
+        connection: connection.clone(),
+        differences,
+        unread,
+    }
+}
+
+/// What is wrong with the files of which no source could be made.
+fn unreadable_files(catalog: &Catalog) -> Vec<String> {
+    let list = catalog.list();
+    let broken: BTreeSet<&str> = list
+        .iter()
+        .filter(|summary| summary.origin.is_none())
+        .map(|summary| summary.path.as_str())
+        .collect();
+    let is_of_broken = |file: &str| broken.contains(file);
+    catalog
+        .diagnostics()
+        .iter()
+        .filter(|found| found.severity == Severity::Error)
+        .filter(|found| {
+            let location = found.location.as_ref();
+            location.is_some_and(|location| is_of_broken(&location.file))
+        })
+        .map(ToString::to_string)
+        .collect()
+}
+
+/// Makes one difference of a source that is gone and a new one that says the same.
+fn join_renamed(differences: &mut Vec<Difference>, old: &Catalog, new: &Catalog) {
+    let of = |change: &Change, catalog: &'_ Catalog| -> Vec<Source> {
+        differences
+            .iter()
+            .filter(|found| found.subject == Subject::Source && found.change == *change)
+            .filter_map(|found| catalog.source(&found.name).cloned())
+            .collect()
+    };
+    let (gone, mut added) = (of(&Change::Removed, old), of(&Change::Added, new));
+    for before in gone {
+        let same = |after: &Source| meaning(&before, &after.name) == meaning(after, &after.name);
+        let Some(at) = added.iter().position(same) else {
+            continue;
+        };
+        let after = added.swap_remove(at);
+        differences.retain(|found| {
+            found.subject != Subject::Source
+                || (found.name != before.name && found.name != after.name)
+        });
+        differences.push(Difference {
+            source: after.name.clone(),
+            subject: Subject::Source,
+            name: after.name.clone(),
+            change: Change::Changed(vec![FieldChange {
+                field: "name",
+                old: Some(before.name.clone()),
+                new: Some(after.name),
+            }]),
+            effect: Effect::Queries,
+        });
+    }
+    differences.sort_by(|left, right| {
+        (&left.source, left.subject, &left.name).cmp(&(&right.source, right.subject, &right.name))
+    });
+}
+
+/// What a source says, under another name, as text; without what people read only.
+fn meaning(source: &Source, name: &str) -> String {
+    let mut other = source.clone();
+    other.name = String::new();
+    other.path = String::new();
+    other.descriptions = BTreeMap::new();
+    let text = format!("{other:?}");
+    text.replace(&format!("{}.", source.name), &format!("{name}."))
+}
+
+fn known_somewhere(source: &str, before: &State, after: &State) -> Outcome<()> {
+    let names: BTreeSet<String> = before
+        .catalogs
+        .values()
+        .chain(after.catalogs.values())
+        .flat_map(|catalog| catalog.list())
+        .map(|summary| summary.name)
+        .collect();
+    if names.contains(source) {
+        return Ok(());
+    }
+    let failure = Failure::new(
+        Exit::Config,
+        "unknown_source",
+        format!("no semantic source `{source}` in either state"),
+    );
+    let near = ktx_diagnostics::nearest(source, names.iter().map(String::as_str));
+    Err(match near.first() {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure.hint("run `ktx sl` for all sources"),
+    })
+}
+
+fn print(all: &[Compared], (from, to): (&str, &str), printer: &Printer) -> Outcome<()> {
+    let differences = || all.iter().flat_map(|compared| &compared.differences);
+    if printer.mode == Mode::Json {
+        return printer.json(&to_json(all, (from, to)));
+    }
+    for compared in all {
+        for reason in &compared.unread {
+            printer.note(&format!("warning: not compared: {reason}"));
+        }
+        if !compared.differences.is_empty() {
+            printer.line(&format!("{}: {from} -> {to}", compared.connection))?;
+            printer.out(&diff_text(&compared.differences))?;
+        }
+    }
+    let count = differences().count();
+    if count == 0 {
+        printer.note(&format!("no difference in meaning between {from} and {to}"));
+        return Ok(());
+    }
+    let numbers: Vec<String> = differences()
+        .filter(|difference| difference.can_change_numbers())
+        .map(named)
+        .collect();
+    let word = if count == 1 { "" } else { "s" };
+    if numbers.is_empty() {
+        printer.line(&format!("{count} difference{word}; no number can change"))
+    } else {
+        let numbers = numbers.join(", ");
+        printer.line(&format!(
+            "{count} difference{word}; numbers can change by {numbers}"
+        ))
+    }
+}
+
+fn named(difference: &Difference) -> String {
+    if difference.subject == Subject::Source {
+        return format!("source {}", difference.source);
+    }
+    format!(
+        "{} {}.{}",
+        difference.subject.name(),
+        difference.source,
+        difference.name
+    )
+}
+
+fn to_json(all: &[Compared], (from, to): (&str, &str)) -> Value {
+    let mut items = Vec::new();
+    for compared in all {
+        let Value::Array(found) = diff_json(&compared.differences) else {
+            continue;
+        };
+        for mut item in found {
+            item["connectionId"] = json!(compared.connection.as_str());
+            items.push(item);
+        }
+    }
+    let unread: Vec<&String> = all.iter().flat_map(|compared| &compared.unread).collect();
+    let mut envelope = super::sl::envelope(&items, "sl diff");
+    envelope["data"]["notCompared"] = json!(unread);
+    envelope["meta"]["from"] = json!(from);
+    envelope["meta"]["to"] = json!(to);
+    envelope
+}
+
+fn exit(all: &[Compared], alarm: Option<DiffAlarm>) -> Exit {
+    let Some(alarm) = alarm else {
+        return Exit::Success;
+    };
+    let counts = |difference: &Difference| match alarm {
+        DiffAlarm::Any => true,
+        DiffAlarm::Numbers => difference.can_change_numbers(),
+    };
+    if all.iter().any(|compared| !compared.unread.is_empty()) {
+        Exit::Config
+    } else if all
+        .iter()
+        .any(|compared| compared.differences.iter().any(counts))
+    {
+        Exit::Failure
+    } else {
+        Exit::Success
+    }
+}

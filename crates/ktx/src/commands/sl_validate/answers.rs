@@ -1,0 +1,155 @@
+//! Puts questions to a warehouse: gate, audit log, caps, the time that is left.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ktx_config::Connection;
+use ktx_context_tools::{AuditEntry, AuditOutcome, ProjectContext};
+use ktx_semantic_layer::{Probe, Wanted};
+use ktx_warehouse::{
+    Caps, Cell, Connector, ErrorKind, QueryResult, SchemaSnapshot, Scope, WarehouseError, collect,
+    gate,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::relations::Known;
+use crate::report::{Failure, Outcome};
+
+/// One question never takes longer.
+const LONGEST: Duration = Duration::from_mins(1);
+
+/// What a question came to.
+pub(super) enum Answer {
+    /// What is claimed holds, in the sample at least. The columns of the result.
+    Holds(Vec<Known>),
+    /// The statement does not run.
+    Broken(String),
+    /// A key stands in more than one row.
+    Repeated {
+        /// `(1, 'a')`
+        key: String,
+        /// `2 rows`
+        rows: String,
+    },
+    /// The gate refuses the statement.
+    Refused(String),
+    /// This question has no answer.
+    CouldNotLook(String),
+    /// No question has an answer any more.
+    Unreachable(WarehouseError),
+}
+
+/// Whom to ask, and how long.
+pub(super) struct Asking<'a> {
+    pub(super) context: &'a dyn ProjectContext,
+    pub(super) connection: &'a Connection,
+    pub(super) connector: Arc<dyn Connector>,
+    pub(super) cancel: &'a CancellationToken,
+    pub(super) until: Instant,
+}
+
+impl Asking<'_> {
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// Reads the structure of some tables.
+    pub(super) async fn structure(&self, scope: &Scope) -> Result<SchemaSnapshot, WarehouseError> {
+        let reading = self.connector.introspect(scope, self.cancel);
+        match tokio::time::timeout(self.left(), reading).await {
+            Ok(answer) => answer,
+            Err(_) => Err(WarehouseError::new(
+                ErrorKind::Timeout,
+                "the catalog was not read in time",
+            )
+            .hint("allow more time with `--timeout`")),
+        }
+    }
+
+    /// Puts one question.
+    pub(super) async fn put(&self, probe: &Probe) -> Outcome<Answer> {
+        let statement = match gate::check(&probe.sql, self.connector.dialect()) {
+            Ok(statement) => statement,
+            Err(refusal) => {
+                self.note(&probe.sql, AuditOutcome::Refused { code: refusal.code });
+                return Ok(Answer::Refused(refusal.reason));
+            }
+        };
+        let left = self.left();
+        if left.is_zero() {
+            return Ok(Answer::CouldNotLook("the time was over".to_owned()));
+        }
+        if probe.wanted == Wanted::Runs {
+            // A warehouse that bills by what is read compiles the statement without running it.
+            match self.connector.estimate(&statement, self.cancel).await {
+                Ok(Some(_)) => return Ok(Answer::Holds(Vec::new())),
+                Ok(None) => {}
+                Err(error) => return self.failed(&probe.sql, error),
+            }
+        }
+        let caps = Caps {
+            rows: 1,
+            timeout: left.min(LONGEST),
+            ..Caps::default()
+        };
+        match collect(self.connector.as_ref(), &statement, &caps, self.cancel).await {
+            Ok(result) => {
+                let rows = result.rows.len();
+                self.note(statement.as_str(), AuditOutcome::Executed { rows });
+                Ok(answer(probe, &result))
+            }
+            Err(error) => self.failed(statement.as_str(), error),
+        }
+    }
+
+    fn failed(&self, sql: &str, error: WarehouseError) -> Outcome<Answer> {
+        let code = error.kind.code();
+        self.note(sql, AuditOutcome::Failed { code });
+        match error.kind {
+            ErrorKind::Cancelled => Err(Failure::from(error)),
+            ErrorKind::Sql => Ok(Answer::Broken(error.message)),
+            ErrorKind::Permission | ErrorKind::Timeout | ErrorKind::Limit => {
+                Ok(Answer::CouldNotLook(error.message))
+            }
+            ErrorKind::Config
+            | ErrorKind::Unreachable
+            | ErrorKind::Authentication
+            | ErrorKind::NotFound
+            | ErrorKind::Tls
+            | ErrorKind::Dropped
+            | ErrorKind::Other => Ok(Answer::Unreachable(error)),
+        }
+    }
+
+    fn note(&self, sql: &str, outcome: AuditOutcome) {
+        self.context.audit(AuditEntry {
+            tool: "sl_validate",
+            call_id: "cli".to_owned(),
+            connection: self.connection.id.clone(),
+            sql: sql.to_owned(),
+            outcome,
+        });
+    }
+}
+
+fn answer(probe: &Probe, result: &QueryResult) -> Answer {
+    if let (Wanted::NoRow { .. }, Some(row)) = (probe.wanted, result.rows.first())
+        && let Some((count, key)) = row.split_last()
+    {
+        let texts: Vec<String> = key
+            .iter()
+            .map(|cell| cell.to_text().unwrap_or_else(|| "NULL".to_owned()))
+            .collect();
+        let count = Cell::to_text(count).unwrap_or_default();
+        return Answer::Repeated {
+            key: format!("`{}`", texts.join(", ")),
+            rows: format!("{count} rows"),
+        };
+    }
+    let columns = result.columns.iter().map(|column| Known {
+        name: column.name.clone(),
+        native_type: column.native_type.clone(),
+        kind: None,
+    });
+    Answer::Holds(columns.collect())
+}

@@ -1,0 +1,163 @@
+//! What a validation prints.
+
+use ktx_semantic_layer::Finding;
+use ktx_vocabulary::ConnectionId;
+use serde_json::{Value, json};
+
+use super::Checked;
+use super::live::{Live, LiveFinding, Weight};
+use crate::printer::Printer;
+use crate::report::Outcome;
+
+pub(super) fn print(name: Option<&str>, checked: &[Checked], printer: &Printer) -> Outcome<()> {
+    for checked in checked {
+        let id = &checked.connection.id;
+        for finding in &checked.warnings {
+            printer.note(&format!("warning: {}", shown(id, finding)));
+        }
+        for finding in &checked.errors {
+            printer.note(&format!("error: {}", shown(id, finding)));
+        }
+        let (mut errors, mut warnings) = (checked.errors.len(), checked.warnings.len());
+        if let Some(live) = &checked.live {
+            print_live(id, live, printer);
+            errors += live.count(Weight::Error);
+            warnings += live.count(Weight::Warning);
+        }
+        if errors > 0 {
+            let (errors, warnings) = (counted(errors, "error"), counted(warnings, "warning"));
+            printer.line(&format!("{id}: {errors}, {warnings}"))?;
+        } else {
+            match (name, checked.sources) {
+                (Some(name), _) => {
+                    printer.line(&format!("Valid semantic-layer source: {id}/{name}"))?;
+                }
+                (None, 1) => printer.line(&format!("{id}: 1 source is valid"))?,
+                (None, sources) => printer.line(&format!("{id}: {sources} sources are valid"))?,
+            }
+        }
+        if let Some(live) = &checked.live {
+            printer.line(&format!("{id}: {}", asked(live)))?;
+        }
+    }
+    Ok(())
+}
+
+/// How much the warehouse was asked.
+fn asked(live: &Live) -> String {
+    if live.unreachable.is_some() {
+        return format!(
+            "the warehouse could not be looked at after {}",
+            counted(live.asked, "question")
+        );
+    }
+    let mut text = format!(
+        "the warehouse answered {}, keys in at most {} rows of each source",
+        counted(live.asked, "question"),
+        live.sample
+    );
+    if !live.not_looked_at.is_empty() {
+        text = format!("{text}; {} not looked at", live.not_looked_at.len());
+    }
+    text
+}
+
+fn print_live(id: &ConnectionId, live: &Live, printer: &Printer) {
+    for finding in &live.findings {
+        let word = finding.weight.name();
+        printer.note(&format!(
+            "{word}: semantic-layer/{id}/{}: {}: {}",
+            finding.location, finding.kind, finding.message
+        ));
+    }
+    for skipped in &live.not_looked_at {
+        printer.note(&format!(
+            "not looked at: {id}/{}: {}: {}",
+            skipped.source, skipped.about, skipped.reason
+        ));
+    }
+    if let Some(reason) = &live.unreachable {
+        printer.note(&format!("could not look: {id}: {}", reason.message));
+        if let Some(hint) = &reason.hint {
+            printer.note(&format!("hint: {hint}"));
+        }
+    }
+}
+
+fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+/// `path: kind: message`
+fn shown(connection: &ConnectionId, finding: &Finding) -> String {
+    let path = finding.path.as_deref().unwrap_or_default();
+    format!(
+        "semantic-layer/{connection}/{path}: {}: {}",
+        finding.kind.as_str(),
+        finding.message
+    )
+}
+
+pub(super) fn to_json(name: Option<&str>, checked: &[Checked]) -> Value {
+    let items: Vec<Value> = checked
+        .iter()
+        .map(|checked| {
+            let mut item = json!({
+                "connectionId": checked.connection.id.as_str(),
+                "sourceName": name,
+                "sourceCount": checked.sources,
+                "valid": checked.errors.is_empty()
+                    && !checked.live.as_ref().is_some_and(Live::has_errors),
+                "errors": checked.errors,
+                "warnings": checked.warnings,
+            });
+            if let Some(live) = &checked.live {
+                item["live"] = live_json(&checked.connection.id, live);
+            }
+            item
+        })
+        .collect();
+    super::super::sl::envelope(&items, "sl validate")
+}
+
+fn live_json(id: &ConnectionId, live: &Live) -> Value {
+    let looked = match (&live.unreachable, live.not_looked_at.is_empty()) {
+        (Some(_), _) => "could_not_look",
+        (None, false) => "partly",
+        (None, true) => "everything",
+    };
+    let findings: Vec<Value> = live
+        .findings
+        .iter()
+        .map(|finding| finding_json(id, finding))
+        .collect();
+    let skipped: Vec<Value> = live
+        .not_looked_at
+        .iter()
+        .map(|skipped| {
+            json!({ "source": skipped.source, "about": skipped.about, "reason": skipped.reason })
+        })
+        .collect();
+    json!({
+        "looked": looked,
+        "questions": live.asked,
+        "sample": live.sample,
+        "findings": findings,
+        "notLookedAt": skipped,
+        "reason": live.unreachable.as_ref().map(|reason| &reason.message),
+        "hint": live.unreachable.as_ref().and_then(|reason| reason.hint.as_ref()),
+    })
+}
+
+fn finding_json(id: &ConnectionId, finding: &LiveFinding) -> Value {
+    let position = finding.location.position;
+    json!({
+        "severity": finding.weight.name(),
+        "kind": finding.kind,
+        "message": finding.message,
+        "source": finding.source,
+        "path": format!("semantic-layer/{id}/{}", finding.location.file),
+        "line": position.map(|position| position.line),
+        "column": position.map(|position| position.column),
+    })
+}

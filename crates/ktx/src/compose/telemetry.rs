@@ -1,0 +1,154 @@
+//! Logs and traces, from the environment: set up once, sent through the one HTTP client.
+
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use ktx_config::{Backend, Environment, Project};
+use ktx_llm_runtime::{EventSink, LlmRuntime, UsageFact};
+use ktx_observability::{
+    Capture, Delivery, Exporter, LogFormat, LogSettings, Receipt, RunFacts, SharedRedactor,
+    Shipment, TraceSettings, TracedEvents, TracedRuntime,
+};
+use ktx_provider_adapters::{Courier, Preset, Proxy};
+use ktx_usage_ledger::{PriceTable, price_of};
+use ktx_vocabulary::ModelRole;
+
+use super::CLAUDE_CODE_MODEL;
+use super::accounting::{price_file, read_prices};
+use super::http::model_facts;
+use crate::session::{Opened, Session};
+
+/// What sees log lines and spans of this process. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Telemetry {
+    exporter: Option<Arc<Exporter>>,
+    capture: Capture,
+    redactor: SharedRedactor,
+}
+
+impl Telemetry {
+    /// Sets up logs, and traces when a collector is named. Sends nothing and starts nothing.
+    pub(crate) fn install(environment: &Environment) -> Self {
+        let redactor = SharedRedactor::default();
+        let traces = TraceSettings::read(&|name| environment.text(name));
+        let exporter = traces.export.map(|settings| {
+            Arc::new(Exporter::new(settings, redactor.clone(), || {
+                let courier = Courier::new(&Proxy::System).map_err(|error| error.to_string())?;
+                Ok(Box::new(Post(courier)) as Box<dyn Delivery>)
+            }))
+        });
+        let mut warnings = traces.warnings;
+        let written = environment.text("KTX_LOG_FORMAT");
+        let format = written.and_then(LogFormat::parse);
+        if let (Some(written), None) = (written, format) {
+            warnings.push(format!(
+                "`KTX_LOG_FORMAT` is `{written}`, not `text` or `json`; text is written"
+            ));
+        }
+        let logs = LogSettings {
+            filter: environment.log_filter().map(str::to_owned),
+            format: format.unwrap_or_default(),
+        };
+        warnings.extend(ktx_observability::install(
+            &logs,
+            exporter.clone(),
+            redactor.clone(),
+        ));
+        for warning in warnings {
+            tracing::warn!("{warning}");
+        }
+        Self {
+            exporter,
+            capture: traces.capture,
+            redactor,
+        }
+    }
+
+    /// Keeps a secret out of everything that is logged or traced from now on.
+    pub(super) fn hide(&self, secret: &ktx_secrets::Secret) {
+        self.redactor.learn(secret);
+    }
+
+    /// Sends what is left; waits a bounded time.
+    pub(crate) fn finish(&self) {
+        if let Some(exporter) = &self.exporter {
+            exporter.finish();
+        }
+    }
+}
+
+struct Post(Courier);
+
+#[async_trait]
+impl Delivery for Post {
+    async fn post(&self, shipment: Shipment<'_>) -> Result<Receipt, String> {
+        let Shipment {
+            url,
+            headers,
+            body,
+            timeout,
+        } = shipment;
+        let posted = self.0.post(url, headers, body, timeout).await;
+        let reply = posted.map_err(|error| format!("the collector: {error}"))?;
+        Ok(Receipt {
+            status: reply.status,
+            retry_after: reply.retry_after,
+            body: reply.body,
+        })
+    }
+}
+
+/// Events that logs and traces see too. Prices are read when the first message asks for one.
+pub(super) fn traced_events(opened: &Opened, events: Arc<dyn EventSink>) -> Arc<dyn EventSink> {
+    let file = price_file(opened);
+    let prices: OnceLock<Option<PriceTable>> = OnceLock::new();
+    let price = move |fact: &UsageFact| {
+        let table = prices.get_or_init(|| {
+            // A table that cannot be read is reported by the ledger; spans then have no cost.
+            read_prices(&file).ok()
+        });
+        let now = jiff::Timestamp::now().to_string();
+        let cost = price_of(fact, &now, table.as_ref()?)?;
+        Some(cost.amount.dollars())
+    };
+    Arc::new(TracedEvents::new(events, price))
+}
+
+/// A runtime whose operations are spans of this run.
+pub(super) fn traced(
+    runtime: Arc<dyn LlmRuntime>,
+    session: &Session,
+    config: &Project,
+) -> Arc<dyn LlmRuntime> {
+    let backend = config.llm.backend;
+    let models = ModelRole::ALL
+        .into_iter()
+        .filter_map(|role| Some((role, asked_model(backend, config.model(role))?)))
+        .collect();
+    Arc::new(TracedRuntime::new(
+        runtime,
+        RunFacts {
+            workflow: session.command.to_owned(),
+            run_id: session.run_id.clone(),
+            provider: provider(backend).to_owned(),
+            models,
+            capture: session.telemetry.capture,
+        },
+    ))
+}
+
+/// The model as the backend is asked for it: the local session knows aliases, providers know ids.
+fn asked_model(backend: Backend, written: Option<&str>) -> Option<String> {
+    match backend {
+        Backend::ClaudeCode => Some(written.unwrap_or(CLAUDE_CODE_MODEL).to_owned()),
+        other => Some(model_facts(other, written?).id),
+    }
+}
+
+/// The provider as the conventions for traces name it; where they have no name, the backend's own.
+fn provider(backend: Backend) -> &'static str {
+    match backend {
+        Backend::ClaudeCode => Preset::Anthropic.trace_name(),
+        other => Preset::parse(other.as_str()).map_or(other.as_str(), Preset::trace_name),
+    }
+}

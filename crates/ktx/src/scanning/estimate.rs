@@ -1,0 +1,94 @@
+//! What a scan would ask, before it asks.
+
+use std::sync::{Arc, Mutex};
+
+use ktx_scan::{ScanEstimate, ScanMode, Writing};
+use ktx_vocabulary::ConnectionId;
+use serde_json::{Value, json};
+
+use super::{Around, Job, request, scan_failure, state_failure};
+use crate::compose;
+use crate::printer::Printer;
+use crate::report::Outcome;
+use crate::session::{Opened, Session};
+
+/// Reads the structure of each connection and tells what a scan would ask. Nothing is written.
+pub(crate) fn estimate_all(
+    connections: Vec<&ktx_config::Connection>,
+    session: &Session,
+    opened: &Opened,
+    printer: &Printer,
+) -> Outcome<Vec<(ConnectionId, Outcome<ScanEstimate>)>> {
+    let state = opened
+        .store
+        .state()
+        .map_err(|error| state_failure(&error))?;
+    let state = Arc::new(Mutex::new(state));
+    compose::block_on(|cancel| async move {
+        let around = Around {
+            session,
+            opened,
+            printer,
+            state: &state,
+            cancel: &cancel,
+        };
+        let mut results = Vec::new();
+        for connection in connections {
+            let job = Job {
+                connection,
+                mode: ScanMode::Relationships,
+                writing: Writing::DryRun,
+                runtime: None,
+                budget: ktx_scan::Budget::default(),
+            };
+            let result = match request(&job, around) {
+                Ok(request) => ktx_scan::estimate(&request)
+                    .await
+                    .map_err(|error| scan_failure(&error)),
+                Err(failure) => Err(failure),
+            };
+            results.push((connection.id.clone(), result));
+        }
+        Ok(results)
+    })
+}
+
+/// The estimate in one line.
+pub(crate) fn estimate_text(estimate: &ScanEstimate) -> String {
+    let least = estimate.statements;
+    let statements = match estimate.statements_at_most {
+        most if most > least => format!("{least} to {most}"),
+        _ => least.to_string(),
+    };
+    let unknown = match estimate.unknown_sizes {
+        0 => String::new(),
+        tables => format!(" and {tables} tables of unknown size"),
+    };
+    let billed = estimate
+        .bytes
+        .map_or_else(String::new, |bytes| format!(", {bytes} bytes billed"));
+    format!(
+        "{statements} statements for samples, at most {} to check joins; reads about {} of {} rows{unknown}{billed}",
+        estimate.checks_at_most, estimate.rows_read, estimate.rows
+    )
+}
+
+/// The estimate as JSON.
+pub(crate) fn estimate_json(id: &str, estimate: &ScanEstimate) -> Value {
+    json!({
+        "connectionId": id,
+        "status": "estimated",
+        "tables": estimate.tables,
+        "columns": estimate.columns,
+        "tablesReused": estimate.reused,
+        "rows": estimate.rows,
+        "tablesOfUnknownSize": estimate.unknown_sizes,
+        "rowsToRead": estimate.rows_read,
+        "profileStatements": {
+            "atLeast": estimate.statements,
+            "atMost": estimate.statements_at_most,
+        },
+        "validationStatementsAtMost": estimate.checks_at_most,
+        "bytesBilled": estimate.bytes,
+    })
+}

@@ -1,0 +1,143 @@
+//! Every message that the account pays for is one row of the ledger, over many processes, tries,
+//! a run that breaks off and the run that goes on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_test_support::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+use crate::claude::play;
+use crate::claude_pauses::{described, shop_of_twelve, table};
+use crate::support::{json as answer, run};
+
+/// A model with a list price: dollars for a million tokens are picodollars for a millionth.
+const MODEL: &str = "claude-sonnet-4-6";
+
+/// What was paid for, by message.
+fn billed(sandbox: &Sandbox) -> BTreeMap<String, [u64; 5]> {
+    let text = std::fs::read_to_string(sandbox.home().join("bill.jsonl")).unwrap();
+    let mut bill = BTreeMap::new();
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let usage = &line["usage"];
+        let cache = &usage["cache_creation"];
+        let counters = [
+            &usage["input_tokens"],
+            &cache["ephemeral_5m_input_tokens"],
+            &cache["ephemeral_1h_input_tokens"],
+            &usage["cache_read_input_tokens"],
+            &usage["output_tokens"],
+        ];
+        let counters = counters.map(|counter| counter.as_u64().unwrap());
+        let before = bill.insert(line["message"].as_str().unwrap().to_owned(), counters);
+        assert_eq!(before, None, "two messages have one id: {line}");
+    }
+    bill
+}
+
+/// What the ledger has, by message; the cost in picodollars.
+fn recorded(sandbox: &Sandbox) -> BTreeMap<String, ([u64; 5], i64)> {
+    let file = sandbox.work().join(".ktx/state/usage.sqlite");
+    let database = rusqlite::Connection::open(file).unwrap();
+    let mut query = database
+        .prepare(
+            "SELECT message_id, input_tokens, cache_write_5m_tokens, cache_write_1h_tokens,
+             cache_read_tokens, output_tokens, CAST(cost_picodollars AS INTEGER) FROM usage_facts",
+        )
+        .unwrap();
+    let rows = query
+        .query_map([], |row| {
+            let mut counters = [0; 5];
+            for (index, counter) in counters.iter_mut().enumerate() {
+                *counter = u64::try_from(row.get::<_, i64>(index + 1)?).unwrap();
+            }
+            Ok((row.get::<_, String>(0)?, (counters, row.get(6)?)))
+        })
+        .unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+/// List prices of the model in picodollars a token.
+fn cost([input, write_5m, write_1h, read, output]: [u64; 5]) -> i64 {
+    let picodollars = input * 3_000_000
+        + write_5m * 3_750_000
+        + write_1h * 6_000_000
+        + read * 300_000
+        + output * 15_000_000;
+    i64::try_from(picodollars).unwrap()
+}
+
+fn scenario(sandbox: &Sandbox, changed: &BTreeMap<usize, Value>) -> Value {
+    let when = (1..=12).map(|number| {
+        let steps = changed.get(&number).cloned();
+        json!({
+            "prompt_contains": format!("table: {}\n", table(number)),
+            "steps": steps.unwrap_or_else(|| json!([{ "object": described(number) }])),
+        })
+    });
+    json!({
+        "model": MODEL, "steps": [{ "text": "ok" }], "when": when.collect::<Vec<_>>(),
+        "bill": sandbox.home().join("bill.jsonl"),
+    })
+}
+
+/// COG-07, COG-12: rows, tokens and cost are those of the bill, to the message.
+#[test]
+fn the_ledger_is_the_bill() {
+    let mut sandbox = shop_of_twelve();
+    let invalid = json!([{ "object": { "columns": [] } }, { "object": described(3) }]);
+    let incomplete = json!([{ "object": { "tableDescription": "Half.", "columns": [] } }]);
+    let dies = json!([{ "broken_stream": "Half a" }, { "sleep": 300 }, { "exit": 3 }]);
+    let changed = BTreeMap::from([(3, invalid.clone()), (5, incomplete), (7, dies)]);
+    let first = scenario(&sandbox, &changed);
+    play(&mut sandbox, first);
+    let printed = run(&sandbox, "ingest");
+    assert_eq!(printed.code, Some(5), "{printed}");
+    let broken_off = billed(&sandbox);
+    assert_eq!(
+        recorded(&sandbox).into_keys().collect::<BTreeSet<_>>(),
+        broken_off.keys().cloned().collect::<BTreeSet<_>>(),
+    );
+
+    let second = scenario(&sandbox, &BTreeMap::from([(9, invalid)]));
+    play(&mut sandbox, second);
+    let printed = run(&sandbox, "ingest");
+    assert_eq!(printed.code, Some(0), "{printed}");
+    let bill = billed(&sandbox);
+    let ledger = recorded(&sandbox);
+    let expected: BTreeMap<String, ([u64; 5], i64)> = bill
+        .iter()
+        .map(|(message, counters)| (message.clone(), (*counters, cost(*counters))))
+        .collect();
+    assert_eq!(ledger, expected);
+    // Two probes, twelve tables, one try more for each invalid object, two for the incomplete one;
+    // how many tables the first run came to is its own business.
+    assert!(bill.len() >= 16 && broken_off.len() >= 4, "{}", bill.len());
+    // A message that broke off is paid for with what is known of it.
+    let broken = bill.values().filter(|counters| counters[4] == 1).count();
+    assert_eq!(broken, 1);
+
+    let usage = answer(&sandbox, "usage --json");
+    let total = &usage["data"]["total"];
+    let sum = |at: usize| bill.values().map(|counters| counters[at]).sum::<u64>();
+    assert_eq!(
+        [
+            &total["messages"],
+            &total["inputTokens"],
+            &total["cacheWrite5mTokens"],
+            &total["cacheWrite1hTokens"],
+            &total["cacheReadTokens"],
+            &total["outputTokens"],
+            &total["unpricedMessages"],
+        ],
+        [
+            &json!(bill.len()),
+            &json!(sum(0)),
+            &json!(sum(1)),
+            &json!(sum(2)),
+            &json!(sum(3)),
+            &json!(sum(4)),
+            &json!(0),
+        ]
+    );
+}

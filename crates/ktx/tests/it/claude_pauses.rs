@@ -1,0 +1,334 @@
+//! A run that the account stops in the middle: limits that reset, limits that do not, a login that
+//! ends. What is finished is kept, nothing is asked in vain, and the next run goes on.
+
+use std::time::Duration;
+
+use ktx_test_support::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+use crate::claude::play;
+use crate::support::{check, commit, git, json as answer, run, tree, unscanned, write};
+
+const CONFIG: &str = "connections:
+  warehouse:
+    driver: sqlite
+    path: warehouse.db
+llm:
+  provider:
+    backend: claude-code
+";
+
+/// The first second of 2100.
+const FAR: u64 = 4_102_444_800;
+
+/// A project whose warehouse has twelve tables with two columns each.
+pub(crate) fn shop_of_twelve() -> Sandbox {
+    let tables = (1..=12).map(|number| {
+        let table = table(number);
+        format!("CREATE TABLE {table} (id INTEGER PRIMARY KEY, name TEXT NOT NULL);\n")
+    });
+    let sandbox = unscanned(&tables.collect::<String>());
+    write(&sandbox, "ktx.yaml", CONFIG);
+    commit(&sandbox, "claude-code");
+    sandbox
+}
+
+/// The name of a table.
+pub(crate) fn table(number: usize) -> String {
+    format!("shelf_{number:02}")
+}
+
+/// What a model says about a table.
+pub(crate) fn described(number: usize) -> Value {
+    json!({
+        "tableDescription": format!("Shelf number {number}."),
+        "columns": [
+            { "name": "id", "description": "The key." },
+            { "name": "name", "description": "What it is called." },
+        ],
+    })
+}
+
+/// Describes every table, a moment after it was asked.
+fn describes() -> Value {
+    let when = (1..=12).map(|number| {
+        json!({
+            "prompt_contains": format!("table: {}\n", table(number)),
+            "steps": [{ "sleep": 20 }, { "object": described(number) }],
+        })
+    });
+    json!({ "steps": [{ "text": "ok" }], "when": when.collect::<Vec<_>>() })
+}
+
+/// Serves the probe and five tables, warns from the second prompt on, and then this happens.
+fn stops(sandbox: &mut Sandbox, then: &Value) {
+    let mut scenario = describes();
+    scenario["shared_account"] = json!({
+        "file": sandbox.home().join("account.json"), "serves": 6, "warns_after": 1, "then": then,
+    });
+    play(sandbox, scenario);
+}
+
+fn limit(window: &str, resets: (&str, u64)) -> Value {
+    json!({ "limit": { "window": window, resets.0: resets.1 } })
+}
+
+/// What the account has seen: served prompts and refused ones.
+fn account(sandbox: &Sandbox) -> (u64, u64) {
+    let text = std::fs::read_to_string(sandbox.home().join("account.json")).unwrap();
+    let state: Value = serde_json::from_str(&text).unwrap();
+    (
+        state["served"].as_u64().unwrap(),
+        state["refused"].as_u64().unwrap(),
+    )
+}
+
+/// Tables whose description stands in the last commit.
+fn published(sandbox: &Sandbox) -> usize {
+    let shard = "HEAD:semantic-layer/warehouse/_schema/public.yaml";
+    git(sandbox, &["show", shard])
+        .matches("ai: Shelf number")
+        .count()
+}
+
+/// Prompts about tables that reached a process.
+fn asked(sandbox: &Sandbox) -> usize {
+    let text = std::fs::read_to_string(sandbox.home().join("record.jsonl")).unwrap_or_default();
+    text.lines()
+        .filter(|line| line.contains("table: shelf_"))
+        .count()
+}
+
+/// KTX-67: the window resets beyond the time of the run. Exactly one request is refused; what is
+/// finished is published; the next run sends nothing and says until when.
+#[test]
+fn a_window_that_resets_too_late_pauses_the_run() {
+    let mut sandbox = shop_of_twelve();
+    stops(&mut sandbox, &limit("five_hour", ("resets_at", FAR)));
+    check(
+        &sandbox,
+        "ingest --max-minutes 1",
+        r"
+exit 7
+Source	Database schema	Descriptions
+warehouse	done	paused
+warehouse: commit [COMMIT]
+--- stderr
+Project: [SANDBOX]/work
+warehouse · structure
+warehouse · 12 tables, 24 columns
+warehouse · profile (12)
+warehouse · descriptions (12)
+calls at the same time: 8 → 1, 5-hour window: near the limit
+warehouse · relationships
+warehouse · 0 joins, 0 to review
+warehouse · artifacts
+warning: the model stopped: 7 of 12 tables are not described yet
+5 model messages, 685 tokens in, 100 out, list price unknown
+paused: the 5-hour usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC
+
+hint: run the command again after that; what is finished is kept
+hint: 5 of 12 tables are described and kept; `ktx ingest` goes on with the missing 7
+",
+    );
+    assert_eq!(account(&sandbox), (6, 1));
+    assert_eq!(published(&sandbox), 5);
+    assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
+
+    let before = tree(&sandbox);
+    check(
+        &sandbox,
+        "ingest",
+        r"
+exit 5
+--- stderr
+Project: [SANDBOX]/work
+error: the 5-hour usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC
+
+hint: run the command again after that; what is finished is kept
+",
+    );
+    let status = run(&sandbox, "status");
+    assert_eq!(status.code, Some(5));
+    assert!(
+        status.stdout.contains(
+            "Model        ✗ claude-code · the 5-hour usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC"
+        ),
+        "{status}"
+    );
+    assert_eq!((tree(&sandbox), account(&sandbox)), (before, (6, 1)));
+
+    // The limit is over.
+    std::fs::remove_file(sandbox.work().join(".ktx/state/claude-code/limits.json")).unwrap();
+    play(&mut sandbox, describes());
+    let already = asked(&sandbox);
+    let answer = answer(&sandbox, "ingest --json");
+    assert_eq!(answer.pointer("/results/0/modelCalls"), Some(&json!(7)));
+    assert_eq!((published(&sandbox), asked(&sandbox) - already), (12, 7));
+    assert_eq!(
+        answer.pointer("/results/0/report/warnings"),
+        Some(&json!([]))
+    );
+}
+
+/// A week is not waited for, however much time the run has and however soon it is over.
+#[test]
+fn a_weekly_window_ends_the_run_at_once() {
+    let mut sandbox = shop_of_twelve();
+    stops(&mut sandbox, &limit("seven_day", ("resets_in", 60)));
+    let printed = run(&sandbox, "ingest");
+    assert_eq!(printed.code, Some(7), "{printed}");
+    assert!(
+        printed
+            .stderr
+            .contains("\npaused: the 7-day usage limit of your Claude plan is reached until 2"),
+        "{printed}"
+    );
+    assert!(!printed.stderr.contains("waiting"), "{printed}");
+    assert_eq!((account(&sandbox), published(&sandbox)), ((6, 1), 5));
+    assert_eq!(run(&sandbox, "ingest").code, Some(5));
+    assert_eq!(account(&sandbox), (6, 1));
+}
+
+/// The JSON form says what is left, and why.
+#[test]
+fn a_pause_is_json() {
+    let mut sandbox = shop_of_twelve();
+    stops(&mut sandbox, &limit("seven_day", ("resets_at", FAR)));
+    let printed = run(&sandbox, "ingest --json");
+    assert_eq!(printed.code, Some(7), "{printed}");
+    let answer: Value = serde_json::from_str(&printed.stdout).unwrap();
+    assert_eq!(
+        answer.pointer("/results/0/paused"),
+        Some(&json!({
+            "code": "llm_rate_limit",
+            "message": "the 7-day usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC",
+            "hint": "run the command again after that; what is finished is kept",
+            "tablesLeft": 7,
+            "tables": 12,
+        }))
+    );
+    assert_eq!(
+        answer.pointer("/results/0/report/enrichment/tableDescriptions"),
+        Some(&json!("skipped"))
+    );
+    assert_eq!(
+        answer.pointer("/results/0/report/enrichmentState"),
+        Some(&json!({
+            "resumedStages": [], "completedStages": ["profile", "relationships"], "failedStages": [],
+        }))
+    );
+}
+
+/// A window that resets soon is waited for, and the run ends as if nothing had been.
+#[test]
+fn a_window_that_resets_in_time_is_waited_for() {
+    let mut sandbox = shop_of_twelve();
+    stops(&mut sandbox, &limit("five_hour", ("resets_in", 3)));
+    let printed = run(&sandbox, "ingest --max-minutes 10");
+    assert_eq!(printed.code, Some(0), "{printed}");
+    let waits = printed
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("waiting") && line.contains("5-hour window"))
+        .count();
+    assert_eq!(waits, 1, "{printed}");
+    // The probe and twelve tables were served, one request found the limit out.
+    assert_eq!((account(&sandbox), published(&sandbox)), ((13, 1), 12));
+}
+
+/// Ctrl-C ends the wait; the next run goes on with what was finished.
+#[test]
+fn a_wait_can_be_interrupted() {
+    let mut sandbox = shop_of_twelve();
+    stops(&mut sandbox, &limit("five_hour", ("resets_in", 3600)));
+    let child = sandbox
+        .command(["ingest"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let refused = || {
+        let file = sandbox.home().join("account.json");
+        std::fs::read_to_string(file).is_ok_and(|text| text.contains("\"refused\":1"))
+    };
+    for _ in 0..600 {
+        if refused() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(refused(), "never refused");
+    let process = child.id().to_string();
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &process])
+        .status();
+    assert!(sent.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert_eq!(account(&sandbox), (6, 1));
+
+    std::fs::remove_file(sandbox.work().join(".ktx/state/claude-code/limits.json")).unwrap();
+    play(&mut sandbox, describes());
+    let answer = answer(&sandbox, "ingest --json");
+    assert_eq!(answer.pointer("/results/0/modelCalls"), Some(&json!(7)));
+    assert_eq!(published(&sandbox), 12);
+}
+
+/// KTX-84: the login ends in the middle: a pause with the way to log in. No table counts as failed.
+#[test]
+fn a_login_that_ends_pauses_the_run() {
+    let mut sandbox = shop_of_twelve();
+    stops(&mut sandbox, &json!("logout"));
+    let printed = run(&sandbox, "ingest");
+    assert_eq!(printed.code, Some(5), "{printed}");
+    let (described, refused) = (published(&sandbox), account(&sandbox).1);
+    assert_eq!(described, 5);
+    assert!(
+        (1..=4).contains(&refused),
+        "only calls that already ran: {refused}"
+    );
+    assert!(
+        printed.stderr.ends_with(
+            "paused: Claude Code is not usable with your local session\n\n\
+             hint: log in with the Claude Code CLI (run `claude`, then `/login`), then run the command again\n\
+             hint: 5 of 12 tables are described and kept; `ktx ingest` goes on with the missing 7\n"
+        ),
+        "{printed}"
+    );
+    let files = tree(&sandbox);
+    let mut reports = files
+        .iter()
+        .filter(|(path, _)| path.ends_with("scan-report.json"));
+    let report = String::from_utf8_lossy(reports.next().unwrap().1);
+    assert!(report.contains("enrichment_paused") && !report.contains("enrichment_failed"));
+
+    let before = tree(&sandbox);
+    assert_eq!(run(&sandbox, "ingest").code, Some(5));
+    assert_eq!(tree(&sandbox), before);
+
+    play(&mut sandbox, describes());
+    let answer = answer(&sandbox, "ingest --json");
+    assert_eq!(answer.pointer("/results/0/modelCalls"), Some(&json!(7)));
+    assert_eq!(published(&sandbox), 12);
+}
+
+/// A budget that is used up pauses as well: what is finished is published.
+#[test]
+fn a_used_up_budget_pauses_the_run() {
+    let mut sandbox = shop_of_twelve();
+    play(&mut sandbox, describes());
+    let printed = run(&sandbox, "ingest --max-tokens 1500");
+    assert_eq!(printed.code, Some(7), "{printed}");
+    assert!(
+        printed
+            .stderr
+            .contains("\npaused: the next model call would exceed the budget: "),
+        "{printed}"
+    );
+    let described = published(&sandbox);
+    assert!((1..12).contains(&described), "{described}");
+    assert_eq!(run(&sandbox, "ingest").code, Some(0));
+    assert_eq!(published(&sandbox), 12);
+}

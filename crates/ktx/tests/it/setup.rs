@@ -1,0 +1,265 @@
+//! `ktx setup`: each step is proven before it is written, and what is missing is named.
+
+use serde_json::{Value, json};
+
+use crate::claude::play;
+use crate::support::{check, database, json as json_of, project, run, sandbox, tree, write};
+
+const FULL: &str = "setup --yes --llm-backend claude-code --database sqlite \
+                    --database-url shop.db --agents --target claude-code";
+
+/// KTX-83: the backend is asked with one isolated turn; then everything is in place, and a second run
+/// changes nothing.
+#[test]
+fn one_line_sets_a_project_up() {
+    let mut sandbox = sandbox();
+    database(
+        &sandbox,
+        "shop.db",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY);",
+    );
+    play(&mut sandbox, json!({ "steps": [{ "text": "ok" }] }));
+    let first = json_of(&sandbox, &format!("{FULL} --json"));
+    assert_eq!(first["ready"], json!(true));
+    assert_eq!(
+        steps(&first),
+        [
+            ("project", "done"),
+            ("model", "done"),
+            ("database", "done"),
+            ("agents", "done")
+        ]
+    );
+    let before = tree(&sandbox);
+    let again = json_of(&sandbox, "setup --agents --target claude-code --json");
+    assert_eq!(
+        steps(&again),
+        [
+            ("project", "ready"),
+            ("model", "ready"),
+            ("database", "ready"),
+            ("agents", "ready")
+        ]
+    );
+    assert_eq!(tree(&sandbox), before);
+    let settings: Value =
+        serde_json::from_str(&sandbox.read(".mcp.json").unwrap()).expect("settings are JSON");
+    assert_eq!(
+        settings["mcpServers"]["ktx"]["args"],
+        json!(["--project-dir", sandbox.work(), "mcp", "stdio"])
+    );
+}
+
+fn steps(answer: &Value) -> Vec<(&str, &str)> {
+    let steps = answer["steps"].as_array().expect("steps");
+    let text = |step: &Value, key: &str| step[key].as_str().unwrap_or_default().len();
+    assert!(
+        steps.iter().all(|step| text(step, "detail") > 0),
+        "{answer:#}"
+    );
+    steps
+        .iter()
+        .map(|step| {
+            (
+                step["step"].as_str().unwrap(),
+                step["status"].as_str().unwrap(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn without_a_project_and_agreement_nothing_is_made() {
+    let sandbox = sandbox();
+    check(
+        &sandbox,
+        "setup",
+        r"
+exit 3
+--- stderr
+error: no ktx project in `[SANDBOX]/work`
+
+hint: add `--yes` to make one in this folder
+hint: name another folder with `--project-dir`
+",
+    );
+    assert_eq!(std::fs::read_dir(sandbox.work()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_missing_is_named_with_its_flags() {
+    let sandbox = project();
+    check(
+        &sandbox,
+        "setup",
+        r"
+exit 7
+project   ready    [SANDBOX]/work
+model     missing  descriptions and memory need one
+                   `--llm-backend claude-code` uses your own local Claude Code session
+                   `--llm-backend anthropic --anthropic-api-key-env ANTHROPIC_API_KEY` uses a key
+                   `--skip-llm` does without
+database  missing  there is no warehouse connection
+                   `--database postgres --database-url env:DATABASE_URL` adds one
+                   `--database sqlite --database-url data.sqlite` reads a file
+                   `--skip-databases` does without
+agents    skipped  none was named
+                   `--agents --target claude-code` attaches one
+next: run `ktx status` to see what works
+",
+    );
+}
+
+#[test]
+fn what_is_not_wanted_is_not_missing() {
+    let sandbox = project();
+    check(
+        &sandbox,
+        "setup --skip-llm --skip-databases --skip-agents",
+        r"
+exit 0
+project   ready    [SANDBOX]/work
+model     skipped  scan, search and query need none
+database  skipped  nothing can be asked yet
+agents    skipped  none was named
+next: run `ktx status` to see what works
+",
+    );
+}
+
+/// KTX-44: a key in the environment is no login. Nothing is written.
+#[test]
+fn a_backend_that_cannot_be_used_is_not_written() {
+    let mut sandbox = project();
+    play(
+        &mut sandbox,
+        json!({ "account": { "tokenSource": "none" } }),
+    );
+    sandbox.set("ANTHROPIC_API_KEY", "sk-ant-canary");
+    let before = sandbox.read("ktx.yaml").unwrap();
+    check(
+        &sandbox,
+        "setup --llm-backend claude-code",
+        r"
+exit 5
+project   ready    [SANDBOX]/work
+--- stderr
+error: Claude Code is not usable with your local session
+
+hint: log in with the Claude Code CLI (run `claude`, then `/login`), then run the command again
+",
+    );
+    assert_eq!(sandbox.read("ktx.yaml").unwrap(), before);
+}
+
+#[test]
+fn a_warehouse_that_cannot_be_reached_is_a_connection_error() {
+    let sandbox = project();
+    check(
+        &sandbox,
+        "setup --skip-llm --database sqlite --database-url nowhere.db",
+        r"
+exit 4
+project   ready    [SANDBOX]/work
+model     skipped  scan, search and query need none
+--- stderr
+error: the database file `[SANDBOX]/work/nowhere.db` does not exist
+
+hint: correct `path`; a relative path starts at the project folder
+hint: the connection stays in ktx.yaml
+hint: run `ktx connection test sqlite-local` again
+",
+    );
+}
+
+#[test]
+fn flags_that_do_not_fit_are_usage_errors() {
+    let sandbox = project();
+    check(
+        &sandbox,
+        "setup --llm-backend claude-code --vertex-project p",
+        r"
+exit 2
+--- stderr
+error: `--vertex-…` belongs to `--llm-backend vertex`
+
+hint: leave the flag out, or choose that backend
+",
+    );
+    check(
+        &sandbox,
+        "setup --skip-llm --database postgres",
+        r"
+exit 2
+--- stderr
+error: `--database postgres` needs `--database-url`
+
+hint: use `ktx connection add` to give host, user and password one by one
+",
+    );
+    check(
+        &sandbox,
+        "setup --llm-backend codecs",
+        r"
+exit 2
+project   ready    [SANDBOX]/work
+--- stderr
+error: unknown backend `codecs`
+
+hint: use one of anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible
+",
+    );
+}
+
+/// Other servers and settings of the user stay; a file that is no JSON is left alone.
+#[test]
+fn agent_settings_are_merged() {
+    let sandbox = project();
+    let skip = "setup --skip-llm --skip-databases --agents --target";
+    write(
+        &sandbox,
+        ".cursor/mcp.json",
+        r#"{"theme": 1, "mcpServers": {"other": {"url": "http://localhost:1/mcp"}}}"#,
+    );
+    let printed = run(&sandbox, &format!("{skip} cursor"));
+    assert_eq!(printed.code, Some(0), "{printed}");
+    let mut settings: Value =
+        serde_json::from_str(&sandbox.read(".cursor/mcp.json").unwrap()).unwrap();
+    let server = settings["mcpServers"]["ktx"].take();
+    assert_eq!(server["args"][2], json!("mcp"));
+    assert_eq!(
+        settings,
+        json!({ "theme": 1, "mcpServers": { "other": { "url": "http://localhost:1/mcp" }, "ktx": null } })
+    );
+    write(&sandbox, ".mcp.json", "// mine\n");
+    check(
+        &sandbox,
+        &format!("{skip} claude-code"),
+        r"
+exit 3
+project   ready    [SANDBOX]/work
+model     skipped  scan, search and query need none
+database  skipped  nothing can be asked yet
+--- stderr
+error: `[SANDBOX]/work/.mcp.json` is no JSON object: expected value at line 1 column 1
+
+hint: mend the file or move it away, and run the command again
+",
+    );
+    assert_eq!(sandbox.read(".mcp.json").unwrap(), "// mine\n");
+}
+
+#[test]
+fn agents_without_a_settings_file_of_their_own_are_told_what_to_add() {
+    let sandbox = project();
+    for target in ["codex", "opencode", "universal", "claude-code --global"] {
+        let printed = run(
+            &sandbox,
+            &format!("setup --skip-llm --skip-databases --agents --target {target}"),
+        );
+        assert_eq!(printed.code, Some(0), "{printed}");
+        assert!(printed.stdout.contains("mcp"), "{target}: {printed}");
+        assert!(printed.stdout.contains("stdio"), "{target}: {printed}");
+    }
+    assert!(!sandbox.work().join(".mcp.json").exists());
+}

@@ -1,0 +1,309 @@
+//! `ktx sl diff`: what has changed in meaning.
+
+use crate::support::{ORDERS, check, commit, git, run, shop, write};
+
+const PATH: &str = "semantic-layer/warehouse/orders.yaml";
+
+#[test]
+fn nothing_differs_when_only_the_text_differs() {
+    let sandbox = shop();
+    write(&sandbox, PATH, &format!("# Written by Ada.\n{ORDERS}"));
+    check(
+        &sandbox,
+        "sl diff",
+        r"
+exit 0
+--- stderr
+Project: [SANDBOX]/work
+no difference in meaning between HEAD and the files
+",
+    );
+}
+
+#[test]
+fn differences_say_which_numbers_can_change() {
+    let sandbox = shop();
+    let changed = ORDERS
+        .replace(" and customers.test = 0", "")
+        .replace("One row per order;", "One row for each order;")
+        .replace("  - name: order_count\n    expr: count(id)\n", "");
+    write(&sandbox, PATH, &changed);
+    check(
+        &sandbox,
+        "sl diff",
+        r"
+exit 0
+warehouse: HEAD -> the files
+orders
+  ~ source (words)
+      descriptions: `user: One row per order; cancelled orders are not kept.` -> `user: One row for each order; cancelled orders are not kept.`
+  - measure order_count (queries)
+  ~ measure revenue (numbers)
+      filter: `status = 'paid' and customers.test = 0` -> `status = 'paid'`
+3 differences; numbers can change by measure orders.revenue
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+    check(
+        &sandbox,
+        "sl diff orders --json",
+        r#"
+exit 0
+{
+  "kind": "list",
+  "data": {
+    "items": [
+      {
+        "source": "orders",
+        "subject": "source",
+        "name": "orders",
+        "change": "changed",
+        "fields": [
+          {
+            "field": "descriptions",
+            "old": "user: One row per order; cancelled orders are not kept.",
+            "new": "user: One row for each order; cancelled orders are not kept."
+          }
+        ],
+        "effect": "words",
+        "connectionId": "warehouse"
+      },
+      {
+        "source": "orders",
+        "subject": "measure",
+        "name": "order_count",
+        "change": "removed",
+        "fields": [],
+        "effect": "queries",
+        "connectionId": "warehouse"
+      },
+      {
+        "source": "orders",
+        "subject": "measure",
+        "name": "revenue",
+        "change": "changed",
+        "fields": [
+          {
+            "field": "filter",
+            "old": "status = 'paid' and customers.test = 0",
+            "new": "status = 'paid'"
+          }
+        ],
+        "effect": "numbers",
+        "connectionId": "warehouse"
+      }
+    ],
+    "notCompared": []
+  },
+  "meta": {
+    "command": "sl diff",
+    "from": "HEAD",
+    "to": "the files"
+  }
+}
+"#,
+    );
+    check(
+        &sandbox,
+        "sl diff regions --exit-code",
+        r"
+exit 0
+--- stderr
+Project: [SANDBOX]/work
+no difference in meaning between HEAD and the files
+",
+    );
+    check(
+        &sandbox,
+        "sl diff ordes",
+        r"
+exit 3
+--- stderr
+Project: [SANDBOX]/work
+error: no semantic source `ordes` in either state
+
+hint: did you mean `orders`?
+",
+    );
+    assert_eq!(run(&sandbox, "sl diff").code, Some(0));
+    assert_eq!(run(&sandbox, "sl diff --exit-code").code, Some(1));
+    assert_eq!(run(&sandbox, "sl diff --exit-code=numbers").code, Some(1));
+    write(&sandbox, PATH, &ORDERS.replace("Money received", "Money"));
+    assert_eq!(run(&sandbox, "sl diff --exit-code=any").code, Some(1));
+    assert_eq!(run(&sandbox, "sl diff --exit-code=numbers").code, Some(0));
+}
+
+#[test]
+fn two_commits_are_compared_without_the_files() {
+    let sandbox = shop();
+    write(
+        &sandbox,
+        PATH,
+        &ORDERS.replace("expr: count(id)", "expr: count(customer_id)"),
+    );
+    commit(&sandbox, "count customers");
+    write(&sandbox, PATH, "name: [");
+    check(
+        &sandbox,
+        "sl diff --from HEAD~1 --to HEAD",
+        r"
+exit 0
+warehouse: HEAD~1 -> HEAD
+orders
+  ~ measure order_count (numbers)
+      expr: `count(id)` -> `count(customer_id)`
+1 difference; numbers can change by measure orders.order_count
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+    check(
+        &sandbox,
+        "sl diff --from HEAD~2 --to HEAD~1",
+        r"
+exit 0
+warehouse: HEAD~2 -> HEAD~1
+orders
+  ~ source (words)
+      descriptions: none -> `user: One row per order; cancelled orders are not kept.`
+  ~ column ordered_at (words)
+      description: none -> `The day of the order.`
+  + measure order_count (queries)
+  + measure revenue (queries)
+  + segment paid (queries)
+5 differences; no number can change
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+}
+
+#[test]
+fn a_source_that_got_another_name_is_renamed() {
+    let sandbox = shop();
+    let text = "name: big\nsql: select id, amount from orders\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: amount, type: number}\nmeasures:\n  - {name: money, expr: sum(big.amount)}\n";
+    write(&sandbox, "semantic-layer/warehouse/big.yaml", text);
+    commit(&sandbox, "big");
+    std::fs::remove_file(sandbox.work().join("semantic-layer/warehouse/big.yaml")).unwrap();
+    write(
+        &sandbox,
+        "semantic-layer/warehouse/huge.yaml",
+        &text.replace("big", "huge"),
+    );
+    check(
+        &sandbox,
+        "sl diff",
+        r"
+exit 0
+warehouse: HEAD -> the files
+huge
+  ~ source (queries)
+      name: `big` -> `huge`
+1 difference; no number can change
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+    check(
+        &sandbox,
+        "sl diff big --connection-id warehouse",
+        r"
+exit 0
+warehouse: HEAD -> the files
+huge
+  ~ source (queries)
+      name: `big` -> `huge`
+1 difference; no number can change
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+}
+
+#[test]
+fn a_source_that_cannot_be_read_is_not_compared() {
+    let sandbox = shop();
+    write(&sandbox, PATH, "name: orders\nmeasures: [\n");
+    check(
+        &sandbox,
+        "sl diff --exit-code",
+        r"
+exit 3
+--- stderr
+Project: [SANDBOX]/work
+warning: not compared: the files: semantic-layer/warehouse/orders.yaml:3:1: did not find expected node content
+no difference in meaning between HEAD and the files
+",
+    );
+}
+
+#[test]
+fn without_a_commit_to_compare_with_there_is_one_error() {
+    let sandbox = shop();
+    check(
+        &sandbox,
+        "sl diff --from nowhere",
+        r"
+exit 3
+--- stderr
+Project: [SANDBOX]/work
+error: `nowhere` is no commit of this repository
+
+hint: name a commit, a branch or a tag; `git log --oneline` lists commits
+",
+    );
+    check(
+        &sandbox,
+        "sl diff --from --output",
+        r"
+exit 2
+--- stderr
+error: a value is required for '--from <REVISION>' but none was supplied
+
+For more information, try '--help'.
+",
+    );
+    check(
+        &sandbox,
+        "sl diff --connection-id other",
+        r"
+exit 3
+--- stderr
+Project: [SANDBOX]/work
+error: no connection `other`
+
+hint: run `ktx connection list` to see the connections
+",
+    );
+    let outside = crate::support::sandbox();
+    write(&outside, "ktx.yaml", "connections: {}\n");
+    check(
+        &outside,
+        "sl diff --json",
+        r#"
+exit 3
+{
+  "error": {
+    "code": "not_in_git",
+    "message": "`[SANDBOX]/work` is not in a git work tree",
+    "hint": "run `git init` and commit the project to have something to compare with"
+  }
+}
+"#,
+    );
+    assert!(!outside.work().join(".git").exists());
+    git(&outside, &["init", "--quiet"]);
+    check(
+        &outside,
+        "sl diff",
+        r"
+exit 3
+--- stderr
+Project: [SANDBOX]/work
+error: `HEAD` is no commit of this repository
+
+hint: nothing is committed yet: make a first commit
+",
+    );
+}

@@ -1,0 +1,94 @@
+//! The kept listing of `ktx sl`: always that of the files as they are.
+
+use std::time::{Duration, SystemTime};
+
+use ktx_test_support::sandbox::Sandbox;
+
+use crate::support::{ORDERS, run, shop, write};
+
+const PATH: &str = "semantic-layer/warehouse/orders.yaml";
+
+fn kept(sandbox: &Sandbox) -> std::path::PathBuf {
+    sandbox.work().join(".ktx/state/listings/warehouse.json")
+}
+
+/// Sets the time of modification of every source back, as if nothing was written lately.
+fn age(sandbox: &Sandbox) {
+    let folder = sandbox.work().join("semantic-layer/warehouse");
+    let long_ago = SystemTime::now() - Duration::from_hours(1);
+    for path in [
+        folder.join("orders.yaml"),
+        folder.join("_schema/public.yaml"),
+    ] {
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(long_ago).unwrap();
+    }
+}
+
+fn listed(sandbox: &Sandbox) -> String {
+    let printed = run(sandbox, "sl");
+    assert_eq!(printed.code, Some(0), "{printed}");
+    printed.stdout
+}
+
+#[test]
+fn a_kept_listing_is_used_until_a_file_changes() {
+    let sandbox = shop();
+    age(&sandbox);
+    let first = listed(&sandbox);
+    assert_eq!(
+        first,
+        "warehouse\tcustomers\tcolumns=4\tmeasures=0\tjoins=2\nwarehouse\torders\tcolumns=5\tmeasures=2\tjoins=1\nwarehouse\tregions\tcolumns=2\tmeasures=0\tjoins=1\n"
+    );
+    // What is kept is what is shown: a word put into it shows up.
+    let text = std::fs::read_to_string(kept(&sandbox)).unwrap();
+    std::fs::write(kept(&sandbox), text.replace("\"regions\"", "\"kept\"")).unwrap();
+    assert_eq!(listed(&sandbox), first.replace("regions", "kept"));
+    write(
+        &sandbox,
+        PATH,
+        &ORDERS.replace("order_count", "orders_made"),
+    );
+    assert_eq!(listed(&sandbox), first);
+    write(&sandbox, "semantic-layer/warehouse/new.yaml", "name: [");
+    assert!(listed(&sandbox).contains("new"));
+}
+
+#[test]
+fn an_edit_within_the_same_tick_of_the_clock_is_seen() {
+    let sandbox = shop();
+    age(&sandbox);
+    let first = listed(&sandbox);
+    // The same length, written in place, with the time of modification set back: only its age tells.
+    let path = sandbox.work().join(PATH);
+    let young = SystemTime::now();
+    let set = |text: &str| {
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        std::io::Write::write_all(&mut &file, text.as_bytes()).unwrap();
+        file.set_modified(young).unwrap();
+    };
+    set(ORDERS);
+    assert_eq!(listed(&sandbox), first);
+    set(&ORDERS.replace("segments:\n", "#egments:\n").replace(
+        "  - name: paid\n    expr: status = 'paid'\n",
+        "# - name: paid\n#   expr: status = 'paid'\n",
+    ));
+    let shown = run(&sandbox, "sl --json").stdout;
+    assert!(shown.contains("\"measureCount\": 2"), "{shown}");
+    set(&ORDERS.replace("name: order_count", "nome: order_count"));
+    assert_ne!(listed(&sandbox), first);
+}
+
+#[test]
+fn a_broken_listing_is_made_anew() {
+    let sandbox = shop();
+    age(&sandbox);
+    let first = run(&sandbox, "sl");
+    for broken in ["", "no listing", "\u{0}\u{0}"] {
+        std::fs::write(kept(&sandbox), broken).unwrap();
+        assert_eq!(run(&sandbox, "sl"), first);
+    }
+    std::fs::remove_file(kept(&sandbox)).unwrap();
+    std::fs::create_dir(kept(&sandbox)).unwrap();
+    assert_eq!(run(&sandbox, "sl"), first);
+}

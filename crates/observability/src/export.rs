@@ -1,0 +1,299 @@
+//! The way of finished spans to the collector: a bounded queue, one thread, batches, a bounded end.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+
+use crate::otlp;
+use crate::redaction::SharedRedactor;
+use crate::settings::ExportSettings;
+use crate::span::FinishedSpan;
+
+/// Spans that may wait; what comes on top is dropped and counted.
+const QUEUE: usize = 2048;
+/// Spans of one post.
+const BATCH: usize = 512;
+/// How long a span waits for others.
+const GATHER: Duration = Duration::from_secs(2);
+/// Posts of one batch, the first included.
+const TRIES: u32 = 3;
+/// The pause before the second post; doubled each time.
+const PAUSE: Duration = Duration::from_millis(200);
+/// The longest hint of a collector that is followed.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// One post to a collector.
+#[derive(Debug)]
+pub struct Shipment<'a> {
+    /// Where to.
+    pub url: &'a str,
+    /// Headers; their values are secrets.
+    pub headers: &'a [(String, String)],
+    /// JSON.
+    pub body: Vec<u8>,
+    /// For the whole exchange.
+    pub timeout: Duration,
+}
+
+/// What a collector answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// The status.
+    pub status: u16,
+    /// How long to wait before the next try, when told.
+    pub retry_after: Option<Duration>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Speaks HTTP.
+#[async_trait]
+pub trait Delivery: Send + Sync {
+    /// Posts JSON. The error is in words and holds no secret.
+    async fn post(&self, shipment: Shipment<'_>) -> Result<Receipt, String>;
+}
+
+/// Makes the [`Delivery`] on the exporter's own thread, when the first span is there.
+type Opening = Box<dyn FnOnce() -> Result<Box<dyn Delivery>, String> + Send>;
+
+/// What became of the spans that were not dropped at the queue.
+#[derive(Debug, Default)]
+struct Tally {
+    lost: u64,
+    reason: Option<String>,
+}
+
+impl Tally {
+    fn lose(&mut self, spans: u64, reason: String) {
+        self.lost += spans;
+        self.reason.get_or_insert(reason);
+    }
+}
+
+struct Running {
+    queue: SyncSender<FinishedSpan>,
+    done: Receiver<Tally>,
+}
+
+enum State {
+    Waiting(ExportSettings, Opening),
+    Running(Running),
+    Over,
+}
+
+/// Sends spans to a collector. Does nothing at all before its first span.
+pub struct Exporter {
+    state: Mutex<State>,
+    dropped: AtomicU64,
+    redactor: SharedRedactor,
+    longest_end: Duration,
+}
+
+impl std::fmt::Debug for Exporter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Exporter").finish_non_exhaustive()
+    }
+}
+
+impl Exporter {
+    /// An exporter that has seen no span. `opening` is called on another thread with the first one.
+    pub fn new(
+        settings: ExportSettings,
+        redactor: SharedRedactor,
+        opening: impl FnOnce() -> Result<Box<dyn Delivery>, String> + Send + 'static,
+    ) -> Self {
+        for (_, value) in &settings.headers {
+            redactor.learn(&ktx_secrets::Secret::new(value.as_str()));
+        }
+        Self {
+            longest_end: settings.timeout.min(Duration::from_secs(3)),
+            state: Mutex::new(State::Waiting(settings, Box::new(opening))),
+            dropped: AtomicU64::new(0),
+            redactor,
+        }
+    }
+
+    /// Takes a finished span; never waits.
+    pub(crate) fn take(&self, span: FinishedSpan) {
+        let mut state = self.lock();
+        if matches!(*state, State::Waiting(..))
+            && let State::Waiting(settings, opening) = std::mem::replace(&mut *state, State::Over)
+        {
+            match start(settings, opening, self.redactor.clone()) {
+                Ok(running) => *state = State::Running(running),
+                Err(error) => tracing::warn!(%error, "traces are not exported"),
+            }
+        }
+        let accepted = match &*state {
+            State::Running(running) => match running.queue.try_send(span) {
+                Ok(()) => true,
+                Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => false,
+            },
+            State::Waiting(..) | State::Over => false,
+        };
+        if !accepted {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Sends what is left and ends. Waits no longer than the timeout of a post, at most 3 s; what was
+    /// not delivered is told in one warning.
+    pub fn finish(&self) {
+        let state = std::mem::replace(&mut *self.lock(), State::Over);
+        let mut tally = match state {
+            State::Running(running) => {
+                drop(running.queue);
+                running
+                    .done
+                    .recv_timeout(self.longest_end)
+                    .unwrap_or_else(|_| Tally {
+                        lost: 0,
+                        reason: Some(format!(
+                            "the collector did not take everything within {} s",
+                            self.longest_end.as_secs_f64()
+                        )),
+                    })
+            }
+            State::Waiting(..) | State::Over => Tally::default(),
+        };
+        let dropped = self.dropped.swap(0, Ordering::Relaxed);
+        if dropped > 0 {
+            tally.lose(dropped, "more spans than the queue holds".to_owned());
+        }
+        if let Some(reason) = tally.reason {
+            let reason = self.redactor.redact(&reason);
+            tracing::warn!(
+                spans = tally.lost,
+                reason,
+                "traces were not exported in full"
+            );
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        // A poisoned lock holds a plain state, which stays usable.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn start(
+    settings: ExportSettings,
+    opening: Opening,
+    redactor: SharedRedactor,
+) -> std::io::Result<Running> {
+    let (queue, spans) = sync_channel(QUEUE);
+    let (tell, done) = sync_channel(1);
+    std::thread::Builder::new()
+        .name("ktx-traces".to_owned())
+        .spawn(move || {
+            let tally = work(&settings, opening, &redactor, &spans);
+            if tell.send(tally).is_err() {
+                tracing::trace!("nobody waits for the traces any more");
+            }
+        })?;
+    Ok(Running { queue, done })
+}
+
+/// The thread: posts batches until the queue is closed and empty.
+fn work(
+    settings: &ExportSettings,
+    opening: Opening,
+    redactor: &SharedRedactor,
+    spans: &Receiver<FinishedSpan>,
+) -> Tally {
+    let mut tally = Tally::default();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let ready = runtime
+        .map_err(|error| error.to_string())
+        .and_then(|runtime| Ok((runtime, opening()?)));
+    let (runtime, delivery) = match ready {
+        Ok(ready) => ready,
+        Err(reason) => {
+            let lost = u64::try_from(spans.iter().count()).unwrap_or(u64::MAX);
+            tally.lose(lost, reason);
+            return tally;
+        }
+    };
+    while let Some(batch) = gather(spans) {
+        let body = otlp::body(&settings.resource, &batch, redactor).to_string();
+        let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
+        let posted = runtime.block_on(post(settings, delivery.as_ref(), body.as_bytes()));
+        match posted {
+            Ok(receipt) => {
+                if let Some((rejected, words)) = rejected(&receipt) {
+                    tally.lose(rejected, format!("the collector refused spans: {words}"));
+                }
+            }
+            Err(reason) => tally.lose(count, reason),
+        }
+    }
+    tally
+}
+
+/// The next batch; `None` when no span will come any more.
+fn gather(spans: &Receiver<FinishedSpan>) -> Option<Vec<FinishedSpan>> {
+    let mut batch = vec![spans.recv().ok()?]; // closed and empty: the end
+    let until = Instant::now() + GATHER;
+    while batch.len() < BATCH {
+        match spans.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(span) => batch.push(span),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    Some(batch)
+}
+
+async fn post(
+    settings: &ExportSettings,
+    delivery: &dyn Delivery,
+    body: &[u8],
+) -> Result<Receipt, String> {
+    let mut pause = PAUSE;
+    let mut tries = 1;
+    loop {
+        let shipment = Shipment {
+            url: &settings.url,
+            headers: &settings.headers,
+            body: body.to_vec(),
+            timeout: settings.timeout,
+        };
+        let (reason, hint) = match delivery.post(shipment).await {
+            Ok(receipt) if (200..300).contains(&receipt.status) => return Ok(receipt),
+            Ok(receipt) => {
+                let reason = format!("the collector answers with HTTP {}", receipt.status);
+                if !matches!(receipt.status, 429 | 502 | 503 | 504) {
+                    return Err(reason);
+                }
+                (reason, receipt.retry_after)
+            }
+            Err(reason) => (reason, None),
+        };
+        if tries == TRIES {
+            return Err(reason);
+        }
+        tries += 1;
+        tokio::time::sleep(hint.unwrap_or(pause).min(LONGEST_PAUSE)).await;
+        pause *= 2;
+    }
+}
+
+/// The spans that a collector took the post of but not in, and why.
+fn rejected(receipt: &Receipt) -> Option<(u64, String)> {
+    let answer: serde_json::Value = serde_json::from_slice(&receipt.body).ok()?; // no JSON: all is well
+    let partial = answer.get("partialSuccess")?;
+    let count = partial.get("rejectedSpans")?;
+    let count = count
+        .as_u64()
+        .or_else(|| count.as_str()?.parse().ok()) // 64-bit numbers may be text
+        .filter(|count| *count > 0)?;
+    let words = partial.get("errorMessage").and_then(|words| words.as_str());
+    Some((count, words.unwrap_or("no reason given").to_owned()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! Log lines on stderr, redacted line by line, and the one global subscriber.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use tracing_subscriber::filter::{EnvFilter, FilterFn, LevelFilter, Targets};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::{Filter, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer, Registry, fmt};
+
+use crate::collect::{self, Collector};
+use crate::export::Exporter;
+use crate::redaction::SharedRedactor;
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line, with its time and the spans around it.
+    Json,
+}
+
+impl LogFormat {
+    /// All values, in the order in which they are listed to people.
+    pub const ALL: [Self; 2] = [Self::Text, Self::Json];
+
+    /// The spelling in `KTX_LOG_FORMAT`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+
+    /// Finds the value with this spelling.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == text)
+    }
+}
+
+/// What is logged, and how.
+#[derive(Debug, Clone, Default)]
+pub struct LogSettings {
+    /// Which lines, in the syntax of `tracing`; warnings of ktx's own parts when absent.
+    pub filter: Option<String>,
+    /// How they look.
+    pub format: LogFormat,
+}
+
+/// Sets up logs and, with an exporter, traces, for the rest of the process. The second call in a
+/// process changes nothing.
+///
+/// Gives back what was wrong with the settings, in words.
+pub fn install(
+    logs: &LogSettings,
+    exporter: Option<Arc<Exporter>>,
+    redactor: SharedRedactor,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let filter = log_filter(logs.filter.as_deref(), &mut warnings);
+    let writer = RedactedStderr { redactor };
+    let lines = match logs.format {
+        LogFormat::Text => fmt::layer()
+            .with_writer(writer)
+            .with_ansi(false)
+            .without_time()
+            .with_filter(filter)
+            .boxed(),
+        LogFormat::Json => fmt::layer()
+            .json()
+            .with_writer(writer)
+            .with_filter(filter)
+            .boxed(),
+    };
+    let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = vec![lines];
+    if let Some(exporter) = exporter {
+        let traces = FilterFn::new(collect::concerns).with_max_level_hint(LevelFilter::INFO);
+        layers.push(Collector::new(exporter).with_filter(traces).boxed());
+    }
+    if tracing_subscriber::registry()
+        .with(layers)
+        .try_init()
+        .is_err()
+    {
+        tracing::debug!("logs are set up already");
+    }
+    warnings
+}
+
+fn log_filter(
+    wanted: Option<&str>,
+    warnings: &mut Vec<String>,
+) -> Box<dyn Filter<Registry> + Send + Sync> {
+    // Cheap, because every command starts with it.
+    let usual = || Targets::new().with_target("ktx", LevelFilter::WARN);
+    match wanted {
+        None => Box::new(usual()),
+        Some(text) => match EnvFilter::try_new(text) {
+            Ok(filter) => Box::new(filter),
+            Err(error) => {
+                warnings.push(format!(
+                    "`KTX_LOG` is `{text}`, which is no filter: {error}; warnings are logged"
+                ));
+                Box::new(usual())
+            }
+        },
+    }
+}
+
+/// stderr, with every line redacted before it is written.
+#[derive(Debug, Clone)]
+struct RedactedStderr {
+    redactor: SharedRedactor,
+}
+
+impl<'a> MakeWriter<'a> for RedactedStderr {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Line {
+            redactor: &self.redactor,
+            bytes: Vec::new(),
+        }
+    }
+}
+
+/// One event's line; written in one piece when it is complete.
+#[derive(Debug)]
+struct Line<'a> {
+    redactor: &'a SharedRedactor,
+    bytes: Vec<u8>,
+}
+
+impl Write for Line<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        let text = self.redactor.redact(&String::from_utf8_lossy(&self.bytes));
+        // Nobody is left to tell when stderr is closed.
+        std::io::stderr()
+            .write_all(text.as_bytes())
+            .unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests;

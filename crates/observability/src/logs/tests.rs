@@ -1,0 +1,48 @@
+//! Value tests of filters and of the redacted stream.
+
+use tracing_subscriber::fmt::MakeWriter as _;
+
+use super::{LogFormat, RedactedStderr, log_filter};
+use crate::redaction::SharedRedactor;
+
+#[test]
+fn a_filter_that_is_none_is_told_and_warnings_stay_on() {
+    let mut warnings = Vec::new();
+    let filter = log_filter(Some("ktx=loud=very"), &mut warnings);
+    assert_eq!(
+        filter.max_level_hint(),
+        Some(tracing::level_filters::LevelFilter::WARN)
+    );
+    assert_eq!(warnings.len(), 1);
+    assert!(
+        warnings[0].starts_with("`KTX_LOG` is `ktx=loud=very`, which is no filter: "),
+        "{warnings:?}"
+    );
+    let mut warnings = Vec::new();
+    log_filter(Some("ktx_scan=trace,warn"), &mut warnings);
+    log_filter(None, &mut warnings);
+    assert_eq!(warnings, Vec::<String>::new());
+}
+
+#[test]
+fn formats_have_their_spellings() {
+    assert_eq!(LogFormat::parse("json"), Some(LogFormat::Json));
+    assert_eq!(LogFormat::parse("text"), Some(LogFormat::Text));
+    assert_eq!(LogFormat::parse("JSON"), None);
+}
+
+/// A line is redacted as a whole, however many pieces it is written in.
+#[test]
+fn a_secret_in_two_pieces_of_a_line_is_still_hidden() {
+    use std::io::Write as _;
+    let redactor = SharedRedactor::default();
+    redactor.learn(&ktx_secrets::Secret::new("planted-value"));
+    let stderr = RedactedStderr { redactor };
+    let mut line = stderr.make_writer();
+    line.write_all(b"key=plan").unwrap();
+    line.write_all(b"ted-value\n").unwrap();
+    assert_eq!(
+        line.redactor.redact(&String::from_utf8_lossy(&line.bytes)),
+        "key=***\n"
+    );
+}

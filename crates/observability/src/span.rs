@@ -1,0 +1,63 @@
+//! A finished span, and the names of its attributes.
+
+use std::collections::BTreeMap;
+
+/// Attributes that the collector reads itself instead of exporting them.
+pub(crate) const NAME: &str = "otel.name";
+/// `client` or `internal`.
+pub(crate) const KIND: &str = "otel.kind";
+/// The words of a failure.
+pub(crate) const FAILURE: &str = "otel.status_description";
+
+pub(crate) const OPERATION: &str = "gen_ai.operation.name";
+pub(crate) const RESPONSE_ID: &str = "gen_ai.response.id";
+pub(crate) const RESPONSE_MODEL: &str = "gen_ai.response.model";
+pub(crate) const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
+pub(crate) const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
+pub(crate) const CACHE_READ: &str = "gen_ai.usage.cache_read.input_tokens";
+pub(crate) const CACHE_CREATION: &str = "gen_ai.usage.cache_creation.input_tokens";
+/// The run that a span belongs to; a run's trace has the same id.
+pub(crate) const RUN_ID: &str = "ktx.run_id";
+/// List prices, in US dollars.
+pub(crate) const COST: &str = "ktx.cost_usd";
+/// Messages that were paid for.
+pub(crate) const MESSAGES: &str = "ktx.messages";
+/// Model calls below a run.
+pub(crate) const CALLS: &str = "ktx.calls";
+/// Tool calls below a run or a call.
+pub(crate) const TOOL_CALLS: &str = "ktx.tool_calls";
+
+/// The value of an attribute.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Text(String),
+    Whole(i64),
+    Number(f64),
+    Flag(bool),
+}
+
+/// Who is on the other side of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Nobody: it stays in the process.
+    Internal,
+    /// Somebody remote answers.
+    Client,
+}
+
+/// A span that has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FinishedSpan {
+    pub(crate) trace: [u8; 16],
+    pub(crate) id: [u8; 8],
+    pub(crate) parent: Option<[u8; 8]>,
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    /// Nanoseconds since 1970.
+    pub(crate) start: u64,
+    /// Nanoseconds since 1970; never before `start`.
+    pub(crate) end: u64,
+    pub(crate) attributes: BTreeMap<&'static str, Value>,
+    /// The words of the failure, when it failed.
+    pub(crate) failure: Option<String>,
+}

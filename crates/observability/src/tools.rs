@@ -1,0 +1,88 @@
+//! Tool sets whose calls are spans.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ktx_llm_runtime::SPANS;
+use ktx_tool_descriptors::{
+    CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet,
+};
+use serde_json::Value;
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
+
+use crate::settings::Capture;
+
+/// The same tools; each call of them is a span below `call`, wherever the backend runs it.
+pub(crate) fn traced(tools: &ToolSet, call: &Span, capture: Capture) -> ToolSet {
+    if call.is_disabled() || tools.is_empty() {
+        return tools.clone();
+    }
+    let descriptors = tools
+        .iter()
+        .map(|tool| ToolDescriptor {
+            handler: Arc::new(TracedTool {
+                inner: Arc::clone(&tool.handler),
+                name: tool.name.clone(),
+                call: call.clone(),
+                capture,
+            }),
+            ..tool.clone()
+        })
+        .collect();
+    ToolSet::new(descriptors).unwrap_or_else(|error| {
+        tracing::error!(%error, "tools are not traced");
+        tools.clone()
+    })
+}
+
+struct TracedTool {
+    inner: Arc<dyn ToolHandler>,
+    name: String,
+    call: Span,
+    capture: Capture,
+}
+
+#[async_trait]
+impl ToolHandler for TracedTool {
+    async fn call(&self, arguments: Value, context: CallContext) -> Result<ToolOutput, ToolError> {
+        let span = tracing::info_span!(
+            target: SPANS,
+            parent: &self.call,
+            "execute_tool",
+            otel.name = format!("execute_tool {}", self.name),
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = self.name,
+            gen_ai.tool.type = "function",
+            gen_ai.tool.call.id = context.call_id,
+            gen_ai.tool.call.arguments = Empty,
+            gen_ai.tool.call.result = Empty,
+            error.type = Empty,
+            otel.status_description = Empty,
+        );
+        if self.capture == Capture::On {
+            span.record("gen_ai.tool.call.arguments", arguments.to_string());
+        }
+        let answer = self
+            .inner
+            .call(arguments, context)
+            .instrument(span.clone())
+            .await;
+        match &answer {
+            Ok(output) if self.capture == Capture::On => {
+                span.record("gen_ai.tool.call.result", output.markdown.as_str());
+            }
+            Ok(_) => {}
+            Err(error) => {
+                span.record("error.type", "tool_error");
+                // What a tool says may quote data, which is content.
+                let words = match self.capture {
+                    Capture::On => error.message.as_str(),
+                    Capture::Off => "the tool failed",
+                };
+                span.record("otel.status_description", words);
+            }
+        }
+        answer
+    }
+}

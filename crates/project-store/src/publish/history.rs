@@ -1,0 +1,132 @@
+//! The project's files as they were in commits: only read, nothing is made.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use ktx_diagnostics::{Hint, Hints};
+
+use super::{is_in_repository, tree};
+use crate::git::Git;
+use crate::{GitError, ProjectPath, Store};
+
+/// Why a commit cannot be looked into.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The project is in no repository.
+    #[error("`{root}` is not in a git work tree")]
+    NoWorkTree {
+        /// The project folder.
+        root: PathBuf,
+    },
+    /// The revision names no commit.
+    #[error("`{revision}` is no commit of this repository")]
+    UnknownRevision {
+        /// The revision as asked for.
+        revision: String,
+    },
+}
+
+impl Hints for HistoryError {
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Git(error) => error.hints(),
+            Self::NoWorkTree { .. } => vec![Hint::new(
+                "run `git init` and commit the project to have something to compare with",
+            )],
+            Self::UnknownRevision { revision } if revision == "HEAD" => {
+                vec![Hint::new("nothing is committed yet: make a first commit")]
+            }
+            Self::UnknownRevision { .. } => vec![Hint::new(
+                "name a commit, a branch or a tag; `git log --oneline` lists commits",
+            )],
+        }
+    }
+}
+
+/// The commits of the repository that a project lies in.
+#[derive(Debug)]
+pub struct History {
+    /// Git in the top folder of the work tree.
+    git: Git,
+    /// The project in it: empty, or with a slash at its end.
+    prefix: String,
+}
+
+impl History {
+    pub(crate) fn open(store: &Store) -> Result<Self, HistoryError> {
+        let root = store.layout().root().to_owned();
+        let git = Git::find(&root, store.environment())?;
+        if !is_in_repository(&git)?
+            || git.text(&["rev-parse", "--is-inside-work-tree"])?.trim() != "true"
+        {
+            return Err(HistoryError::NoWorkTree { root });
+        }
+        let top = git.text(&["rev-parse", "--show-toplevel"])?;
+        let prefix = git.text(&["rev-parse", "--show-prefix"])?;
+        Ok(Self {
+            git: git.at(&PathBuf::from(top.trim_end_matches('\n'))),
+            prefix: prefix.trim_end_matches('\n').to_owned(),
+        })
+    }
+
+    /// The id of the commit that a revision names.
+    pub fn commit(&self, revision: &str) -> Result<String, HistoryError> {
+        let unknown = || HistoryError::UnknownRevision {
+            revision: revision.to_owned(),
+        };
+        // What begins with a dash is an option to git.
+        if revision.is_empty() || revision.starts_with('-') {
+            return Err(unknown());
+        }
+        let wanted = format!("{revision}^{{commit}}");
+        let output = self
+            .git
+            .run(&["rev-parse", "--quiet", "--verify", &wanted], b"")?;
+        let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        if output.status.success() && !id.is_empty() {
+            Ok(id)
+        } else {
+            Err(unknown())
+        }
+    }
+
+    /// The ordinary files below a folder of the project in a commit, by path, with their bytes. None
+    /// when the commit has no such folder.
+    pub fn files(
+        &self,
+        commit: &str,
+        folder: &ProjectPath,
+    ) -> Result<BTreeMap<ProjectPath, Vec<u8>>, HistoryError> {
+        let place = format!("{}{folder}/", self.prefix);
+        let arguments = [
+            "--literal-pathspecs",
+            "ls-tree",
+            "-r",
+            "-z",
+            "--full-tree",
+            commit,
+            "--",
+            &place,
+        ];
+        let entries = tree::parse_tree(&self.git.bytes(&arguments, b"")?, &self.prefix);
+        let files: BTreeMap<ProjectPath, String> = entries
+            .into_iter()
+            .filter(|(_, entry)| entry.is_file())
+            .map(|(path, entry)| (path, entry.id))
+            .collect();
+        let ids: BTreeSet<&str> = files.values().map(String::as_str).collect();
+        if ids.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let input: String = ids.iter().flat_map(|id| [*id, "\n"]).collect();
+        let output = self.git.bytes(&["cat-file", "--batch"], input.as_bytes())?;
+        let blobs = tree::parse_blobs(&output);
+        Ok(files
+            .into_iter()
+            .filter_map(|(path, id)| Some((path, blobs.get(&id)?.clone())))
+            .collect())
+    }
+}

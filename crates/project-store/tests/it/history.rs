@@ -1,0 +1,83 @@
+//! Files as they were in commits.
+
+use std::collections::BTreeMap;
+
+use ktx_project_store::{Change, Failpoints, Store};
+
+use crate::world::{World, at, publish};
+
+fn sources(store: &Store, revision: &str) -> Result<BTreeMap<String, String>, String> {
+    let history = store.history().map_err(|error| error.to_string())?;
+    let commit = history
+        .commit(revision)
+        .map_err(|error| error.to_string())?;
+    let files = history
+        .files(&commit, &at("semantic-layer"))
+        .map_err(|error| error.to_string())?;
+    Ok(files
+        .into_iter()
+        .filter(|(path, _)| path.as_str().rsplit('.').next() == Some("yaml"))
+        .map(|(path, bytes)| {
+            (
+                path.to_string(),
+                String::from_utf8_lossy(&bytes).into_owned(),
+            )
+        })
+        .collect())
+}
+
+fn files(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .collect()
+}
+
+#[test]
+fn each_commit_has_the_files_that_it_had() {
+    let (world, store) = World::with_project();
+    let one = "semantic-layer/warehouse/orders.yaml";
+    let two = "semantic-layer/other/_schema/public.yaml";
+    publish(&store, &[Change::write(at(one), "first\n")]).unwrap();
+    publish(
+        &store,
+        &[
+            Change::write(at(one), "second\n"),
+            Change::write(at(two), "second\n"),
+        ],
+    )
+    .unwrap();
+    world.write("shop/semantic-layer/warehouse/orders.yaml", "third\n");
+    assert_eq!(
+        sources(&store, "HEAD").unwrap(),
+        files(&[(two, "second\n"), (one, "second\n")])
+    );
+    assert_eq!(
+        sources(&store, "main~1").unwrap().get(one),
+        Some(&"first\n".to_owned())
+    );
+    for (revision, reason) in [
+        ("nowhere", "`nowhere` is no commit of this repository"),
+        ("--all", "`--all` is no commit of this repository"),
+        ("", "`` is no commit of this repository"),
+        (
+            "HEAD:ktx.yaml",
+            "`HEAD:ktx.yaml` is no commit of this repository",
+        ),
+    ] {
+        assert_eq!(sources(&store, revision), Err(reason.to_owned()));
+    }
+}
+
+#[test]
+fn a_project_in_no_repository_has_no_history_and_gets_none() {
+    let world = World::new();
+    world.write("bare/ktx.yaml", "connections: {}\n");
+    let root = world.path("bare");
+    let store = Store::open(&root, world.environment(), Failpoints::none()).unwrap();
+    assert_eq!(
+        sources(&store, "HEAD"),
+        Err(format!("`{}` is not in a git work tree", root.display()))
+    );
+    assert!(!root.join(".git").exists());
+}

@@ -1,0 +1,74 @@
+//! `llm.provider.<backend>.cache`, read.
+
+use ktx_llm_runtime::{CacheTtl, LlmError, LlmErrorKind};
+use serde_json::{Map, Value};
+
+use super::MOST_MARKERS;
+use crate::preset::Preset;
+
+/// How one provider caches prompts, where its preset does not fit (KODE-31).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CacheOverrides {
+    /// `breakpoints`: the markers of one request, 0 to 4.
+    pub breakpoints: Option<usize>,
+    /// `defaultTtl`: for parts and blocks that name no time of their own.
+    pub default_ttl: Option<CacheTtl>,
+    /// `beta.extendedCacheTtl`: whether an hour may be asked for; `true` also sends the name of the
+    /// beta to servers that still want it.
+    pub extended_ttl: Option<bool>,
+    /// `requestParams`: fields of every request, such as `prompt_cache_key`.
+    pub request_params: Map<String, Value>,
+}
+
+impl CacheOverrides {
+    /// Reads the block as it is written, in camel or snake case. The error names the key.
+    pub fn parse(preset: Preset, written: &Map<String, Value>) -> Result<Self, LlmError> {
+        let wrong = |key: &str, wanted: &str| {
+            LlmError::new(
+                LlmErrorKind::InvalidRequest,
+                format!("`llm.provider.{preset}.cache.{key}` is not {wanted}"),
+            )
+            .hint("correct it in `ktx.yaml`")
+        };
+        let mut read = Self::default();
+        for (key, value) in written {
+            match (key.as_str(), value) {
+                ("breakpoints", value) => {
+                    let most = value.as_u64().and_then(|most| usize::try_from(most).ok());
+                    let most = most.filter(|most| *most <= MOST_MARKERS);
+                    read.breakpoints =
+                        Some(most.ok_or_else(|| wrong(key, "a whole number from 0 to 4"))?);
+                }
+                ("defaultTtl" | "default_ttl", value) => {
+                    let ttl = value.as_str().and_then(CacheTtl::parse);
+                    read.default_ttl = Some(ttl.ok_or_else(|| wrong(key, "`5m` or `1h`"))?);
+                }
+                ("beta", Value::Object(beta)) => {
+                    let extended = beta
+                        .get("extendedCacheTtl")
+                        .or_else(|| beta.get("extended_cache_ttl"));
+                    if let Some(extended) = extended {
+                        let flag = extended.as_bool();
+                        read.extended_ttl =
+                            Some(flag.ok_or_else(|| {
+                                wrong("beta.extendedCacheTtl", "`true` or `false`")
+                            })?);
+                    }
+                }
+                ("requestParams" | "request_params", Value::Object(params)) => {
+                    read.request_params.clone_from(params);
+                }
+                ("beta" | "requestParams" | "request_params", _) => {
+                    return Err(wrong(key, "an object"));
+                }
+                (other, _) => {
+                    return Err(wrong(
+                        other,
+                        "known: there are `breakpoints`, `defaultTtl`, `beta` and `requestParams`",
+                    ));
+                }
+            }
+        }
+        Ok(read)
+    }
+}

@@ -1,0 +1,120 @@
+//! Posts JSON that is no model call, with the certificates, the proxy and the redirect rule of model
+//! calls.
+
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+
+use crate::http::{client, limits};
+use crate::settings::{Proxy, Timeouts};
+
+/// Bodies of answers are read no further.
+const LONGEST_ANSWER: usize = 64 * 1024;
+
+/// What an address answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// How long to wait before the next try, when told.
+    pub retry_after: Option<Duration>,
+    /// The beginning of the body.
+    pub body: Vec<u8>,
+}
+
+/// Why a post failed. Holds neither the address nor a header.
+#[derive(Debug, thiserror::Error)]
+pub enum CourierError {
+    /// The client could not be built.
+    #[error("{message}")]
+    Client {
+        /// In our words.
+        message: String,
+    },
+    /// A header is none.
+    #[error("header `{name}` cannot be sent")]
+    Header {
+        /// Its name.
+        name: String,
+    },
+    /// Nobody answered in time.
+    #[error("there was no answer within {seconds} s")]
+    Timeout {
+        /// The limit.
+        seconds: f64,
+    },
+    /// The connection failed or broke.
+    #[error("it could not be reached: {reason}")]
+    Transport {
+        /// The chain of causes, without the address.
+        reason: String,
+    },
+}
+
+/// Posts JSON.
+#[derive(Debug, Clone)]
+pub struct Courier {
+    client: reqwest::Client,
+}
+
+impl Courier {
+    /// A courier that has sent nothing.
+    pub fn new(proxy: &Proxy) -> Result<Self, CourierError> {
+        let client =
+            client::client(proxy, &Timeouts::default()).map_err(|error| CourierError::Client {
+                message: error.message,
+            })?;
+        Ok(Self { client })
+    }
+
+    /// Posts a body with these headers, whose values are treated as secrets.
+    pub async fn post(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        body: Vec<u8>,
+        timeout: Duration,
+    ) -> Result<Reply, CourierError> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            let broken = || CourierError::Header { name: name.clone() };
+            let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| broken())?;
+            let mut value = HeaderValue::from_str(value).map_err(|_| broken())?;
+            value.set_sensitive(true);
+            map.append(key, value);
+        }
+        map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let failed = |error| broken(error, timeout);
+        let request = self.client.post(url).headers(map).timeout(timeout);
+        let mut response = request.body(body).send().await.map_err(failed)?;
+        let mut reply = Reply {
+            status: response.status().as_u16(),
+            retry_after: limits::retry_after(response.headers()),
+            body: Vec::new(),
+        };
+        while reply.body.len() < LONGEST_ANSWER
+            && let Some(piece) = response.chunk().await.map_err(failed)?
+        {
+            reply.body.extend_from_slice(&piece);
+        }
+        Ok(reply)
+    }
+}
+
+fn broken(error: reqwest::Error, timeout: Duration) -> CourierError {
+    if error.is_timeout() {
+        return CourierError::Timeout {
+            seconds: timeout.as_secs_f64(),
+        };
+    }
+    let plain = error.without_url();
+    let mut words = Vec::new();
+    let mut cause: Option<&dyn std::error::Error> = Some(&plain);
+    while let Some(error) = cause {
+        words.push(error.to_string());
+        cause = error.source();
+    }
+    CourierError::Transport {
+        reason: words.join(": "),
+    }
+}

@@ -1,0 +1,251 @@
+//! Wrong settings and wrong servers: every message names the place that is wrong.
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind, LlmRuntime as _, NoEvents};
+use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset, Proxy};
+use ktx_secrets::Secret;
+use ktx_test_support::loopback::{Answer, End, Loopback};
+use ktx_test_support::provider_fake::ProviderFake;
+use serde_json::json;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpListener;
+
+use crate::fake::{ask, settings, stream_text};
+
+fn refused(settings: HttpSettings) -> LlmError {
+    HttpRuntime::new(settings, std::sync::Arc::new(NoEvents)).expect_err("unusable settings")
+}
+
+/// Without its key every preset names its variable and its place in `ktx.yaml`.
+#[test]
+fn a_missing_key_names_the_variable_and_the_place() {
+    let mut named = Vec::new();
+    for preset in Preset::ALL {
+        let mut settings = HttpSettings::new(preset, None, "m");
+        if preset == Preset::OpenAiCompatible {
+            settings.base_url = Some("http://127.0.0.1:1".to_owned());
+            HttpRuntime::new(settings, std::sync::Arc::new(NoEvents)).expect("it needs no key");
+            continue;
+        }
+        let error = refused(settings);
+        assert_eq!(error.kind, LlmErrorKind::Auth, "{preset}");
+        let hint = error.hint.unwrap_or_default();
+        let variable = preset.env_key().expect("a usual variable");
+        assert!(hint.contains(&format!("`{variable}`")), "{preset}: {hint}");
+        assert!(
+            hint.contains(&format!("llm.provider.{preset}.")),
+            "{preset}: {hint}"
+        );
+        named.push(format!("{preset} {variable}"));
+    }
+    assert_eq!(named.len(), 12, "{named:?}");
+    let blank = HttpSettings::new(Preset::Anthropic, Some(Secret::new("  ")), "m");
+    assert_eq!(refused(blank).kind, LlmErrorKind::Auth);
+}
+
+#[test]
+fn wrong_settings_name_their_place() {
+    let check = |settings: HttpSettings, message: &str, hint: &str| {
+        let error = refused(settings);
+        assert_eq!(
+            (error.message.as_str(), error.hint.as_deref()),
+            (message, Some(hint))
+        );
+    };
+    let with = |base: &str| settings(Preset::Anthropic, "sonnet", base);
+    check(
+        with("api.example"),
+        "`api.example` is no address of an API",
+        "`base_url` begins with `https://` or `http://`",
+    );
+    check(
+        with("ftp://ada:geheim@api.example/v1?key=geheim"),
+        "`ftp://ada:***@api.example/v1` is no address of an API",
+        "`base_url` begins with `https://` or `http://`",
+    );
+    check(
+        HttpSettings::new(Preset::OpenAiCompatible, None, "m"),
+        "the `openai-compatible` backend has no address",
+        "set `llm.provider.openai-compatible.base_url` in `ktx.yaml`",
+    );
+    let mut nameless = with("http://127.0.0.1:1");
+    nameless.models.clear();
+    check(
+        nameless,
+        "the `anthropic` backend has no model for the role `default`",
+        "set `llm.models.default` in `ktx.yaml`",
+    );
+    let mut proxied = with("http://127.0.0.1:1");
+    proxied.proxy = Proxy::Url("http://ada:geheim@".to_owned());
+    let error = refused(proxied);
+    assert!(
+        error.message.ends_with("is no address of a proxy"),
+        "{error}"
+    );
+    assert!(!error.message.contains("geheim"), "{error}");
+}
+
+async fn failure(settings: HttpSettings) -> (LlmErrorKind, String, Option<String>) {
+    let runtime = HttpRuntime::new(settings, std::sync::Arc::new(NoEvents)).expect("usable");
+    let error = runtime
+        .generate_text(ask("x"))
+        .await
+        .expect_err("a failure");
+    (error.kind, error.message, error.detail)
+}
+
+/// What stands at an address that is no API.
+#[tokio::test]
+async fn servers_that_are_no_api_are_told_from_apis_that_fail() {
+    type Case = (&'static str, Answer, LlmErrorKind, &'static str, usize);
+    let whole = stream_text("m1", "end_turn", &[json!({"type": "text", "text": "hi"})]);
+    let cases: Vec<Case> = vec![
+        (
+            "a page",
+            Answer::new(200, "text/html", "<html>Sign in</html>"),
+            LlmErrorKind::Protocol,
+            "the address answers with `text/html` instead of a model's answer",
+            1,
+        ),
+        (
+            "a page that calls itself JSON",
+            Answer::new(200, "application/json", "<html>Sign in</html>"),
+            LlmErrorKind::Protocol,
+            "the provider answered with broken JSON",
+            1,
+        ),
+        (
+            "JSON of something else",
+            Answer::json(200, &json!({"status": "up"})),
+            LlmErrorKind::Protocol,
+            "the provider answered with JSON that is no answer of its protocol",
+            1,
+        ),
+        (
+            "no content type",
+            Answer {
+                status: 200,
+                ..Answer::default()
+            },
+            LlmErrorKind::Protocol,
+            "the address answers with no content type instead of a model's answer",
+            1,
+        ),
+        (
+            "a page of an error",
+            Answer::new(502, "text/html", "<html>Bad gateway</html>"),
+            LlmErrorKind::Server,
+            "the provider failed (HTTP 502)",
+            6,
+        ),
+        (
+            "a stream without its end",
+            Answer::stream(whole.split_at(whole.len() / 2).0),
+            LlmErrorKind::Transport,
+            "the provider's answer broke off before its end",
+            6,
+        ),
+        (
+            "a stream that is cut",
+            Answer {
+                end: End::CutAfter(100),
+                ..Answer::stream(whole)
+            },
+            LlmErrorKind::Transport,
+            "the connection to the provider broke",
+            6,
+        ),
+        (
+            "a redirect to another host",
+            Answer::new(308, "text/plain", "").header("location", "http://127.0.0.2:9/v1/messages"),
+            LlmErrorKind::InvalidRequest,
+            "the provider's address leads to another one (HTTP 308)",
+            1,
+        ),
+    ];
+    for (name, answer, kind, message, tries) in cases {
+        let server = Loopback::start(move |_, _| answer.clone()).expect("a server");
+        let (found, said, _) =
+            failure(settings(Preset::Anthropic, "haiku", &server.address())).await;
+        assert_eq!((found, said.as_str()), (kind, message), "{name}");
+        assert_eq!(server.requests().len(), tries, "{name}");
+    }
+}
+
+/// A proxy that is not there, and one that refuses.
+#[tokio::test]
+async fn failures_of_a_proxy_are_failures_of_the_way() {
+    let nobody = Loopback::start(|_, _| Answer::default()).expect("a server");
+    let gone = nobody.address();
+    drop(nobody);
+    let mut through = settings(Preset::Anthropic, "haiku", "http://api.example");
+    through.proxy = Proxy::Url(gone);
+    let (kind, message, _) = failure(through).await;
+    assert_eq!(
+        (kind, message.as_str()),
+        (LlmErrorKind::Transport, "the provider could not be reached")
+    );
+    let refusing =
+        Loopback::start(|_, _| Answer::new(407, "text/plain", "who are you")).expect("a proxy");
+    let mut through = settings(Preset::Anthropic, "haiku", "http://api.example");
+    through.proxy = Proxy::Url(refusing.address());
+    let (kind, message, detail) = failure(through).await;
+    assert_eq!(
+        (kind, message.as_str(), detail.as_deref()),
+        (
+            LlmErrorKind::InvalidRequest,
+            "the provider refused the request (HTTP 407)",
+            Some("who are you")
+        )
+    );
+    assert!(
+        refusing.requests()[0]
+            .target
+            .starts_with("POST http://api.example/")
+    );
+    let mut tunnel = settings(Preset::Anthropic, "haiku", "https://api.example");
+    tunnel.proxy = Proxy::Url(refusing.address());
+    let (kind, message, _) = failure(tunnel).await;
+    assert_eq!(
+        (kind, message.as_str()),
+        (LlmErrorKind::Transport, "the provider could not be reached")
+    );
+}
+
+/// A server that does not speak TLS, and one whose certificate nobody vouches for.
+#[tokio::test]
+async fn tls_that_fails_says_why() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = format!("https://{}", listener.local_addr().expect("an address"));
+    let plain = tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+            answer.expect("an answer");
+        }
+    });
+    let (kind, message, detail) = failure(settings(Preset::Anthropic, "haiku", &address)).await;
+    assert_eq!(
+        (kind, message.as_str()),
+        (LlmErrorKind::Transport, "the provider could not be reached")
+    );
+    let detail = detail.unwrap_or_default();
+    assert!(
+        detail.contains("InvalidContentType") || detail.contains("corrupt"),
+        "{detail}"
+    );
+    plain.abort();
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let fake = ProviderFake::start(folder.path(), Vec::new())
+        .await
+        .expect("a server");
+    let proxy = fake.environment().remove("HTTPS_PROXY").expect("a proxy");
+    let mut stranger = settings(Preset::Anthropic, "haiku", "https://api.anthropic.com");
+    stranger.proxy = Proxy::Url(proxy);
+    let (kind, message, detail) = failure(stranger).await;
+    let detail = detail.unwrap_or_default();
+    assert_eq!(
+        (kind, message.as_str()),
+        (LlmErrorKind::Transport, "the provider could not be reached")
+    );
+    assert!(detail.contains("invalid peer certificate"), "{detail}");
+}

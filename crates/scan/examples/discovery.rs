@@ -1,0 +1,88 @@
+//! What discovery costs over four hundred tables: one line of JSON. Samples are read first; the second
+//! scan takes them from the stage rows, so that what it costs is finding the links.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a measuring program ends where something fails, and prints its figures"
+)]
+
+#[path = "../tests/it/generator.rs"]
+mod generator;
+#[expect(dead_code, reason = "shared with the tests, which use all of it")]
+#[path = "../tests/it/memory.rs"]
+mod memory;
+#[expect(dead_code, reason = "shared with the tests, which use all of it")]
+#[path = "../tests/it/schemas.rs"]
+mod schemas;
+#[expect(dead_code, reason = "shared with the tests, which use all of it")]
+#[path = "../tests/it/sqlite.rs"]
+mod sqlite;
+#[expect(dead_code, reason = "shared with the tests, which use all of it")]
+#[path = "../tests/it/styles.rs"]
+mod styles;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ktx_scan::{ScanMode, scan};
+use serde_json::json;
+
+use crate::generator::{Style, build};
+use crate::memory::World;
+use crate::schemas::SHOP;
+use crate::sqlite::{Keys, Sqlite};
+use crate::styles::PLAIN;
+
+const LAYERS: &[&str] = &[
+    "a1_", "b2_", "c3_", "d4_", "e5_", "f6_", "g7_", "h8_", "i9_", "j10_", "k11_", "l12_", "m13_",
+    "n14_", "o15_", "p16_", "q17_", "r18_", "s19_", "t20_",
+];
+
+/// Processor time of this process in seconds, all threads; hundredths are counted.
+fn processor_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").expect("Linux");
+    let after = text.rsplit(')').next().expect("a name in brackets");
+    let fields: Vec<&str> = after.split_whitespace().collect();
+    let ticks = |at: usize| {
+        fields
+            .get(at)
+            .expect("a field")
+            .parse::<f64>()
+            .expect("ticks")
+    };
+    (ticks(11) + ticks(12)) / 100.0
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let style = Style {
+        layers: LAYERS,
+        ..PLAIN
+    };
+    let database = build(&style, SHOP, 3);
+    let world = World::new(Arc::new(Sqlite::new(Keys::Hidden, &database.script)));
+    let mut seconds = Vec::new();
+    let mut accepted = 0;
+    for _ in 0..2 {
+        let (began, before) = (Instant::now(), processor_seconds());
+        let outcome = scan(world.request(ScanMode::Relationships))
+            .await
+            .expect("a scan");
+        accepted = outcome.report.relationships.accepted;
+        seconds.push((began.elapsed().as_secs_f64(), processor_seconds() - before));
+    }
+    let (first, second) = (seconds[0], seconds[1]);
+    println!(
+        "{}",
+        json!({
+            "style": style.label,
+            "tables": database.tables,
+            "trueLinks": database.truth.len(),
+            "acceptedLinks": accepted,
+            "scanSeconds": first.1,
+            "discoverySeconds": second.1,
+            "scanWallSeconds": first.0,
+        })
+    );
+}

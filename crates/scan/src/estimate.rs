@@ -1,0 +1,143 @@
+//! What a scan would ask of the warehouse, told without reading a value.
+
+use ktx_warehouse::{Table, TableKind, gate};
+
+use crate::profile::read::stored;
+use crate::profile::sample::{Rows, has_blocks, sample_sql, slice_key};
+use crate::profile::table_read::{COLUMNS_PER_STATEMENT, columns};
+use crate::request::{ScanError, ScanRequest};
+use crate::run::introspect;
+use crate::settings::Switch;
+use crate::stage_rows::StageRows;
+
+/// What a scan would ask. Row counts are those of the catalog.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ScanEstimate {
+    /// Tables and views.
+    pub tables: usize,
+    /// Their columns.
+    pub columns: usize,
+    /// Tables whose samples an earlier scan has read and that have not changed.
+    pub reused: usize,
+    /// Rows of all tables; those of unknown size are not in it.
+    pub rows: u64,
+    /// Tables whose size the catalog does not tell.
+    pub unknown_sizes: usize,
+    /// Rows that would be read: all of small tables, samples of large ones.
+    pub rows_read: u64,
+    /// Statements that read samples, at least.
+    pub statements: usize,
+    /// Statements that read samples, at most.
+    pub statements_at_most: usize,
+    /// Statements that check links, at most.
+    pub checks_at_most: usize,
+    /// Bytes that the samples would be billed, where the warehouse tells.
+    pub bytes: Option<u64>,
+}
+
+/// Reads the structure and tells what a scan of the values would ask. Nothing is changed; where the
+/// warehouse bills by bytes, it is asked for the price of each sample, which costs nothing.
+pub async fn estimate(request: &ScanRequest) -> Result<ScanEstimate, ScanError> {
+    let rows = StageRows::new(
+        request.stages.clone(),
+        request.connection.clone(),
+        request.reuse,
+    );
+    let snapshot = introspect(request).await?;
+    let mut estimate = foresee(request, &snapshot.tables, &rows)?;
+    for table in &snapshot.tables {
+        if stored(request, table, &rows)?.is_some() {
+            continue;
+        }
+        match price(request, table).await? {
+            Some(bytes) => estimate.bytes = Some(estimate.bytes.unwrap_or(0) + bytes),
+            None => break,
+        }
+    }
+    Ok(estimate)
+}
+
+/// The estimate from the structure alone.
+pub(crate) fn foresee(
+    request: &ScanRequest,
+    tables: &[Table],
+    rows: &StageRows,
+) -> Result<ScanEstimate, ScanError> {
+    let settings = &request.settings.relationships;
+    let mut estimate = ScanEstimate {
+        tables: tables.len(),
+        columns: tables.iter().map(|table| table.columns.len()).sum(),
+        ..ScanEstimate::default()
+    };
+    if settings.discovery == Switch::On {
+        let checks = settings.validation_budget.statements(tables.len());
+        // Three parents of each column are asked about at most.
+        estimate.checks_at_most = checks.min(estimate.columns.saturating_mul(3));
+    }
+    for table in tables {
+        match table.estimated_rows {
+            Some(known) => estimate.rows = estimate.rows.saturating_add(known),
+            None => estimate.unknown_sizes += 1,
+        }
+        if stored(request, table, rows)?.is_some() {
+            estimate.reused += 1;
+            continue;
+        }
+        let (least, most) = statements(request, table);
+        let groups = table.columns.len().div_ceil(COLUMNS_PER_STATEMENT);
+        estimate.statements += least * groups;
+        estimate.statements_at_most += most * groups;
+        let read = match table.estimated_rows {
+            Some(known) if known <= request.settings.whole_table_rows => known,
+            Some(_) => settings.profile_sample_rows as u64,
+            None => 0,
+        };
+        estimate.rows_read = estimate.rows_read.saturating_add(read);
+    }
+    Ok(estimate)
+}
+
+/// Statements that one group of a table's columns takes, at least and at most.
+fn statements(request: &ScanRequest, table: &Table) -> (usize, usize) {
+    let dialect = request.connector.dialect();
+    let stored = table.kind == TableKind::Table;
+    // The ends of the key, the sample, once more where it was empty, the distinct counts.
+    let sliced = stored && !has_blocks(dialect) && slice_key(dialect, table).is_some();
+    let sampled = 1 + usize::from(sliced);
+    let extra = 1 + usize::from(stored);
+    match table.estimated_rows {
+        Some(rows) if rows <= request.settings.whole_table_rows => (1, 1),
+        Some(_) => (sampled, sampled + extra),
+        // Whole when it is small; else counted and sampled.
+        None => (1, 1 + usize::from(stored) + sampled + extra),
+    }
+}
+
+/// The price of a table's sample in bytes; `None` where the warehouse does not tell.
+async fn price(request: &ScanRequest, table: &Table) -> Result<Option<u64>, ScanError> {
+    let dialect = request.connector.dialect();
+    let bound = request.settings.whole_table_rows;
+    let wanted = request.settings.relationships.profile_sample_rows as u64;
+    let rows = match table.estimated_rows {
+        Some(of) if of > bound && has_blocks(dialect) => Rows::Blocks { wanted, of },
+        Some(of) if of > bound => Rows::First { wanted },
+        _ => Rows::Whole { at_most: bound + 1 },
+    };
+    let mut bytes = None;
+    for group in columns(table).chunks(COLUMNS_PER_STATEMENT) {
+        // What the gate refuses is never sent and costs nothing.
+        let Ok(checked) = gate::check(&sample_sql(dialect, table, group, rows), dialect) else {
+            continue;
+        };
+        let estimate = request.connector.estimate(&checked, &request.cancel).await;
+        let estimate = estimate.map_err(|source| ScanError::Introspect {
+            connection: request.connection.clone(),
+            source,
+        })?;
+        let Some(estimate) = estimate else {
+            return Ok(None);
+        };
+        bytes = Some(bytes.unwrap_or(0) + estimate.bytes);
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,58 @@
+//! What past queries say about links: the columns that people have set equal in them.
+//!
+//! Of a query nothing is kept but the pairs of columns, by position, and how often it ran.
+
+mod catalog;
+mod equalities;
+mod read;
+mod scope;
+
+use std::collections::BTreeMap;
+
+pub(crate) use catalog::Catalog;
+pub(crate) use read::read;
+
+use crate::relationships::At;
+
+#[cfg(test)]
+mod tests;
+
+/// Columns of two tables that a query sets equal together, ordered; the first of each pair belongs to
+/// the table that comes first.
+pub(crate) type Group = Vec<(At, At)>;
+
+/// How often which columns were set equal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Joins {
+    runs: BTreeMap<Group, u64>,
+}
+
+impl Joins {
+    /// Adds a group of pairs that a query sets equal.
+    pub(crate) fn add(&mut self, group: Group, runs: u64) {
+        let known = self.runs.entry(group).or_insert(0);
+        *known = known.saturating_add(runs);
+    }
+
+    /// How often these two columns alone were set equal, in either order.
+    pub(crate) fn runs(&self, left: At, right: At) -> u64 {
+        let pair = (left.min(right), left.max(right));
+        self.runs.get(&vec![pair]).copied().unwrap_or(0)
+    }
+
+    /// All pairs of columns that were set equal alone.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (At, At)> {
+        self.runs.keys().filter_map(|group| match group.as_slice() {
+            [pair] => Some(*pair),
+            _ => None,
+        })
+    }
+
+    /// All groups of two or more pairs, with how often they were set equal.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = (&Group, u64)> {
+        self.runs
+            .iter()
+            .filter(|(group, _)| group.len() > 1)
+            .map(|(group, runs)| (group, *runs))
+    }
+}

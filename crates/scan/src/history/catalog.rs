@@ -1,0 +1,96 @@
+//! Finds the tables and columns that a query names.
+
+use std::collections::BTreeMap;
+
+use ktx_warehouse::Table;
+
+use crate::relationships::At;
+
+/// Schemas that a bare name means where several have the table.
+const USUAL_SCHEMAS: &[&str] = &["public", "dbo", "main", "default"];
+
+/// Tables by name and columns by name, without regard to case.
+#[derive(Debug)]
+pub(crate) struct Catalog<'a> {
+    tables: &'a [Table],
+    by_name: BTreeMap<String, Vec<usize>>,
+    columns: BTreeMap<(usize, String), usize>,
+}
+
+impl<'a> Catalog<'a> {
+    /// Indexes the tables of a scan; positions are those of the slice.
+    pub(crate) fn of(tables: &'a [Table]) -> Self {
+        let mut by_name: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut columns = BTreeMap::new();
+        for (at, table) in tables.iter().enumerate() {
+            by_name
+                .entry(table.table.name.to_lowercase())
+                .or_default()
+                .push(at);
+            for (column, named) in table.columns.iter().enumerate() {
+                columns
+                    .entry((at, named.name.to_lowercase()))
+                    .or_insert(column);
+            }
+        }
+        Self {
+            tables,
+            by_name,
+            columns,
+        }
+    }
+
+    /// The table of a name of one to three parts; `None` when there is none or more than one.
+    pub(crate) fn table(&self, parts: &[String]) -> Option<usize> {
+        let (name, places) = parts.split_last()?;
+        let all = self.by_name.get(&name.to_lowercase())?;
+        let fits = |at: &&usize| {
+            let Some(place) = self.tables.get(**at).map(|table| &table.table) else {
+                return false;
+            };
+            let own = [place.db.as_deref(), place.catalog.as_deref()];
+            places
+                .iter()
+                .rev()
+                .zip(own)
+                .all(|(part, own)| own.is_none_or(|own| own.eq_ignore_ascii_case(part)))
+        };
+        let fitting: Vec<usize> = all.iter().filter(fits).copied().collect();
+        match fitting.as_slice() {
+            [only] => Some(*only),
+            several => {
+                let usual = several.iter().filter(|at| {
+                    let schema = self
+                        .tables
+                        .get(**at)
+                        .and_then(|table| table.table.db.as_deref());
+                    schema.is_some_and(|schema| {
+                        USUAL_SCHEMAS.contains(&schema.to_lowercase().as_str())
+                    })
+                });
+                let usual: Vec<usize> = usual.copied().collect();
+                match usual.as_slice() {
+                    [only] => Some(*only),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// A column of a table.
+    pub(crate) fn column(&self, table: usize, name: &str) -> Option<At> {
+        let column = *self.columns.get(&(table, name.to_lowercase()))?;
+        Some(At { table, column })
+    }
+
+    /// All columns of a table, by their lower-case names.
+    pub(crate) fn columns(&self, table: usize) -> BTreeMap<String, At> {
+        let Some(found) = self.tables.get(table) else {
+            return BTreeMap::new();
+        };
+        let named = found.columns.iter().enumerate();
+        named
+            .map(|(column, named)| (named.name.to_lowercase(), At { table, column }))
+            .collect()
+    }
+}

@@ -1,0 +1,127 @@
+//! What the names inside one query mean.
+
+use std::collections::BTreeMap;
+
+use sqlparser::ast::{Expr, Ident, ObjectName};
+
+use crate::history::Catalog;
+use crate::relationships::At;
+
+/// What a name in FROM stands for.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// A scanned table.
+    Table(usize),
+    /// A subquery: its output columns that are plain columns of tables.
+    Columns(BTreeMap<String, At>),
+    /// Something else, such as a function: its columns are unknown.
+    Unknown,
+}
+
+/// The names that are visible at one place, with those around it.
+#[derive(Debug)]
+pub(super) struct Scope<'s> {
+    pub(super) catalog: &'s Catalog<'s>,
+    pub(super) outer: Option<&'s Self>,
+    /// Common table expressions by lower-case name.
+    pub(super) ctes: BTreeMap<String, Source>,
+    /// FROM items in their order, by lower-case name.
+    pub(super) sources: Vec<(String, Source)>,
+}
+
+impl<'s> Scope<'s> {
+    /// A scope inside another.
+    pub(super) fn inside(catalog: &'s Catalog<'s>, outer: Option<&'s Self>) -> Self {
+        Self {
+            catalog,
+            outer,
+            ctes: BTreeMap::new(),
+            sources: Vec::new(),
+        }
+    }
+
+    /// What a relation's name means.
+    pub(super) fn relation(&self, name: &ObjectName) -> Source {
+        let parts = parts(name);
+        if let [only] = parts.as_slice() {
+            let mut scope = Some(self);
+            while let Some(here) = scope {
+                if let Some(found) = here.ctes.get(&only.to_lowercase()) {
+                    return found.clone();
+                }
+                scope = here.outer;
+            }
+        }
+        self.catalog
+            .table(&parts)
+            .map_or(Source::Unknown, Source::Table)
+    }
+
+    /// The table column that an expression is, perhaps inside a cast or brackets.
+    pub(super) fn column(&self, expression: &Expr) -> Option<At> {
+        match expression {
+            Expr::Identifier(name) => self.bare(name),
+            Expr::CompoundIdentifier(parts) => self.qualified(parts),
+            Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => self.column(inner),
+            _ => None,
+        }
+    }
+
+    /// A name without a qualifier means the one source that has it; what hides it is unknown where a
+    /// source does not tell its columns.
+    fn bare(&self, name: &Ident) -> Option<At> {
+        let mut found = None;
+        for (_, source) in &self.sources {
+            match (self.of(source, &name.value), source) {
+                (None, Source::Unknown) => return None,
+                (Some(_), _) if found.is_some() => return None,
+                (Some(at), _) => found = Some(at),
+                (None, _) => {}
+            }
+        }
+        found.or_else(|| self.outer.and_then(|outer| outer.bare(name)))
+    }
+
+    fn qualified(&self, parts: &[Ident]) -> Option<At> {
+        let (name, qualifier) = parts.split_last()?;
+        let last = qualifier.last()?.value.to_lowercase();
+        let found = self.sources.iter().find(|(known, _)| *known == last);
+        match found {
+            Some((_, source)) => self.of(source, &name.value),
+            None => self.outer?.qualified(parts),
+        }
+    }
+
+    fn of(&self, source: &Source, name: &str) -> Option<At> {
+        match source {
+            Source::Table(table) => self.catalog.column(*table, name),
+            Source::Columns(columns) => columns.get(&name.to_lowercase()).copied(),
+            Source::Unknown => None,
+        }
+    }
+
+    /// The column of this name in the source at a position.
+    pub(super) fn column_of(&self, position: usize, name: &str) -> Option<At> {
+        let (_, source) = self.sources.get(position)?;
+        self.of(source, name)
+    }
+
+    /// All columns of a source.
+    pub(super) fn all_of(&self, source: &Source) -> BTreeMap<String, At> {
+        match source {
+            Source::Table(table) => self.catalog.columns(*table),
+            Source::Columns(columns) => columns.clone(),
+            Source::Unknown => BTreeMap::new(),
+        }
+    }
+}
+
+/// The parts of a dotted name.
+pub(super) fn parts(name: &ObjectName) -> Vec<String> {
+    name.0
+        .iter()
+        .filter_map(|part| part.as_ident().map(|ident| ident.value.clone()))
+        // BigQuery writes whole dotted names between one pair of backticks.
+        .flat_map(|text| text.split('.').map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}

@@ -1,0 +1,236 @@
+//! Reads the sample of one table: one statement for every hundred columns.
+
+use std::time::Duration;
+
+use ktx_warehouse::{Caps, Cell, Dialect, ErrorKind, Table, TableKind, WarehouseError, gate};
+
+use crate::profile::counts::{counts_sql, note_counts};
+use crate::profile::sample::{Rows, count_sql, ends_sql, has_blocks, sample_sql, slice_key};
+use crate::profile::table::TableCollector;
+use crate::profile::{Extent, TableProfile};
+use crate::request::ScanRequest;
+use crate::spending::Spending;
+use crate::types::TypeFamily;
+
+/// Columns of one statement.
+pub(crate) const COLUMNS_PER_STATEMENT: usize = 100;
+/// Bytes of one statement's cells.
+const BYTES: usize = 64 << 20;
+/// Bytes of one cell: longer texts are no keys and no dictionary values.
+const CELL_BYTES: usize = 512;
+
+/// What a table's statements are made of.
+struct Reading<'r> {
+    request: &'r ScanRequest,
+    table: &'r Table,
+    spending: &'r Spending<'r>,
+}
+
+/// Reads a table whole when it is small, else a sample of it.
+pub(crate) async fn read_table(
+    request: &ScanRequest,
+    table: &Table,
+    spending: &Spending<'_>,
+) -> Result<TableProfile, WarehouseError> {
+    let reading = Reading {
+        request,
+        table,
+        spending,
+    };
+    let columns: Vec<(String, TypeFamily)> = columns(table);
+    let mut whole: Option<TableProfile> = None;
+    for group in columns.chunks(COLUMNS_PER_STATEMENT) {
+        let part = reading.columns(group).await?;
+        match &mut whole {
+            None => whole = Some(part),
+            Some(profile) => profile.widen(part),
+        }
+    }
+    // A table without columns has nothing to read.
+    Ok(whole.unwrap_or_else(|| TableCollector::new(&[]).finish(Extent::Sample, None)))
+}
+
+/// The columns with their families.
+pub(crate) fn columns(table: &Table) -> Vec<(String, TypeFamily)> {
+    table
+        .columns
+        .iter()
+        .map(|column| (column.name.clone(), TypeFamily::of(column)))
+        .collect()
+}
+
+impl Reading<'_> {
+    fn dialect(&self) -> Dialect {
+        self.request.connector.dialect()
+    }
+
+    async fn columns(
+        &self,
+        columns: &[(String, TypeFamily)],
+    ) -> Result<TableProfile, WarehouseError> {
+        let settings = &self.request.settings;
+        let bound = settings.whole_table_rows;
+        let wanted = settings.relationships.profile_sample_rows as u64;
+        let mut statements = 0;
+        if self.table.estimated_rows.is_none_or(|rows| rows <= bound) {
+            statements += 1;
+            let (collector, truncated) = self
+                .sample(columns, Rows::Whole { at_most: bound + 1 })
+                .await?;
+            if !truncated && collector.rows() <= bound {
+                let rows = Some(collector.rows());
+                let mut profile = collector.finish(Extent::Whole, rows);
+                profile.statements = statements;
+                return Ok(profile);
+            }
+        }
+        let (rows, sent) = self.row_count().await?;
+        statements += sent;
+        let (how, sent) = self.sample_rows(wanted, rows).await?;
+        statements += 1 + sent;
+        let (mut collector, _) = self.sample(columns, how).await?;
+        if collector.rows() < wanted.min(bound) / 20 && how != (Rows::First { wanted }) {
+            // Blocks and slices of a table that is smaller than the catalog says can be empty.
+            statements += 1;
+            (collector, _) = self.sample(columns, Rows::First { wanted }).await?;
+        }
+        let mut profile = collector.finish(Extent::Sample, rows);
+        statements += self.counts(&mut profile).await?;
+        profile.statements = statements;
+        Ok(profile)
+    }
+
+    /// The catalog's row count, else the warehouse's own; the second part counts statements.
+    async fn row_count(&self) -> Result<(Option<u64>, usize), WarehouseError> {
+        if let Some(rows) = self.table.estimated_rows.filter(|rows| *rows > 0) {
+            return Ok((Some(rows), 0));
+        }
+        if self.table.kind != TableKind::Table {
+            return Ok((None, 0));
+        }
+        let sql = count_sql(self.dialect(), &self.table.table);
+        match self.first_row(&sql).await {
+            Ok(cells) => {
+                let count = cells.first().and_then(Cell::to_text);
+                // A count that is no number is no count.
+                Ok((count.and_then(|text| text.parse().ok()), 1))
+            }
+            // Too large to be counted in the time of one statement: a sample tells enough.
+            Err(error) if error.kind == ErrorKind::Timeout => Ok((None, 1)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Which rows to read; the second part counts statements.
+    async fn sample_rows(
+        &self,
+        wanted: u64,
+        rows: Option<u64>,
+    ) -> Result<(Rows, usize), WarehouseError> {
+        let dialect = self.dialect();
+        let first = Rows::First { wanted };
+        if has_blocks(dialect) {
+            return Ok(match (rows, self.table.kind) {
+                (Some(of), TableKind::Table) => (Rows::Blocks { wanted, of }, 0),
+                _ => (first, 0),
+            });
+        }
+        let Some(key) = slice_key(dialect, self.table) else {
+            return Ok((first, 0));
+        };
+        let ends = match self
+            .first_row(&ends_sql(dialect, &self.table.table, key))
+            .await
+        {
+            Ok(ends) => ends,
+            // The ends of a key without an index take as long as a count.
+            Err(error) if matches!(error.kind, ErrorKind::Timeout | ErrorKind::Sql) => {
+                return Ok((first, 1));
+            }
+            Err(error) => return Err(error),
+        };
+        let number = |at: usize| match ends.get(at) {
+            Some(Cell::Int(value)) => Some(*value),
+            _ => None,
+        };
+        Ok(match (number(0), number(1)) {
+            (Some(low), Some(high)) if high > low => {
+                let ends = (low, high);
+                (
+                    Rows::Slices {
+                        wanted,
+                        ends,
+                        of: rows,
+                    },
+                    1,
+                )
+            }
+            _ => (first, 1),
+        })
+    }
+
+    async fn sample(
+        &self,
+        columns: &[(String, TypeFamily)],
+        rows: Rows,
+    ) -> Result<(TableCollector, bool), WarehouseError> {
+        let dialect = self.dialect();
+        let sql = sample_sql(dialect, self.table, columns, rows);
+        let checked = gate::check(&sql, dialect).or_else(|refusal| match rows {
+            // A gate or parser without the dialect's sampling clause still lets the plain statement pass.
+            Rows::Blocks { wanted, .. } => gate::check(
+                &sample_sql(dialect, self.table, columns, Rows::First { wanted }),
+                dialect,
+            ),
+            Rows::Whole { .. } | Rows::First { .. } | Rows::Slices { .. } => Err(refusal),
+        });
+        let checked = checked.map_err(|refusal| {
+            WarehouseError::new(
+                ErrorKind::Sql,
+                format!("the read-only gate refused the statement: {refusal}"),
+            )
+        })?;
+        let mut collector = TableCollector::new(columns);
+        let caps = self.caps(usize::try_from(rows.limit()).unwrap_or(usize::MAX));
+        let end = self
+            .spending
+            .run_checked(&checked, &caps, &mut collector)
+            .await?;
+        Ok((collector, end.truncated))
+    }
+
+    /// Asks how many different values there are in all rows; gives back the statements sent. What
+    /// the warehouse does not tell stays as the sample has it.
+    async fn counts(&self, profile: &mut TableProfile) -> Result<usize, WarehouseError> {
+        if self.table.kind != TableKind::Table || profile.rows.is_none() {
+            return Ok(0);
+        }
+        let Some(sql) = counts_sql(self.dialect(), &self.table.table, profile) else {
+            return Ok(0);
+        };
+        let mut answer = ktx_warehouse::QueryResult::default();
+        let caps = self.caps(10_000);
+        match self.spending.run(&sql, &caps, &mut answer).await {
+            Ok(_) => {
+                note_counts(self.dialect(), profile, &answer);
+                Ok(1)
+            }
+            Err(error) if error.kind == ErrorKind::Cancelled => Err(error),
+            // The sample stands without it.
+            Err(_) => Ok(1),
+        }
+    }
+
+    async fn first_row(&self, sql: &str) -> Result<Vec<Cell>, WarehouseError> {
+        self.spending.first_row(sql, &self.caps(1)).await
+    }
+
+    fn caps(&self, rows: usize) -> Caps {
+        Caps {
+            rows,
+            bytes: BYTES,
+            cell_bytes: CELL_BYTES,
+            timeout: Duration::from_secs(self.request.settings.statement_seconds),
+        }
+    }
+}

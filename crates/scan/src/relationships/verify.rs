@@ -1,0 +1,185 @@
+//! Asks the warehouse about links that the samples leave open, and about links over several columns.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_vocabulary::TableRef;
+
+use crate::profile::value::sentinel_hashes;
+use crate::relationships::composite::{Proposal, judge, propose};
+use crate::relationships::facts::{At, Facts};
+use crate::relationships::link::{Check, Endpoint, Link, Status};
+use crate::relationships::probe::{Counts, Planned, Prober, Question, contained};
+use crate::relationships::score::{Scored, score};
+use crate::request::{ScanError, ScanRequest};
+
+/// Parents asked about for one column at most.
+const PARENTS: usize = 3;
+
+/// Asks the warehouse about the best unchecked parents of each column, likeliest first.
+pub(crate) async fn probe(
+    facts: &Facts<'_>,
+    request: &ScanRequest,
+    scored: Vec<Scored>,
+    prober: &mut Prober<'_>,
+) -> Result<Vec<Scored>, ScanError> {
+    let least = request.settings.relationships.review_threshold / 2.0;
+    let (mut asked, mut checked): (Vec<Scored>, Vec<Scored>) =
+        scored.into_iter().partition(|candidate| {
+            let parent_has_rows = facts
+                .column(candidate.parent)
+                .and_then(|column| column.profile)
+                .is_some();
+            candidate.check == Check::None && candidate.likelihood() >= least && parent_has_rows
+        });
+    asked.sort_by(|left, right| {
+        right
+            .odds
+            .total_cmp(&left.odds)
+            .then((left.child, left.parent).cmp(&(right.child, right.parent)))
+    });
+    let ignored = sentinel_hashes();
+    let mut per_child: BTreeMap<At, usize> = BTreeMap::new();
+    let mut open: Vec<(Scored, usize)> = Vec::new();
+    let mut questions: Vec<Question> = Vec::new();
+    let rescored = |candidate: &Scored, counts: Counts, compared: usize| {
+        let pair = (candidate.child, candidate.parent);
+        score(facts, pair, 1, &ignored, Some(contained(counts, compared)))
+    };
+    for candidate in asked {
+        let tried = per_child.entry(candidate.child).or_insert(0);
+        *tried += 1;
+        if *tried > PARENTS {
+            continue;
+        }
+        match prober.values(facts, candidate.child, candidate.parent)? {
+            (Planned::Unasked, _) => checked.push(candidate),
+            (Planned::Known(counts), compared) => {
+                checked.extend(rescored(&candidate, counts, compared));
+            }
+            (Planned::Ask(question), compared) => {
+                open.push((candidate, compared));
+                questions.push(question);
+            }
+        }
+    }
+    let answers = prober.ask(questions).await?;
+    for ((candidate, compared), answer) in open.into_iter().zip(answers) {
+        match answer {
+            None => checked.push(candidate),
+            Some(counts) => checked.extend(rescored(&candidate, counts, compared)),
+        }
+    }
+    Ok(checked)
+}
+
+/// Adds the links over several columns.
+pub(crate) async fn add_composites(
+    facts: &Facts<'_>,
+    inferred: &mut Vec<Link>,
+    formal: &[Link],
+    prober: &mut Prober<'_>,
+) -> Result<(), ScanError> {
+    let places = places(facts);
+    let at = |side: &Endpoint| match side.columns.as_slice() {
+        [column] => places.get(&(&side.table, column.as_str())).copied(),
+        _ => None,
+    };
+    let single: BTreeMap<At, At> = inferred
+        .iter()
+        .chain(formal)
+        .filter(|link| link.status == Status::Accepted)
+        .filter_map(|link| Some((at(&link.from)?, at(&link.to)?)))
+        .collect();
+    let declared: BTreeSet<String> = formal.iter().map(Link::id).collect();
+    let mut found: Vec<Link> = Vec::new();
+    for (proposal, counts) in ask_all(facts, propose(facts, &single), prober).await? {
+        found.extend(judge(facts, &proposal, counts).filter(|link| !declared.contains(&link.id())));
+    }
+    // Two tables with the same key groups hold each other's: the smaller one refers, if either does.
+    let accepted: BTreeSet<(Endpoint, Endpoint)> = found
+        .iter()
+        .filter(|link| link.status == Status::Accepted)
+        .map(|link| (link.from.clone(), link.to.clone()))
+        .collect();
+    for link in &mut found {
+        if link.status == Status::Accepted
+            && accepted.contains(&(link.to.clone(), link.from.clone()))
+        {
+            link.status = Status::Review;
+            link.score = 0.6;
+            link.reasons
+                .push("each of the two tables holds the other's keys".to_owned());
+        }
+    }
+    best_composites(&mut found);
+    inferred.extend(found);
+    Ok(())
+}
+
+/// What the warehouse says of each proposal, in their order.
+async fn ask_all(
+    facts: &Facts<'_>,
+    proposals: Vec<Proposal>,
+    prober: &mut Prober<'_>,
+) -> Result<Vec<(Proposal, Option<Counts>)>, ScanError> {
+    let mut known: Vec<(Proposal, Option<Counts>)> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    let mut questions: Vec<Question> = Vec::new();
+    for proposal in proposals {
+        let counts = match prober.groups(facts, &proposal)? {
+            Planned::Unasked => None,
+            Planned::Known(counts) => Some(counts),
+            Planned::Ask(question) => {
+                open.push(known.len());
+                questions.push(question);
+                None
+            }
+        };
+        known.push((proposal, counts));
+    }
+    for (at, answer) in open.into_iter().zip(prober.ask(questions).await?) {
+        if let Some((_, counts)) = known.get_mut(at) {
+            *counts = answer;
+        }
+    }
+    Ok(known)
+}
+
+/// Of several composite links over the same columns of a table, the best stays accepted.
+fn best_composites(found: &mut [Link]) {
+    found.sort_by(|left, right| {
+        right
+            .score
+            .total_cmp(&left.score)
+            .then_with(|| left.id().cmp(&right.id()))
+    });
+    let mut taken: BTreeSet<(TableRef, Vec<String>)> = BTreeSet::new();
+    for link in found
+        .iter_mut()
+        .filter(|link| link.status == Status::Accepted)
+    {
+        let mut columns = link.from.columns.clone();
+        columns.sort();
+        if !taken.insert((link.from.table.clone(), columns)) {
+            link.status = Status::Review;
+            link.reasons
+                .push("another table fits these columns better".to_owned());
+        }
+    }
+}
+
+fn places<'f>(facts: &'f Facts<'_>) -> BTreeMap<(&'f TableRef, &'f str), At> {
+    let tables = facts.tables.iter().enumerate();
+    tables
+        .flat_map(|(table, facts)| {
+            let place = &facts.table.table;
+            facts
+                .columns
+                .iter()
+                .enumerate()
+                .map(move |(column, facts)| {
+                    ((place, facts.column.name.as_str()), At { table, column })
+                })
+        })
+        .collect()
+}

@@ -1,0 +1,300 @@
+//! The periods of an answer, and the parts that look at other periods than their own.
+
+use sqlparser::ast::Expr;
+
+use super::Writer;
+use super::part::{Pieces, group_clause, where_clause};
+use crate::aggregates::{self, Call};
+use crate::planner::{Frame, Part, PartKind, Span, Spine, TimeAxis};
+use crate::sql_text::{
+    By, as_period, identifier, instant, movable, movable_type, moved, truncate, typed_null,
+};
+
+/// Names for what periods are made of; none is a table, a result column or another part.
+pub(super) struct PeriodNames {
+    /// The common table expression of all periods.
+    pub(super) table: String,
+    /// Its only column.
+    pub(super) start: String,
+    /// The digits that numbers are made of.
+    pub(super) digits: String,
+    /// The merged parts with missing periods filled in.
+    pub(super) filled: String,
+}
+
+impl PeriodNames {
+    pub(super) fn new(fresh: &mut dyn FnMut(String) -> String) -> Self {
+        Self {
+            table: fresh("periods".to_owned()),
+            start: fresh("period_start".to_owned()),
+            digits: fresh("digits".to_owned()),
+            filled: fresh("filled".to_owned()),
+        }
+    }
+}
+
+/// One digit, as many as are needed for a number below `count`.
+fn places(count: i64) -> usize {
+    usize::try_from((count - 1).max(1).ilog10()).map_or(1, |places| places + 1)
+}
+
+impl Writer<'_, '_> {
+    /// The column of the periods, with its table.
+    fn period(&self) -> String {
+        let names = &self.inner.periods;
+        format!(
+            "{}.{}",
+            identifier(self.dialect, &names.table),
+            identifier(self.dialect, &names.start)
+        )
+    }
+
+    /// A cut time dimension in a type whose values can be moved, where the query goes by periods.
+    pub(super) fn period_value(&self, sql: String) -> String {
+        match &self.planned.time {
+            Some(time) => movable(self.dialect, &sql, time.unit),
+            None => sql,
+        }
+    }
+
+    /// What stands between the plain parts and those that go by periods.
+    pub(super) fn periods(&self, time: &TimeAxis) -> Vec<(String, String)> {
+        let names = &self.inner.periods;
+        match &time.spine {
+            Some(spine) => vec![
+                (names.digits.clone(), self.digits()),
+                (names.table.clone(), self.spine(time, spine)),
+            ],
+            None => vec![(names.table.clone(), self.occurring(time))],
+        }
+    }
+
+    /// The periods that some row of the answer lies in.
+    fn occurring(&self, time: &TimeAxis) -> String {
+        let own = self
+            .inner
+            .dimensions
+            .get(time.dimension)
+            .map_or(String::new(), |name| identifier(self.dialect, name));
+        let start = identifier(self.dialect, &self.inner.periods.start);
+        let plain = self.planned.parts.iter().zip(&self.inner.parts);
+        let selects: Vec<String> = plain
+            .filter(|(part, _)| part.frame.is_plain())
+            .map(|(_, name)| {
+                format!(
+                    "SELECT {own} AS {start}\nFROM {}",
+                    identifier(self.dialect, name)
+                )
+            })
+            .collect();
+        let all = identifier(self.dialect, "occurring");
+        format!(
+            "SELECT DISTINCT {start}\nFROM (\n{}\n) AS {all}\nWHERE {start} IS NOT NULL",
+            selects.join("\nUNION ALL\n")
+        )
+    }
+
+    fn digits(&self) -> String {
+        let digit = identifier(self.dialect, "digit");
+        let rest = (1..10).map(|number| format!("UNION ALL SELECT {number}"));
+        let all: Vec<String> = std::iter::once(format!("SELECT 0 AS {digit}"))
+            .chain(rest)
+            .collect();
+        all.join("\n")
+    }
+
+    /// All periods by their numbers. Numbers are made of digits: that needs no series function and no
+    /// recursion, whose depth some warehouses limit.
+    fn spine(&self, time: &TimeAxis, spine: &Spine) -> String {
+        let digits = identifier(self.dialect, &self.inner.periods.digits);
+        let places = ["ones", "tens", "hundreds", "thousands"]
+            .into_iter()
+            .take(places(spine.count));
+        let mut sum: Vec<String> = Vec::new();
+        let mut tables: Vec<String> = Vec::new();
+        for (at, place) in places.enumerate() {
+            let zeros = "0".repeat(at);
+            let factor = if at == 0 {
+                String::new()
+            } else {
+                format!("1{zeros} * ")
+            };
+            sum.push(format!("{factor}{place}.digit"));
+            tables.push(format!("{digits} AS {place}"));
+        }
+        let first = instant(self.dialect, &spine.first, time.unit);
+        let column = By::Column("numbers.period_number");
+        let start = moved(self.dialect, &first, column, time.unit, time.unit);
+        format!(
+            "SELECT {} AS {}\nFROM (\nSELECT {} AS period_number\nFROM {}\n) AS numbers\nWHERE numbers.period_number < {}",
+            as_period(self.dialect, &start, time.unit),
+            identifier(self.dialect, &self.inner.periods.start),
+            sum.join(" + "),
+            tables.join("\nCROSS JOIN "),
+            spine.count
+        )
+    }
+
+    /// The stacked parts with a row for every period in each combination of the other dimensions.
+    pub(super) fn filled(&self, time: &TimeAxis) -> String {
+        let stacked = identifier(self.dialect, &self.inner.stacked);
+        let all: Vec<String> = self
+            .inner
+            .dimensions
+            .iter()
+            .map(|name| identifier(self.dialect, name))
+            .collect();
+        let others: Vec<&String> = all
+            .iter()
+            .enumerate()
+            .filter_map(|(at, name)| (at != time.dimension).then_some(name))
+            .collect();
+        let mut columns: Vec<String> = all
+            .iter()
+            .enumerate()
+            .map(|(at, name)| {
+                if at == time.dimension {
+                    format!("{} AS {name}", self.period())
+                } else {
+                    format!("others.{name}")
+                }
+            })
+            .collect();
+        for (at, atom) in self.planned.atoms.iter().enumerate() {
+            let null = typed_null(self.dialect, atom.kind);
+            columns.push(format!("{null} AS {}", self.atom_name(at)));
+        }
+        let table = identifier(self.dialect, &self.inner.periods.table);
+        let mut from = table;
+        if !others.is_empty() {
+            let others: Vec<&str> = others.into_iter().map(String::as_str).collect();
+            from = format!(
+                "{from}\nCROSS JOIN (\nSELECT DISTINCT {}\nFROM {stacked}\n) AS others",
+                others.join(", ")
+            );
+        }
+        let own = self.planned.atoms.iter().enumerate();
+        let own: Vec<String> = all
+            .into_iter()
+            .chain(own.map(|(at, _)| self.atom_name(at)))
+            .collect();
+        format!(
+            "SELECT {}\nFROM {stacked}\nUNION ALL\nSELECT {}\nFROM {from}",
+            own.join(", "),
+            columns.join(", ")
+        )
+    }
+
+    /// Puts the pieces of a part over the rows of the periods that its frame takes in: the group's
+    /// period comes from the periods, rows from every period in the frame.
+    pub(super) fn frame(&self, frame: Frame, pieces: Pieces) -> Pieces {
+        let Some(time) = self.planned.time.as_ref().filter(|_| !frame.is_plain()) else {
+            return pieces;
+        };
+        let mut pieces = pieces;
+        if let Some(own) = pieces.dimensions.get_mut(time.dimension) {
+            let rows = std::mem::replace(own, self.period());
+            pieces.filters.extend(self.within(frame, time, &rows));
+            pieces.from = format!(
+                "{}\nCROSS JOIN {}",
+                pieces.from,
+                identifier(self.dialect, &self.inner.periods.table)
+            );
+        }
+        pieces
+    }
+
+    /// The conditions under which a row's period lies in the frame of a group's.
+    fn within(&self, frame: Frame, time: &TimeAxis, rows: &str) -> Vec<String> {
+        let back = |from: &str, count: u32, unit| {
+            let by = By::Fixed(-i64::from(count));
+            moved(self.dialect, from, by, unit, time.unit)
+        };
+        let mut end = self.period();
+        if let Some((count, unit)) = frame.earlier {
+            end = back(&end, count, unit);
+        }
+        match frame.span {
+            Span::Filtered | Span::Whole => vec![format!("{rows} = {end}")],
+            Span::Unbounded => vec![format!("{rows} <= {end}")],
+            Span::Last(count, unit) => {
+                let before = back(&end, count, unit);
+                vec![format!("{rows} <= {end}"), format!("{rows} > {before}")]
+            }
+            Span::ToDate(unit) => {
+                let native = movable_type(self.dialect, time.unit);
+                let start = truncate(self.dialect, &end, unit, native);
+                let start = movable(self.dialect, &start, time.unit);
+                vec![format!("{rows} <= {end}"), format!("{rows} >= {start}")]
+            }
+        }
+    }
+
+    /// Groups over other periods from groups of each period, where every aggregate can be taken
+    /// again over its own answers; `None` where one cannot.
+    pub(super) fn regrouped(&self, part: &Part, by_period: &str) -> Option<String> {
+        let time = self.planned.time.as_ref()?;
+        if part.kind != PartKind::Groups || part.frame.is_plain() {
+            return None;
+        }
+        let mut again: Vec<String> = Vec::new();
+        for at in &part.atoms {
+            let function = again_by(&self.planned.atoms.get(*at)?.call)?;
+            let name = self.atom_name(*at);
+            again.push(format!("{function}(by_period.{name}) AS {name}"));
+        }
+        let names: Vec<String> = self
+            .inner
+            .dimensions
+            .iter()
+            .map(|name| identifier(self.dialect, name))
+            .collect();
+        let pieces = Pieces {
+            dimensions: names
+                .iter()
+                .map(|name| format!("by_period.{name}"))
+                .collect(),
+            from: format!("(\n{by_period}\n) AS by_period"),
+            filters: Vec::new(),
+        };
+        debug_assert!(time.dimension < names.len());
+        let pieces = self.frame(part.frame, pieces);
+        let mut columns = self.dimension_columns(&pieces);
+        columns.extend(again);
+        Some(
+            [
+                format!("SELECT {}\nFROM {}", columns.join(", "), pieces.from),
+                where_clause(&pieces.filters),
+                group_clause(&pieces.dimensions),
+            ]
+            .concat(),
+        )
+    }
+}
+
+/// The aggregate that, over an aggregate's answers for parts, gives its answer for the whole.
+fn again_by(call: &Call) -> Option<&'static str> {
+    let function = match call {
+        Call::Rows => return Some("SUM"),
+        Call::Percentile { .. } => return None,
+        Call::Function(function) => function,
+    };
+    if aggregates::is_distinct(function) || !function.within_group.is_empty() {
+        return None;
+    }
+    match aggregates::name_of(function).as_str() {
+        "sum" | "count" => Some("SUM"),
+        "min" => Some("MIN"),
+        "max" => Some("MAX"),
+        _ => None,
+    }
+}
+
+/// The predicate `name = 1`.
+pub(super) fn is_first(name: &str) -> Expr {
+    Expr::BinaryOp {
+        left: Box::new(crate::expression::raw(name)),
+        op: sqlparser::ast::BinaryOperator::Eq,
+        right: Box::new(crate::scalars::digit("1")),
+    }
+}

@@ -1,0 +1,258 @@
+//! The time axis of a query: the dimension whose periods windows, comparisons and fills go by.
+
+use sqlparser::ast::Expr;
+
+use super::atoms::Atom;
+use super::filters::{RowFilter, Sees};
+use super::spine::{self, Spine};
+use super::{Dimension, PlannedMeasure};
+use crate::bound;
+use crate::graph::NodeId;
+use crate::names::Names;
+use crate::query::{MissingPeriods, Query};
+use crate::resolved::Column;
+use crate::{ColumnType, ErrorKind, Granularity, QueryError};
+
+/// The time axis of a query.
+#[derive(Debug, Clone)]
+pub(crate) struct TimeAxis {
+    /// The place of the dimension among the query's.
+    pub(crate) dimension: usize,
+    pub(crate) unit: Granularity,
+    /// All periods of the answer, where missing ones are filled in.
+    pub(crate) spine: Option<Spine>,
+}
+
+/// What a time axis is needed for.
+#[derive(Clone, Copy)]
+struct Need<'a> {
+    /// In the words of the query: a measure, or `fill`.
+    what: &'a str,
+    home: Option<NodeId>,
+}
+
+/// Finds the time axis of a query that needs one.
+pub(super) fn axis(
+    names: Names<'_>,
+    query: &Query,
+    dimensions: &[Dimension],
+    measures: &[PlannedMeasure],
+    atoms: &[Atom],
+) -> Result<Option<TimeAxis>, QueryError> {
+    let framed = atoms
+        .iter()
+        .enumerate()
+        .find(|(_, atom)| !atom.frame.is_plain());
+    let need = match (framed, query.missing_periods) {
+        (Some((number, atom)), _) => Need {
+            what: named(measures, number),
+            home: Some(atom.home),
+        },
+        (None, MissingPeriods::Fill) => Need {
+            what: "fill",
+            home: atoms.first().map(|atom| atom.home),
+        },
+        (None, MissingPeriods::LeaveOut) => return Ok(None),
+    };
+    let (place, dimension, unit) = only_time(names, dimensions, need)?;
+    check_unit(names, dimension, unit)?;
+    for (number, atom) in atoms.iter().enumerate() {
+        if let Some(longer) = atom.frame.units().find(|longer| !unit.divides(*longer)) {
+            return Err(no_whole_units(
+                dimension,
+                unit,
+                longer,
+                named(measures, number),
+            ));
+        }
+    }
+    Ok(Some(TimeAxis {
+        dimension: place,
+        unit,
+        spine: None,
+    }))
+}
+
+/// The measure that an atom belongs to, as asked for.
+fn named(measures: &[PlannedMeasure], number: usize) -> &str {
+    let has = |measure: &&PlannedMeasure| bound::atoms(&measure.tree).contains(&number);
+    measures
+        .iter()
+        .find(has)
+        .map_or("a filter", |measure| measure.reference.as_str())
+}
+
+/// The only dimension that is cut to a unit.
+fn only_time<'d>(
+    names: Names<'_>,
+    dimensions: &'d [Dimension],
+    need: Need<'_>,
+) -> Result<(usize, &'d Dimension, Granularity), QueryError> {
+    let mut cut = dimensions
+        .iter()
+        .enumerate()
+        .filter_map(|(place, dimension)| Some((place, dimension, dimension.unit?)));
+    let Some(found) = cut.next() else {
+        let message = format!(
+            "`{}` goes by the periods of a time dimension, and the query has none with a granularity",
+            need.what
+        );
+        return Err(QueryError::new(ErrorKind::NoTimeDimension, message)
+            .about(need.what)
+            .suggest(time_columns(names, need.home)));
+    };
+    let (_, axis, _) = found;
+    let same_time = |other: &&Dimension| other.unit.is_none() && other.tree == axis.tree;
+    let other = cut
+        .next()
+        .map(|(_, other, _)| other)
+        .or_else(|| dimensions.iter().find(same_time));
+    match other {
+        None => Ok(found),
+        Some(other) => {
+            let message = format!(
+                "`{}` goes by one time dimension, and the query has two: `{}` and `{}`",
+                need.what, axis.name, other.name
+            );
+            Err(QueryError::new(ErrorKind::AmbiguousTimeDimension, message).about(need.what))
+        }
+    }
+}
+
+/// Time dimensions that could be asked for, as words of a query.
+fn time_columns(names: Names<'_>, home: Option<NodeId>) -> Vec<String> {
+    let Some((node, source)) = home.and_then(|node| Some((node, names.source(node).ok()?))) else {
+        return Vec::new();
+    };
+    let is_time = |column: &&Column| {
+        column.kind == ColumnType::Time && column.visibility != crate::Visibility::Hidden
+    };
+    let words = source.columns.iter().filter(is_time).map(|column| {
+        let unit = match column.natural_granularity {
+            Some(natural) if !natural.divides(Granularity::Month) => natural,
+            _ => Granularity::Month,
+        };
+        format!("{}.{}:{}", names.node_name(node), column.name, unit.name())
+    });
+    words.take(8).collect()
+}
+
+/// The coarsest unit that may still tell the column's times apart.
+fn natural_unit(names: Names<'_>, dimension: &Dimension) -> Option<Granularity> {
+    let source = names.source(dimension.node).ok()?;
+    let (_, column) = source.column(&dimension.column)?;
+    let is_date = column
+        .native_type
+        .as_deref()
+        .is_some_and(|native| native.eq_ignore_ascii_case("date"));
+    column
+        .natural_granularity
+        .or(is_date.then_some(Granularity::Day))
+}
+
+/// Refuses units finer than the times of the column.
+fn check_unit(
+    names: Names<'_>,
+    dimension: &Dimension,
+    unit: Granularity,
+) -> Result<(), QueryError> {
+    match natural_unit(names, dimension) {
+        Some(natural) if natural < unit => {
+            let message = format!(
+                "`{}` comes by {}: it has no {}s to go by",
+                dimension.reference,
+                natural.name(),
+                unit.name()
+            );
+            Err(QueryError::new(ErrorKind::BadGranularity, message)
+                .about(dimension.reference.as_str())
+                .suggest([format!("{}:{}", dimension.reference, natural.name())]))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn no_whole_units(
+    dimension: &Dimension,
+    unit: Granularity,
+    longer: Granularity,
+    measure: &str,
+) -> QueryError {
+    let message = format!(
+        "`{measure}` looks back by the {}, and a {} is no number of whole {}s",
+        longer.name(),
+        longer.name(),
+        unit.name()
+    );
+    let fitting = Granularity::ALL
+        .into_iter()
+        .filter(|fitting| fitting.divides(longer))
+        .map(|fitting| format!("{}:{}", dimension.reference, fitting.name()));
+    QueryError::new(ErrorKind::BadWindow, message)
+        .about(measure)
+        .suggest(fitting)
+}
+
+/// Finds the filters on the time axis, refuses those that mix it with other columns, and says what
+/// follows for the periods.
+pub(super) fn mark_filters(
+    names: Names<'_>,
+    dimension: &Dimension,
+    filters: &mut [RowFilter],
+    notes: &mut Vec<String>,
+) -> Result<(), QueryError> {
+    let own = bound::columns(&dimension.tree);
+    for filter in filters {
+        let columns = bound::columns(&filter.tree);
+        let is_own = |column: &(NodeId, String)| own.contains(column);
+        let message = if columns.is_empty() || !columns.iter().any(is_own) {
+            if !columns.iter().any(|column| is_time(names, column)) {
+                continue;
+            }
+            format!(
+                "filter `{}` is on another time than `{}`: measures over other periods see only rows that pass it",
+                filter.text, dimension.name
+            )
+        } else if columns.iter().all(is_own) {
+            filter.sees = Sees::Periods;
+            format!(
+                "filter `{}` picks the periods shown: measures over other periods look past it and see whole periods",
+                filter.text
+            )
+        } else {
+            let message = format!(
+                "filter `{}` mixes the time dimension with other columns; measures over other periods cannot tell which rows it means",
+                filter.text
+            );
+            return Err(
+                QueryError::new(ErrorKind::MixedTimeFilter, message).about(filter.text.as_str())
+            );
+        };
+        if !notes.contains(&message) {
+            notes.push(message);
+        }
+    }
+    Ok(())
+}
+
+fn is_time(names: Names<'_>, (node, column): &(NodeId, String)) -> bool {
+    let source = names.source(*node).ok();
+    let column = source.and_then(|source| source.column(column));
+    column.is_some_and(|(_, column)| column.kind == ColumnType::Time)
+}
+
+/// All periods between the bounds that the filters set.
+pub(super) fn filled(
+    names: Names<'_>,
+    dimension: &Dimension,
+    unit: Granularity,
+    filters: &[RowFilter],
+) -> Result<Spine, QueryError> {
+    let instants = match natural_unit(names, dimension) {
+        Some(natural) if natural <= Granularity::Day => spine::Instants::Days,
+        _ => spine::Instants::Any,
+    };
+    let trees: Vec<&Expr> = filters.iter().map(|filter| &filter.tree).collect();
+    spine::between(&dimension.tree, &trees, unit, instants)
+        .map_err(|problem| problem.error(&dimension.reference))
+}

@@ -1,0 +1,279 @@
+//! Questions to a warehouse whether what sources say is so: bounded, read-only, each one statement.
+//!
+//! A question either only has to run (nothing is read), or looks for a counterexample in a sample:
+//! no row back says that the sample holds none.
+
+use ktx_warehouse::Dialect;
+
+use crate::authored::Visibility;
+use crate::catalog::Catalog;
+use crate::compile::compile;
+use crate::emit::parse_query;
+use crate::query::{DimensionRequest, EmptyMembers, MeasureRequest, Query};
+use crate::resolved::{Join, Measure, Relation, Source};
+use crate::sql_text::{identifier, table_name};
+use crate::{ColumnType, QueryError, Relationship};
+
+mod keys;
+
+/// What a question is about; its place in the files is [`crate::place_of`]'s.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The table or the query of the source.
+    Relation,
+    /// A column.
+    Column(String),
+    /// The grain.
+    Grain,
+    /// A join, by its place in the source's joins.
+    Join(usize),
+    /// A measure.
+    Measure(String),
+    /// A segment.
+    Segment(String),
+}
+
+/// What the answer has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The statement runs. Its result is empty and has the columns of the relation, or of the query.
+    Runs,
+    /// No row among so many comes back: a row holds keys that stand in the sample more than once.
+    NoRow {
+        /// Rows of the relation that are looked at.
+        sample: u64,
+    },
+}
+
+/// One question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// The source whose file makes the claim.
+    pub source: String,
+    /// What it is about.
+    pub part: Part,
+    /// What is claimed, such as `one row per id`.
+    pub claim: String,
+    /// One query in the catalog's dialect.
+    pub sql: String,
+    /// What the answer has to be.
+    pub wanted: Wanted,
+}
+
+/// What is not asked, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotAsked {
+    /// The source whose file makes the claim.
+    pub source: String,
+    /// What it is about.
+    pub part: Part,
+    /// Why: lower case, no full stop.
+    pub reason: String,
+}
+
+/// The questions about one source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Probes {
+    /// In this order: grain, joins, computed columns, segments, measures.
+    pub asked: Vec<Probe>,
+    /// What cannot be asked in a bounded statement.
+    pub not_asked: Vec<NotAsked>,
+}
+
+/// The question whether a source can be read, whose header has the columns that there are.
+pub fn relation_probe(catalog: &Catalog, source: &Source) -> Probe {
+    let dialect = catalog.dialect();
+    let rows = rows_of(dialect, source);
+    let sql = match rows {
+        Some(rows) => limited(dialect, "*", &format!("FROM {rows}"), 0),
+        // Common table expressions stand at the top only: the query is asked as it is.
+        None => match &source.relation {
+            Relation::Sql(sql) => sql.clone(),
+            Relation::Table(table) => table_name(dialect, table),
+        },
+    };
+    Probe {
+        source: source.name.clone(),
+        part: Part::Relation,
+        claim: "the source can be read".to_owned(),
+        sql,
+        wanted: Wanted::Runs,
+    }
+}
+
+/// The questions about what a source says of its relation. What the validator refuses is left out.
+pub fn probes(catalog: &Catalog, source: &Source, sample: u64) -> Probes {
+    let mut probes = Probes::default();
+    keys::grain(catalog, source, sample, &mut probes);
+    for at in 0..source.joins.len() {
+        keys::join(catalog, source, at, sample, &mut probes);
+    }
+    let maker = Maker { catalog, source };
+    for column in &source.columns {
+        if column.expr.is_some() && column.visibility != Visibility::Hidden {
+            let query = maker.columns(&[&column.name]);
+            let part = Part::Column(column.name.clone());
+            maker.add(part, "the expression runs", &query, &mut probes);
+        }
+    }
+    for segment in &source.segments {
+        let mut query = maker.counted();
+        query.segments = vec![maker.name(&segment.name)];
+        let part = Part::Segment(segment.name.clone());
+        maker.add(part, "the condition runs", &query, &mut probes);
+    }
+    for measure in &source.measures {
+        maker.measure(measure, &mut probes);
+    }
+    probes
+}
+
+/// Makes semantic queries about one source.
+struct Maker<'a> {
+    catalog: &'a Catalog,
+    source: &'a Source,
+}
+
+impl Maker<'_> {
+    /// A reference that is read as exactly this member of the source.
+    fn name(&self, member: &str) -> String {
+        let quoted = |name: &str| identifier(self.catalog.dialect(), name);
+        format!("{}.{}", quoted(&self.source.name), quoted(member))
+    }
+
+    fn columns(&self, names: &[&str]) -> Query {
+        Query {
+            dimensions: names
+                .iter()
+                .map(|name| DimensionRequest {
+                    field: self.name(name),
+                    granularity: None,
+                })
+                .collect(),
+            limit: Some(0),
+            empty_members: EmptyMembers::Exclude,
+            ..Query::default()
+        }
+    }
+
+    /// The number of rows, by a column of the source.
+    fn counted(&self) -> Query {
+        let mut query = self.columns(&[]);
+        let column = self.source.columns.first();
+        query.measures = column
+            .map(|column| MeasureRequest {
+                expr: format!("count({})", self.name(&column.name)),
+                name: Some("counted".to_owned()),
+            })
+            .into_iter()
+            .collect();
+        query
+    }
+
+    fn add(&self, part: Part, claim: &str, query: &Query, probes: &mut Probes) {
+        // What does not compile is a finding of the validator.
+        if let Ok(compiled) = compile(self.catalog, query, self.catalog.dialect()) {
+            probes.asked.push(self.probe(part, claim, compiled.sql));
+        }
+    }
+
+    fn probe(&self, part: Part, claim: &str, sql: String) -> Probe {
+        Probe {
+            source: self.source.name.clone(),
+            part,
+            claim: claim.to_owned(),
+            sql,
+            wanted: Wanted::Runs,
+        }
+    }
+
+    /// A measure by itself; one that needs a time dimension over the first that it can have.
+    fn measure(&self, measure: &Measure, probes: &mut Probes) {
+        let part = || Part::Measure(measure.name.clone());
+        let mut query = self.columns(&[]);
+        query.measures = vec![MeasureRequest {
+            expr: self.name(&measure.name),
+            name: None,
+        }];
+        let dialect = self.catalog.dialect();
+        let first = match compile(self.catalog, &query, dialect) {
+            Ok(compiled) => {
+                let probe = self.probe(part(), "the measure runs", compiled.sql);
+                return probes.asked.push(probe);
+            }
+            Err(error) => error,
+        };
+        for granularity in ["day", "month", "year"] {
+            for column in self.times() {
+                query.dimensions = vec![DimensionRequest {
+                    field: self.name(column),
+                    granularity: Some(granularity.to_owned()),
+                }];
+                if let Ok(compiled) = compile(self.catalog, &query, dialect) {
+                    let claim = format!("the measure runs by {granularity}");
+                    return probes.asked.push(self.probe(part(), &claim, compiled.sql));
+                }
+            }
+        }
+        probes.not_asked.push(NotAsked {
+            source: self.source.name.clone(),
+            part: part(),
+            reason: refusal(&first),
+        });
+    }
+
+    fn times(&self) -> impl Iterator<Item = &str> {
+        let columns = self.source.columns.iter();
+        let is_time = |column: &&crate::resolved::Column| {
+            column.kind == ColumnType::Time && column.visibility != Visibility::Hidden
+        };
+        columns.filter(is_time).map(|column| column.name.as_str())
+    }
+}
+
+fn refusal(error: &QueryError) -> String {
+    format!("it does not compile by itself: {}", error.message)
+}
+
+/// What follows `FROM` for the rows of a source, with an alias. SQL Server allows no common table
+/// expression inside, and a query may have one.
+fn rows_of(dialect: Dialect, source: &Source) -> Option<String> {
+    let alias = identifier(dialect, "probed");
+    match &source.relation {
+        Relation::Table(table) => Some(format!("{} AS {alias}", table_name(dialect, table))),
+        Relation::Sql(sql) => {
+            // A query that does not parse is a finding of the validator.
+            let query = parse_query(source, sql, dialect).ok()?;
+            (dialect != Dialect::SqlServer || query.with.is_none())
+                .then(|| format!("({query}) AS {alias}"))
+        }
+    }
+}
+
+/// A SELECT of at most so many rows.
+fn limited(dialect: Dialect, what: &str, rest: &str, rows: u64) -> String {
+    if dialect == Dialect::SqlServer {
+        format!("SELECT TOP ({rows}) {what} {rest}")
+    } else {
+        format!("SELECT {what} {rest} LIMIT {rows}")
+    }
+}
+
+/// The side of a join that is looked up: at most one of its rows fits.
+fn unique_sides(join: &Join) -> &'static [Side] {
+    match join.relationship {
+        Relationship::ManyToOne => &[Side::Target],
+        Relationship::OneToMany => &[Side::Own],
+        Relationship::OneToOne => &[Side::Target, Side::Own],
+    }
+}
+
+/// One side of a join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Own,
+    Target,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+//! The measures that every table of a random model has, as files say them and by brute force.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::calendar::{self, At, Start, Unit};
+use super::world::Row;
+
+/// An aggregate over a set of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Base {
+    Count,
+    Total,
+    Kinds,
+    Top,
+    OnlyA,
+    Mean,
+    Share,
+    Large,
+    SumOfA,
+    Middle,
+    /// The sum at the last moment of each text.
+    Balance,
+    /// The sum at the first moment of all.
+    Opening,
+}
+
+/// Which periods' rows, told from the group's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Span {
+    Own,
+    All,
+    Last(i64, Unit),
+    ToDate(Unit),
+}
+
+/// How a measure comes about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Formula {
+    Of(Base),
+    Over(Base, Span),
+    Earlier(Base, Span, i64, Unit),
+    /// Now less earlier.
+    Change(Base, i64, Unit),
+    /// Now over earlier.
+    Growth(Base, i64, Unit),
+}
+
+/// A measure by its place in [`MEASURES`].
+pub(super) type Measure = usize;
+
+/// The number of rows.
+pub(super) const COUNT: Measure = 0;
+/// The sum of the numbers.
+pub(super) const TOTAL: Measure = 1;
+/// How many of the measures need no time dimension.
+pub(super) const PLAIN: usize = 12;
+
+/// Name, definition, meaning.
+pub(super) const MEASURES: [(&str, &str, Formula); 28] = [
+    ("cnt", "expr: count(*)", Formula::Of(Base::Count)),
+    ("total", "expr: sum(num)", Formula::Of(Base::Total)),
+    (
+        "kinds",
+        "expr: count(distinct txt)",
+        Formula::Of(Base::Kinds),
+    ),
+    ("top", "expr: max(num)", Formula::Of(Base::Top)),
+    (
+        "only_a",
+        "expr: sum(num), filter: txt = 'a'",
+        Formula::Of(Base::OnlyA),
+    ),
+    ("mean", "expr: total / cnt", Formula::Of(Base::Mean)),
+    (
+        "share",
+        "ratio: {numerator: only_a, denominator: total}",
+        Formula::Of(Base::Share),
+    ),
+    ("large", "expr: count_if(num > 2)", Formula::Of(Base::Large)),
+    (
+        "sum_of_a",
+        "expr: \"sum_if(num, txt = 'a')\"",
+        Formula::Of(Base::SumOfA),
+    ),
+    ("middle", "expr: median(num)", Formula::Of(Base::Middle)),
+    (
+        "balance",
+        "expr: sum(num), semi_additive: {dimension: at, at: last, per: [txt]}",
+        Formula::Of(Base::Balance),
+    ),
+    (
+        "opening",
+        "expr: sum(num), semi_additive: {dimension: at, at: first, per: []}",
+        Formula::Of(Base::Opening),
+    ),
+    (
+        "all_total",
+        "cumulative: {measure: total}",
+        Formula::Over(Base::Total, Span::All),
+    ),
+    (
+        "all_cnt",
+        "cumulative: {measure: cnt, window: unbounded}",
+        Formula::Over(Base::Count, Span::All),
+    ),
+    (
+        "all_kinds",
+        "cumulative: {measure: kinds}",
+        Formula::Over(Base::Kinds, Span::All),
+    ),
+    (
+        "all_middle",
+        "cumulative: {measure: middle}",
+        Formula::Over(Base::Middle, Span::All),
+    ),
+    (
+        "all_balance",
+        "cumulative: {measure: balance}",
+        Formula::Over(Base::Balance, Span::All),
+    ),
+    (
+        "all_mean",
+        "cumulative: {measure: mean}",
+        Formula::Over(Base::Mean, Span::All),
+    ),
+    (
+        "days_total",
+        "cumulative: {measure: total, window: {count: 10, unit: day}}",
+        Formula::Over(Base::Total, Span::Last(10, Unit::Day)),
+    ),
+    (
+        "months_cnt",
+        "cumulative: {measure: cnt, window: {count: 2, unit: month}}",
+        Formula::Over(Base::Count, Span::Last(2, Unit::Month)),
+    ),
+    (
+        "weeks_top",
+        "cumulative: {measure: top, window: {count: 3, unit: week}}",
+        Formula::Over(Base::Top, Span::Last(3, Unit::Week)),
+    ),
+    (
+        "year_total",
+        "cumulative: {measure: total, window: {to_date: year}}",
+        Formula::Over(Base::Total, Span::ToDate(Unit::Year)),
+    ),
+    (
+        "month_kinds",
+        "cumulative: {measure: kinds, window: {to_date: month}}",
+        Formula::Over(Base::Kinds, Span::ToDate(Unit::Month)),
+    ),
+    (
+        "last_month",
+        "compare: {measure: total, unit: month, as: value}",
+        Formula::Earlier(Base::Total, Span::Own, 1, Unit::Month),
+    ),
+    (
+        "change",
+        "compare: {measure: cnt, offset: 1, unit: quarter, as: difference}",
+        Formula::Change(Base::Count, 1, Unit::Quarter),
+    ),
+    (
+        "growth",
+        "compare: {measure: total, offset: 2, unit: month, as: ratio}",
+        Formula::Growth(Base::Total, 2, Unit::Month),
+    ),
+    (
+        "last_balance",
+        "compare: {measure: balance, offset: 1, unit: week, as: value}",
+        Formula::Earlier(Base::Balance, Span::Own, 1, Unit::Week),
+    ),
+    (
+        "last_months_cnt",
+        "compare: {measure: months_cnt, offset: 1, unit: year, as: value}",
+        Formula::Earlier(Base::Count, Span::Last(2, Unit::Month), 1, Unit::Year),
+    ),
+];
+
+/// The rows that a value is of: the periods told from the group's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub(super) span: Span,
+    pub(super) back: Option<(i64, Unit)>,
+}
+
+impl Frame {
+    /// Whether a row's period lies in the frame of a group's.
+    pub(super) fn holds(self, row: Start, group: Start) -> bool {
+        let end = match self.back {
+            Some((count, unit)) => calendar::earlier(group, count, unit),
+            None => group,
+        };
+        match self.span {
+            Span::Own => row == end,
+            Span::All => row <= end,
+            Span::Last(count, unit) => row <= end && row > calendar::earlier(end, count, unit),
+            Span::ToDate(unit) => {
+                let (day, minute) = end;
+                let at = At {
+                    day,
+                    minute: Some(minute),
+                };
+                row <= end && row >= calendar::start(at, unit)
+            }
+        }
+    }
+
+    /// The units that periods must make up.
+    pub(super) fn units(self) -> Vec<Unit> {
+        let span = match self.span {
+            Span::Last(_, unit) | Span::ToDate(unit) => Some(unit),
+            Span::Own | Span::All => None,
+        };
+        span.into_iter()
+            .chain(self.back.map(|(_, unit)| unit))
+            .collect()
+    }
+}
+
+impl Formula {
+    /// The frames that it has values from; none for the group's own rows alone.
+    pub(super) fn frames(self) -> Vec<Frame> {
+        let frame = |span, back| Frame { span, back };
+        match self {
+            Self::Of(_) => Vec::new(),
+            Self::Over(_, span) => vec![frame(span, None)],
+            Self::Earlier(_, span, count, unit) => vec![frame(span, Some((count, unit)))],
+            Self::Change(_, count, unit) | Self::Growth(_, count, unit) => vec![
+                frame(Span::Own, None),
+                frame(Span::Own, Some((count, unit))),
+            ],
+        }
+    }
+
+    /// The value, where `over` answers the rows of the group or of a frame.
+    pub(super) fn value<'w>(self, over: &dyn Fn(Option<Frame>) -> Vec<&'w Row>) -> Option<f64> {
+        let frames = self.frames();
+        let at = |place: usize| over(frames.get(place).copied());
+        match self {
+            Self::Of(base) => base.over(&over(None)),
+            Self::Over(base, _) | Self::Earlier(base, ..) => base.over(&at(0)),
+            Self::Change(base, ..) => Some(base.over(&at(0))? - base.over(&at(1))?),
+            Self::Growth(base, ..) => {
+                let before = base.over(&at(1)).filter(|before| *before != 0.0)?;
+                Some(base.over(&at(0))? / before)
+            }
+        }
+    }
+}
+
+pub(super) fn real(number: i64) -> f64 {
+    f64::from(i32::try_from(number).expect("a small number"))
+}
+
+fn counted(number: usize) -> f64 {
+    real(i64::try_from(number).expect("a small number"))
+}
+
+fn sum(numbers: &[i64]) -> Option<f64> {
+    (!numbers.is_empty()).then(|| real(numbers.iter().sum()))
+}
+
+fn middle(numbers: &[i64]) -> Option<f64> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    let upper = *sorted.get(sorted.len() / 2)?;
+    let lower = *sorted.get((sorted.len() - 1) / 2)?;
+    Some(f64::midpoint(real(lower), real(upper)))
+}
+
+/// The sum of the numbers at the last or first moment among rows that have both.
+fn at_one_moment(rows: &[&Row], last: bool) -> Option<f64> {
+    let dated: Vec<(At, i64)> = rows
+        .iter()
+        .filter_map(|row| Some((row.at?, row.number?)))
+        .collect();
+    let moments = dated.iter().map(|(at, _)| *at);
+    let moment = if last { moments.max() } else { moments.min() }?;
+    let numbers: Vec<i64> = dated
+        .iter()
+        .filter_map(|(at, number)| (*at == moment).then_some(*number))
+        .collect();
+    sum(&numbers)
+}
+
+impl Base {
+    /// The aggregate of a set of rows.
+    pub(super) fn over(self, rows: &[&Row]) -> Option<f64> {
+        let numbers: Vec<i64> = rows.iter().filter_map(|row| row.number).collect();
+        let of_a: Vec<i64> = rows
+            .iter()
+            .filter(|row| row.text == Some("a"))
+            .filter_map(|row| row.number)
+            .collect();
+        let texts: BTreeSet<&str> = rows.iter().filter_map(|row| row.text).collect();
+        match self {
+            Self::Count => Some(counted(rows.len())),
+            Self::Total => sum(&numbers),
+            Self::Kinds => Some(counted(texts.len())),
+            Self::Top => numbers.iter().max().map(|top| real(*top)),
+            Self::OnlyA | Self::SumOfA => sum(&of_a),
+            Self::Mean => sum(&numbers).map(|sum| sum / counted(rows.len())),
+            Self::Share => {
+                let total = sum(&numbers).filter(|total| *total != 0.0)?;
+                Some(sum(&of_a)? / total)
+            }
+            Self::Large => Some(counted(
+                numbers.iter().filter(|number| **number > 2).count(),
+            )),
+            Self::Middle => middle(&numbers),
+            Self::Opening => at_one_moment(rows, false),
+            Self::Balance => {
+                let mut by_text: BTreeMap<Option<&str>, Vec<&Row>> = BTreeMap::new();
+                for row in rows {
+                    by_text.entry(row.text).or_default().push(row);
+                }
+                let balances: Vec<f64> = by_text
+                    .values()
+                    .filter_map(|rows| at_one_moment(rows, true))
+                    .collect();
+                (!balances.is_empty()).then(|| balances.iter().sum())
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Random questions about a model.
+
+use serde_json::{Value, json};
+
+use super::calendar::{self, Unit};
+use super::measures::{COUNT, Formula, Frame, MEASURES, Measure, PLAIN};
+use super::random::Random;
+use super::world::{FIRST, World};
+
+/// What is asked for in one column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A measure of a table.
+    Measure(usize, Measure),
+    /// The total of one table over the count of another.
+    Ratio(usize, usize),
+    /// The total of one table less that of another.
+    Difference(usize, usize),
+}
+
+/// What rows are grouped by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dimension {
+    /// The text of a node.
+    Text(usize),
+    /// The time of a node, cut.
+    Time(usize, Unit),
+}
+
+impl Dimension {
+    pub(super) fn node(self) -> usize {
+        match self {
+            Self::Text(node) | Self::Time(node, _) => node,
+        }
+    }
+}
+
+/// How a time is compared with a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    From,
+    After,
+    Before,
+    To,
+}
+
+/// A predicate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filter {
+    /// The node's text is the one given.
+    Text(usize, &'static str),
+    /// The node's number is above the one given.
+    Above(usize, i64),
+    /// The node's time compared with a day.
+    Time(usize, Comparison, i64),
+    /// The node's time is from a day on, or its text is `a`.
+    TimeOrText(usize, i64),
+    /// A measure of a table is above the number.
+    MeasureAbove(usize, Measure, i64),
+}
+
+/// A question to a world.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub(super) asked: Vec<Asked>,
+    pub(super) dimensions: Vec<Dimension>,
+    pub(super) filters: Vec<Filter>,
+    pub(super) include_empty: bool,
+    pub(super) fill: bool,
+}
+
+impl Question {
+    pub(super) fn random(world: &World, random: &mut Random) -> Self {
+        let by_periods = random.chance(55);
+        let asked = asked(world, random, by_periods);
+        let mut dimensions: Vec<Dimension> = Vec::new();
+        // A node that everything asked for can look up is worth more than an honest choice.
+        let likely = match asked.first() {
+            Some(
+                Asked::Measure(table, _) | Asked::Ratio(table, _) | Asked::Difference(table, _),
+            ) => *table,
+            None => 0,
+        };
+        let node = |random: &mut Random| {
+            if random.chance(75) {
+                likely
+            } else {
+                random.below(world.nodes.len())
+            }
+        };
+        if (by_periods && !random.chance(4)) || random.chance(10) {
+            dimensions.push(Dimension::Time(node(random), unit(random, &asked)));
+        }
+        for _ in 0..random.below(3) {
+            let one = if random.chance(4) {
+                Dimension::Time(node(random), *random.pick(&Unit::ALL))
+            } else {
+                Dimension::Text(node(random))
+            };
+            if !dimensions.contains(&one) {
+                dimensions.insert(random.below(dimensions.len() + 1), one);
+            }
+        }
+        let filters = filters(world, random, &dimensions, &node);
+        Self {
+            asked,
+            dimensions,
+            filters,
+            include_empty: random.chance(70),
+            fill: by_periods && random.chance(25),
+        }
+    }
+
+    /// The measures of tables that are asked for or filtered by.
+    pub(super) fn measures(&self) -> Vec<(usize, Measure)> {
+        let asked = self.asked.iter().flat_map(|asked| match *asked {
+            Asked::Measure(table, measure) => vec![(table, measure)],
+            Asked::Ratio(left, right) | Asked::Difference(left, right) => {
+                vec![(left, COUNT), (right, COUNT)]
+            }
+        });
+        let filters = self.filters.iter().filter_map(|filter| match *filter {
+            Filter::MeasureAbove(table, measure, _) => Some((table, measure)),
+            _ => None,
+        });
+        asked.chain(filters).collect()
+    }
+
+    /// The frames of the measures of a table.
+    pub(super) fn frames(&self, table: usize) -> Vec<Frame> {
+        let own = self.measures().into_iter().filter(|(own, _)| *own == table);
+        own.flat_map(|(_, measure)| formula(measure).frames())
+            .collect()
+    }
+
+    /// The question as a query.
+    pub(super) fn json(&self, world: &World) -> Value {
+        let name =
+            |node: usize| -> &str { world.nodes.get(node).map_or("", |node| node.name.as_str()) };
+        let measures = self.asked.iter().enumerate().map(|(at, asked)| match asked {
+            Asked::Measure(table, measure) => json!(format!("t{table}.{}", measure_name(*measure))),
+            Asked::Ratio(left, right) => {
+                json!({"expr": format!("t{left}.total / t{right}.cnt"), "name": format!("m{at}")})
+            }
+            Asked::Difference(left, right) => {
+                json!({"expr": format!("t{left}.total - t{right}.total"), "name": format!("m{at}")})
+            }
+        });
+        let dimensions = self.dimensions.iter().map(|dimension| match dimension {
+            Dimension::Text(node) => json!(format!("{}.txt", name(*node))),
+            Dimension::Time(node, unit) => {
+                json!({"field": format!("{}.at", name(*node)), "granularity": unit.name()})
+            }
+        });
+        let filters = self.filters.iter().map(|filter| match filter {
+            Filter::Text(node, text) => format!("{}.txt = '{text}'", name(*node)),
+            Filter::Above(node, number) => format!("{}.num > {number}", name(*node)),
+            Filter::Time(node, comparison, day) => {
+                let sign = match comparison {
+                    Comparison::From => ">=",
+                    Comparison::After => ">",
+                    Comparison::Before => "<",
+                    Comparison::To => "<=",
+                };
+                format!("{}.at {sign} '{}'", name(*node), calendar::text(*day))
+            }
+            Filter::TimeOrText(node, day) => format!(
+                "{node}.at >= '{}' or {node}.txt = 'a'",
+                calendar::text(*day),
+                node = name(*node)
+            ),
+            Filter::MeasureAbove(table, measure, number) => {
+                format!("t{table}.{} > {number}", measure_name(*measure))
+            }
+        });
+        json!({
+            "measures": measures.collect::<Vec<_>>(),
+            "dimensions": dimensions.collect::<Vec<_>>(),
+            "filters": filters.collect::<Vec<_>>(),
+            "include_empty": self.include_empty,
+            "fill": self.fill,
+            "limit": 1_000_000,
+        })
+    }
+}
+
+/// A unit that mostly fits what is asked for.
+fn unit(random: &mut Random, asked: &[Asked]) -> Unit {
+    let longer: Vec<Unit> = asked
+        .iter()
+        .flat_map(|asked| match *asked {
+            Asked::Measure(_, measure) => formula(measure).frames(),
+            Asked::Ratio(..) | Asked::Difference(..) => Vec::new(),
+        })
+        .flat_map(Frame::units)
+        .collect();
+    let fitting = Unit::ALL
+        .into_iter()
+        .filter(|unit| longer.iter().all(|longer| unit.fits(*longer)));
+    let fitting: Vec<Unit> = fitting.collect();
+    if random.chance(90) {
+        *random.pick(&fitting)
+    } else {
+        *random.pick(&Unit::ALL)
+    }
+}
+
+/// The meaning of a measure.
+pub(super) fn formula(measure: Measure) -> Formula {
+    MEASURES.get(measure).expect("a measure").2
+}
+
+fn measure_name(measure: Measure) -> &'static str {
+    MEASURES.get(measure).expect("a measure").0
+}
+
+fn measure(random: &mut Random, by_periods: bool) -> Measure {
+    if by_periods && random.chance(65) {
+        PLAIN + random.below(MEASURES.len() - PLAIN)
+    } else {
+        random.below(PLAIN)
+    }
+}
+
+fn asked(world: &World, random: &mut Random, by_periods: bool) -> Vec<Asked> {
+    let first = random.below(world.tables.len());
+    let table = |random: &mut Random| {
+        if random.chance(70) {
+            first
+        } else {
+            random.below(world.tables.len())
+        }
+    };
+    let mut asked: Vec<Asked> = Vec::new();
+    for _ in 0..=random.below(3) {
+        let one = match random.below(9) {
+            0 => Asked::Ratio(table(random), table(random)),
+            1 => Asked::Difference(table(random), table(random)),
+            _ => Asked::Measure(table(random), measure(random, by_periods)),
+        };
+        if !asked.contains(&one) {
+            asked.push(one);
+        }
+    }
+    asked
+}
+
+fn filters(
+    world: &World,
+    random: &mut Random,
+    dimensions: &[Dimension],
+    some_node: &dyn Fn(&mut Random) -> usize,
+) -> Vec<Filter> {
+    let (year, month, day) = FIRST;
+    let first = calendar::day(year, month, day);
+    let some_day = |random: &mut Random, spread: usize| {
+        first + i64::try_from(random.below(spread)).expect("a small number")
+    };
+    let mut filters: Vec<Filter> = Vec::new();
+    if random.chance(35) {
+        let node = some_node(random);
+        filters.push(if random.chance(50) {
+            Filter::Text(node, "a")
+        } else {
+            Filter::Above(node, 2)
+        });
+    }
+    let axis = dimensions.iter().find_map(|one| match one {
+        Dimension::Time(node, _) => Some(*node),
+        Dimension::Text(_) => None,
+    });
+    if let Some(node) = axis.filter(|_| random.chance(60)) {
+        let from = some_day(random, 60);
+        let lower = if random.chance(80) {
+            Comparison::From
+        } else {
+            Comparison::After
+        };
+        filters.push(Filter::Time(node, lower, from));
+        if random.chance(90) {
+            let upper = if random.chance(60) {
+                Comparison::Before
+            } else {
+                Comparison::To
+            };
+            let to = from + i64::try_from(random.below(60)).expect("a small number");
+            filters.push(Filter::Time(node, upper, to));
+        }
+    } else if random.chance(10) {
+        let node = some_node(random);
+        filters.push(Filter::Time(node, Comparison::From, some_day(random, 40)));
+    }
+    if random.chance(6) {
+        let node = axis.unwrap_or_else(|| some_node(random));
+        filters.push(Filter::TimeOrText(node, some_day(random, 40)));
+    }
+    if random.chance(15) {
+        let node = some_node(random);
+        let table = world.nodes.get(node).map_or(0, |node| node.table);
+        let by_periods = axis.is_some() && random.chance(50);
+        filters.push(Filter::MeasureAbove(table, measure(random, by_periods), 1));
+    }
+    filters
+}

@@ -1,0 +1,154 @@
+//! The smallest model and question that still fail: parts are dropped as long as they do.
+
+use super::question::{Asked, Dimension, Filter, Question};
+use super::world::World;
+
+/// A failing case.
+pub(super) type Case = (World, Question);
+
+/// Says what is wrong with a case, if anything.
+pub(super) type Check<'a> = &'a dyn Fn(&World, &Question) -> Option<String>;
+
+/// The smallest case that can be reached by dropping one part after another.
+pub(super) fn smallest(mut case: Case, check: Check<'_>) -> Case {
+    while let Some(smaller) = smaller(&case)
+        .into_iter()
+        .find(|(world, question)| check(world, question).is_some())
+    {
+        case = smaller;
+    }
+    case
+}
+
+/// The cases with one part less.
+fn smaller((world, question): &Case) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    cases.extend(without_last_table(world, question));
+    let mut asked_less = |change: &dyn Fn(&mut Question)| {
+        let mut less = question.clone();
+        change(&mut less);
+        cases.push((world.clone(), less));
+    };
+    for at in 0..question.filters.len() {
+        asked_less(&|less| {
+            less.filters.remove(at);
+        });
+    }
+    for at in 0..question.dimensions.len() {
+        asked_less(&|less| {
+            less.dimensions.remove(at);
+        });
+    }
+    for at in 0..question.asked.len().min(question.asked.len() * 2 - 2) {
+        asked_less(&|less| {
+            less.asked.remove(at);
+        });
+    }
+    if question.fill {
+        asked_less(&|less| less.fill = false);
+    }
+    if question.include_empty {
+        asked_less(&|less| less.include_empty = false);
+    }
+    for (table, own) in world.tables.iter().enumerate() {
+        for row in 0..own.rows.len() {
+            let mut less = world.clone();
+            less.tables[table].rows.remove(row);
+            cases.push((less, question.clone()));
+        }
+        for key in 0..own.keys.len() {
+            cases.extend(without_key(world, question, table, key));
+        }
+    }
+    cases
+}
+
+/// The nodes that a question names; tables are nodes of their own number.
+fn named(question: &Question) -> Vec<usize> {
+    let asked = question.asked.iter().flat_map(|asked| match *asked {
+        Asked::Measure(table, _) => vec![table],
+        Asked::Ratio(left, right) | Asked::Difference(left, right) => vec![left, right],
+    });
+    let filters = question.filters.iter().map(|filter| match *filter {
+        Filter::Text(node, _)
+        | Filter::Above(node, _)
+        | Filter::Time(node, ..)
+        | Filter::TimeOrText(node, _)
+        | Filter::MeasureAbove(node, ..) => node,
+    });
+    let dimensions = question.dimensions.iter().map(|one| one.node());
+    asked.chain(filters).chain(dimensions).collect()
+}
+
+/// The case without a node that nothing names.
+fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case> {
+    if named(question).contains(&gone) {
+        return None;
+    }
+    let place = |node: usize| if node > gone { node - 1 } else { node };
+    let mut world = world.clone();
+    world.nodes.remove(gone);
+    for key in world.tables.iter_mut().flat_map(|table| &mut table.keys) {
+        key.node = place(key.node);
+    }
+    let mut question = question.clone();
+    for asked in &mut question.asked {
+        *asked = match *asked {
+            Asked::Measure(table, measure) => Asked::Measure(place(table), measure),
+            Asked::Ratio(left, right) => Asked::Ratio(place(left), place(right)),
+            Asked::Difference(left, right) => Asked::Difference(place(left), place(right)),
+        };
+    }
+    for dimension in &mut question.dimensions {
+        *dimension = match *dimension {
+            Dimension::Text(node) => Dimension::Text(place(node)),
+            Dimension::Time(node, unit) => Dimension::Time(place(node), unit),
+        };
+    }
+    for filter in &mut question.filters {
+        *filter = match *filter {
+            Filter::Text(node, text) => Filter::Text(place(node), text),
+            Filter::Above(node, number) => Filter::Above(place(node), number),
+            Filter::Time(node, sign, day) => Filter::Time(place(node), sign, day),
+            Filter::TimeOrText(node, day) => Filter::TimeOrText(place(node), day),
+            Filter::MeasureAbove(table, measure, number) => {
+                Filter::MeasureAbove(place(table), measure, number)
+            }
+        };
+    }
+    Some((world, question))
+}
+
+/// The case without a key, and without the role that it leads to.
+fn without_key(world: &World, question: &Question, table: usize, key: usize) -> Option<Case> {
+    let mut less = world.clone();
+    let gone = less.tables[table].keys.remove(key);
+    for row in &mut less.tables[table].rows {
+        row.keys.remove(key);
+    }
+    if world.nodes[gone.node].is_role {
+        without_node(&less, question, gone.node)
+    } else {
+        Some((less, question.clone()))
+    }
+}
+
+/// The case without the last table: nothing but questions can name it.
+fn without_last_table(world: &World, question: &Question) -> Option<Case> {
+    let last = world.tables.len().checked_sub(1).filter(|last| *last > 0)?;
+    let mut case = (world.clone(), question.clone());
+    while !case.0.tables[last].keys.is_empty() {
+        case = without_key(&case.0, &case.1, last, 0)?;
+    }
+    let is_target = |world: &World| {
+        world
+            .nodes
+            .iter()
+            .any(|node| node.is_role && node.table == last)
+    };
+    if is_target(&case.0) {
+        return None;
+    }
+    case.0.tables.pop();
+    without_node(&case.0, &case.1, last)
+}

@@ -1,0 +1,233 @@
+//! An account that many processes share and whose state is a file: it is used up, or logged out,
+//! after a number of prompts.
+
+use std::io::{Seek as _, Write as _};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::Halt;
+use super::channel::say;
+use super::scenario::ApiError;
+use super::session::Session;
+
+/// An account that serves so many prompts and then something happens to it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedAccount {
+    /// The file with its state, which all processes share.
+    pub file: PathBuf,
+    /// The prompts that are served first.
+    #[serde(default = "always")]
+    pub serves: u64,
+    /// The prompts that are served without a warning that the window is nearly used up; all when
+    /// absent.
+    #[serde(default)]
+    pub warns_after: Option<u64>,
+    /// What happens then.
+    #[serde(default)]
+    pub then: Turn,
+}
+
+const fn always() -> u64 {
+    u64::MAX
+}
+
+/// What happens to an account.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Turn {
+    /// A window is used up until it resets; after that everything is served.
+    Limit {
+        /// The window, such as `five_hour`.
+        window: String,
+        /// When it resets, in Unix seconds.
+        #[serde(default)]
+        resets_at: Option<u64>,
+        /// When it resets, in seconds from the first refusal.
+        #[serde(default)]
+        resets_in: Option<u64>,
+    },
+    /// The login ends: this prompt is refused, and later processes have no login at all.
+    #[default]
+    Logout,
+}
+
+/// The state file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct State {
+    /// Processes that were asked to `initialize`.
+    starts: u64,
+    served: u64,
+    refused: u64,
+    /// When the limit resets, in Unix seconds.
+    limited_until: Option<u64>,
+    logged_out: bool,
+}
+
+impl Session {
+    /// What `initialize` says about the account.
+    pub(crate) fn account(&self) -> Result<Option<Value>, Halt> {
+        if let Some(shared) = &self.scenario.shared_account
+            && update(shared, |state| {
+                state.starts += 1;
+                state.logged_out
+            })?
+        {
+            return Ok(Some(json!({ "tokenSource": "none" })));
+        }
+        Ok(self.scenario.account.clone())
+    }
+
+    /// Serves a prompt, or says why not; true when it is served.
+    pub(crate) fn serves(&mut self) -> Result<bool, Halt> {
+        let Some(shared) = self.scenario.shared_account.clone() else {
+            return Ok(true);
+        };
+        let now = now();
+        let refusal = update(&shared, |state| state.judge(&shared, now))?;
+        let refusal = match refusal {
+            Judgement::Served => return Ok(true),
+            Judgement::Warned(window) => {
+                say(&window)?;
+                return Ok(true);
+            }
+            Judgement::Refused(refusal) => refusal,
+        };
+        if let Some(window) = refusal.window {
+            say(&window)?;
+        }
+        self.api_error(&refusal.error)?;
+        Ok(false)
+    }
+}
+
+/// What becomes of a prompt.
+enum Judgement {
+    Served,
+    /// With this line before its answer.
+    Warned(Value),
+    Refused(Refusal),
+}
+
+/// Why a prompt is not served.
+struct Refusal {
+    window: Option<Value>,
+    error: ApiError,
+}
+
+impl State {
+    fn judge(&mut self, shared: &SharedAccount, now: u64) -> Judgement {
+        let was_limited = self.limited_until.is_some();
+        let open = !was_limited && !self.logged_out && self.served < shared.serves;
+        let reset = self.limited_until.is_some_and(|until| now >= until);
+        if open || reset {
+            self.served += 1;
+            let near = shared.warns_after.is_some_and(|few| self.served > few);
+            return match &shared.then {
+                Turn::Limit { window, .. } if near && !reset => {
+                    Judgement::Warned(json!({ "type": "rate_limit_event", "rate_limit_info": {
+                        "status": "allowed_warning", "rateLimitType": window, "utilization": 0.9,
+                        "isUsingOverage": false,
+                    } }))
+                }
+                _ => Judgement::Served,
+            };
+        }
+        self.refused += 1;
+        Judgement::Refused(match &shared.then {
+            Turn::Limit {
+                window,
+                resets_at,
+                resets_in,
+            } => {
+                let until = *self.limited_until.get_or_insert_with(|| {
+                    resets_at.unwrap_or_else(|| now + resets_in.unwrap_or_default())
+                });
+                Refusal {
+                    window: Some(json!({ "type": "rate_limit_event", "rate_limit_info": {
+                        "status": "rejected", "rateLimitType": window, "resetsAt": until,
+                        "isUsingOverage": false,
+                    } })),
+                    error: ApiError {
+                        class: "rate_limit".to_owned(),
+                        status: Some(429),
+                        text: "You've hit your limit".to_owned(),
+                    },
+                }
+            }
+            Turn::Logout => {
+                self.logged_out = true;
+                Refusal {
+                    window: None,
+                    error: ApiError {
+                        class: "authentication_failed".to_owned(),
+                        status: Some(401),
+                        text: "Please run /login".to_owned(),
+                    },
+                }
+            }
+        })
+    }
+}
+
+/// Reads the state, changes it and writes it back, one process at a time.
+fn update<T>(shared: &SharedAccount, change: impl FnOnce(&mut State) -> T) -> Result<T, Halt> {
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(&shared.file)?;
+    file.lock()?;
+    let text = std::io::read_to_string(&file)?;
+    let mut state: State = match text.trim() {
+        "" => State::default(),
+        text => serde_json::from_str(text).map_err(|error| Halt::Fault(error.to_string()))?,
+    };
+    let outcome = change(&mut state);
+    let text = serde_json::to_string(&state).map_err(|error| Halt::Fault(error.to_string()))?;
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(text.as_bytes())?;
+    Ok(outcome)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the fake is a program of its own, and its windows end at a time of day"
+)]
+fn now() -> u64 {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH);
+    passed.map_or(0, |passed| passed.as_secs())
+}
+
+/// What makes a process one of a kind: its id and the moment.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the fake is a program of its own, and its messages are unique over all processes"
+)]
+pub(crate) fn unique() -> String {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanoseconds = passed.map_or(0, |passed| passed.as_nanos());
+    format!("{:x}{nanoseconds:x}", std::process::id())
+}
+
+/// Adds one line about a message that the account pays for.
+pub(crate) fn bill(session: &Session, message: &str, usage: &Value) {
+    let Some(file) = &session.scenario.bill else {
+        return;
+    };
+    let mut line = Map::new();
+    for (key, value) in [
+        ("message", json!(message)),
+        ("model", json!(session.model_name())),
+        ("process", json!(std::process::id())),
+        ("usage", usage.clone()),
+    ] {
+        line.insert(key.to_owned(), value);
+    }
+    super::session::append(file, &format!("{}\n", Value::Object(line)));
+}

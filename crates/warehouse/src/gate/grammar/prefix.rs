@@ -1,0 +1,280 @@
+//! Values that the parser does not know. Each becomes a node that prints as it was written.
+
+use sqlparser::ast::{BinaryOperator, DateTimeField, Expr, Ident, Interval, ObjectName};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+
+use super::super::patches::Version;
+use crate::Dialect;
+
+type Parsed = Result<Expr, ParserError>;
+
+/// Parses one of our values at the parser's place. `between` is how strong `BETWEEN` binds.
+pub(super) fn parse(parser: &mut Parser<'_>, dialect: Dialect, between: u8) -> Option<Parsed> {
+    let next = &parser.peek_token_ref().token;
+    if dialect == Dialect::DuckDb && *next == Token::Sharp {
+        return column_number(parser);
+    }
+    let word = word(next)?.to_ascii_uppercase();
+    if let Some(version) = Version::of(&word) {
+        parser.advance_token();
+        return Some(versions(parser, version, between));
+    }
+    match (dialect, word.as_str()) {
+        (_, "FROM") if behind(parser, 0, &["LEADING", "TRAILING", "BOTH"]) => {
+            parser.advance_token();
+            Some(parser.parse_expr().map(|text| prefixed("FROM", text)))
+        }
+        (Dialect::Postgres, "SYMMETRIC" | "ASYMMETRIC") if behind(parser, 0, &["BETWEEN"]) => {
+            Some(symmetric(parser, between))
+        }
+        (Dialect::Postgres, "NAME") if opens_xml(parser) => Some(xml_name(parser)),
+        (Dialect::MySql | Dialect::MariaDb, "INTERVAL") => Some(interval(parser)),
+        (Dialect::MySql | Dialect::MariaDb, "BINARY")
+            if !matches!(
+                parser.peek_nth_token_ref(1).token,
+                Token::Comma | Token::RParen | Token::Period | Token::Eq | Token::EOF
+            ) =>
+        {
+            parser.advance_token();
+            Some(
+                parser
+                    .parse_subexpr(UNARY)
+                    .map(|value| prefixed("BINARY", value)),
+            )
+        }
+        (Dialect::Databricks, "INTERVAL") => long_interval(parser),
+        (Dialect::Snowflake | Dialect::Trino, "FINAL" | "RUNNING") if calls(parser) => {
+            parser.advance_token();
+            Some(parser.parse_prefix().map(|call| prefixed(&word, call)))
+        }
+        (Dialect::SqlServer, "GEOGRAPHY" | "GEOMETRY" | "HIERARCHYID") => static_method(parser),
+        (Dialect::BigQuery, "ARRAY" | "STRUCT")
+            if matches!(parser.peek_nth_token_ref(1).token, Token::Lt) =>
+        {
+            Some(typed_literal(parser))
+        }
+        (Dialect::BigQuery | Dialect::Trino | Dialect::Databricks, "TABLE") => table(parser),
+        _ => None,
+    }
+}
+
+fn word(token: &Token) -> Option<&str> {
+    match token {
+        Token::Word(word) if word.quote_style.is_none() => Some(&word.value),
+        _ => None,
+    }
+}
+
+/// Whether the token that is `back` places behind the last one read is one of `words`.
+fn behind(parser: &Parser<'_>, back: usize, words: &[&str]) -> bool {
+    parser
+        .get_current_index()
+        .checked_sub(back)
+        .and_then(|index| word(&parser.token_at(index).token))
+        .is_some_and(|found| words.iter().any(|word| found.eq_ignore_ascii_case(word)))
+}
+
+fn opens_xml(parser: &Parser<'_>) -> bool {
+    parser.get_current_token().token == Token::LParen
+        && behind(parser, 1, &["XMLELEMENT", "XMLPI"])
+        && matches!(parser.peek_nth_token_ref(1).token, Token::Word(_))
+}
+
+fn prefixed(prefix: &str, value: Expr) -> Expr {
+    Expr::Prefixed {
+        prefix: Ident::new(prefix),
+        value: Box::new(value),
+    }
+}
+
+/// `BETWEEN SYMMETRIC`, behind the `BETWEEN`.
+fn symmetric(parser: &mut Parser<'_>, between: u8) -> Parsed {
+    let word = parser.next_token().token.to_string();
+    let low = parser.parse_subexpr(between)?;
+    Ok(prefixed(&word.to_ascii_uppercase(), low))
+}
+
+fn xml_name(parser: &mut Parser<'_>) -> Parsed {
+    parser.advance_token();
+    let name = parser.parse_identifier()?;
+    Ok(prefixed("NAME", Expr::Identifier(name)))
+}
+
+/// How strong a sign before a value binds.
+const UNARY: u8 = 45;
+
+/// Whether the word behind the next one is a call.
+fn calls(parser: &Parser<'_>) -> bool {
+    matches!(parser.peek_nth_token_ref(1).token, Token::Word(_))
+        && parser.peek_nth_token_ref(2).token == Token::LParen
+}
+
+/// DuckDB: `#1`, the first column.
+fn column_number(parser: &mut Parser<'_>) -> Option<Parsed> {
+    let Token::Number(number, false) = &parser.peek_nth_token_ref(1).token else {
+        return None;
+    };
+    let name = Ident::new(format!("#{number}"));
+    parser.advance_token();
+    parser.advance_token();
+    Some(Ok(Expr::Identifier(name)))
+}
+
+/// SQL Server: `geography::Point(…)`.
+fn static_method(parser: &mut Parser<'_>) -> Option<Parsed> {
+    let called = parser.peek_nth_token_ref(1).token == Token::DoubleColon
+        && parser.peek_nth_token_ref(3).token == Token::LParen;
+    let method = word(&parser.peek_nth_token_ref(2).token).filter(|_| called)?;
+    let name = format!("{}::{method}", parser.peek_token_ref().token);
+    for _ in 0..3 {
+        parser.advance_token();
+    }
+    let name = ObjectName::from(vec![Ident::new(name)]);
+    Some(parser.parse_function(name))
+}
+
+/// Databricks: `INTERVAL 1 DAY 2 HOURS`.
+fn long_interval(parser: &mut Parser<'_>) -> Option<Parsed> {
+    let mut parts = Vec::new();
+    loop {
+        let place = 1 + parts.len();
+        let amount = &parser.peek_nth_token_ref(place).token;
+        let unit = word(&parser.peek_nth_token_ref(place + 1).token);
+        let (Token::Number(..) | Token::SingleQuotedString(_), Some(unit)) = (amount, unit) else {
+            break;
+        };
+        let (amount, unit) = (amount.to_string(), unit.to_owned());
+        parts.extend([amount, unit]);
+    }
+    if parts.len() < 4 {
+        return None;
+    }
+    for _ in 0..=parts.len() {
+        parser.advance_token();
+    }
+    Some(Ok(prefixed(
+        "INTERVAL",
+        Expr::Identifier(Ident::new(parts.join(" "))),
+    )))
+}
+
+/// MySQL: intervals, with the units of two fields that the parser does not know.
+fn interval(parser: &mut Parser<'_>) -> Parsed {
+    parser.advance_token();
+    let bracketed = parser.peek_token_ref().token == Token::LParen;
+    let value = if bracketed {
+        parser.parse_prefix()?
+    } else {
+        parser.parse_expr()?
+    };
+    // `INTERVAL(1, 2)` is a function.
+    if let Expr::Tuple(_) = value {
+        return Ok(prefixed("INTERVAL", value));
+    }
+    let value = Box::new(value);
+    let compound = word(&parser.peek_token_ref().token)
+        .filter(|unit| {
+            COMPOUND_UNITS
+                .iter()
+                .any(|known| unit.eq_ignore_ascii_case(known))
+        })
+        .map(Ident::new);
+    let leading_field = match compound {
+        Some(unit) => {
+            parser.advance_token();
+            DateTimeField::Custom(unit)
+        }
+        None => parser.parse_date_time_field()?,
+    };
+    Ok(Expr::Interval(Interval {
+        value,
+        leading_field: Some(leading_field),
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: None,
+    }))
+}
+
+const COMPOUND_UNITS: &[&str] = &[
+    "SECOND_MICROSECOND",
+    "MINUTE_MICROSECOND",
+    "MINUTE_SECOND",
+    "HOUR_MICROSECOND",
+    "HOUR_SECOND",
+    "HOUR_MINUTE",
+    "DAY_MICROSECOND",
+    "DAY_SECOND",
+    "DAY_MINUTE",
+    "DAY_HOUR",
+    "YEAR_MONTH",
+];
+
+/// BigQuery: `ARRAY<STRUCT<a INT64>>[…]` and `STRUCT<a INT64>(…)`.
+fn typed_literal(parser: &mut Parser<'_>) -> Parsed {
+    let written = parser.parse_data_type()?.to_string();
+    match parser.peek_token_ref().token {
+        Token::LParen | Token::LBracket => Ok(prefixed(&written, parser.parse_prefix()?)),
+        _ => Err(ParserError::ParserError(format!(
+            "expected the value of a {written}"
+        ))),
+    }
+}
+
+/// `TABLE name` and `TABLE(name)` as the argument of a table function.
+fn table(parser: &mut Parser<'_>) -> Option<Parsed> {
+    let named = match &parser.peek_nth_token_ref(1).token {
+        Token::Word(_) => true,
+        Token::LParen => false,
+        _ => return None,
+    };
+    parser.advance_token();
+    Some(if named {
+        parser.parse_object_name(true).map(|name| {
+            let parts = name.0.iter().filter_map(|part| part.as_ident().cloned());
+            prefixed(TABLE, Expr::CompoundIdentifier(parts.collect()))
+        })
+    } else {
+        parser.parse_prefix().map(|name| prefixed(TABLE, name))
+    })
+}
+
+/// The prefix of a value that stands for a table.
+pub(in crate::gate) const TABLE: &str = "TABLE";
+
+/// The part of a version clause behind the word that a patch has put in.
+fn versions(parser: &mut Parser<'_>, version: Version, between: u8) -> Parsed {
+    let marker = version.marker();
+    let joined = |left: Expr, word: &str, right: Expr| Expr::BinaryOp {
+        left: Box::new(left),
+        op: BinaryOperator::Custom(word.to_owned()),
+        right: Box::new(right),
+    };
+    match version {
+        Version::All => Ok(Expr::Identifier(Ident::new(marker))),
+        Version::Between => {
+            let low = parser.parse_subexpr(between)?;
+            parser.expect_keyword_is(Keyword::AND)?;
+            Ok(prefixed(
+                marker,
+                joined(low, "AND", parser.parse_subexpr(between)?),
+            ))
+        }
+        Version::From => {
+            let low = parser.parse_subexpr(between)?;
+            parser.expect_keyword_is(Keyword::TO)?;
+            Ok(prefixed(
+                marker,
+                joined(low, "TO", parser.parse_subexpr(between)?),
+            ))
+        }
+        Version::ContainedIn => Ok(prefixed(marker, parser.parse_prefix()?)),
+        Version::Alias => {
+            let alias = parser.parse_identifier()?;
+            let time = parser.parse_expr()?;
+            Ok(prefixed(&format!("{marker} {alias}"), time))
+        }
+        Version::Named => Ok(prefixed(marker, parser.parse_prefix()?)),
+    }
+}

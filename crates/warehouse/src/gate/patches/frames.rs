@@ -1,0 +1,62 @@
+//! `EXCLUDE` at the end of a window frame.
+
+use sqlparser::tokenizer::Token;
+
+use super::carry::Carried;
+use super::edits::Edits;
+use super::{are_words, is_any_word, is_word, word};
+
+const EXCLUSIONS: &[&[&str]] = &[
+    &["CURRENT", "ROW"],
+    &["NO", "OTHERS"],
+    &["GROUP"],
+    &["TIES"],
+];
+
+/// The bound before an `EXCLUDE` takes it along, under a name: `CURRENT ROW EXCLUDE TIES` as a
+/// distance, and `3 FOLLOWING EXCLUDE TIES` as the collation of the distance.
+pub(super) fn exclusions(tokens: &[Token], carried: &mut Carried) -> Edits {
+    let mut edits = Edits::default();
+    for index in 2..tokens.len() {
+        if !is_word(tokens.get(index), "EXCLUDE") {
+            continue;
+        }
+        let Some(words) = EXCLUSIONS
+            .iter()
+            .find(|words| are_words(tokens, index + 1, words))
+        else {
+            continue;
+        };
+        let end = index + 1 + words.len();
+        if tokens.get(end) != Some(&Token::RParen) {
+            continue;
+        }
+        let exclusion = format!("EXCLUDE {}", words.join(" "));
+        if are_words(tokens, index - 2, &["CURRENT", "ROW"]) {
+            let meant = format!("CURRENT ROW {exclusion}");
+            distance(&mut edits, carried, index, end, meant);
+        } else if are_words(tokens, index - 2, &["UNBOUNDED", "FOLLOWING"]) {
+            let meant = format!("UNBOUNDED FOLLOWING {exclusion}");
+            distance(&mut edits, carried, index, end, meant);
+        } else if are_words(tokens, index - 2, &["UNBOUNDED", "PRECEDING"]) {
+            let meant = format!("UNBOUNDED PRECEDING {exclusion}");
+            distance(&mut edits, carried, index, end, meant);
+        } else if is_any_word(tokens.get(index - 1), &["FOLLOWING", "PRECEDING"]) {
+            let (side, after) = if is_word(tokens.get(index - 1), "FOLLOWING") {
+                ("FOLLOWING", " FOLLOWING")
+            } else {
+                ("PRECEDING", " PRECEDING")
+            };
+            let name = carried.name(" COLLATE ", after, format!(" {side} {exclusion}"));
+            let with = [word("COLLATE"), word(&name), word(side)];
+            edits.replace(index - 1..end, with);
+        }
+    }
+    edits
+}
+
+/// Both sides of a frame may be that many rows behind, so the printed word is always the same.
+fn distance(edits: &mut Edits, carried: &mut Carried, index: usize, end: usize, meant: String) {
+    let name = carried.name("", " PRECEDING", meant);
+    edits.replace(index - 2..end, [word(&name), word("PRECEDING")]);
+}

@@ -1,0 +1,122 @@
+//! Types, which the parser does not all know, and some of which it spells anew.
+
+use sqlparser::tokenizer::Token;
+
+use super::carry::Carried;
+use super::edits::Edits;
+use super::{closing, find_level, is_any_word, is_word, step, unquoted};
+use crate::Dialect;
+
+/// Words that no type is made of.
+const NOT_IN_TYPES: &[&str] = &[
+    "SELECT", "WITH", "FROM", "VALUES", "TABLE", "INTO", "AS", "USING", "FORMAT", "AT",
+];
+
+/// The type of every `CAST(x AS type)` is carried as a name.
+pub(super) fn of_casts(tokens: &[Token], carried: &mut Carried) -> Edits {
+    const CASTS: &[&str] = &["CAST", "TRY_CAST", "SAFE_CAST"];
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if tokens.get(index) != Some(&Token::LParen) || !is_any_word(tokens.get(index - 1), CASTS) {
+            continue;
+        }
+        let place = find_level(tokens, index + 1, |_, token| is_word(Some(token), "AS"));
+        let (Some(place), Some(end)) = (place, closing(tokens, index)) else {
+            continue;
+        };
+        let written = tokens.get(place + 1..end).unwrap_or_default();
+        let simple = matches!(written, [Token::Word(_)]) && !is_word(written.first(), "String");
+        if !simple && is_type(written) {
+            let name = carried.name("", "", compact(written));
+            edits.replace(place + 1..end, [super::word(&name)]);
+        }
+    }
+    edits
+}
+
+/// Types with brackets behind `::`, and ClickHouse's `String`, are carried as names.
+pub(super) fn behind_colons(tokens: &[Token], carried: &mut Carried, dialect: Dialect) -> Edits {
+    const NESTED: &[&str] = &["ARRAY", "OBJECT", "MAP", "ROW", "VECTOR"];
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if tokens.get(index - 1) != Some(&Token::DoubleColon) {
+            continue;
+        }
+        let bracket = tokens.get(index + 1) == Some(&Token::LParen);
+        let taken = match dialect {
+            Dialect::ClickHouse => unquoted(tokens.get(index)).is_some(),
+            Dialect::Snowflake => bracket && is_any_word(tokens.get(index), NESTED),
+            _ => false,
+        };
+        let end = if bracket {
+            closing(tokens, index + 1).map(|end| end + 1)
+        } else {
+            Some(index + 1)
+        };
+        let Some(end) = end.filter(|_| taken) else {
+            continue;
+        };
+        let written = tokens.get(index..end).unwrap_or_default();
+        if is_type(written) {
+            let name = carried.name("", "", compact(written));
+            edits.replace(index..end, [super::word(&name)]);
+        }
+    }
+    edits
+}
+
+/// Whether the tokens are one type: names, and behind them brackets with names, numbers and texts.
+fn is_type(tokens: &[Token]) -> bool {
+    let mut depth = 0_isize;
+    let mut plain = matches!(tokens.first(), Some(Token::Word(_)));
+    for token in tokens {
+        depth += match token {
+            Token::Lt => 1,
+            Token::Gt => -1,
+            Token::ShiftRight => -2,
+            token => step(token),
+        };
+        plain &= match token {
+            Token::Word(_) => !is_any_word(Some(token), NOT_IN_TYPES),
+            Token::Number(..)
+            | Token::SingleQuotedString(_)
+            | Token::Comma
+            | Token::Colon
+            | Token::Eq
+            | Token::Minus => depth > 0,
+            Token::Period
+            | Token::Lt
+            | Token::Gt
+            | Token::ShiftRight
+            | Token::LParen
+            | Token::RParen
+            | Token::LBracket
+            | Token::RBracket => depth >= 0,
+            _ => false,
+        };
+    }
+    plain && depth == 0
+}
+
+/// The type as people write it.
+fn compact(tokens: &[Token]) -> String {
+    let mut text = String::new();
+    for (index, token) in tokens.iter().enumerate() {
+        let before = index.checked_sub(1).and_then(|before| tokens.get(before));
+        let value = |token: Option<&Token>| {
+            matches!(
+                token,
+                Some(Token::Word(_) | Token::Number(..) | Token::SingleQuotedString(_))
+            )
+        };
+        let apart = value(before) && value(Some(token))
+            || matches!(before, Some(Token::Comma | Token::Colon | Token::Eq))
+            || matches!(token, Token::Eq | Token::Minus)
+            || matches!(before, Some(Token::RParen | Token::Gt)) && value(Some(token));
+        if apart {
+            text.push(' ');
+        }
+        text.push_str(&token.to_string());
+    }
+    text
+}
