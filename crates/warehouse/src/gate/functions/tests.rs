@@ -44,6 +44,26 @@ fn exceptions_to_a_prefix_are_refused() {
     check(Dialect::Databricks, Place::Expression, "kll_own.f", false);
 }
 
+/// The families of functions leave out those that write, run texts or open files.
+#[test]
+fn functions_with_effects_are_in_no_family() {
+    let effects = [
+        (Dialect::Postgres, "st_createtopogeo"),
+        (Dialect::Postgres, "st_addisonode"),
+        (Dialect::Postgres, "st_mapalgebra"),
+        (Dialect::Postgres, "st_addband"),
+        (Dialect::Postgres, "st_fromflatgeobuftotable"),
+        (Dialect::Postgres, "st_summarystats"),
+        (Dialect::BigQuery, "st_regionstats"),
+        (Dialect::DuckDb, "st_read"),
+        (Dialect::Snowflake, "to_query"),
+    ];
+    for (dialect, name) in effects {
+        check(dialect, Place::Expression, name, false);
+        check(dialect, Place::Table, name, false);
+    }
+}
+
 /// No list names a function that writes, waits, locks, or reaches files or the network.
 #[test]
 fn functions_with_effects_are_in_no_list() {
@@ -139,6 +159,7 @@ fn functions_with_effects_are_in_no_list() {
         "read_kafka",
         "loginproperty",
         "pwdcompare",
+        "hascolumnintable",
     ];
     for dialect in Dialect::ALL {
         for name in effects {
