@@ -65,6 +65,7 @@ mod derived {
     });
 
     derive_dialect!(SqlServerGrammar, MsSqlDialect, preserve_type_id = true, overrides = {
+        supports_bitwise_shift_operators = true,
         supports_group_by_expr = true,
         supports_group_by_with_modifier = true,
     });

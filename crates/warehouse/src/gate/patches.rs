@@ -13,6 +13,7 @@ mod hints;
 mod joins;
 mod json;
 mod marks;
+mod orders;
 mod pivot;
 mod queries;
 mod tails;
@@ -23,7 +24,7 @@ mod versions;
 use sqlparser::tokenizer::{Token, Word};
 
 use self::carry::Carried;
-pub(super) use self::clauses::{APPROXIMATE_NAME, ONLY, ROWS_FROM, SAFE_NAME};
+pub(super) use self::clauses::{APPROXIMATE_NAME, ONLY, PLAIN_NAME, ROWS_FROM, SAFE_NAME};
 pub(super) use self::marks::{Marker, STAR};
 pub(super) use self::pivot::{PIVOT, PIVOT_GROUP};
 pub(super) use self::versions::Version;
@@ -86,8 +87,10 @@ impl Patched {
             Dialect::MySql | Dialect::MariaDb => {
                 if dialect == Dialect::MariaDb {
                     self.tail = tails::cut_rows_examined(&mut self.tokens);
-                    self.apply_carrying(clauses::group_orders)?;
+                    self.apply_carrying(orders::group_orders)?;
+                    self.apply_carrying(orders::separated_limits)?;
                 }
+                self.apply(hints::drop_from_first)?;
                 self.apply(hints::drop_select_modifiers)?;
                 self.apply(clauses::cross_join_lists)?;
                 self.apply(clauses::bracket_matches)?;
@@ -105,6 +108,7 @@ impl Patched {
                 self.apply(clauses::pipe_synonyms)?;
             }
             Dialect::Snowflake => {
+                self.apply_carrying(frames::directions)?;
                 self.apply(hints::drop_from_first)?;
                 self.apply_carrying(|tokens, carried| {
                     types::behind_colons(tokens, carried, dialect)
@@ -127,12 +131,14 @@ impl Patched {
     fn rewrite_clickhouse(&mut self) -> Result<(), Refusal> {
         self.tail = tails::cut_second_limit(&mut self.tokens);
         self.apply(clauses::split_question_marks)?;
+        self.apply(clauses::name_any)?;
         self.apply(clauses::views_as_queries)?;
         self.apply_carrying(clauses::limit_by_with_offset)?;
         self.apply_carrying(|tokens, carried| {
             types::behind_colons(tokens, carried, Dialect::ClickHouse)
         })?;
         self.apply_carrying(clauses::aliases_before_final)?;
+        self.apply_carrying(orders::ordered_collations)?;
         self.apply(marks::aliases)?;
         self.tokens = queries::scalars_as_tables(&self.tokens);
         self.apply(queries::array_join_as_select)?;
@@ -209,7 +215,12 @@ impl Patched {
                 text::in_code(
                     &text,
                     dialect,
-                    &[(clauses::TUPLE_INDEX, "."), ("ktx__]", ""), (STAR, "*")],
+                    &[
+                        (clauses::TUPLE_INDEX, "."),
+                        ("ktx__]", ""),
+                        (PLAIN_NAME, ""),
+                        (STAR, "*"),
+                    ],
                 )?
             }
             Dialect::BigQuery => text::in_code(printed, dialect, clauses::BIGQUERY_NAMES)

@@ -30,22 +30,23 @@ fn template(dialect: Dialect) -> Result<Box<Query>, Refusal> {
     }
 }
 
+/// Whether one operator right behind the other is read as something else.
+fn run_together(first: UnaryOperator, second: UnaryOperator) -> bool {
+    match first {
+        UnaryOperator::Minus => second == UnaryOperator::Minus,
+        UnaryOperator::PGAbs | UnaryOperator::PGSquareRoot | UnaryOperator::PGCubeRoot => true,
+        _ => false,
+    }
+}
+
 impl VisitorMut for Tidy {
     type Break = Refusal;
 
-    /// Two signs in a row would be printed as the start of a comment.
+    /// Two signs in a row would be printed as the start of a comment, or as one other operator.
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Refusal> {
-        if let Expr::UnaryOp {
-            op: UnaryOperator::Minus,
-            expr: inner,
-        } = expr
-            && matches!(
-                **inner,
-                Expr::UnaryOp {
-                    op: UnaryOperator::Minus,
-                    ..
-                }
-            )
+        if let Expr::UnaryOp { op, expr: inner } = expr
+            && let Expr::UnaryOp { op: second, .. } = &**inner
+            && run_together(*op, *second)
         {
             let signed = replace(&mut **inner, Expr::Value(Value::Null.with_empty_span()));
             **inner = Expr::Nested(Box::new(signed));

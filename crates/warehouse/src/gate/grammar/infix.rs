@@ -195,7 +195,14 @@ fn set_or_columns(parser: &Parser<'_>, dialect: Dialect, first: &str) -> Option<
     if first_is("NOT") && word_at(parser, 1, "IN") && !open_at(2) {
         return Some(Operator::In(&["NOT", "IN"]));
     }
-    if dialect != Dialect::ClickHouse || !open_at(1) || !behind_columns(parser) {
+    if dialect != Dialect::ClickHouse || !behind_columns(parser) {
+        return None;
+    }
+    let names_function = matches!(parser.peek_nth_token_ref(1).token, Token::Word(_));
+    if first_is("APPLY") && names_function {
+        return Some(Operator::Columns(ColumnsPart::Apply));
+    }
+    if !open_at(1) {
         return None;
     }
     let queries = ["SELECT", "WITH"];
@@ -260,10 +267,16 @@ fn columns(
     parser.advance_token();
     let right = match part {
         ColumnsPart::Apply => {
-            parser.expect_token(&Token::LParen)?;
-            let applied =
-                called(parser.parse_expr()?).ok_or_else(|| expected("a function", parser))?;
-            parser.expect_token(&Token::RParen)?;
+            let bracketed = parser.consume_token(&Token::LParen);
+            let applied = if bracketed {
+                parser.parse_expr()?
+            } else {
+                Expr::Identifier(parser.parse_identifier()?)
+            };
+            let applied = called(applied).ok_or_else(|| expected("a function", parser))?;
+            if bracketed {
+                parser.expect_token(&Token::RParen)?;
+            }
             Expr::Nested(Box::new(applied))
         }
         ColumnsPart::Except => parser.parse_prefix()?,

@@ -13,8 +13,10 @@ type Parsed = Result<Expr, ParserError>;
 /// Parses one of our values at the parser's place. `between` is how strong `BETWEEN` binds.
 pub(super) fn parse(parser: &mut Parser<'_>, dialect: Dialect, between: u8) -> Option<Parsed> {
     let next = &parser.peek_token_ref().token;
-    if dialect == Dialect::DuckDb && *next == Token::Sharp {
-        return column_number(parser);
+    match (dialect, next) {
+        (Dialect::DuckDb, Token::Sharp) => return column_number(parser),
+        (Dialect::DuckDb, Token::AtSign) => return Some(absolute(parser)),
+        _ => {}
     }
     let word = word(next)?.to_ascii_uppercase();
     if let Some(version) = Version::of(&word) {
@@ -30,6 +32,7 @@ pub(super) fn parse(parser: &mut Parser<'_>, dialect: Dialect, between: u8) -> O
             Some(symmetric(parser, between))
         }
         (Dialect::Postgres, "NAME") if opens_xml(parser) => Some(xml_name(parser)),
+        (Dialect::Postgres, _) if TYPES.contains(&word.as_str()) => typed_text(parser, &word),
         (Dialect::MySql | Dialect::MariaDb, "INTERVAL") => Some(interval(parser)),
         (Dialect::MySql | Dialect::MariaDb, "BINARY")
             if !matches!(
@@ -109,6 +112,72 @@ const UNARY: u8 = 45;
 fn calls(parser: &Parser<'_>) -> bool {
     matches!(parser.peek_nth_token_ref(1).token, Token::Word(_))
         && parser.peek_nth_token_ref(2).token == Token::LParen
+}
+
+/// PostgreSQL: types that a text literal may follow, and that the parser does not know.
+const TYPES: &[&str] = &[
+    "BOX2D",
+    "BOX3D",
+    "BPCHAR",
+    "CIDR",
+    "CITEXT",
+    "DATEMULTIRANGE",
+    "DATERANGE",
+    "GEOGRAPHY",
+    "GEOMETRY",
+    "HSTORE",
+    "INET",
+    "INT4MULTIRANGE",
+    "INT4RANGE",
+    "INT8MULTIRANGE",
+    "INT8RANGE",
+    "JSONPATH",
+    "LQUERY",
+    "LTREE",
+    "MACADDR",
+    "MACADDR8",
+    "MONEY",
+    "NAME",
+    "NUMMULTIRANGE",
+    "NUMRANGE",
+    "OID",
+    "PG_LSN",
+    "REGCLASS",
+    "REGCONFIG",
+    "REGNAMESPACE",
+    "REGPROC",
+    "REGROLE",
+    "REGTYPE",
+    "TIMETZ",
+    "TSMULTIRANGE",
+    "TSQUERY",
+    "TSRANGE",
+    "TSTZMULTIRANGE",
+    "TSTZRANGE",
+    "TSVECTOR",
+    "VECTOR",
+    "XML",
+];
+
+/// PostgreSQL: `inet '10.0.0.1'`.
+fn typed_text(parser: &mut Parser<'_>, name: &str) -> Option<Parsed> {
+    let literal = matches!(
+        parser.peek_nth_token_ref(1).token,
+        Token::SingleQuotedString(_)
+    );
+    if !literal {
+        return None;
+    }
+    parser.advance_token();
+    Some(parser.parse_prefix().map(|text| prefixed(name, text)))
+}
+
+/// DuckDB: `@ -5`, without its sign.
+fn absolute(parser: &mut Parser<'_>) -> Parsed {
+    parser.advance_token();
+    parser
+        .parse_subexpr(UNARY)
+        .map(|value| prefixed("@", value))
 }
 
 /// DuckDB: `#1`, the first column.

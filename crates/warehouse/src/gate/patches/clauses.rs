@@ -18,6 +18,44 @@ pub(in crate::gate) const SAFE_NAME: &str = "ktx__safe_";
 /// The start of the subscript that stands for `.1`; it ends in `ktx__]`.
 pub(super) const TUPLE_INDEX: &str = "[ktx__";
 
+/// The start of the names that stand for a function where the parser expects a quantifier.
+pub(in crate::gate) const PLAIN_NAME: &str = "ktx__plain_";
+
+/// ClickHouse: the `any(` of `x - any(y)` is an aggregate; it is no quantifier unless a query follows.
+pub(super) fn name_any(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        let operand = matches!(
+            tokens.get(index - 1),
+            Some(
+                Token::Plus
+                    | Token::Minus
+                    | Token::Mul
+                    | Token::Div
+                    | Token::Mod
+                    | Token::Eq
+                    | Token::DoubleEq
+                    | Token::Neq
+                    | Token::Lt
+                    | Token::Gt
+                    | Token::LtEq
+                    | Token::GtEq
+                    | Token::StringConcat
+            )
+        );
+        let queries = ["SELECT", "WITH", "FROM", "TABLE", "VALUES"];
+        if operand
+            && is_word(tokens.get(index), "ANY")
+            && tokens.get(index + 1) == Some(&Token::LParen)
+            && tokens.get(index + 2) != Some(&Token::LParen)
+            && !is_any_word(tokens.get(index + 2), &queries)
+        {
+            edits.replace(index..index + 1, [word(&format!("{PLAIN_NAME}any"))]);
+        }
+    }
+    edits
+}
+
 /// Stands for the words `ROWS FROM` before a list of table functions.
 pub(in crate::gate) const ROWS_FROM: &str = "ktx__rows_from";
 
@@ -229,41 +267,6 @@ pub(super) fn spell_out_is(tokens: &[Token]) -> Edits {
         } else if !is_any_word(tokens.get(index), KNOWN) {
             let not = [word("NOT")].into_iter();
             edits.insert(index, not.chain(distinct()).collect::<Vec<_>>());
-        }
-    }
-    edits
-}
-
-/// MariaDB: `GROUP BY a DESC` carries the order as a collation.
-pub(super) fn group_orders(tokens: &[Token], carried: &mut Carried) -> Edits {
-    const ENDS: &[&str] = &[
-        "WITH", "HAVING", "ORDER", "LIMIT", "UNION", "WINDOW", "FOR", "GROUP",
-    ];
-    let mut edits = Edits::default();
-    for index in 1..tokens.len() {
-        if !are_words(tokens, index - 1, &["GROUP", "BY"]) {
-            continue;
-        }
-        let end = find_level(tokens, index + 1, |_, token| {
-            *token == Token::RParen || is_any_word(Some(token), ENDS)
-        });
-        for at in index + 1..end.unwrap_or(tokens.len()) {
-            let order = match unquoted(tokens.get(at))
-                .map(str::to_ascii_uppercase)
-                .as_deref()
-            {
-                Some("DESC") => " DESC",
-                Some("ASC") => " ASC",
-                _ => continue,
-            };
-            let last = matches!(
-                tokens.get(at + 1),
-                None | Some(Token::Comma | Token::RParen)
-            ) || is_any_word(tokens.get(at + 1), ENDS);
-            if last && edits.len() < 100 {
-                let name = carried.name(" COLLATE ", "", order.to_owned());
-                edits.replace(at..at + 1, [word("COLLATE"), word(&name)]);
-            }
         }
     }
     edits

@@ -1,4 +1,4 @@
-//! `EXCLUDE` at the end of a window frame.
+//! `EXCLUDE` at the end of a window frame, and `FROM LAST` before it.
 
 use sqlparser::tokenizer::Token;
 
@@ -59,4 +59,22 @@ pub(super) fn exclusions(tokens: &[Token], carried: &mut Carried) -> Edits {
 fn distance(edits: &mut Edits, carried: &mut Carried, index: usize, end: usize, meant: String) {
     let name = carried.name("", " PRECEDING", meant);
     edits.replace(index - 2..end, [word(&name), word("PRECEDING")]);
+}
+
+/// Snowflake: the `FROM LAST` behind `NTH_VALUE(…)` is carried as one more argument.
+pub(super) fn directions(tokens: &[Token], carried: &mut Carried) -> Edits {
+    let mut edits = Edits::default();
+    for index in 2..tokens.len() {
+        if !are_words(tokens, index, &["FROM", "LAST"])
+            || tokens.get(index - 1) != Some(&Token::RParen)
+            || tokens.get(index - 2) == Some(&Token::LParen)
+            || !is_any_word(tokens.get(index + 2), &["OVER", "IGNORE", "RESPECT"])
+        {
+            continue;
+        }
+        let name = carried.name(", ", ")", ") FROM LAST".to_owned());
+        let with = [Token::Comma, word(&name), Token::RParen];
+        edits.replace(index - 1..index + 2, with);
+    }
+    edits
 }

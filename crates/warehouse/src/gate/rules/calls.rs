@@ -5,7 +5,9 @@ use sqlparser::ast::{
 };
 
 use super::super::functions::{Place, is_allowed};
-use super::super::patches::{APPROXIMATE_NAME, PIVOT, PIVOT_GROUP, ROWS_FROM, SAFE_NAME};
+use super::super::patches::{
+    APPROXIMATE_NAME, PIVOT, PIVOT_GROUP, PLAIN_NAME, ROWS_FROM, SAFE_NAME,
+};
 use super::super::{Refusal, refuse};
 use crate::Dialect;
 
@@ -99,7 +101,7 @@ fn is_own(name: &str, dialect: Dialect) -> bool {
 
 /// The name behind the mark that a patch has put before it.
 fn without_mark(name: &str) -> &str {
-    [APPROXIMATE_NAME, SAFE_NAME]
+    [APPROXIMATE_NAME, SAFE_NAME, PLAIN_NAME]
         .into_iter()
         .find_map(|mark| name.strip_prefix(mark))
         .unwrap_or(name)
