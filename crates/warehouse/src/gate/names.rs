@@ -115,14 +115,18 @@ fn check_file(name: &ObjectName, parts: &[&str], dialect: Dialect) -> Result<(),
     let is_file = match dialect {
         // A name such as `data.csv` that is no table is opened as a file.
         Dialect::DuckDb => {
-            parts.len() > 1 && parts.last().is_some_and(|last| FILE_ENDINGS.contains(last))
+            let last = parts.last().copied().unwrap_or_default();
+            parts.len() > 1 && FILE_ENDINGS.contains(&last)
+                || parts.len() > name.0.len()
+                    && ENDINGS_IN_QUOTES.split(' ').any(|ending| ending == last)
         }
         // `format.`path`` reads files. Paths without a slash are still paths.
         Dialect::Databricks => {
             name.0.len() == 2
-                && parts
-                    .first()
-                    .is_some_and(|first| FILE_FORMATS.contains(first))
+                && parts.first().is_some_and(|first| {
+                    // The class of a format, in one pair of backticks, is as good as its name.
+                    FILE_FORMATS.contains(first) || has_dot(name)
+                })
         }
         _ => false,
     };
@@ -132,11 +136,25 @@ fn check_file(name: &ObjectName, parts: &[&str], dialect: Dialect) -> Result<(),
     Ok(())
 }
 
+/// Whether the first part of a name has a dot of its own.
+fn has_dot(name: &ObjectName) -> bool {
+    name.0
+        .first()
+        .and_then(|part| part.as_ident())
+        .is_some_and(|ident| ident.value.contains('.'))
+}
+
+/// Endings of files that DuckDB opens by itself or with its usual extensions.
 const FILE_ENDINGS: &[&str] = &[
     "csv", "tsv", "txt", "parquet", "json", "jsonl", "ndjson", "geojson", "gz", "zst", "bz2", "xz",
     "xlsx", "xls", "avro", "orc", "arrow", "arrows", "feather", "ipc", "db", "duckdb", "sqlite",
-    "shp", "gpkg", "fgb", "pq", "parq", "log", "dat", "vortex", "lance",
+    "shp", "gpkg", "fgb", "pq", "parq", "vortex", "lance",
 ];
+
+/// Endings of further files, which are names of tables as well: only behind a dot in the quotes.
+const ENDINGS_IN_QUOTES: &str = "log dat ddb sqlite3 yaml yml xml html md kml gpx pbf las laz \
+    sas7bdat xpt sav dta rds vcf bam bed fasta fastq nc h5 hdf5 zarr tar zip lz4 sz snappy br bgz \
+    pcap geojsonl geoparquet evtx toml ini conf";
 
 const FILE_FORMATS: &[&str] = &[
     "parquet",
@@ -156,6 +174,8 @@ const FILE_FORMATS: &[&str] = &[
     "image",
     "libsvm",
     "excel",
+    "deltasharing",
+    "lance",
 ];
 
 fn holds_credentials(parts: &[&str], dialect: Dialect) -> bool {
@@ -174,6 +194,8 @@ fn holds_credentials(parts: &[&str], dialect: Dialect) -> bool {
                 | "pg_largeobject"
                 | "pg_subscription"
                 | "pg_user_info"
+                | "user_mapping_options"
+                | "_pg_user_mappings"
         ),
         Dialect::MySql | Dialect::MariaDb => {
             schema == "mysql" || matches!(last, "user_attributes" | "session_account_connect_attrs")

@@ -29,6 +29,13 @@ fn names_of_files_are_refused() {
     check(Dialect::DuckDb, &["x", "csv"], Err("file_as_table"));
     check(Dialect::DuckDb, &["/etc/passwd"], Err("file_as_table"));
     check(Dialect::DuckDb, &["s3:x"], Err("file_as_table"));
+    check(Dialect::DuckDb, &["x.log"], Err("file_as_table"));
+    check(Dialect::DuckDb, &["main", "log"], Ok(()));
+    check(
+        Dialect::Databricks,
+        &["org.apache.spark.sql.parquet", "x"],
+        Err("file_as_table"),
+    );
     check(Dialect::Databricks, &["csv", "x"], Err("file_as_table"));
     check(Dialect::Databricks, &["delta", "/x"], Err("file_as_table"));
 }
