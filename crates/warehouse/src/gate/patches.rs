@@ -108,6 +108,7 @@ impl Patched {
                 self.apply(clauses::pipe_synonyms)?;
             }
             Dialect::Snowflake => {
+                self.apply(json::construct_rows)?;
                 self.apply_carrying(frames::directions)?;
                 self.apply(hints::drop_from_first)?;
                 self.apply_carrying(|tokens, carried| {
@@ -122,6 +123,7 @@ impl Patched {
             Dialect::Trino => {
                 self.apply(versions::drop_for)?;
                 self.apply(clauses::bracket_values)?;
+                self.apply(json::drop_keys)?;
                 self.apply_carrying(queries::subsets)?;
             }
         }

@@ -144,3 +144,45 @@ fn opens(tokens: &[Token], at: usize) -> bool {
             && (next.is_empty() || is_any_word(tokens.get(at + 1), next))
     })
 }
+
+/// Trino: the `KEY` of `JSON_OBJECT(KEY 'a' VALUE 1)` is dropped, which means the same.
+pub(super) fn drop_keys(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if tokens.get(index) != Some(&Token::LParen)
+            || !is_any_word(tokens.get(index - 1), &["JSON_OBJECT", "JSON_OBJECTAGG"])
+        {
+            continue;
+        }
+        for at in index + 1..closing(tokens, index).unwrap_or(index) {
+            let first = matches!(tokens.get(at - 1), Some(Token::LParen | Token::Comma));
+            let named = matches!(tokens.get(at + 1), Some(Token::SingleQuotedString(_)));
+            if first && named && is_word(tokens.get(at), "KEY") {
+                edits.remove(at..at + 1);
+            }
+        }
+    }
+    edits
+}
+
+/// Snowflake: `{*}` and `{t.*}` become `OBJECT_CONSTRUCT(*)`, which is the same.
+pub(super) fn construct_rows(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 0..tokens.len() {
+        let star = match tokens.get(index + 1) {
+            Some(Token::Word(_)) if tokens.get(index + 2) == Some(&Token::Period) => index + 3,
+            _ => index + 1,
+        };
+        if tokens.get(index) == Some(&Token::LBrace)
+            && tokens.get(star) == Some(&Token::Mul)
+            && tokens.get(star + 1) == Some(&Token::RBrace)
+        {
+            edits.replace(
+                index..index + 1,
+                [super::word("OBJECT_CONSTRUCT"), Token::LParen],
+            );
+            edits.replace(star + 1..star + 2, [Token::RParen]);
+        }
+    }
+    edits
+}
