@@ -101,6 +101,9 @@ pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErr
     if result.stop_reason.as_deref() == Some("refusal") {
         return Kind::Refusal;
     }
+    if says_too_long(result) {
+        return Kind::ContextTooLong;
+    }
     if let Some(kind) = signs
         .class
         .as_deref()
@@ -118,6 +121,13 @@ pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErr
         (None, _) if result.subtype == "error_during_execution" => Kind::Process,
         (None, _) => Kind::Protocol,
     }
+}
+
+/// Older versions tell it only in their text, in their own words or in the API's.
+fn says_too_long(result: &ResultFrame) -> bool {
+    let text = result.text.as_deref().unwrap_or_default();
+    text.starts_with("Prompt is too long")
+        || (text.starts_with("API Error: 400 ") && text.contains("prompt is too long"))
 }
 
 /// The HTTP status. Older versions tell it only in their text: `API Error: 529 {…}`.

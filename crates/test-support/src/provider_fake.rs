@@ -158,6 +158,7 @@ async fn serve(
     };
     let answer = reply(seen, state);
     if answer.hangs {
+        http::write_part(&mut stream, answer.status, &answer.headers, &answer.body).await?;
         return std::future::pending().await;
     }
     http::write(&mut stream, answer.status, &answer.headers, &answer.body).await

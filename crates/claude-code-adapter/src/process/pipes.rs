@@ -52,7 +52,7 @@ impl Input {
 
     /// Queues one line.
     pub(crate) fn send(&self, line: &Value) {
-        let mut text = line.to_string();
+        let mut text = in_ascii(line.to_string());
         text.push('\n');
         if self.lines.send(text).is_err() {
             tracing::debug!("a line for Claude Code came after the end of its input");
@@ -63,6 +63,29 @@ impl Input {
     pub(super) fn close(self) -> Writer {
         self.writer
     }
+}
+
+/// The same JSON without a byte beyond ASCII: older versions (2.1.76) decode their input in pieces of
+/// 64 KiB and lose a character that stands across two of them.
+fn in_ascii(json: String) -> String {
+    if json.is_ascii() {
+        return json;
+    }
+    let mut text = String::with_capacity(json.len() * 2);
+    for letter in json.chars() {
+        if letter.is_ascii() {
+            text.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            text.push_str("\\u");
+            for shift in [12, 8, 4, 0] {
+                let digit = u32::from((*unit >> shift) & 0xf);
+                text.extend(char::from_digit(digit, 16));
+            }
+        }
+    }
+    text
 }
 
 async fn write(stdin: &mut ChildStdin, line: &str) -> std::io::Result<()> {

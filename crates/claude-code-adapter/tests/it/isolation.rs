@@ -44,6 +44,74 @@ async fn every_query_carries_the_whole_tuple() {
     assert_eq!(turns, ["1", "5", "3", "4", "1"]);
 }
 
+/// COG-24, COG-26: every query asks for partial messages, reads no settings of the host, and neither
+/// takes up a session nor leaves one.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_query_has_a_session() {
+    let bench = Bench::new(anything());
+    let runtime = bench.runtime();
+    let told = runtime.generate_text(text_request("Say hello.")).await;
+    assert_eq!(told.unwrap().text, "ok");
+    let last = runtime.start_run(run_request("Work.")).finish().await;
+    assert_eq!(last.result.as_deref(), Ok("ok"));
+    let watched = [
+        "--include-partial-messages",
+        "--setting-sources",
+        "--no-session-persistence",
+        "--session-id",
+        "--resume",
+        "--continue",
+        "--fork-session",
+    ];
+    let records = bench.records();
+    let found: Vec<Vec<&str>> = records
+        .iter()
+        .map(|record| {
+            let arguments = record["arguments"].as_array().unwrap().iter();
+            let texts = arguments.filter_map(Value::as_str);
+            let mut found: Vec<&str> = texts
+                .filter(|text| watched.contains(&text.split('=').next().unwrap_or(text)))
+                .collect();
+            found.sort_unstable();
+            found
+        })
+        .collect();
+    let every = vec![
+        "--include-partial-messages",
+        "--no-session-persistence",
+        "--setting-sources=",
+    ];
+    assert_eq!(found, vec![every; 2]);
+}
+
+/// COG-01, COG-02: the adapter stands on the port, the tools and the process; no agent framework, no
+/// graph and no HTTP client are below it.
+#[test]
+fn the_adapter_stands_on_the_port_alone() {
+    let manifest = include_str!("../../Cargo.toml");
+    let section = manifest.split("[dependencies]\n").nth(1).unwrap();
+    let lines = section.split("\n\n").next().unwrap().lines();
+    let names: Vec<&str> = lines.map(|line| line.split('.').next().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "ktx-llm-runtime",
+            "ktx-secrets",
+            "ktx-tool-descriptors",
+            "ktx-vocabulary",
+            "async-trait",
+            "jiff",
+            "rustix",
+            "serde_json",
+            "thiserror",
+            "tokio",
+            "tokio-util",
+            "tracing",
+            "uuid",
+        ]
+    );
+}
+
 /// KTX-25: the working folder is the project, whatever the parent's is.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_child_works_in_the_project() {

@@ -37,7 +37,8 @@ pub(crate) fn say(line: &Value) -> Result<(), Halt> {
 }
 
 impl Channel {
-    /// Begins to read standard input.
+    /// Begins to read standard input. A byte beyond ASCII is a fault: real versions decode their input
+    /// in pieces and lose a character that stands across two of them.
     pub(crate) fn open() -> Self {
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -46,7 +47,12 @@ impl Channel {
                 if line.is_empty() {
                     continue;
                 }
-                let read = serde_json::from_str(&line).map_err(|_| line.chars().take(80).collect());
+                let read = if line.is_ascii() {
+                    serde_json::from_str(&line).ok()
+                } else {
+                    None
+                };
+                let read = read.ok_or_else(|| line.chars().take(80).collect());
                 if sender.send(read).is_err() {
                     return;
                 }
@@ -81,7 +87,7 @@ impl Channel {
     fn understood(&self, line: Result<Value, String>) -> Result<Value, Halt> {
         let line = match line {
             Ok(line) => line,
-            Err(line) => return fault(format!("not JSON on standard input: {line}")),
+            Err(line) => return fault(format!("not JSON in ASCII on standard input: {line}")),
         };
         if line["request"]["subtype"] == "interrupt" && !self.ignore_interrupt {
             let id = &line["request_id"];

@@ -25,6 +25,8 @@ pub enum ModelAnswer {
     },
     /// Nothing, for ever.
     Hang,
+    /// The beginning of a streamed message with this text, and then nothing, for ever.
+    Stall(String),
 }
 
 /// A whole answer.
@@ -41,6 +43,19 @@ impl Reply {
             status,
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],
             body: body.to_string().into_bytes(),
+            hangs: false,
+        }
+    }
+
+    fn events(events: &[Value]) -> Self {
+        let lines = events.iter().map(|event| {
+            let name = event["type"].as_str().unwrap_or("");
+            format!("event: {name}\ndata: {event}\n\n")
+        });
+        Self {
+            status: 200,
+            headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
+            body: lines.collect::<String>().into_bytes(),
             hangs: false,
         }
     }
@@ -70,34 +85,40 @@ pub(super) fn to_model_request(answer: Option<ModelAnswer>, number: u32, body: &
             return reply;
         }
         Some(ModelAnswer::Hang) => {
-            let mut reply = Reply::json(200, &Value::Null);
+            let mut reply = Reply::events(&[]);
             reply.hangs = true;
             return reply;
         }
+        Some(ModelAnswer::Stall(text)) => return stalled(number, body, &text),
         None => vec![json!({ "type": "text", "text": "(no more answers)" })],
     };
     let model = body["model"].as_str().unwrap_or("unknown");
     let id = format!("msg_{number:04}");
     if body["stream"] == true {
-        let events: Vec<String> = stream(&id, model, &blocks)
-            .iter()
-            .map(|event| {
-                format!(
-                    "event: {}\ndata: {event}\n\n",
-                    event["type"].as_str().unwrap_or("")
-                )
-            })
-            .collect();
-        let mut reply = Reply::json(200, &Value::Null);
-        reply.headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
-        reply.body = events.concat().into_bytes();
-        return reply;
+        return Reply::events(&stream(&id, model, &blocks));
     }
     let message = json!({
         "id": id, "type": "message", "role": "assistant", "model": model, "content": blocks,
         "stop_reason": stop_reason(&blocks), "stop_sequence": null, "usage": usage(77),
     });
     Reply::json(200, &message)
+}
+
+/// A stream that stops behind its first words. Whoever asks for no stream gets nothing at all.
+fn stalled(number: u32, body: &Value, text: &str) -> Reply {
+    let model = body["model"].as_str().unwrap_or("unknown");
+    let blocks = [json!({ "type": "text", "text": text })];
+    let mut events = stream(&format!("msg_{number:04}"), model, &blocks);
+    let words = events
+        .iter()
+        .position(|event| event["type"] == "content_block_delta");
+    events.truncate(words.map_or(0, |at| at + 1));
+    let mut reply = Reply::events(&events);
+    if body["stream"] != true {
+        reply.body.clear();
+    }
+    reply.hangs = true;
+    reply
 }
 
 /// Answers everything that is not a model request.

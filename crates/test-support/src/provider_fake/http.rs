@@ -78,16 +78,35 @@ pub(super) async fn write(
     headers: &[(String, String)],
     body: &[u8],
 ) -> anyhow::Result<()> {
-    let mut head = format!(
-        "HTTP/1.1 {status} Answer\r\ncontent-length: {}\r\nconnection: close\r\n",
-        body.len()
-    );
-    for (name, value) in headers {
-        head.extend([name, ": ", value, "\r\n"]);
-    }
-    head.push_str("request-id: req_fake\r\n\r\n");
+    let head = head(status, headers, body.len());
     stream.write_all(head.as_bytes()).await?;
     stream.write_all(body).await?;
     stream.flush().await?;
     Ok(stream.shutdown().await?)
+}
+
+/// Writes the beginning of an answer that has no end; nothing when there is no beginning.
+pub(super) async fn write_part(
+    stream: &mut (impl AsyncWrite + Unpin),
+    status: u16,
+    headers: &[(String, String)],
+    part: &[u8],
+) -> anyhow::Result<()> {
+    if part.is_empty() {
+        return Ok(());
+    }
+    let head = head(status, headers, 1 << 30);
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(part).await?;
+    Ok(stream.flush().await?)
+}
+
+fn head(status: u16, headers: &[(String, String)], length: usize) -> String {
+    let mut head =
+        format!("HTTP/1.1 {status} Answer\r\ncontent-length: {length}\r\nconnection: close\r\n");
+    for (name, value) in headers {
+        head.extend([name, ": ", value, "\r\n"]);
+    }
+    head.push_str("request-id: req_fake\r\n\r\n");
+    head
 }
