@@ -167,6 +167,13 @@ pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Prepared> {
     Ok(Prepared { states, engines })
 }
 
+impl Prepared {
+    /// Where an installed program is; `None` when it could not be installed.
+    pub(crate) fn place(&self, service: Service) -> Option<&str> {
+        self.states.get(&service)?.as_deref().ok()
+    }
+}
+
 /// The running services. Whatever happens to the tests, the servers end with this value.
 #[derive(Debug)]
 pub(crate) struct Services {

@@ -38,7 +38,8 @@ pub struct Timeouts {
     /// Before the second start when the system had no room for a child; doubled each time.
     pub spawn_backoff: Duration,
     /// From the end of a first call to the start of a spare for the next one, so that a call that
-    /// stays alone starts none.
+    /// stays alone starts none; and from the prompt of a later one, so that the start of the spare does
+    /// not hold it up.
     pub spare_pause: Duration,
     /// How long a spare waits for its call.
     pub spare_idle: Duration,

@@ -146,8 +146,9 @@ impl Spares {
         seen.last = Instant::now();
         let pause = match (moment, seen.calls) {
             (Moment::Working, 0..2) => return,
-            (Moment::Ended, 0..2) => shared.settings.timeouts.spare_pause,
-            (Moment::Working | Moment::Ended, _) => Duration::ZERO,
+            // A start takes all of a processor, which the call needs until its prompt is sent.
+            (Moment::Working, _) | (Moment::Ended, 0..2) => shared.settings.timeouts.spare_pause,
+            (Moment::Ended, _) => Duration::ZERO,
         };
         let full = shelf.slots.len() >= shared.settings.max_spares;
         if full || shelf.slots.contains_key(&demand.kind) {

@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use super::measure::{median, milliseconds};
 use super::{Bench, Outcome};
-use crate::{environment, process};
+use crate::services::{self, Load, Service};
+use crate::{environment, process, terminal};
 
 const PACKAGE: &str = "@anthropic-ai/claude-agent-sdk@0.3.142";
 const RUNS: usize = 21;
@@ -25,6 +26,8 @@ const WARM_BOUND: f64 = 1.5;
 /// A call whose child waits already, and behind which the next one is started and what the child may
 /// have left behind is looked for: a few milliseconds, where people are promised a hundred.
 const SPARE_BOUND: f64 = 5.0;
+/// Milliseconds that a call of the real program may take when its child waits already.
+const PROMISED_MS: f64 = 100.0;
 /// A whole program with one call.
 const COLD_BOUND: f64 = 0.1;
 
@@ -53,6 +56,8 @@ pub(crate) fn driver(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
             "figures",
             "--example",
             "driver",
+            "--example",
+            "real",
         ],
     ] {
         let build = [&["build", "--release", "--locked"], arguments].concat();
@@ -94,6 +99,42 @@ pub(crate) fn driver(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
         },
     ];
     outcomes.extend(against_node(bench)?);
+    outcomes.extend(real_programs(bench)?);
+    Ok(outcomes)
+}
+
+/// A call of the real programs whose child waits already, in milliseconds against what people are
+/// promised. Nothing for a program that cannot be had.
+fn real_programs(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
+    let prepared = services::prepare(bench.repository, Load::Usual)?;
+    let mut outcomes = Vec::new();
+    for (service, version) in [
+        (Service::Claude142, "2.1.142"),
+        (Service::ClaudeLatest, "newest"),
+    ] {
+        let Some(claude) = prepared.place(service) else {
+            continue;
+        };
+        let mut command = process::command(bench.repository, release(bench, "examples/real"));
+        command.env_clear().env("PATH", "/usr/bin:/bin").args([
+            claude,
+            &*bench.folder.join(version).to_string_lossy(),
+            "7",
+        ]);
+        let text = process::output(&mut command)?;
+        let figures: Value = serde_json::from_str(&text)
+            .with_context(|| format!("the figures are `{}`", text.trim()))?;
+        terminal::line(text.trim());
+        outcomes.push(Outcome {
+            name: format!(
+                "claude driver, a call of the real {version} with a spare, against 100 ms"
+            ),
+            unit: "ms",
+            measured: number(&figures, "spare_ms")?,
+            yardstick: PROMISED_MS,
+            bound: 1.0,
+        });
+    }
     Ok(outcomes)
 }
 
