@@ -81,7 +81,7 @@ Model        · none · no model is configured; scanning, searching, querying an
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 1 source files, 1 manifest shards
-Next         run `ktx scan`, or set `llm.provider.backend` for descriptions
+Next         attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions
 ",
     );
     check(
@@ -100,7 +100,7 @@ Embeddings   search is full-text; embeddings are not used by this version
 Work units   {"stepBudget":40,"maxConcurrency":1,"failureMode":"continue"}
 Joins        {"acceptThreshold":0.85,"reviewThreshold":0.55,"maxLlmTablesPerBatch":40,"validationConcurrency":4}
 Pipeline     {"adapters":[],"enrichmentMode":"none","relationshipsEnabled":true,"relationshipsLlmProposals":true,"relationshipsValidationRequired":true,"agentEnabled":false,"agentTools":["sl_query","wiki_search","sl_read_source"],"agentMaxIterations":20}
-Next         run `ktx scan`, or set `llm.provider.backend` for descriptions
+Next         attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions
 "#,
     );
     check(
@@ -210,7 +210,7 @@ exit 0
   "verdict": "ready",
   "verdictReason": "everything works that needs no model",
   "nextActions": [
-    "run `ktx scan`, or set `llm.provider.backend` for descriptions"
+    "attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions"
   ]
 }
 "#,

@@ -26,7 +26,8 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe) -> Value
         llm["rateLimit"] = limit.to_json();
     }
     let capabilities = capabilities(opened, probe, &broken);
-    let verdict = verdict(&capabilities, opened);
+    let local = local_stats(opened);
+    let verdict = verdict(&capabilities, opened, is_scanned(&local));
     let issues: Vec<Value> = opened.warnings.iter().map(issue).collect();
     let mut status = json!({
         "projectName": opened.dir.file_name().map(|name| name.to_string_lossy().into_owned()),
@@ -57,7 +58,7 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe) -> Value
             "agentMaxIterations": config.research.max_iterations,
         },
         "warnings": caching_warning(opened),
-        "localStats": local_stats(opened),
+        "localStats": local,
         "workUnits": {
             "stepBudget": config.ingest.step_budget,
             "maxConcurrency": config.ingest.max_concurrency,
@@ -238,7 +239,13 @@ fn capabilities(opened: &Opened, probe: &Probe, broken: &[String]) -> Value {
     })
 }
 
-fn verdict(capabilities: &Value, opened: &Opened) -> Value {
+/// Whether anything was scanned yet.
+fn is_scanned(local: &Value) -> bool {
+    let sources = local["semanticLayer"].as_array().into_iter().flatten();
+    sources.into_iter().any(|source| source["shardCount"] != 0)
+}
+
+fn verdict(capabilities: &Value, opened: &Opened, is_scanned: bool) -> Value {
     let able = |name: &str| capabilities[name]["able"].as_str() == Some("yes");
     let backend = opened.config.llm.backend;
     let mut next = Vec::new();
@@ -259,7 +266,11 @@ fn verdict(capabilities: &Value, opened: &Opened) -> Value {
         next.push("run `ktx status` without `--fast` to ask the model");
         ("ready", "the configuration is complete")
     } else if backend == Backend::None {
-        next.push("run `ktx scan`, or set `llm.provider.backend` for descriptions");
+        next.push(if is_scanned {
+            "attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions"
+        } else {
+            "run `ktx scan`, or set `llm.provider.backend` for descriptions"
+        });
         ("ready", "everything works that needs no model")
     } else {
         next.push("see the llm line for what to do");
