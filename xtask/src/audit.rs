@@ -55,13 +55,9 @@ pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
 /// Prints every use of the LLM port outside the runtime and its adapters.
 pub(crate) fn print_call_sites(repository: &Repository) -> Result<Verdict> {
     let files = repository.text_files()?;
-    let sites: Vec<_> = sources(&files)
-        .iter()
-        .flat_map(call_sites::of)
-        .map(|site| site.to_string())
-        .collect();
+    let sites = call_sites::all(&files, &sources(&files));
     for site in &sites {
-        terminal::line(site);
+        terminal::line(&site.to_string());
     }
     terminal::line(&format!("call sites: {}", sites.len()));
     Ok(Verdict::Pass)

@@ -10,8 +10,7 @@ use crate::protocol::InitFrame;
 use crate::report::too_old;
 
 /// What to do when the local session cannot be used (KTX-84).
-pub(crate) const LOGIN_HINT: &str =
-    "log in with the Claude Code CLI (run `claude`, then `/login`), then run the command again";
+pub(crate) const LOGIN_HINT: &str = "authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command";
 
 /// Where an API key may come from: from nowhere, or from a login that the user made in Claude Code.
 const OWN_SESSION: &[&str] = &["none", "/login managed key"];

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::source::{Line, Purpose, Source};
+use crate::repository::TextFile;
 
 /// The runtime itself and what stands behind the port.
 const BEHIND_THE_PORT: [&str; 3] = ["llm-runtime", "provider-adapters", "claude-code-adapter"];
@@ -29,18 +30,53 @@ pub(crate) struct CallSite {
     path: String,
     line: usize,
     operation: String,
-    role: Option<String>,
+    role: Role,
+}
+
+/// For whom a call is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Role {
+    /// The role that stands beside the call.
+    Named(String),
+    /// A runtime around another one hands on what it was asked.
+    HandedOn,
+    /// The probe asks the model of the default role.
+    Probe,
+    /// None stands beside the call.
+    NotNearby,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Named(name) => name,
+            Self::HandedOn => "handed on",
+            Self::Probe => "Default",
+            Self::NotNearby => "no role nearby",
+        })
+    }
 }
 
 impl fmt::Display for CallSite {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let role = self.role.as_deref().unwrap_or("no role nearby");
-        write!(
-            out,
-            "{}:{}: {} ({role})",
-            self.path, self.line, self.operation
-        )
+        let Self {
+            path,
+            line,
+            operation,
+            role,
+        } = self;
+        write!(out, "{path}:{line}: {operation} ({role})")
     }
+}
+
+/// Every call in the product code of all packages that can reach the port.
+pub(crate) fn all(files: &[TextFile], sources: &[Source]) -> Vec<CallSite> {
+    let reaches = |source: &&Source| {
+        let manifest = format!("crates/{}/Cargo.toml", source.package());
+        let manifest = files.iter().find(|file| file.path == manifest);
+        manifest.is_some_and(|file| file.text.contains("ktx-llm-runtime.workspace"))
+    };
+    sources.iter().filter(reaches).flat_map(of).collect()
 }
 
 /// Every call in the product code of one file.
@@ -52,18 +88,29 @@ pub(crate) fn of(source: &Source) -> Vec<CallSite> {
         return Vec::new();
     }
     let lines: Vec<Line<'_>> = source.product_code().collect();
+    let is_runtime = lines
+        .iter()
+        .any(|line| line.text.contains("impl LlmRuntime for"));
     let mut sites = Vec::new();
     for line in &lines {
         for captures in call.captures_iter(line.text) {
             let operation = captures
                 .get(1)
                 .or_else(|| captures.get(2))
-                .map(|name| name.as_str().to_owned());
+                .map(|name| name.as_str().to_owned())
+                .unwrap_or_default();
+            let role = if is_runtime {
+                Role::HandedOn
+            } else if operation == "probe" {
+                Role::Probe
+            } else {
+                nearest_role(role, &lines, line.number).map_or(Role::NotNearby, Role::Named)
+            };
             sites.push(CallSite {
                 path: source.path.clone(),
                 line: line.number,
-                operation: operation.unwrap_or_default(),
-                role: nearest_role(role, &lines, line.number),
+                operation,
+                role,
             });
         }
     }

@@ -47,8 +47,7 @@ async fn an_untested_version_is_a_warning() {
 /// KTX-84: the message and the next step.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_login_says_how_to_log_in() {
-    let hint =
-        "log in with the Claude Code CLI (run `claude`, then `/login`), then run the command again";
+    let hint = "authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command";
     let not_logged_in = json!({ "account": { "tokenSource": "none" } });
     let refused = json!({ "steps": [
         { "api_error": { "class": "authentication_failed", "status": 401, "text": "Invalid bearer token" } },

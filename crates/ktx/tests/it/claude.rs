@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::support::{check, commit, compare_text, git, json, run, tree, unscanned, write};
 
-const REGIONS: &str = "
+pub(crate) const REGIONS: &str = "
 CREATE TABLE regions (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 INSERT INTO regions VALUES (1, 'North'), (2, 'South');
 ";
 
-const CONFIG: &str = "connections:
+pub(crate) const CONFIG: &str = "connections:
   warehouse:
     driver: sqlite
     path: warehouse.db
@@ -398,7 +398,7 @@ exit 5
 Project: [SANDBOX]/work
 error: Claude Code is not usable with your local session
 
-hint: log in with the Claude Code CLI (run `claude`, then `/login`), then run the command again
+hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command
 ",
     );
     check(
@@ -410,7 +410,7 @@ exit 5
   "error": {
     "code": "llm_auth",
     "message": "Claude Code is not usable with your local session",
-    "hint": "log in with the Claude Code CLI (run `claude`, then `/login`), then run the command again"
+    "hint": "authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command"
   }
 }
 "#,
@@ -423,7 +423,7 @@ exit 5
 --- stderr
 error: Claude Code is not usable with your local session
 
-hint: log in with the Claude Code CLI (run `claude`, then `/login`), then run the command again
+hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command
 ",
     );
     check(
@@ -435,7 +435,7 @@ Project      [SANDBOX]/work
 Verdict      partial (the configured model cannot be used; everything else works)
 Config       ✓ valid
 Model        ✗ claude-code · Claude Code is not usable with your local session
-             hint: log in with the Claude Code CLI (run `claude`, then `/login`), then run the command again
+             hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 0 source files, 0 manifest shards

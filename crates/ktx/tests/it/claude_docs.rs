@@ -41,7 +41,11 @@ fn every_page_speaks_of_your_own_session() {
     }
     says(
         "guides/claude-code.md",
-        &["log in with the Claude Code CLI", "5-hour", "7-day"],
+        &[
+            "authenticate Claude Code locally with the Claude Code CLI",
+            "5-hour",
+            "7-day",
+        ],
     );
 }
 

@@ -292,7 +292,7 @@ fn a_login_that_ends_pauses_the_run() {
     assert!(
         printed.stderr.ends_with(
             "paused: Claude Code is not usable with your local session\n\n\
-             hint: log in with the Claude Code CLI (run `claude`, then `/login`), then run the command again\n\
+             hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command\n\
              hint: 5 of 12 tables are described and kept; `ktx ingest` goes on with the missing 7\n"
         ),
         "{printed}"

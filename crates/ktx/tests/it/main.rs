@@ -26,6 +26,7 @@ mod demo;
 mod generated;
 mod kill;
 mod mcp;
+mod real_claude;
 mod scan;
 mod scan_review;
 mod setup;

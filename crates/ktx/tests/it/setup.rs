@@ -146,7 +146,7 @@ project   ready    [SANDBOX]/work
 --- stderr
 error: Claude Code is not usable with your local session
 
-hint: log in with the Claude Code CLI (run `claude`, then `/login`), then run the command again
+hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command
 ",
     );
     assert_eq!(sandbox.read("ktx.yaml").unwrap(), before);

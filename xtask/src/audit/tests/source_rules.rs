@@ -353,6 +353,14 @@ fn call_sites_show_the_role_beside_them() {
         sites("crates/llm-runtime/src/part.rs"),
         Vec::<String>::new()
     );
+    let text = "//! A.\nimpl LlmRuntime for Counted {\n    fn f() { self.inner.probe() }\n}\n";
+    assert_eq!(
+        call_sites::of(&Source::new("crates/usage-ledger/src/a.rs", text))
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>(),
+        ["crates/usage-ledger/src/a.rs:3: probe (handed on)"]
+    );
 }
 
 #[test]

@@ -1,0 +1,154 @@
+//! Commands with the real `claude`, with an invented login in a throw-away home, in front of a
+//! stand-in for its API on loopback.
+
+use ktx_test_support::provider_fake::{ModelAnswer, ProviderFake, log_in};
+use ktx_test_support::sandbox::Sandbox;
+use ktx_test_support::services::{Service, ServiceName, service};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use crate::claude::{CONFIG, REGIONS};
+use crate::support::{check, commit, compare_text, git, json, run, tree, unscanned, write};
+
+const VERSIONS: [ServiceName; 2] = [ServiceName::Claude142, ServiceName::ClaudeLatest];
+
+/// A project, the API and what serves it.
+struct Real {
+    sandbox: Sandbox,
+    provider: ProviderFake,
+    _threads: Runtime,
+}
+
+/// `None` when the program is not there.
+fn real(name: ServiceName, answers: Vec<ModelAnswer>) -> Option<Real> {
+    let Service::Available(program) = service(name) else {
+        return None;
+    };
+    let mut sandbox = unscanned(REGIONS);
+    write(&sandbox, "ktx.yaml", CONFIG);
+    commit(&sandbox, "claude-code");
+    log_in(&sandbox.home()).unwrap();
+    let threads = Runtime::new().unwrap();
+    let provider = threads
+        .block_on(ProviderFake::start(&sandbox.home(), answers))
+        .unwrap();
+    for (name, value) in provider.environment() {
+        sandbox.set(&name, value);
+    }
+    sandbox.set("KTX_CLAUDE_PATH", program);
+    sandbox.set("CLAUDE_CODE_MAX_RETRIES", "1");
+    // A key beside the login: it is not used.
+    sandbox.set("ANTHROPIC_API_KEY", "sk-ant-api03-canary");
+    Some(Real {
+        sandbox,
+        provider,
+        _threads: threads,
+    })
+}
+
+fn text(text: &str) -> ModelAnswer {
+    ModelAnswer::Text(text.to_owned())
+}
+
+/// KTX-03, KTX-05, COG-07: an ingest with the real program: one turn that proves the login, one table
+/// described, one commit; paid by the login although a key is in the environment.
+#[test]
+fn an_ingest_describes_tables() {
+    for name in VERSIONS {
+        let described = json!({
+            "tableDescription": "A sales region.",
+            "columns": [
+                { "name": "id", "description": "The key." },
+                { "name": "name", "description": "What the region is called." },
+            ],
+        });
+        let described = ModelAnswer::Tools(vec![("StructuredOutput".to_owned(), described)]);
+        let Some(real) = real(name, vec![text("ok"), described, text("Done.")]) else {
+            continue;
+        };
+        let printed = run(&real.sandbox, "ingest");
+        assert_eq!(
+            (printed.code, &*printed.stdout),
+            (
+                Some(0),
+                "Source\tDatabase schema\tDescriptions\nwarehouse\tdone\tdone\nwarehouse: commit [COMMIT]\n"
+            ),
+            "{name:?} {printed}"
+        );
+        let shard = real
+            .sandbox
+            .read("semantic-layer/warehouse/_schema/public.yaml")
+            .unwrap();
+        compare_text(
+            "the shard",
+            &shard,
+            r"
+tables:
+  regions:
+    table: regions
+    descriptions:
+      ai: A sales region.
+    columns:
+      - name: id
+        type: number
+        pk: true
+        nullable: false
+        descriptions:
+          ai: The key.
+      - name: name
+        type: string
+        nullable: false
+        descriptions:
+          ai: What the region is called.
+",
+        );
+        let seen = real.provider.seen();
+        let payers: Vec<&str> = seen
+            .iter()
+            .filter(|seen| seen.is_model_request())
+            .map(|seen| &*seen.headers["authorization"])
+            .collect();
+        let login = "Bearer sk-ant-oat01-invented-access-token";
+        assert!(!payers.is_empty() && payers.iter().all(|payer| *payer == login));
+        assert!(
+            seen.iter()
+                .all(|seen| !seen.headers.contains_key("x-api-key"))
+        );
+        assert_eq!(git(&real.sandbox, &["status", "--porcelain"]), "");
+        // How many turns an object takes is the version's own affair; each is in the ledger once.
+        let total = &json(&real.sandbox, "usage --json")["data"]["total"];
+        let paid = payers.len();
+        assert_eq!(
+            (&total["messages"], &total["outputTokens"]),
+            (&json!(paid), &json!(77 * paid)),
+            "{name:?}"
+        );
+    }
+}
+
+/// KTX-44, KTX-84: without a login, a key in the environment helps nobody, and nothing changes.
+#[test]
+fn without_a_login_nothing_changes() {
+    for name in VERSIONS {
+        let Some(real) = real(name, vec![text("BAD")]) else {
+            continue;
+        };
+        std::fs::remove_dir_all(real.sandbox.home().join(".claude")).unwrap();
+        std::fs::remove_file(real.sandbox.home().join(".claude.json")).unwrap();
+        let before = tree(&real.sandbox);
+        check(
+            &real.sandbox,
+            "ingest",
+            r"
+exit 5
+--- stderr
+Project: [SANDBOX]/work
+error: Claude Code is not usable with your local session
+
+hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command
+",
+        );
+        assert_eq!(tree(&real.sandbox), before);
+        assert_eq!(real.provider.model_requests().len(), 0, "{name:?}");
+    }
+}
