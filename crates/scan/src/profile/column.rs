@@ -95,6 +95,15 @@ impl ColumnProfile {
             })
     }
 
+    /// Whether the texts are dates: the first and the last of them are.
+    pub(crate) fn holds_dates(&self) -> bool {
+        self.family == TypeFamily::Text
+            && self
+                .extremes
+                .as_ref()
+                .is_some_and(|(first, last)| looks_like_date(first) && looks_like_date(last))
+    }
+
     /// Whether the whole numbers fill at least four fifths of their range.
     pub(crate) fn is_dense(&self) -> bool {
         self.range.is_some_and(|(low, high)| {

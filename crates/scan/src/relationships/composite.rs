@@ -125,8 +125,10 @@ fn keys_of(facts: &Facts<'_>, at: usize, single: &BTreeMap<At, At>) -> Vec<Vec<u
         let linked = single.contains_key(&At { table: at, column });
         let ordinal = facts
             .name
-            .words
+            .bases
             .iter()
+            .chain([&facts.name.words])
+            .flatten()
             .any(|word| ORDINALS.contains(&word.as_str()));
         match facts.name.mark {
             _ if linked => 2.0,

@@ -2,8 +2,9 @@
 
 use crate::names::{Words, word_likeness};
 use crate::relationships::lexicon::{
-    COPY_TAILS, GLUED_BEGINNINGS, GLUED_ENDINGS, MEASURES, PERSON_ROLES, PERSON_TABLES,
-    PLACEHOLDERS, SELF_ROLES, STRONG_KEYS, TABLE_NOISE, TABLE_TAILS, WEAK_KEYS, layer_of,
+    COPY_TAILS, GLUED_BEGINNINGS, GLUED_ENDINGS, LISTING_TAILS, MEASURES, PERSON_ROLES,
+    PERSON_TABLES, PLACEHOLDERS, SELF_ROLES, STRONG_KEYS, TABLE_NOISE, TABLE_TAILS, WEAK_KEYS,
+    layer_of,
 };
 
 /// Whether a table is a copy of another by its name.
@@ -20,6 +21,8 @@ pub(crate) enum Copy {
 pub(crate) struct TableName {
     /// The words of the entity, without layer, noise and copy marks.
     pub words: Vec<String>,
+    /// The same with what stands behind it, such as `history`: by these a table names its own key.
+    pub whole: Vec<String>,
     /// The warehouse layer.
     pub layer: Option<&'static str>,
     /// A first word that other tables share, such as an application's short name.
@@ -42,7 +45,8 @@ impl TableName {
         if !telling {
             // Of names such as `t17` and `t18` the number is all that tells them apart.
             return Self {
-                words: all,
+                words: all.clone(),
+                whole: all,
                 layer,
                 namespace,
                 copy: Copy::Original,
@@ -50,7 +54,7 @@ impl TableName {
             };
         }
         while let [first, rest @ ..] = words {
-            if rest.is_empty() || rest.iter().all(|word| is_number(word)) {
+            if rest.iter().all(|word| is_number(word) || is_tail(word)) {
                 break;
             }
             if let Some(found) = layer_of(first) {
@@ -69,6 +73,7 @@ impl TableName {
             words = words.get(1..).unwrap_or_default();
         }
         let mut copy = Copy::Original;
+        let whole = words.to_vec();
         while let [rest @ .., last] = words {
             let marks = COPY_TAILS.contains(&last.as_str()) || (is_number(last) && last.len() >= 4);
             if rest.is_empty() || !(marks || TABLE_TAILS.contains(&last.as_str())) {
@@ -81,6 +86,7 @@ impl TableName {
         }
         Self {
             words: words.to_vec(),
+            whole,
             layer,
             namespace,
             copy,
@@ -143,6 +149,15 @@ impl ColumnName {
         if words.len() != all.len() {
             let (whole, _) = without_keys(&all);
             bases.push(whole);
+        }
+        // The second of several references of one kind: `home_player_2`.
+        if let [head @ .., last] = base.as_slice()
+            && !head.is_empty()
+            && is_number(last)
+        {
+            let (numbered, found) = without_keys(head);
+            mark = mark.max(found);
+            bases.push(numbered);
         }
         bases.dedup();
         if mark == KeyMark::None && words.iter().any(|word| word == "by") {
@@ -216,6 +231,11 @@ fn is_telling(words: &[String]) -> bool {
     }) || words
         .iter()
         .all(|word| word.len() > 2 && !word.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a last word says nothing of the entity.
+fn is_tail(word: &str) -> bool {
+    COPY_TAILS.contains(&word) || TABLE_TAILS.contains(&word)
 }
 
 fn is_number(word: &str) -> bool {
@@ -313,7 +333,7 @@ pub(crate) fn entity_match(base: &[String], table: &[String]) -> f64 {
         }
         std::cmp::Ordering::Less => {
             best = best.max(ends(table, base) * 0.88);
-            best = best.max(begins(table, base) * 0.42);
+            best = best.max(begins(table, base) * listing(table, base.len()));
             best = best.max(initials(base, table));
         }
         std::cmp::Ordering::Equal => best = best.max(last_word(base, table) * 0.5),
@@ -329,6 +349,16 @@ fn trailing(base: &[String], from: usize) -> f64 {
         SELF_ROLES.contains(&word.as_str()) || PERSON_ROLES.contains(&word.as_str())
     };
     if rest.iter().any(role) { 0.9 } else { 0.62 }
+}
+
+/// What it is worth that words of a table follow the column's: `kind_type` lists the kinds, while
+/// `order_item` is another thing than an order.
+fn listing(table: &[String], from: usize) -> f64 {
+    let rest = table.get(from..).unwrap_or_default();
+    let lists = rest
+        .iter()
+        .all(|word| LISTING_TAILS.contains(&word.as_str()));
+    if lists { 0.72 } else { 0.42 }
 }
 
 fn aligned(left: &[String], right: &[String]) -> f64 {
@@ -387,7 +417,11 @@ fn compound(left: &str, right: &str) -> f64 {
     } else {
         (right, left)
     };
-    if short.len() >= 5 && long.ends_with(short) {
+    let before = long.strip_suffix(short);
+    // A subcategory is no category.
+    let other =
+        before.is_some_and(|before| ["sub", "super", "unter", "ober", "sous"].contains(&before));
+    if short.len() >= 5 && before.is_some() && !other {
         0.8
     } else {
         0.0

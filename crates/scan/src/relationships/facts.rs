@@ -32,6 +32,8 @@ pub(crate) struct ColumnFacts<'a> {
     pub(crate) own: f64,
     /// How well the column identifies rows of its table, 0 (not at all) to 1 (declared).
     pub(crate) key: f64,
+    /// Whether another column says which table each row refers to: `owner_type` beside `owner_id`.
+    pub(crate) many_parents: bool,
 }
 
 /// One table.
@@ -51,6 +53,8 @@ pub(crate) struct TableFacts<'a> {
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) tables: Vec<TableFacts<'a>>,
+    /// How many of them hold people.
+    pub(crate) people: usize,
     /// What past queries set equal.
     pub(crate) joins: &'a Joins,
 }
@@ -68,7 +72,7 @@ impl<'a> Facts<'a> {
             .filter(|table| table.kind != TableKind::View)
             .count();
         let views_too = stored * 2 < tables.len();
-        let tables = tables
+        let tables: Vec<TableFacts<'a>> = tables
             .iter()
             .map(|table| {
                 let profile = profiles.get(&table.table);
@@ -78,7 +82,13 @@ impl<'a> Facts<'a> {
                 table_facts(table, profile, name, included)
             })
             .collect();
-        Self { tables, joins }
+        let holders = tables.iter().filter(|table| table.name.holds_people());
+        let people = holders.count();
+        Self {
+            tables,
+            people,
+            joins,
+        }
     }
 
     /// The facts of a table.
@@ -137,6 +147,8 @@ impl ColumnFacts<'_> {
         };
         match self.family {
             TypeFamily::Integer | TypeFamily::Float => profile.range.is_some(),
+            // A date in a text column says as little as one in a date column.
+            TypeFamily::Text if profile.holds_dates() => self.name.mark == KeyMark::Strong,
             TypeFamily::Text => {
                 profile.lengths.is_none_or(|(_, long)| long <= 64) && profile.shape.blanks < 0.5
             }
@@ -216,6 +228,7 @@ fn table_facts<'a>(
                 name: read,
                 own,
                 key: 0.0,
+                many_parents: false,
             }
         })
         .collect();
@@ -232,6 +245,11 @@ fn table_facts<'a>(
         } else {
             0.0
         };
+    }
+    for at in typed_references(&columns) {
+        if let Some(column) = columns.get_mut(at) {
+            column.many_parents = true;
+        }
     }
     let primary = columns
         .iter()
@@ -254,6 +272,30 @@ fn table_facts<'a>(
     }
 }
 
+/// Columns of keys beside a text of the same name that says what they are keys of.
+fn typed_references(columns: &[ColumnFacts<'_>]) -> Vec<usize> {
+    let says_kind = |column: &ColumnFacts<'_>, base: &[String]| match column.name.words.as_slice() {
+        [head @ .., last] => {
+            head == base
+                && column.family == TypeFamily::Text
+                && ["type", "class", "kind", "model", "table", "typ", "tipo"]
+                    .contains(&last.as_str())
+        }
+        [] => false,
+    };
+    columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| column.name.mark == KeyMark::Strong && !column.name.base().is_empty())
+        .filter(|(_, column)| {
+            columns
+                .iter()
+                .any(|other| says_kind(other, column.name.base()))
+        })
+        .map(|(at, _)| at)
+        .collect()
+}
+
 /// How well a column's name says that it is the key of its own table.
 fn own_match(column: &ColumnName, table: &TableName) -> f64 {
     if column.is_bare_key() {
@@ -266,7 +308,7 @@ fn own_match(column: &ColumnName, table: &TableName) -> f64 {
     let named = column
         .bases
         .iter()
-        .map(|base| entity_match(base, &table.words))
+        .map(|base| entity_match(base, &table.words).max(entity_match(base, &table.whole)))
         .fold(0.0, f64::max);
     if named >= 0.7 { named } else { 0.0 }
 }

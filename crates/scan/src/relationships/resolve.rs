@@ -1,7 +1,8 @@
 //! Decides among competing candidates: one parent per column, no links in circles between two tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::profile::sketch::ratio;
 use crate::relationships::entity::KeyMark;
 use crate::relationships::facts::{At, Facts};
 use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Origin, Status};
@@ -10,6 +11,8 @@ use crate::settings::{RelationshipSettings, Switch};
 
 /// Likelihood from which a losing or failing candidate is worth reporting.
 const WORTH_TELLING: f64 = 0.2;
+/// Log odds from which values that all lie in a part of a key do not lie there by chance.
+const CHANCE: f64 = 7.0;
 /// Difference of log odds below which two parents are equally good.
 const TIE: f64 = 0.05;
 
@@ -23,23 +26,30 @@ pub(crate) fn resolve(
     for candidate in scored.drain(..) {
         by_child.entry(candidate.child).or_default().push(candidate);
     }
+    let named = named_parents(&by_child);
     for rivals in by_child.values_mut() {
-        favour_sole_fit(facts, rivals);
+        favour_sole_fit(facts, rivals, &named);
+    }
+    agree(facts, &mut by_child, settings);
+    for rivals in by_child.values_mut() {
         rivals.sort_by(|left, right| {
             right
-                .odds
-                .total_cmp(&left.odds)
+                .rank()
+                .total_cmp(&left.rank())
                 .then(left.parent.cmp(&right.parent))
         });
     }
     let leads: BTreeMap<At, At> = by_child
         .iter()
-        .filter_map(|(child, rivals)| Some((*child, rivals.first()?.parent)))
+        .filter_map(|(child, rivals)| Some((*child, rivals.first()?)))
+        .filter(|(_, first)| first.likelihood() >= settings.accept_threshold)
+        .map(|(child, first)| (child, first.parent))
         .collect();
     let mut links = Vec::new();
     let mut best: Vec<Scored> = Vec::new();
     for (_, mut rivals) in by_child {
-        let owned = prefer_owner(&leads, &mut rivals);
+        let owned = prefer_owner(facts, &leads, &mut rivals);
+        let owned = prefer_part(facts, &leads, &mut rivals) || owned;
         let tied = !owned && is_tied(facts, &rivals);
         let mut rivals = rivals.into_iter();
         if let Some(mut first) = rivals.next() {
@@ -72,7 +82,7 @@ pub(crate) fn resolve(
 /// `order.id`, not the unique `invoice.order_id` that refers there too.
 ///
 /// Says whether it did.
-fn prefer_owner(leads: &BTreeMap<At, At>, rivals: &mut [Scored]) -> bool {
+fn prefer_owner(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored]) -> bool {
     let Some(first) = rivals.first() else {
         return false;
     };
@@ -82,6 +92,11 @@ fn prefer_owner(leads: &BTreeMap<At, At>, rivals: &mut [Scored]) -> bool {
     else {
         return false;
     };
+    let layer = |at: At| facts.table(at.table).map(|table| table.name.layer);
+    if layer(first.parent) != layer(*owner) {
+        // The same rows in another layer: the copy beside the column is meant.
+        return false;
+    }
     let named = first.evidence.name - 0.15;
     let place = rivals
         .iter()
@@ -91,6 +106,104 @@ fn prefer_owner(leads: &BTreeMap<At, At>, rivals: &mut [Scored]) -> bool {
         return at > 0;
     }
     false
+}
+
+/// A table whose key is a part of another table's key holds some of its rows: employees among persons.
+/// Where every one of many values lies in that part, chance did not put them there: the part is meant.
+///
+/// Says whether one was preferred.
+fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored]) -> bool {
+    let size = |at: At| {
+        let profile = facts.column(at).and_then(|column| column.profile);
+        profile.map_or(0, |profile| profile.population)
+    };
+    let mut preferred = false;
+    while let Some(first) = rivals.first() {
+        let (child, whole) = (first.child, first.parent);
+        let drawn = size(child).min(size(whole));
+        let named = first.evidence.name >= 0.4;
+        let covered = first.evidence.coverage;
+        let fits = |rival: &Scored| {
+            let part = rival.parent;
+            let primary = facts
+                .table(part.table)
+                .is_some_and(|table| table.primary == Some(part.column));
+            let share = ratio(size(part), size(whole));
+            primary
+                && leads.get(&part) == Some(&whole)
+                && part.table != child.table
+                && rival.odds > 0.0
+                && rival.evidence.coverage == covered
+                && (!named || rival.evidence.name >= 0.4)
+                && share > 0.0
+                && -share.ln() * ratio(drawn, 1) >= CHANCE
+        };
+        let Some(at) = rivals.iter().skip(1).position(fits) else {
+            break;
+        };
+        rivals.swap(0, at + 1);
+        preferred = true;
+    }
+    preferred
+}
+
+/// How often other columns name each key, by parent.
+fn named_parents(by_child: &BTreeMap<At, Vec<Scored>>) -> BTreeMap<At, usize> {
+    let mut named: BTreeMap<At, usize> = BTreeMap::new();
+    for rivals in by_child.values() {
+        let best = rivals
+            .iter()
+            .max_by(|left, right| left.rank().total_cmp(&right.rank()));
+        if let Some(best) = best.filter(|best| best.evidence.name >= 0.85 && best.odds > 0.0) {
+            *named.entry(best.parent).or_insert(0) += 1;
+        }
+    }
+    named
+}
+
+/// Columns of one name in several tables mostly mean one thing: where some of them surely refer to a
+/// key, that speaks for the others.
+fn agree(
+    facts: &Facts<'_>,
+    by_child: &mut BTreeMap<At, Vec<Scored>>,
+    settings: &RelationshipSettings,
+) {
+    let name_of = |at: At| {
+        let name = &facts.column(at)?.name;
+        let marked = name.mark != KeyMark::None && !name.is_bare_key();
+        (name.telling && marked).then(|| name.words.join(" "))
+    };
+    let mut sure: BTreeMap<String, BTreeSet<(At, usize)>> = BTreeMap::new();
+    for (child, rivals) in by_child.iter() {
+        let best = rivals
+            .iter()
+            .max_by(|left, right| left.rank().total_cmp(&right.rank()));
+        let best = best.filter(|best| best.likelihood() >= settings.accept_threshold);
+        if let (Some(name), Some(best)) = (name_of(*child), best) {
+            sure.entry(name)
+                .or_default()
+                .insert((best.parent, child.table));
+        }
+    }
+    for (child, rivals) in by_child.iter_mut() {
+        let Some(found) = name_of(*child).and_then(|name| sure.get(&name)) else {
+            continue;
+        };
+        let decided = rivals
+            .iter()
+            .any(|rival| rival.likelihood() >= settings.accept_threshold);
+        for rival in rivals.iter_mut().filter(|_| !decided) {
+            let agrees = found
+                .iter()
+                .any(|(parent, table)| *parent == rival.parent && *table != child.table);
+            if agrees && rival.parent.table != child.table {
+                rival.odds += 1.3;
+                rival
+                    .reasons
+                    .push("columns of this name refer there in other tables".to_owned());
+            }
+        }
+    }
 }
 
 fn status_of(winner: &Scored, settings: &RelationshipSettings) -> Status {
@@ -112,8 +225,11 @@ fn status_of(winner: &Scored, settings: &RelationshipSettings) -> Status {
 
 /// When nothing is named and exactly one dense key has the size that the column's numbers ask for,
 /// that says a lot for a column that is marked as a reference or whose name says nothing.
-fn favour_sole_fit(facts: &Facts<'_>, rivals: &mut [Scored]) {
-    if rivals.iter().any(|rival| rival.evidence.name >= 0.5) {
+fn favour_sole_fit(facts: &Facts<'_>, rivals: &mut [Scored], named: &BTreeMap<At, usize>) {
+    if rivals
+        .iter()
+        .any(|rival| rival.evidence.name >= 0.5 && rival.rank() > 0.0)
+    {
         return;
     }
     let weights: Vec<f64> = rivals
@@ -126,6 +242,10 @@ fn favour_sole_fit(facts: &Facts<'_>, rivals: &mut [Scored]) {
             continue;
         };
         if total <= 0.0 || weight / total < 0.9 || fit.distinct < 15 {
+            continue;
+        }
+        if column.name.telling && named.get(&rival.parent).is_some_and(|times| *times > 1) {
+            // Who means this table says so in this database.
             continue;
         }
         let exact = fit.distinct >= 30 && fit.span >= 0.97;
@@ -149,7 +269,7 @@ fn is_tied(facts: &Facts<'_>, rivals: &[Scored]) -> bool {
     let [first, second, ..] = rivals else {
         return false;
     };
-    first.odds - second.odds < TIE
+    first.rank() - second.rank() < TIE
         && first.parent.table != second.parent.table
         && facts
             .table(first.parent.table)

@@ -8,7 +8,7 @@ mod names;
 
 use crate::profile::sketch::{Containment, ratio};
 use crate::relationships::candidates::robust_range;
-use crate::relationships::entity::{Copy, entity_match};
+use crate::relationships::entity::{Copy, KeyMark, entity_match};
 use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
 use crate::relationships::link::{Check, Evidence};
 use crate::relationships::score::names::name_evidence;
@@ -16,6 +16,9 @@ use crate::types::TypeFamily;
 
 /// The share of values below which two columns have nothing to do with each other.
 const LEAST_COVERAGE: f64 = 0.8;
+
+/// The likeness of names from which a column is believed to name a key.
+const NAMED: f64 = 0.78;
 
 /// What the comparison of two columns gave.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +31,8 @@ pub(crate) struct Scored {
     pub odds: f64,
     /// Of these, what the fit of number ranges gave; used when several keys compete.
     pub fit: Option<Fit>,
+    /// What the fit says beyond what a named link can lose by it; it counts among rivals only.
+    pub strain: f64,
     /// What was measured.
     pub evidence: Evidence,
     /// How the values were checked.
@@ -37,6 +42,11 @@ pub(crate) struct Scored {
 }
 
 impl Scored {
+    /// The log odds by which rivals for one column compete.
+    pub(crate) fn rank(&self) -> f64 {
+        self.odds + self.strain
+    }
+
     /// The likelihood of the link, 0 to 1.
     pub(crate) fn likelihood(&self) -> f64 {
         1.0 / (1.0 + (-self.odds).exp())
@@ -48,6 +58,8 @@ impl Scored {
 pub(crate) struct Fit {
     /// The share of the key's range that the column spans.
     pub span: f64,
+    /// Where in the key's range it begins, 0 to 1.
+    pub start: f64,
     /// Distinct values of the column.
     pub distinct: u64,
 }
@@ -69,6 +81,8 @@ struct Pair<'f> {
     to: &'f TableFacts<'f>,
     is_primary: bool,
     is_self: bool,
+    /// Whether the table referred to is the only one that holds people.
+    sole_people: bool,
     /// Runs of past queries that joined the two.
     queries: u64,
 }
@@ -88,14 +102,15 @@ pub(crate) fn score(
         to: facts.table(parent_at.table)?,
         is_primary: facts.table(parent_at.table)?.primary == Some(parent_at.column),
         is_self: child_at.table == parent_at.table,
+        sole_people: facts.people == 1,
         queries: facts.joins.runs(child_at, parent_at),
     };
     let own_primary = pair.from.primary == Some(child_at.column);
     let name = name_evidence(&pair, own_primary);
-    if own_primary
-        && pair.child.own >= 0.7
-        && (pair.child.own >= name.score || names_same_entity(&pair))
-    {
+    if is_own_number(&pair, own_primary, name.score) {
+        return None;
+    }
+    if pair.child.many_parents && name.score < 0.85 && pair.queries == 0 {
         return None;
     }
     let values = value_evidence(&pair, containers, ignored, probed, name.score)?;
@@ -122,6 +137,7 @@ pub(crate) fn score(
         parent: parent_at,
         odds,
         fit: values.fit,
+        strain: values.strain,
         evidence: Evidence {
             name: name.score,
             queries,
@@ -132,6 +148,31 @@ pub(crate) fn score(
     })
 }
 
+/// Whether the child numbers the rows of its own table, so that it refers to nothing.
+fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
+    let named = pair.child.own >= 0.7;
+    if pair.queries > 0 {
+        return own_primary && named && (pair.child.own >= name || names_same_entity(pair));
+    }
+    let unique = pair
+        .child
+        .profile
+        .is_some_and(|child| child.values > 2 && child.uniqueness() >= 0.999);
+    if !own_primary {
+        // A second key of the own entity, beside a surrogate, is called by nobody else's name.
+        return named && unique && name < 0.4;
+    }
+    let dense = |column: &ColumnFacts<'_>| {
+        column
+            .profile
+            .is_some_and(crate::profile::ColumnProfile::is_dense_from_one)
+    };
+    let numbered = dense(pair.child) && dense(pair.parent);
+    // Where each table counts its own rows, a name that many tables give their keys says nothing.
+    let common = numbered && pair.parent.own < 0.7;
+    common || (named && (numbered || pair.child.own >= name || names_same_entity(pair)))
+}
+
 fn names_same_entity(pair: &Pair<'_>) -> bool {
     entity_match(&pair.from.name.words, &pair.to.name.words) >= 0.95
 }
@@ -139,6 +180,7 @@ fn names_same_entity(pair: &Pair<'_>) -> bool {
 struct ValueEvidence {
     odds: f64,
     fit: Option<Fit>,
+    strain: f64,
     evidence: Evidence,
     check: Check,
     reasons: Vec<String>,
@@ -205,13 +247,16 @@ fn value_evidence(
     )];
     let mut odds = missing_odds(coverage) - if contained.distinct < 0.4 { 0.8 } else { 0.0 };
     let distinct = ratio(contained.found as u64, 1);
+    let mut strain = 0.0;
     let fit = if parent.is_dense_from_one() {
         spread(pair)
     } else {
         None
     };
     if let Some(fit) = fit {
-        odds += joined(pair, dense_odds(fit, name));
+        let dense = dense_odds(pair, fit, name);
+        odds += joined(pair, dense.0);
+        strain = joined(pair, dense.1);
         reasons.push(format!(
             "the keys are numbered without gaps and the column spans {:.0} % of them",
             fit.span * 100.0
@@ -219,10 +264,14 @@ fn value_evidence(
     } else {
         odds += ((1.0 + distinct).ln() * telling(pair, containers)).min(4.6);
         if let Some(spread) = spread(pair).filter(|_| parent.is_dense()) {
-            let named = if name >= 0.85 { 0.25 } else { 0.6 };
-            odds += joined(pair, (spread.log_likelihood() * named).max(-3.0));
+            let named = if name >= NAMED { 0.25 } else { 0.6 };
+            odds += joined(
+                pair,
+                (spread.log_likelihood() * named).max(least(pair, spread, name)),
+            );
         }
         odds += remote_odds(pair, containers);
+        odds += same_set(pair, &contained, containers);
         if containers > 1 {
             odds -= ratio(containers as u64, 1).ln() * 0.7;
             reasons.push(format!("keys of {containers} tables hold these values"));
@@ -231,6 +280,7 @@ fn value_evidence(
     Some(ValueEvidence {
         odds,
         fit,
+        strain,
         evidence,
         check,
         reasons,
@@ -289,6 +339,7 @@ fn unchecked(pair: &Pair<'_>, evidence: Evidence, check: Check) -> ValueEvidence
     ValueEvidence {
         odds: if same_family { -0.2 } else { -1.5 },
         fit: None,
+        strain: 0.0,
         evidence,
         check,
         reasons: vec![reason.to_owned()],
@@ -326,13 +377,52 @@ fn spread(pair: &Pair<'_>) -> Option<Fit> {
         .unsigned_abs();
     let size = to.saturating_sub(from).saturating_add(1).unsigned_abs();
     let distinct = pair.child.profile?.distinct;
+    let start = low.max(from).saturating_sub(from).unsigned_abs();
     Some(Fit {
         span: ratio(span, size),
+        start: ratio(start, size),
         distinct,
     })
 }
 
-fn dense_odds(fit: Fit, name: f64) -> f64 {
+/// The most that an uneven spread can say against a link. References that are named so are often to a
+/// part of the rows; rows that lead others are few by their nature.
+fn least(pair: &Pair<'_>, fit: Fit, name: f64) -> f64 {
+    // Small numbers from the beginning on may count something else.
+    let part = name >= NAMED && (fit.span >= 0.4 || fit.start >= 0.08);
+    match (is_lead(pair), part) {
+        (true, _) => -0.4,
+        (false, true) if pair.child.name.mark == KeyMark::Strong => -0.9,
+        (false, true) => -1.8,
+        (false, false) => -3.0,
+    }
+}
+
+/// Whether the child is named as a row that leads others: a parent, or a person's part.
+fn is_lead(pair: &Pair<'_>) -> bool {
+    (pair.child.name.has_self_role() && pair.is_self)
+        || (pair.child.name.has_person_role() && pair.to.name.holds_people())
+}
+
+/// What it says that the values are all keys of the other table and all of its keys: a list of codes.
+fn same_set(pair: &Pair<'_>, contained: &Containment, containers: usize) -> f64 {
+    let (Some(child), Some(parent)) = (pair.child.profile, pair.parent.profile) else {
+        return 0.0;
+    };
+    let whole = contained.found == contained.compared
+        && child.distinct * 10 >= parent.distinct * 9
+        && child.distinct >= 5;
+    let codes = pair.child.family == TypeFamily::Text && pair.child.looks_identifying();
+    let repeated = child.values >= child.distinct.saturating_mul(2);
+    if whole && codes && repeated && containers <= 1 {
+        1.2
+    } else {
+        0.0
+    }
+}
+
+/// The odds of a fit, and what it says beyond them.
+fn dense_odds(pair: &Pair<'_>, fit: Fit, name: f64) -> (f64, f64) {
     let bonus = match (fit.distinct, fit.span) {
         (50.., share) if share > 0.96 => 1.15,
         (10.., share) if share > 0.85 => 0.8,
@@ -340,8 +430,12 @@ fn dense_odds(fit: Fit, name: f64) -> f64 {
         (1, _) => -0.5,
         _ => 0.0,
     };
-    let named = if name >= 0.85 { 0.25 } else { 0.7 };
-    bonus + (fit.log_likelihood() * named).max(-3.0)
+    let named = if name >= NAMED { 0.25 } else { 0.7 };
+    let full = (fit.log_likelihood() * named).max(-6.0);
+    let kept = full.max(least(pair, fit, name));
+    // Rows that lead others are drawn unevenly whatever the rival.
+    let beyond = if is_lead(pair) { 0.0 } else { full - kept };
+    (bonus + kept, beyond)
 }
 
 /// What keys, places and layers say.
@@ -390,6 +484,11 @@ fn structure(pair: &Pair<'_>, own_primary: bool, name: f64, reasons: &mut Vec<St
         .bases
         .iter()
         .all(|base| base.len() <= pair.to.name.words.len());
+    let shorter = pair.child.name.base().len() <= pair.parent.name.base().len();
+    let telling = pair.child.name.telling;
+    if pair.is_self && telling && shorter && !pair.child.name.has_self_role() {
+        odds -= 2.0;
+    }
     if pair.is_self && pair.child.own >= 0.7 && !pair.child.name.has_self_role() && no_role {
         odds -= 4.0;
     }

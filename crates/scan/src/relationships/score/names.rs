@@ -22,18 +22,17 @@ pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence 
         0.0
     };
     let person = if child.has_person_role() && pair.to.name.holds_people() && pair.is_primary {
-        0.62
+        if pair.sole_people { 0.75 } else { 0.62 }
     } else {
         0.0
     };
-    let own_role = if child.has_self_role() && pair.is_self && pair.is_primary {
-        0.7
-    } else {
-        0.0
-    };
-    let score = [table, equal, qualified, extension, person, own_role]
-        .into_iter()
-        .fold(0.0, f64::max);
+    let own_role = by_own_role(pair);
+    let context = by_context(pair);
+    let score = [
+        table, equal, qualified, extension, person, own_role, context,
+    ]
+    .into_iter()
+    .fold(0.0, f64::max);
     let both = table.min(equal.max(qualified));
     let mut odds = if score >= 0.4 {
         (score - 0.4) * 8.0 + 0.3 * both
@@ -49,7 +48,9 @@ pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence 
         odds -= if score >= 0.85 { 1.2 } else { 3.5 };
     }
     let reason = if score >= 0.4 {
-        let kind = if table >= score {
+        let kind = if context >= score {
+            "the column and its own table name the other table"
+        } else if table >= score {
             "the column names the table"
         } else if equal >= score {
             "the column is called like the key"
@@ -71,6 +72,37 @@ pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence 
         odds,
         reason,
     }
+}
+
+/// The child names another row of its own table. A person's part is meant by such a word where the table
+/// holds people.
+fn by_own_role(pair: &Pair<'_>) -> f64 {
+    let child = &pair.child.name;
+    if !(child.has_self_role() && pair.is_self && pair.is_primary) || child.measure {
+        return 0.0;
+    }
+    if child.has_person_role() && !pair.from.name.holds_people() {
+        0.7
+    } else {
+        0.86
+    }
+}
+
+/// The child's table and the child together are called like the parent's table: `order.status` and
+/// `order_status`.
+fn by_context(pair: &Pair<'_>) -> f64 {
+    let base = pair.child.name.base();
+    let other = &pair.to.name.words;
+    if base.is_empty() || !pair.is_primary || pair.is_self || other.len() <= base.len() {
+        return 0.0;
+    }
+    let whole = [pair.from.name.words.as_slice(), base].concat();
+    let likeness = if whole.len() == other.len() {
+        entity_match(&whole, other)
+    } else {
+        0.0
+    };
+    if likeness >= 0.9 { likeness } else { 0.0 }
 }
 
 /// What it means that the names have nothing in common.
@@ -120,8 +152,18 @@ fn by_column(pair: &Pair<'_>) -> f64 {
             } else {
                 entity_match(left, right)
             };
-            let usable = left.len() >= right.len();
-            best = best.max(if usable { likeness } else { 0.0 });
+            // Two columns cut short differently are hardly one: `prod` and `prodgrp`.
+            let weight = match left.len().checked_sub(right.len()) {
+                None => 0.0,
+                Some(from)
+                    if same_words(left.get(from..), right)
+                        || same_words(left.get(..right.len()), right) =>
+                {
+                    1.0
+                }
+                Some(_) => 0.8,
+            };
+            best = best.max(likeness * weight);
         }
     }
     let trust = if pair.parent.own >= 0.7 {
@@ -134,6 +176,14 @@ fn by_column(pair: &Pair<'_>) -> f64 {
         0.5
     };
     best * trust
+}
+
+fn same_words(left: Option<&[String]>, right: &[String]) -> bool {
+    left.is_some_and(|left| {
+        left.iter()
+            .zip(right)
+            .all(|(left, right)| crate::names::word_likeness(left, right) > 0.9)
+    })
 }
 
 /// The child is called like the parent's table and key together: `country_code` and `countries.code`.
