@@ -40,18 +40,20 @@ pub(crate) struct TableDescription {
     pub table: Option<String>,
     /// Of the columns, by name.
     pub columns: BTreeMap<String, String>,
-    /// Columns that the model was asked about twice and left out both times. They are asked about
-    /// again when the table's structure, its samples, the prompt or the model changes.
+    /// What the model was asked about twice and left out both times. It is asked about again when the table's structure, its samples, the prompt or the model changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
 }
 
-/// Columns that a model left out.
+/// What a model left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LeftOut {
     /// The columns, in the order of the table.
     pub columns: Vec<String>,
+    /// Whether it left out the table itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub table: bool,
     /// The model that was asked.
     pub model: String,
     /// The version of the prompt.
@@ -203,14 +205,23 @@ impl OneTable {
         let Some(left_out) = &self.description.left_out else {
             return;
         };
+        let columns = left_out.columns.join(", ");
+        let message = match (left_out.table, left_out.columns.len()) {
+            (true, 0) => format!("the model did not describe `{}` itself", self.table),
+            (true, count) => format!(
+                "the model left out `{}` itself and {count} of its columns: {columns}",
+                self.table
+            ),
+            (false, count) => {
+                format!(
+                    "the model left out {count} columns of `{}`: {columns}",
+                    self.table
+                )
+            }
+        };
         self.warnings.push(ScanWarning {
             code: "description_missing".to_owned(),
-            message: format!(
-                "the model left out {} columns of `{}`: {}",
-                left_out.columns.len(),
-                self.table,
-                left_out.columns.join(", ")
-            ),
+            message,
             table: Some(self.table.to_string()),
             column: None,
             recoverable: true,
@@ -250,18 +261,20 @@ impl Describer<'_> {
             self.group(table, profile, group, &mut one).await?;
         }
         let failed = |warning: &ScanWarning| warning.code == "enrichment_failed";
-        if one.is_left || one.description.table.is_none() || one.warnings.iter().any(failed) {
+        if one.is_left || one.warnings.iter().any(failed) {
             return Ok(one);
         }
+        let no_table = one.description.table.is_none();
         let described = |column: &&&str| one.description.columns.contains_key(**column);
         let missing: Vec<String> = columns
             .iter()
             .filter(|column| !described(column))
             .map(|column| (*column).to_owned())
             .collect();
-        if !missing.is_empty() {
+        if no_table || !missing.is_empty() {
             one.description.left_out = Some(LeftOut {
                 columns: missing,
+                table: no_table,
                 model: self.request.model.clone(),
                 prompt_version: VERSION.to_owned(),
             });

@@ -6,6 +6,7 @@ use ktx_warehouse::{Cell, ColumnHeader, Flow, RowSink};
 use serde::{Deserialize, Serialize};
 
 use crate::profile::column::{ColumnCollector, ColumnProfile, clipped};
+use crate::profile::sketch::ratio;
 use crate::profile::value::join_hashes;
 use crate::types::TypeFamily;
 
@@ -17,6 +18,12 @@ const EXAMPLE_LENGTH: usize = 80;
 const GROUP_CELLS: usize = 800_000;
 /// Columns of a group at most.
 const GROUP_WIDTH: usize = 4;
+/// Unique groups found before the best of them are taken.
+const UNIQUE_GROUPS: usize = 60;
+/// The logarithm of combinations for each row from which a group may be unique by chance.
+const LOOSE: f64 = 3.0;
+/// Rows looked at for the groups of one table at most.
+const LOOKED_AT: usize = 1_500_000;
 /// Columns tried for groups at most.
 const GROUP_COLUMNS: usize = 10;
 /// Groups kept of one table at most.
@@ -182,6 +189,8 @@ fn minimal_groups(
         })
         .collect();
     usable.truncate(GROUP_COLUMNS);
+    let rows = ratio((hashes.len() / width) as u64, 1);
+    let mut looked_at = 0;
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut partial: Vec<Vec<usize>> = usable.iter().map(|at| vec![*at]).collect();
     for _ in 2..=GROUP_WIDTH {
@@ -197,27 +206,45 @@ fn minimal_groups(
                 if covered {
                     continue;
                 }
-                if is_unique(&wider, width, hashes) {
+                if groups.len() < UNIQUE_GROUPS && is_unique(&wider, width, hashes, &mut looked_at)
+                {
                     groups.push(wider);
-                    if groups.len() >= GROUPS {
-                        return groups;
-                    }
                 } else {
                     next.push(wider);
                 }
             }
         }
-        if !groups.is_empty() {
+        if groups.iter().any(|group| is_tight(columns, group, rows)) {
             break;
         }
         partial = next;
     }
+    groups.sort_by(|left, right| {
+        combinations(columns, left).total_cmp(&combinations(columns, right))
+    });
+    groups.truncate(GROUPS);
     groups
 }
 
-fn is_unique(group: &[usize], width: usize, hashes: &[u64]) -> bool {
-    let mut seen = HashSet::with_capacity(hashes.len() / width);
+/// The logarithm of how many combinations the values of these columns have.
+fn combinations(columns: &[ColumnProfile], group: &[usize]) -> f64 {
+    let distinct = group.iter().filter_map(|at| columns.get(*at));
+    distinct.map(|column| ratio(column.distinct, 1).ln()).sum()
+}
+
+/// Whether so many of the combinations exist that the group tells rows apart by rule. Of columns with
+/// many values any two do so by chance.
+fn is_tight(columns: &[ColumnProfile], group: &[usize], rows: f64) -> bool {
+    combinations(columns, group) <= rows.ln() + LOOSE
+}
+
+fn is_unique(group: &[usize], width: usize, hashes: &[u64], looked_at: &mut usize) -> bool {
+    if *looked_at > LOOKED_AT {
+        return false;
+    }
+    let mut seen = HashSet::new();
     hashes.chunks_exact(width).all(|row| {
+        *looked_at += 1;
         let tuple = group
             .iter()
             .filter_map(|at| row.get(*at))

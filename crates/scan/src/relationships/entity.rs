@@ -29,6 +29,8 @@ pub(crate) struct TableName {
     pub namespace: Option<String>,
     /// Whether the name says that it is a copy.
     pub copy: Copy,
+    /// Whether the table only describes the rows of another, as the satellites of a data vault do.
+    pub satellite: bool,
     /// Whether the name tells anything.
     pub telling: bool,
 }
@@ -50,6 +52,7 @@ impl TableName {
                 layer,
                 namespace,
                 copy: Copy::Original,
+                satellite: false,
                 telling,
             };
         }
@@ -90,6 +93,7 @@ impl TableName {
             layer,
             namespace,
             copy,
+            satellite: all.first().is_some_and(|first| first == "sat"),
             telling,
         }
     }
@@ -129,16 +133,12 @@ pub(crate) struct ColumnName {
 }
 
 impl ColumnName {
-    /// Reads a column's name; `prefix` is the first word that all columns of the table share.
-    pub(crate) fn read(name: &str, prefix: Option<&str>) -> Self {
+    /// Reads a column's name; `prefix` is what all columns of the table begin with.
+    pub(crate) fn read(name: &str, prefix: Option<&Prefix>) -> Self {
         let all = Words::of(name).0;
         let telling = is_telling(&all);
-        let words = match (prefix, all.as_slice()) {
-            (Some(prefix), [first, rest @ ..]) if first == prefix && !rest.is_empty() => {
-                rest.to_vec()
-            }
-            _ => all.clone(),
-        };
+        let bare = prefix.and_then(|prefix| prefix.without(&all));
+        let words = bare.unwrap_or_else(|| all.clone());
         let (base, mut mark) = without_keys(&words);
         let mut bases = vec![base.clone()];
         if mark == KeyMark::None || base.len() == 1 {
@@ -146,7 +146,7 @@ impl ColumnName {
                 bases.push(reading);
             }
         }
-        if words.len() != all.len() {
+        if words != all {
             let (whole, _) = without_keys(&all);
             bases.push(whole);
         }
@@ -206,19 +206,51 @@ fn begins_with_role(word: &str, roles: &[&str]) -> bool {
             .any(|role| role.len() >= 6 && word.starts_with(role))
 }
 
-/// The first word that nearly all column names of a table begin with, when it is worth leaving out.
-pub(crate) fn shared_prefix<'a>(columns: impl Iterator<Item = &'a str>) -> Option<String> {
+/// What nearly all column names of a table begin with and what is worth leaving out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Prefix {
+    /// A word: `l` of `l_orderkey` and `l_partkey`.
+    Word(String),
+    /// Two letters in front of a word: `oh` of `OHCUST` and `OHDATE`.
+    Letters(String),
+}
+
+impl Prefix {
+    /// The words without it, if they begin with it.
+    fn without(&self, all: &[String]) -> Option<Vec<String>> {
+        let (first, rest) = all.split_first()?;
+        match self {
+            Self::Word(word) => (first == word && !rest.is_empty()).then(|| rest.to_vec()),
+            Self::Letters(letters) => {
+                let stem = first.strip_prefix(letters.as_str())?;
+                (stem.len() >= 2).then(|| [&[stem.to_owned()], rest].concat())
+            }
+        }
+    }
+}
+
+/// The prefix that nearly all column names of a table share.
+pub(crate) fn shared_prefix<'a>(columns: impl Iterator<Item = &'a str>) -> Option<Prefix> {
     let names: Vec<Vec<String>> = columns.map(|name| Words::of(name).0).collect();
     let first = names.first()?.first()?.clone();
     let sharing = names
         .iter()
         .filter(|words| words.len() > 1 && words.first() == Some(&first))
         .count();
-    (names.len() >= 3
-        && sharing * 5 >= names.len() * 4
-        && !STRONG_KEYS.contains(&first.as_str())
-        && first != "fk")
-        .then_some(first)
+    if names.len() < 3 || STRONG_KEYS.contains(&first.as_str()) || first == "fk" {
+        return None;
+    }
+    if sharing * 5 >= names.len() * 4 {
+        return Some(Prefix::Word(first));
+    }
+    // Where each name is one word, every one of them has to begin alike.
+    let letters: String = first.chars().take(2).collect();
+    let alike = names
+        .iter()
+        .filter_map(|words| words.first())
+        .filter(|word| word.len() >= 4 && word.starts_with(&letters))
+        .count();
+    (alike == names.len() && letters.is_ascii()).then_some(Prefix::Letters(letters))
 }
 
 /// Whether a name holds a word that means something.

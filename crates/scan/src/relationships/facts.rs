@@ -217,7 +217,7 @@ fn table_facts<'a>(
         .columns
         .iter()
         .map(|column| {
-            let read = ColumnName::read(&column.name, prefix.as_deref());
+            let read = ColumnName::read(&column.name, prefix.as_ref());
             let own = own_match(&read, &name);
             let family = TypeFamily::of(column);
             let profile = profile.and_then(|profile| profile.column(&column.name));

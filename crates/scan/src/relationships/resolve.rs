@@ -117,6 +117,10 @@ fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored
         let profile = facts.column(at).and_then(|column| column.profile);
         profile.map_or(0, |profile| profile.population)
     };
+    let leads_own = |child: At| {
+        let column = facts.column(child);
+        column.is_some_and(|column| column.name.has_self_role())
+    };
     let mut preferred = false;
     while let Some(first) = rivals.first() {
         let (child, whole) = (first.child, first.parent);
@@ -125,13 +129,17 @@ fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored
         let covered = first.evidence.coverage;
         let fits = |rival: &Scored| {
             let part = rival.parent;
+            // A table with a row for each value of the column was made from it, if it is no part that
+            // the column's table is named by.
+            let used_up = size(child) >= size(part) && !extends(facts, child, part);
             let primary = facts
                 .table(part.table)
                 .is_some_and(|table| table.primary == Some(part.column));
             let share = ratio(size(part), size(whole));
             primary
+                && !used_up
                 && leads.get(&part) == Some(&whole)
-                && part.table != child.table
+                && (part.table != child.table || leads_own(child))
                 && rival.odds > 0.0
                 && rival.evidence.coverage == covered
                 && (!named || rival.evidence.name >= 0.4)
@@ -145,6 +153,16 @@ fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored
         preferred = true;
     }
     preferred
+}
+
+/// Whether the child's table is called like the parent's, with something behind.
+fn extends(facts: &Facts<'_>, child: At, parent: At) -> bool {
+    let (Some(own), Some(other)) = (facts.table(child.table), facts.table(parent.table)) else {
+        return false;
+    };
+    let other = other.name.words.as_slice();
+    let start = own.name.words.get(..other.len());
+    own.name.words.len() > other.len() && start.is_some_and(|start| start == other)
 }
 
 /// How often other columns name each key, by parent.

@@ -12,7 +12,9 @@ use crate::profile::table::TableCollector;
 use crate::relationships::composite::Proposal;
 use crate::relationships::decisions::{DecidedSide, Decision, Decisions, Verdict};
 use crate::relationships::discover::formal_links;
-use crate::relationships::entity::{ColumnName, KeyMark, TableName, entity_match, shared_prefix};
+use crate::relationships::entity::{
+    ColumnName, KeyMark, Prefix, TableName, entity_match, shared_prefix,
+};
 
 use crate::relationships::facts::{At, Facts};
 use crate::relationships::link::{Cardinality, Status};
@@ -64,12 +66,21 @@ fn reads_the_base_out_of_a_column_name() {
     assert!(!ColumnName::read("price_list_id", None).measure);
     assert!(!ColumnName::read("c12", None).telling);
     assert_eq!(
-        ColumnName::read("l_orderkey", Some("l")).bases,
+        ColumnName::read("l_orderkey", Some(&Prefix::Word("l".to_owned()))).bases,
         [words("orderkey"), words("order"), words("l orderkey")]
     );
     assert_eq!(
-        shared_prefix(["l_orderkey", "l_partkey", "l_tax"].into_iter()).as_deref(),
-        Some("l")
+        shared_prefix(["l_orderkey", "l_partkey", "l_tax"].into_iter()),
+        Some(Prefix::Word("l".to_owned()))
+    );
+    let glued = Prefix::Letters("oh".to_owned());
+    assert_eq!(
+        ColumnName::read("OHCUST", Some(&glued)).bases,
+        [words("cust"), words("ohcust")]
+    );
+    assert_eq!(
+        shared_prefix(["OHORD", "OHCUST", "OHDATE"].into_iter()),
+        Some(glued)
     );
     assert_eq!(shared_prefix(["id", "name", "l_tax"].into_iter()), None);
 }

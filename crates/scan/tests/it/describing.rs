@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind, NoEvents, Reply, ScriptedRuntime};
-use ktx_scan::{ScanError, ScanMode, scan};
+use ktx_scan::{ScanError, ScanMode, ScanOutcome, scan};
 use serde_json::{Value, json};
 
 use crate::memory::{Listener, World};
@@ -164,6 +164,38 @@ async fn columns_that_the_model_leaves_out_are_recorded() {
     let mut request = world.request(ScanMode::Enriched);
     request.model = "another".to_owned();
     assert_eq!(scan(request).await.expect("a scan").model_calls, 5);
+}
+
+/// The same holds for a table that the model says nothing of: it is asked twice, and then no more.
+#[tokio::test]
+async fn tables_that_the_model_leaves_out_are_recorded() {
+    let (mut world, _) = world(Keys::Shown);
+    let answer = |prompt: &str| {
+        let mut answer = described(prompt);
+        if prompt.contains("table: orders") {
+            answer["tableDescription"] = json!(" ");
+            let columns = answer["columns"].as_array_mut().expect("a list");
+            columns.retain(|column| column["name"] != "");
+        }
+        Some(Reply::Object(answer))
+    };
+    world.runtime = Some(Arc::new(ScriptedRuntime::answering(
+        answer,
+        Arc::new(NoEvents),
+    )));
+    let first = run(&world, ScanMode::Enriched).await;
+    assert_eq!(first.model_calls, 5);
+    let messages = |outcome: &ScanOutcome| -> Vec<String> {
+        let warnings = outcome.report.warnings.iter();
+        warnings.map(|warning| warning.message.clone()).collect()
+    };
+    assert_eq!(
+        messages(&first),
+        ["the model did not describe `orders` itself"]
+    );
+    let second = run(&world, ScanMode::Enriched).await;
+    assert_eq!((second.model_calls, &second.changes), (0, &Vec::new()));
+    assert_eq!(messages(&second), messages(&first));
 }
 
 /// A table that cannot be described is a warning and is tried again by the next scan; the others stand.

@@ -12,5 +12,6 @@ mod odd;
 mod quality;
 mod scans;
 mod schemas;
+mod shapes;
 mod sqlite;
 mod styles;

@@ -1,0 +1,123 @@
+//! What the values of two columns say about a link: how they spread, and what one of them tells.
+
+use crate::profile::sketch::{Containment, ratio};
+use crate::relationships::candidates::robust_range;
+use crate::relationships::entity::KeyMark;
+use crate::relationships::score::{Fit, NAMED, Pair};
+use crate::types::TypeFamily;
+
+/// What it says that a column lies in a key whose numbers begin far from zero: numbers that count or
+/// measure do not gather there. Calendar years do.
+pub(super) fn remote_odds(pair: &Pair<'_>, containers: usize) -> f64 {
+    let (Some(parent), Some(child)) = (pair.parent.profile, pair.child.profile) else {
+        return 0.0;
+    };
+    let (Some((low, high)), Some(_)) = (parent.range, child.range) else {
+        return 0.0;
+    };
+    let size = high.saturating_sub(low).saturating_add(1).max(1);
+    let years = low >= 1800 && high <= 2200;
+    if containers > 1 || years || !parent.is_dense() || low <= size.saturating_mul(4) {
+        return 0.0;
+    }
+    (ratio(low.unsigned_abs(), size.unsigned_abs()).ln() * 0.5).min(1.6)
+}
+
+/// How much one shared value says: a UUID more than a number, a number more than a word.
+pub(super) fn telling(pair: &Pair<'_>, containers: usize) -> f64 {
+    let child = pair.child;
+    let uuids = child.family == TypeFamily::Uuid
+        || child
+            .profile
+            .is_some_and(|profile| profile.shape.uuid > 0.9);
+    match child.family {
+        _ if uuids => 1.7,
+        TypeFamily::Text if !child.looks_identifying() => 0.55,
+        TypeFamily::Text => 1.2,
+        _ if containers <= 1 => 1.45,
+        _ => 1.0,
+    }
+}
+
+pub(super) fn spread(pair: &Pair<'_>) -> Option<Fit> {
+    let (low, high) = robust_range(pair.child)?;
+    let (from, to) = pair.parent.profile?.key_range()?;
+    let span = high
+        .min(to)
+        .saturating_sub(low.max(from))
+        .saturating_add(1)
+        .unsigned_abs();
+    let size = to.saturating_sub(from).saturating_add(1).unsigned_abs();
+    let distinct = pair.child.profile?.distinct;
+    let start = low.max(from).saturating_sub(from).unsigned_abs();
+    Some(Fit {
+        span: ratio(span, size),
+        start: ratio(start, size),
+        distinct,
+    })
+}
+
+/// The most that an uneven spread can say against a link. References that are named so are often to a
+/// part of the rows; rows that lead others are few by their nature.
+pub(super) fn least(pair: &Pair<'_>, fit: Fit, name: f64) -> f64 {
+    // Small numbers from the beginning on may count something else.
+    let part = name >= NAMED && (fit.span >= 0.4 || fit.start >= 0.08);
+    match (is_lead(pair), part) {
+        (true, _) => -0.4,
+        (false, true) if pair.child.name.mark == KeyMark::Strong => -0.9,
+        (false, true) => -1.8,
+        (false, false) => -3.0,
+    }
+}
+
+/// What it says that the values are all keys of the other table and all of its keys: a list of codes.
+pub(super) fn same_set(pair: &Pair<'_>, contained: &Containment, containers: usize) -> f64 {
+    let (Some(child), Some(parent)) = (pair.child.profile, pair.parent.profile) else {
+        return 0.0;
+    };
+    let whole = contained.found == contained.compared
+        && child.distinct * 10 >= parent.distinct * 9
+        && child.distinct >= 5;
+    let codes = pair.child.family == TypeFamily::Text && pair.child.looks_identifying();
+    let repeated = child.values >= child.distinct.saturating_mul(2);
+    if whole && codes && repeated && containers <= 1 {
+        1.2
+    } else {
+        0.0
+    }
+}
+
+/// Of two short lists of codes that hold the values, the one whose codes are all used is meant.
+pub(super) fn used_codes(pair: &Pair<'_>) -> f64 {
+    match (pair.child.profile, pair.parent.profile) {
+        (Some(child), Some(parent))
+            if pair.child.family == TypeFamily::Text && parent.distinct <= 60 =>
+        {
+            0.3 * ratio(child.distinct.min(parent.distinct), parent.distinct.max(1))
+        }
+        _ => 0.0,
+    }
+}
+
+/// Whether the child is named as a row that leads others: a parent, or a person's part.
+fn is_lead(pair: &Pair<'_>) -> bool {
+    (pair.child.name.has_self_role() && pair.is_self)
+        || (pair.child.name.has_person_role() && pair.to.name.holds_people())
+}
+
+/// The odds of a fit, and what it says beyond them.
+pub(super) fn dense_odds(pair: &Pair<'_>, fit: Fit, name: f64) -> (f64, f64) {
+    let bonus = match (fit.distinct, fit.span) {
+        (50.., share) if share > 0.96 => 1.15,
+        (10.., share) if share > 0.85 => 0.8,
+        (3.., share) if share > 0.7 => 0.3,
+        (1, _) => -0.5,
+        _ => 0.0,
+    };
+    let named = if name >= NAMED { 0.25 } else { 0.7 };
+    let full = (fit.log_likelihood() * named).max(-6.0);
+    let kept = full.max(least(pair, fit, name));
+    // Rows that lead others are drawn unevenly whatever the rival.
+    let beyond = if is_lead(pair) { 0.0 } else { full - kept };
+    (bonus + kept, beyond)
+}
