@@ -6,7 +6,7 @@ use ktx_warehouse::Cell;
 use serde::{Deserialize, Serialize};
 
 use crate::profile::sketch::{SKETCH_SIZE, Sketch, ratio};
-use crate::profile::value::{canonical, hash, is_uuid, whole_number};
+use crate::profile::value::{canonical, hash, is_uuid, range_number};
 use crate::types::TypeFamily;
 
 /// Distinct values of which the text is kept while reading.
@@ -238,7 +238,7 @@ impl ColumnCollector {
         if !self.whole_numbers {
             return;
         }
-        match whole_number(text) {
+        match range_number(text) {
             Some(number) => {
                 let (low, high) = self.range.unwrap_or((number, number));
                 self.range = Some((low.min(number), high.max(number)));

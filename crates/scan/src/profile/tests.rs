@@ -425,3 +425,27 @@ fn counts_of_the_whole_table_correct_the_sample() {
     );
     check(Dialect::Trino, vec![vec![Cell::Null]], (1_000_000, 1.0));
 }
+
+/// Keys of nineteen digits are whole numbers; what is too large for a range stands at its end.
+#[test]
+fn very_large_numbers_have_a_range() {
+    let texts = [
+        "1400004195552432492",
+        "9223372036854775807",
+        "18446744073709551615",
+        "18446744073709551616",
+        "007",
+        "12.5",
+    ];
+    assert_eq!(
+        texts.map(crate::profile::value::range_number),
+        [
+            Some(1_400_004_195_552_432_492),
+            Some(i64::MAX),
+            Some(i64::MAX),
+            None,
+            None,
+            None
+        ]
+    );
+}

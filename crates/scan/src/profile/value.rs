@@ -46,11 +46,17 @@ pub(crate) fn is_uuid(text: &str) -> bool {
 pub(crate) fn whole_number(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = !digits.is_empty()
-        && digits.len() <= 18
+        && digits.len() <= 19
         && digits.bytes().all(|byte| byte.is_ascii_digit())
         && (digits.len() == 1 || !digits.starts_with('0'));
-    // Guarded above: at most 18 digits fit.
+    // Of nineteen digits not all fit.
     if plain { text.parse().ok() } else { None }
+}
+
+/// Where a whole number stands in a range: those too large for it stand at its end.
+pub(crate) fn range_number(text: &str) -> Option<i64> {
+    let unsigned = || text.parse::<u64>().ok().filter(|_| text.len() >= 19);
+    whole_number(text).or_else(|| unsigned().map(|_| i64::MAX))
 }
 
 /// A 64-bit hash of a canonical text. Stored in stage rows: must never change.

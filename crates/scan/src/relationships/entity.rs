@@ -185,16 +185,19 @@ impl ColumnName {
 
     /// Whether a word names a reference to the same table.
     pub(crate) fn has_self_role(&self) -> bool {
-        self.words
-            .iter()
+        self.all_words()
             .any(|word| begins_with_role(word, SELF_ROLES))
     }
 
     /// Whether a word names a person's part.
     pub(crate) fn has_person_role(&self) -> bool {
-        self.words
-            .iter()
+        self.all_words()
             .any(|word| begins_with_role(word, PERSON_ROLES))
+    }
+
+    /// The words of the name and of its readings, among them `mgr` of `mgrid`.
+    fn all_words(&self) -> impl Iterator<Item = &String> {
+        self.words.iter().chain(self.bases.iter().flatten())
     }
 }
 

@@ -10,6 +10,8 @@ pub(crate) use build::build_shape;
 pub(crate) enum Fill {
     /// Numbers that follow each other from here on.
     Count(u64),
+    /// Numbers of nineteen digits far apart, from this seed.
+    Apart(u64),
     /// Values of another table's column, of rows from the first to the second hundredth; a link.
     Of(&'static str, &'static str, (u64, u64)),
     /// The same, which only looks like a link, or one through another table.
@@ -38,7 +40,7 @@ pub(crate) struct Shape {
     pub(crate) tables: &'static [Plan],
 }
 
-use Fill::{Code, Count, Day, Each, Hash, Like, Of, UpTo, Word};
+use Fill::{Apart, Code, Count, Day, Each, Hash, Like, Of, UpTo, Word};
 
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done"];
@@ -313,6 +315,32 @@ pub(crate) const SHAPES: &[Shape] = &[
                 &[
                     ("hk_order_item", Each("lnk_order_item", "hk_order_item")),
                     ("pieces", UpTo(9)),
+                ],
+            ),
+        ],
+    },
+    Shape {
+        label: "numbers of nineteen digits",
+        tables: &[
+            (
+                "members",
+                700,
+                &[("id", Apart(1)), ("inviter", Of("members", "id", ALL))],
+            ),
+            (
+                "channels",
+                300,
+                &[("id", Apart(2)), ("owner", Of("members", "id", ALL))],
+            ),
+            (
+                "messages",
+                3000,
+                &[
+                    ("id", Apart(3)),
+                    ("channel", Of("channels", "id", ALL)),
+                    ("author", Of("members", "id", ALL)),
+                    ("reply_to", Of("messages", "id", ALL)),
+                    ("length", UpTo(2000)),
                 ],
             ),
         ],

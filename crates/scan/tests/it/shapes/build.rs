@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::generator::{Random, Truth};
-use crate::shapes::Fill::{self, Code, Count, Day, Each, Hash, Like, Of, UpTo, Word};
+use crate::shapes::Fill::{self, Apart, Code, Count, Day, Each, Hash, Like, Of, UpTo, Word};
 use crate::shapes::Shape;
 
 /// The statements that make a database, and its true links.
@@ -61,7 +61,7 @@ fn source(shape: &Shape, table: &str, key: &str) -> (u64, Fill) {
 
 fn type_of(shape: &Shape, fill: Fill) -> &'static str {
     match fill {
-        Count(_) | UpTo(_) => "INTEGER",
+        Count(_) | UpTo(_) | Apart(_) => "INTEGER",
         Code(_) | Hash(_) | Word(_) | Day => "TEXT",
         Of(table, key, _) | Like(table, key, _) | Each(table, key) => {
             type_of(shape, source(shape, table, key).1)
@@ -72,6 +72,10 @@ fn type_of(shape: &Shape, fill: Fill) -> &'static str {
 fn cell(shape: &Shape, fill: Fill, row: u64, random: &mut Random) -> String {
     match fill {
         Count(from) => (from + row).to_string(),
+        Apart(seed) => {
+            let far = Random::new(seed * 1_000_003 + row).below(1_000_000_000_000_000);
+            (1_400_000_000_000_000_000 + far).to_string()
+        }
         UpTo(most) => (1 + random.below(most)).to_string(),
         Code(begin) => format!("'{begin}{row:06}'"),
         Hash(begin) => {
