@@ -40,6 +40,8 @@ const UNNAMED: f64 = 0.6;
 const ALTERNATIVES: usize = 6;
 /// The share of value groups that must be there where names tell nothing.
 const UNNAMED_COVERAGE: f64 = 0.97;
+/// The share of all combinations from which a group is a key by rule, whatever its columns are called.
+const USED_UP: f64 = 0.25;
 /// Tables tried as children of one key at most.
 const CHILDREN: usize = 100;
 
@@ -118,7 +120,7 @@ fn keys_of(facts: &Facts<'_>, at: usize, single: &BTreeMap<At, At>) -> Vec<Vec<u
     let Some(profile) = table.profile.filter(|_| !strong) else {
         return Vec::new();
     };
-    let weight = |column: usize| {
+    let weight = |column: usize, used_up: bool| {
         let Some(facts) = table.columns.get(column) else {
             return 0.0;
         };
@@ -137,6 +139,7 @@ fn keys_of(facts: &Facts<'_>, at: usize, single: &BTreeMap<At, At>) -> Vec<Vec<u
             KeyMark::None if ordinal => 1.2,
             KeyMark::None if !facts.name.telling => 1.0,
             KeyMark::None if facts.name.measure => 0.0,
+            KeyMark::None if used_up => 1.0,
             KeyMark::None => 0.4,
         }
     };
@@ -147,7 +150,7 @@ fn keys_of(facts: &Facts<'_>, at: usize, single: &BTreeMap<At, At>) -> Vec<Vec<u
             (
                 group
                     .iter()
-                    .map(|column| weight(*column))
+                    .map(|column| weight(*column, density(table, group) >= USED_UP))
                     .fold(f64::MAX, f64::min),
                 group.clone(),
             )
