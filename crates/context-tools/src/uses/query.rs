@@ -213,6 +213,9 @@ pub fn query_of(input: &SlQueryInput) -> Query {
             Some(false) => EmptyMembers::Exclude,
             Some(true) | None => EmptyMembers::Include,
         },
-        missing_periods: MissingPeriods::LeaveOut,
+        missing_periods: match input.fill {
+            Some(true) => MissingPeriods::Fill,
+            Some(false) | None => MissingPeriods::LeaveOut,
+        },
     }
 }

@@ -84,6 +84,8 @@ pub struct SlQueryInput {
     pub limit: Option<u64>,
     /// Whether members of a dimension without facts get a row (true when left out).
     pub include_empty: Option<bool>,
+    /// Whether periods of a time dimension without rows get a row (false when left out).
+    pub fill: Option<bool>,
     /// What the answer holds besides rows.
     pub include: Option<Vec<IncludePart>>,
 }

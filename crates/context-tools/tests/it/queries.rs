@@ -48,6 +48,36 @@ async fn answers_a_semantic_query_on_the_only_warehouse() {
 }
 
 #[tokio::test]
+async fn missing_periods_get_rows_when_asked_for() {
+    let project = TestProject::new();
+    project.write(
+        "semantic-layer/warehouse/days.yaml",
+        "name: days\nsql: select 1 as id, '2026-03-01' as day union all select 2, '2026-03-03'\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: day, type: time}\nmeasures:\n  - {name: n, expr: count(id)}\n",
+    );
+    let ask = |fill: Option<bool>| {
+        let mut input = json!({
+            "measures": ["days.n"],
+            "dimensions": [{"field": "days.day", "granularity": "day"}],
+            "filters": ["days.day >= '2026-03-01'", "days.day < '2026-03-04'"],
+        });
+        if let Some(fill) = fill {
+            input["fill"] = json!(fill);
+        }
+        input
+    };
+    let left_out = json!([["2026-03-01", 1], ["2026-03-03", 1]]);
+    let filled = json!([["2026-03-01", 1], ["2026-03-02", 0], ["2026-03-03", 1]]);
+    for (fill, rows) in [
+        (None, &left_out),
+        (Some(false), &left_out),
+        (Some(true), &filled),
+    ] {
+        let answer = project.data("sl_query", ask(fill)).await;
+        assert_eq!(answer.get("rows"), Some(rows), "{fill:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_refused_query_says_what_to_ask_instead() {
     let project = TestProject::new();
     let text = project
