@@ -191,6 +191,17 @@ impl Catalog {
             return QueryError::new(file.kind, message).about(name);
         }
         let near = nearest(name, self.graph.node_names());
+        // A file that tells no name, such as a shard, may be the one that declares it.
+        if let Some(file) = self.broken.iter().find(|file| file.name.is_none()) {
+            let message = format!(
+                "unknown source `{name}`; `{}` cannot be read: {}",
+                file.place(),
+                file.message
+            );
+            return QueryError::new(file.kind, message)
+                .about(name)
+                .suggest(near);
+        }
         QueryError::new(ErrorKind::UnknownSource, format!("unknown source `{name}`"))
             .about(name)
             .suggest(near)

@@ -3,6 +3,9 @@
 //! The files are read by their indentation, which is how people and ktx write them; in a file of
 //! another form the place is that of the nearest thing that is found.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use ktx_diagnostics::{LineIndex, Location};
 
 use crate::catalog::Catalog;
@@ -11,41 +14,148 @@ use crate::resolved::{Origin, Source};
 
 /// The place of a part of a source, within the connection's folder.
 pub fn place_of(catalog: &Catalog, source: &Source, part: &Part) -> Location {
-    let mut candidates: Vec<(String, Vec<Step>)> = Vec::new();
-    let own = source.path.split('#').next().unwrap_or(&source.path);
-    if source.origin != Origin::Manifest {
-        candidates.push((own.to_owned(), steps(source, part)));
+    Places::new(catalog).of(source, part)
+}
+
+/// What is looked for in the files of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Spot {
+    /// A part of the source.
+    Part(Part),
+    /// A join as it is written, which need not be one that could be read.
+    Join {
+        to: String,
+        alias: Option<String>,
+        on: String,
+    },
+}
+
+impl From<Part> for Spot {
+    fn from(part: Part) -> Self {
+        Self::Part(part)
     }
-    // What an overlay does not say stands in the shard of its table.
-    if source.origin != Origin::Standalone
-        && let Some(table) = catalog.manifest.only_match(&source.name)
-    {
-        let key = table.name.rsplit('.').next().unwrap_or(&table.name);
-        let mut path = vec![Step::Key("tables".to_owned()), Step::Key(key.to_owned())];
-        path.extend(steps(source, part));
-        candidates.push((table.shard.clone(), path));
-    }
-    let mut best: Option<(usize, Location)> = None;
-    for (file, steps) in candidates {
-        let Some(text) = catalog.file_text(&file) else {
-            continue;
-        };
-        let (taken, offset) = walk(text, &steps);
-        // The deeper place is the better one, counted by what is left to find.
-        let left = steps.len() - taken;
-        if best.as_ref().is_none_or(|(other, _)| left < *other) {
-            let position = LineIndex::new(text).position(offset);
-            let position = Some(position);
-            best = Some((left, Location { file, position }));
+}
+
+/// Finds places; a file is gone through once, however many are asked for.
+pub(crate) struct Places<'a> {
+    catalog: &'a Catalog,
+    texts: BTreeMap<String, Text<'a>>,
+}
+
+/// A file, and where the entries of a shard stand in it.
+struct Text<'a> {
+    whole: &'a str,
+    lines: LineIndex<'a>,
+    /// By table: its line, and from where to where what it says goes.
+    tables: BTreeMap<&'a str, (usize, Range<usize>)>,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn new(catalog: &'a Catalog) -> Self {
+        Self {
+            catalog,
+            texts: BTreeMap::new(),
         }
     }
-    best.map_or_else(
-        || Location {
-            file: own.to_owned(),
-            position: None,
-        },
-        |(_, location)| location,
-    )
+
+    /// The place of a part of a source.
+    pub(crate) fn of(&mut self, source: &Source, part: &Part) -> Location {
+        let spot = match part {
+            Part::Join(at) => source.joins.get(*at).map(|join| Spot::Join {
+                to: join.to.clone(),
+                alias: join.alias.clone(),
+                on: join.on.clone(),
+            }),
+            _ => None,
+        };
+        self.spot(source, &spot.unwrap_or_else(|| Spot::Part(part.clone())))
+    }
+
+    /// The place of what is looked for, or of the nearest thing that is found.
+    pub(crate) fn spot(&mut self, source: &Source, spot: &Spot) -> Location {
+        let steps = steps(source, spot);
+        let own = source.path.split('#').next().unwrap_or(&source.path);
+        let mut candidates: Vec<(String, Option<String>)> = Vec::new();
+        if source.origin != Origin::Manifest {
+            candidates.push((own.to_owned(), None));
+        }
+        // What an overlay does not say stands in the shard of its table.
+        if source.origin != Origin::Standalone
+            && let Some(table) = self.catalog.manifest.called(&source.name)
+        {
+            let key = table.key.clone();
+            candidates.push((table.shard.clone(), Some(key)));
+        }
+        let mut best: Option<(usize, Location)> = None;
+        for (file, table) in candidates {
+            let Some(text) = self.text(&file) else {
+                continue;
+            };
+            let (left, offset) = text.find(table.as_deref(), &steps);
+            // The deeper place is the better one, counted by what is left to find.
+            if best.as_ref().is_none_or(|(other, _)| left < *other) {
+                let position = Some(text.lines.position(offset));
+                best = Some((left, Location { file, position }));
+            }
+        }
+        best.map_or_else(
+            || Location {
+                file: own.to_owned(),
+                position: None,
+            },
+            |(_, location)| location,
+        )
+    }
+
+    fn text(&mut self, file: &str) -> Option<&Text<'a>> {
+        if !self.texts.contains_key(file) {
+            let text = Text::new(self.catalog.file_text(file)?);
+            self.texts.insert(file.to_owned(), text);
+        }
+        self.texts.get(file)
+    }
+}
+
+impl<'a> Text<'a> {
+    fn new(text: &'a str) -> Self {
+        let lines = lines_of(text, 0);
+        let entries = find_key(&lines, "tables").map_or_else(Vec::new, |(_, lines)| lines);
+        let indent = entries.iter().map(|line| line.indent).min();
+        let heads: Vec<&Line<'a>> = entries
+            .iter()
+            .filter(|line| Some(line.indent) == indent)
+            .collect();
+        let mut tables = BTreeMap::new();
+        for (nth, head) in heads.iter().enumerate() {
+            let end = heads.get(nth + 1).map_or(text.len(), |next| next.start);
+            if let Some(key) = key_of(head.text) {
+                let inside = (head.start + head.text.len()).min(end)..end;
+                tables.insert(key, (head.start, inside));
+            }
+        }
+        Self {
+            whole: text,
+            lines: LineIndex::new(text),
+            tables,
+        }
+    }
+
+    /// How many steps are left to find from the file or from one of its tables, and where the last
+    /// one that is found stands.
+    fn find(&self, table: Option<&str>, steps: &[Step]) -> (usize, usize) {
+        let Some(table) = table else {
+            let lines = lines_of(self.whole, 0);
+            let first = lines.first().map_or(0, |line| line.start);
+            return walk(lines, first, steps);
+        };
+        match self.tables.get(table) {
+            Some((start, inside)) => {
+                let text = self.whole.get(inside.clone()).unwrap_or_default();
+                walk(lines_of(text, inside.start), *start, steps)
+            }
+            None => (steps.len() + 1, 0),
+        }
+    }
 }
 
 /// One step into a file.
@@ -53,29 +163,32 @@ pub fn place_of(catalog: &Catalog, source: &Source, part: &Part) -> Location {
 enum Step {
     /// The value of a key.
     Key(String),
-    /// The entry of a list whose key has this value.
-    Entry(&'static str, String),
+    /// The entry of a list whose key has this value; of several, the one with this `on`.
+    Entry(&'static str, String, Option<String>),
 }
 
-fn steps(source: &Source, part: &Part) -> Vec<Step> {
+fn steps(source: &Source, spot: &Spot) -> Vec<Step> {
     let section = |key: &str| Step::Key(key.to_owned());
-    match part {
-        Part::Relation => vec![section(match source.relation {
+    let named =
+        |key: &str, name: &str| vec![section(key), Step::Entry("name", name.to_owned(), None)];
+    match spot {
+        Spot::Join { to, alias, on } => {
+            let (key, value) = match alias {
+                Some(alias) => ("alias", alias),
+                None => ("to", to),
+            };
+            let entry = Step::Entry(key, value.clone(), Some(on.clone()));
+            vec![section("joins"), entry]
+        }
+        Spot::Part(Part::Relation) => vec![section(match source.relation {
             crate::Relation::Table(_) => "table",
             crate::Relation::Sql(_) => "sql",
         })],
-        Part::Column(name) => vec![section("columns"), Step::Entry("name", name.clone())],
-        Part::Grain => vec![section("grain")],
-        Part::Join(at) => {
-            let join = source.joins.get(*at);
-            let entry = join.map(|join| match &join.alias {
-                Some(alias) => Step::Entry("alias", alias.clone()),
-                None => Step::Entry("to", join.to.clone()),
-            });
-            std::iter::once(section("joins")).chain(entry).collect()
-        }
-        Part::Measure(name) => vec![section("measures"), Step::Entry("name", name.clone())],
-        Part::Segment(name) => vec![section("segments"), Step::Entry("name", name.clone())],
+        Spot::Part(Part::Grain) => vec![section("grain")],
+        Spot::Part(Part::Join(_)) => vec![section("joins")],
+        Spot::Part(Part::Column(name)) => named("columns", name),
+        Spot::Part(Part::Measure(name)) => named("measures", name),
+        Spot::Part(Part::Segment(name)) => named("segments", name),
     }
 }
 
@@ -87,9 +200,9 @@ struct Line<'a> {
     text: &'a str,
 }
 
-/// Goes as far as the steps can be found; how many could, and where the last one is.
-fn walk(text: &str, steps: &[Step]) -> (usize, usize) {
-    let mut start = 0;
+/// The lines that say something; `base` is where the text begins in its file.
+fn lines_of(text: &str, base: usize) -> Vec<Line<'_>> {
+    let mut start = base;
     let mut lines: Vec<Line<'_>> = Vec::new();
     for raw in text.split_inclusive('\n') {
         let content = raw.trim_end();
@@ -104,19 +217,37 @@ fn walk(text: &str, steps: &[Step]) -> (usize, usize) {
         }
         start += raw.len();
     }
-    let mut place = lines.first().map_or(0, |line| line.start);
+    lines
+}
+
+/// Goes as far as the steps can be found; how many are left, and where the last one is.
+fn walk(mut lines: Vec<Line<'_>>, mut place: usize, steps: &[Step]) -> (usize, usize) {
     for (taken, step) in steps.iter().enumerate() {
         let found = match step {
             Step::Key(key) => find_key(&lines, key),
-            Step::Entry(key, value) => find_entry(&lines, key, value),
+            Step::Entry(key, value, on) => on
+                .as_ref()
+                .and_then(|on| find_entry(&lines, &[(key, value), ("on", on)]))
+                .or_else(|| find_entry(&lines, &[(key, value)])),
         };
         let Some((offset, rest)) = found else {
-            return (taken, place);
+            return (steps.len() - taken, place);
         };
         place = offset;
         lines = rest;
     }
-    (steps.len(), place)
+    (0, place)
+}
+
+/// The key that a line begins with, without quotes.
+fn key_of(line: &str) -> Option<&str> {
+    for quote in ['"', '\''] {
+        if let Some(rest) = line.strip_prefix(quote) {
+            return rest.split(quote).next();
+        }
+    }
+    let (key, rest) = line.split_once(':')?;
+    (rest.is_empty() || rest.starts_with(' ')).then(|| key.trim_end())
 }
 
 /// The key among the least indented lines, and the lines of its value.
@@ -135,8 +266,11 @@ fn find_key<'a>(lines: &[Line<'a>], key: &str) -> Option<(usize, Vec<Line<'a>>)>
     Some((line.start, inner))
 }
 
-/// The entry of a list that has the value under the key: the place of the key in it.
-fn find_entry<'a>(lines: &[Line<'a>], key: &str, value: &str) -> Option<(usize, Vec<Line<'a>>)> {
+/// The entry of a list that has all the values under their keys: the place of the first key in it.
+fn find_entry<'a>(
+    lines: &[Line<'a>],
+    wanted: &[(&str, &String)],
+) -> Option<(usize, Vec<Line<'a>>)> {
     let indent = lines.iter().map(|line| line.indent).min()?;
     let begins = |line: &Line<'_>| line.indent == indent && line.text.starts_with('-');
     let starts: Vec<usize> = (0..lines.len())
@@ -145,11 +279,14 @@ fn find_entry<'a>(lines: &[Line<'a>], key: &str, value: &str) -> Option<(usize, 
     for (nth, start) in starts.iter().enumerate() {
         let end = starts.get(nth + 1).copied().unwrap_or(lines.len());
         let entry = lines.get(*start..end)?;
-        let found = entry.iter().find_map(|line| {
-            let (at, found) = value_after(line.text, key)?;
-            (found == value).then_some(line.start + at)
-        });
-        if let Some(offset) = found {
+        let place = |(key, value): &(&str, &String)| {
+            entry.iter().find_map(|line| {
+                let (at, found) = value_after(line.text, key)?;
+                (found == value.as_str()).then_some(line.start + at)
+            })
+        };
+        let places: Option<Vec<usize>> = wanted.iter().map(place).collect();
+        if let Some(offset) = places.and_then(|places| places.first().copied()) {
             return Some((offset, entry.to_vec()));
         }
     }

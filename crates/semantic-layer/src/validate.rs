@@ -1,5 +1,6 @@
 //! The validator: everything that can be known wrong before a query is asked.
 
+mod duplicates;
 mod expressions;
 mod joins;
 mod sql_sources;
@@ -10,13 +11,15 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::names::Names;
+use crate::places::Places;
+use crate::probes::Part;
 use crate::resolved::{Relation, Source};
 use crate::{ErrorKind, QueryError};
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
-    /// The file, with `#entry` for manifest entries; absent when it concerns the whole folder.
+    /// The file, with line and column where they are known; absent when it concerns the whole folder.
     pub path: Option<String>,
     /// The source.
     pub source: Option<String>,
@@ -26,7 +29,7 @@ pub struct Finding {
     pub message: String,
 }
 
-/// What a validation has found, errors and warnings each ordered by file.
+/// What a validation has found, errors and warnings each ordered by place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ValidationReport {
     /// Findings that make queries fail or lie.
@@ -35,17 +38,25 @@ pub struct ValidationReport {
     pub warnings: Vec<Finding>,
 }
 
-impl ValidationReport {
-    fn error(&mut self, source: &Source, kind: ErrorKind, message: impl Into<String>) {
-        self.errors.push(finding(source, kind, message));
+/// Gathers findings and gives them their places.
+struct Findings<'a> {
+    places: Places<'a>,
+    report: ValidationReport,
+}
+
+impl Findings<'_> {
+    fn error(&mut self, at: At<'_>, kind: ErrorKind, message: impl Into<String>) {
+        let found = self.finding(at, kind, message);
+        self.report.errors.push(found);
     }
 
-    fn warn(&mut self, source: &Source, kind: ErrorKind, message: impl Into<String>) {
-        self.warnings.push(finding(source, kind, message));
+    fn warn(&mut self, at: At<'_>, kind: ErrorKind, message: impl Into<String>) {
+        let found = self.finding(at, kind, message);
+        self.report.warnings.push(found);
     }
 
     /// Adds what an expression was refused with.
-    fn refused(&mut self, source: &Source, place: &str, error: &QueryError) {
+    fn refused(&mut self, at: At<'_>, place: &str, error: &QueryError) {
         let kind = match error.kind {
             // A name in a source's own expression that means nothing.
             ErrorKind::UnknownMeasure | ErrorKind::UnknownSource => ErrorKind::UnknownColumn,
@@ -55,24 +66,35 @@ impl ValidationReport {
         if let Some(near) = error.suggestions.first() {
             message = format!("{message}; did you mean `{near}`");
         }
-        self.error(source, kind, message);
+        self.error(at, kind, message);
+    }
+
+    fn finding(
+        &mut self,
+        (source, part): At<'_>,
+        kind: ErrorKind,
+        message: impl Into<String>,
+    ) -> Finding {
+        Finding {
+            path: Some(self.places.of(source, part).to_string()),
+            source: Some(source.name.clone()),
+            kind,
+            message: message.into(),
+        }
     }
 }
 
-fn finding(source: &Source, kind: ErrorKind, message: impl Into<String>) -> Finding {
-    Finding {
-        path: Some(source.path.clone()),
-        source: Some(source.name.clone()),
-        kind,
-        message: message.into(),
-    }
-}
+/// What a finding is about.
+type At<'a> = (&'a Source, &'a Part);
 
 /// Validates all sources of a connection. `recently_touched` names the sources just written: some
 /// rules concern only them.
 pub fn validate(catalog: &Catalog, recently_touched: &[String]) -> ValidationReport {
-    let mut report = ValidationReport::default();
-    load_findings(catalog, &mut report);
+    let mut found = Findings {
+        places: Places::new(catalog),
+        report: ValidationReport::default(),
+    };
+    load_findings(catalog, &mut found.report);
     let names = Names {
         catalog,
         dialect: catalog.dialect(),
@@ -84,21 +106,36 @@ pub fn validate(catalog: &Catalog, recently_touched: &[String]) -> ValidationRep
         .iter()
         .filter(|source| source.problem.is_none())
     {
-        own_rules(source, &mut report);
-        scanned_columns(catalog, source, &mut report);
-        expressions::check(names, source, &mut report);
-        joins::check(catalog, source, &mut report);
-        sql_sources::projection(names, source, &mut report);
+        own_rules(names, source, &mut found);
+        scanned_columns(catalog, source, &mut found);
+        expressions::check(names, source, &mut found);
+        joins::check(catalog, source, &mut found);
+        sql_sources::projection(names, source, &mut found);
         if touched.contains(source.name.as_str()) {
-            sql_sources::undeclared_joins(names, source, &tables, &mut report);
+            sql_sources::undeclared_joins(names, source, &tables, &mut found);
         }
     }
-    joins::check_graph(catalog, &touched, &mut report);
-    report.errors.sort();
-    report.errors.dedup();
-    report.warnings.sort();
-    report.warnings.dedup();
+    joins::check_graph(catalog, &touched, &mut found);
+    let mut report = found.report;
+    for findings in [&mut report.errors, &mut report.warnings] {
+        findings.sort_by_cached_key(|found| (place(found), found.clone()));
+        findings.dedup();
+    }
     report
+}
+
+/// The file of a finding with its line and column, which are ordered as numbers.
+fn place(found: &Finding) -> (Option<String>, Vec<u32>) {
+    let mut file = found.path.as_deref();
+    let mut numbers = Vec::new();
+    while let Some((before, number)) = file.and_then(|path| path.rsplit_once(':'))
+        && let Ok(number) = number.parse()
+        && numbers.len() < 2
+    {
+        numbers.insert(0, number);
+        file = Some(before);
+    }
+    (file.map(str::to_owned), numbers)
 }
 
 /// What loading has found, with codes turned back into kinds.
@@ -127,17 +164,21 @@ fn load_findings(catalog: &Catalog, report: &mut ValidationReport) {
 }
 
 /// Rules about grain, columns and measures of one source.
-fn own_rules(source: &Source, report: &mut ValidationReport) {
+fn own_rules(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
     for column in &source.columns {
         if column.name.contains('.') {
             let message = format!("column name `{}` has a dot", column.name);
-            report.error(source, ErrorKind::ColumnQualified, message);
+            found.error(
+                (source, &Part::Column(column.name.clone())),
+                ErrorKind::ColumnQualified,
+                message,
+            );
         }
     }
     for entry in &source.grain {
         if entry.contains('.') {
-            report.error(
-                source,
+            found.error(
+                (source, &Part::Grain),
                 ErrorKind::GrainQualified,
                 format!("grain entry `{entry}` has a dot"),
             );
@@ -148,75 +189,18 @@ fn own_rules(source: &Source, report: &mut ValidationReport) {
                 .first()
                 .map_or(String::new(), |name| format!("; did you mean `{name}`"));
             let message = format!("grain entry `{entry}` is not a declared column{hint}");
-            report.error(source, ErrorKind::GrainNotInColumns, message);
+            found.error(
+                (source, &Part::Grain),
+                ErrorKind::GrainNotInColumns,
+                message,
+            );
         }
     }
-    duplicates(source, report);
-}
-
-fn duplicates(source: &Source, report: &mut ValidationReport) {
-    for (at, measure) in source.measures.iter().enumerate() {
-        for other in source.measures.iter().take(at) {
-            if other.name == measure.name {
-                let message = format!("measure `{}` is declared twice", measure.name);
-                report.error(source, ErrorKind::DuplicateMeasureName, message);
-                continue;
-            }
-            let mut segments = [measure.segments.clone(), other.segments.clone()];
-            for list in &mut segments {
-                list.sort();
-            }
-            let same_segments = segments.first() == segments.last();
-            let same_formula = other.formula.key() == measure.formula.key()
-                && other.snapshot == measure.snapshot
-                && squeezed(&other.expr) == squeezed(&measure.expr);
-            if !same_formula || !same_segments {
-                continue;
-            }
-            let filter = |text: &Option<String>| text.as_deref().map(squeezed);
-            if filter(&other.filter) == filter(&measure.filter) {
-                let message = format!(
-                    "measures `{}` and `{}` are the same; remove one",
-                    other.name, measure.name
-                );
-                report.error(source, ErrorKind::DuplicateMeasureExpr, message);
-            } else {
-                let message = format!(
-                    "measures `{}` and `{}` differ in their filter only; a segment says it once",
-                    other.name, measure.name
-                );
-                report.warn(source, ErrorKind::DuplicateMeasureExpr, message);
-            }
-        }
-    }
-}
-
-/// A text without white space, in lower case outside of quotes.
-fn squeezed(text: &str) -> String {
-    let mut quote: Option<char> = None;
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match quote {
-            Some(close) => {
-                if letter == close {
-                    quote = None;
-                }
-                out.push(letter);
-            }
-            None if letter.is_whitespace() => {}
-            None => {
-                if matches!(letter, '\'' | '"' | '`') {
-                    quote = Some(letter);
-                }
-                out.extend(letter.to_lowercase());
-            }
-        }
-    }
-    out
+    duplicates::check(names, source, found);
 }
 
 /// Declared columns must exist in the scanned table, where one is known.
-fn scanned_columns(catalog: &Catalog, source: &Source, report: &mut ValidationReport) {
+fn scanned_columns(catalog: &Catalog, source: &Source, found: &mut Findings<'_>) {
     let Relation::Table(table) = &source.relation else {
         return;
     };
@@ -237,7 +221,11 @@ fn scanned_columns(catalog: &Catalog, source: &Source, report: &mut ValidationRe
                 "column `{}` is not in table `{}`{hint}",
                 column.name, scanned.entry.table
             );
-            report.error(source, ErrorKind::UnknownColumn, message);
+            found.error(
+                (source, &Part::Column(column.name.clone())),
+                ErrorKind::UnknownColumn,
+                message,
+            );
         }
     }
 }

@@ -186,7 +186,7 @@ warehouse: 1 error, 0 warnings
 warehouse: the warehouse answered 0 questions, keys in at most 100000 rows of each source; 1 not looked at
 --- stderr
 Project: [SANDBOX]/work
-error: semantic-layer/warehouse/orders.yaml: unknown_column: measure `money`: unknown column `orders.amoun`; did you mean `orders.amount`
+error: semantic-layer/warehouse/orders.yaml:3:6: unknown_column: measure `money`: unknown column `orders.amoun`; did you mean `orders.amount`
 not looked at: warehouse/orders: everything: its files have errors
 ",
     );

@@ -25,7 +25,7 @@ pub(crate) fn read(file: &SourceFile) -> Result<Authored, Problem> {
     let problem = |error: serde_yaml::Error, kind| from_yaml(&error, kind, text);
     if file.is_manifest() {
         let manifest = serde_yaml::from_str::<Option<Manifest>>(text)
-            .map_err(|error| problem(error, ErrorKind::InvalidSource))?;
+            .map_err(|error| shard_problem(&error, text))?;
         return Ok(Authored::Manifest(manifest.unwrap_or(Manifest {
             tables: <_>::default(),
         })));
@@ -43,6 +43,19 @@ pub(crate) fn read(file: &SourceFile) -> Result<Authored, Problem> {
         let overlay: Overlay = serde_yaml::from_str(text)
             .map_err(|error| problem(error, ErrorKind::InvalidOverlay))?;
         Ok(Authored::Overlay(Box::new(overlay)))
+    }
+}
+
+/// What is wrong with a shard: its syntax, or else its shape. Its tables have names, it has none.
+fn shard_problem(error: &serde_yaml::Error, text: &str) -> Problem {
+    let syntax = serde_yaml::from_str::<StrictMap<serde::de::IgnoredAny>>(text).err();
+    let problem = match syntax {
+        Some(error) => from_yaml(&error, ErrorKind::ParseError, text),
+        None => from_yaml(error, ErrorKind::InvalidSource, text),
+    };
+    Problem {
+        name: None,
+        ..problem
     }
 }
 

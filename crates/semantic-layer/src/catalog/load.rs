@@ -13,6 +13,7 @@ use super::{BrokenFile, Catalog, finding, reading, resolve};
 use crate::authored::{Authored, Manifest, Overlay, Problem, Standalone};
 use crate::composed::{self, Composed};
 use crate::graph::Graph;
+use crate::places::Places;
 use crate::resolved::Origin;
 use crate::{ErrorKind, SourceFile};
 
@@ -218,7 +219,7 @@ impl Loading {
         self.composed.insert(name, composed);
     }
 
-    fn finish(mut self, dialect: Dialect, manifest: ScannedTables) -> Catalog {
+    fn finish(self, dialect: Dialect, manifest: ScannedTables) -> Catalog {
         let broken: BTreeSet<String> = self.broken_names.into_keys().collect();
         let known = resolve::Known {
             names: &self.composed,
@@ -227,31 +228,18 @@ impl Loading {
             searches: Cell::new(MOST_SEARCHED),
         };
         let mut sources = Vec::with_capacity(self.composed.len());
+        let mut flaws = Vec::new();
         for composed in self.composed.values() {
-            let (source, warnings) = resolve::source(composed, &known);
-            if let Some((kind, message)) = &source.problem {
-                self.diagnostics
-                    .push(finding(*kind, message, &source.path, None));
-            }
-            for (kind, message) in warnings {
-                let location = Location {
-                    file: source.path.clone(),
-                    position: None,
-                };
-                self.diagnostics
-                    .push(Diagnostic::warning(kind.as_str(), message).at(location));
-            }
+            let (source, found) = resolve::source(composed, &known);
+            flaws.extend(found.into_iter().map(|flaw| (sources.len(), flaw)));
             sources.push(source);
         }
-        let file =
-            |diagnostic: &Diagnostic| diagnostic.location.as_ref().map(|place| place.file.clone());
-        self.diagnostics.sort_by_cached_key(file);
         let by_name = sources
             .iter()
             .enumerate()
             .map(|(at, source)| (source.name.clone(), at))
             .collect();
-        Catalog {
+        let mut catalog = Catalog {
             dialect,
             graph: Graph::new(&sources, &by_name),
             members: OnceLock::new(),
@@ -262,6 +250,29 @@ impl Loading {
             manifest,
             diagnostics: self.diagnostics,
             texts: self.texts,
-        }
+        };
+        let located = located(&catalog, flaws);
+        catalog.diagnostics.extend(located);
+        let file =
+            |diagnostic: &Diagnostic| diagnostic.location.as_ref().map(|place| place.file.clone());
+        catalog.diagnostics.sort_by_cached_key(file);
+        catalog
     }
+}
+
+/// What is wrong with sources, each with its place.
+fn located(catalog: &Catalog, flaws: Vec<(usize, resolve::Flaw)>) -> Vec<Diagnostic> {
+    let mut places = Places::new(catalog);
+    let diagnostic = |(at, flaw): (usize, resolve::Flaw)| {
+        let source = catalog.sources.get(at)?;
+        let place = places.spot(source, &flaw.spot);
+        let code = flaw.kind.as_str();
+        let diagnostic = if flaw.is_warning {
+            Diagnostic::warning(code, flaw.message)
+        } else {
+            Diagnostic::error(code, flaw.message)
+        };
+        Some(diagnostic.at(place))
+    };
+    flaws.into_iter().filter_map(diagnostic).collect()
 }

@@ -10,6 +10,8 @@ use crate::authored::{self, Standalone};
 use crate::composed::{Broken, Composed};
 use crate::formula::{Formula, Snapshot};
 use crate::near::nearest;
+use crate::places::Spot;
+use crate::probes::Part;
 use crate::resolved::{Column, Join, Measure, Relation, Segment, Source, best_description};
 use crate::{ColumnType, ErrorKind, Granularity, expression};
 
@@ -31,21 +33,47 @@ pub(super) fn hint(name: &str, known: &BTreeMap<String, Composed>) -> String {
         .map_or(String::new(), |near| format!("; did you mean `{near}`"))
 }
 
+/// Something wrong at a place of a source.
+pub(super) struct Flaw {
+    pub(super) kind: ErrorKind,
+    pub(super) message: String,
+    pub(super) spot: Spot,
+    pub(super) is_warning: bool,
+}
+
 /// Resolves one source; what is wrong with it stays with it, the rest are warnings.
-pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Broken>) {
+pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Flaw>) {
     let written = &composed.source;
-    let mut problem = rules(written).err();
-    let mut warnings = Vec::new();
+    let flaw = |(kind, message): Broken, spot: Spot, is_warning: bool| Flaw {
+        kind,
+        message,
+        spot,
+        is_warning,
+    };
+    let mut problem = rules(written)
+        .err()
+        .map(|(message, part)| flaw((ErrorKind::InvalidSource, message), part.into(), false));
+    let mut flaws = Vec::new();
     let mut joins = Vec::new();
     for join in &written.joins {
+        let spot = || Spot::Join {
+            to: join.to.clone(),
+            alias: join.alias.clone(),
+            on: join.on.clone(),
+        };
         match self::join(&written.name, join, known) {
             Ok(join) => joins.extend(join),
             Err((_, message)) if join.source.is_some() => {
-                warnings.push((ErrorKind::UnmatchedManifestJoin, message));
+                let broken = (ErrorKind::UnmatchedManifestJoin, message);
+                flaws.push(flaw(broken, spot(), true));
             }
-            Err(broken) => problem = problem.or(Some(broken)),
+            Err(broken) => problem = problem.or_else(|| Some(flaw(broken, spot(), false))),
         }
     }
+    let refusal = problem
+        .as_ref()
+        .map(|flaw| (flaw.kind, flaw.message.clone()));
+    flaws.extend(problem);
     let relation = match (&written.table, &written.sql) {
         (Some(table), _) => Relation::Table(table.clone()),
         (None, Some(sql)) => Relation::Sql(sql.clone()),
@@ -72,38 +100,42 @@ pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Bro
         measures: written.measures.iter().map(measure).collect(),
         segments: written.segments.iter().map(segment).collect(),
         descriptions,
-        problem,
+        problem: refusal,
     };
-    (resolved, warnings)
+    (resolved, flaws)
 }
 
-/// The rules that a source keeps on its own.
-fn rules(written: &Standalone) -> Result<(), Broken> {
-    let invalid = |message: String| Err((ErrorKind::InvalidSource, message));
+/// The rules that a source keeps on its own; what breaks one, and where.
+fn rules(written: &Standalone) -> Result<(), (String, Part)> {
+    let invalid = |message: &str, part: Part| Err((message.to_owned(), part));
     let blank = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
     if written.table.is_some() && written.sql.is_some() {
-        return invalid("exactly one of `table` and `sql` is allowed".to_owned());
+        return invalid(
+            "exactly one of `table` and `sql` is allowed",
+            Part::Relation,
+        );
     }
     if blank(&written.table) || blank(&written.sql) {
-        return invalid("`table` and `sql` must not be blank".to_owned());
+        return invalid("`table` and `sql` must not be blank", Part::Relation);
     }
     if written.columns.is_empty() {
-        return invalid("`columns` must not be empty".to_owned());
+        return invalid("`columns` must not be empty", Part::Column(String::new()));
     }
     if written.grain.is_empty() {
-        return invalid("`grain` must not be empty".to_owned());
+        return invalid("`grain` must not be empty", Part::Grain);
     }
     let mut seen = BTreeSet::new();
     for column in &written.columns {
-        if column.name.trim().is_empty() || column.name.chars().any(char::is_control) {
-            return invalid("a column has no usable name".to_owned());
-        }
-        if !seen.insert(column.name.as_str()) {
-            return invalid(format!("column `{}` is declared twice", column.name));
-        }
-        if column.kind.is_none() {
-            return invalid(format!("column `{}` has no `type`", column.name));
-        }
+        let flaw = if column.name.trim().is_empty() || column.name.chars().any(char::is_control) {
+            "a column has no usable name".to_owned()
+        } else if !seen.insert(column.name.as_str()) {
+            format!("column `{}` is declared twice", column.name)
+        } else if column.kind.is_none() {
+            format!("column `{}` has no `type`", column.name)
+        } else {
+            continue;
+        };
+        return invalid(&flaw, Part::Column(column.name.clone()));
     }
     let mut seen = BTreeSet::new();
     match written
@@ -111,7 +143,10 @@ fn rules(written: &Standalone) -> Result<(), Broken> {
         .iter()
         .find(|segment| !seen.insert(segment.name.as_str()))
     {
-        Some(segment) => invalid(format!("segment `{}` is declared twice", segment.name)),
+        Some(segment) => invalid(
+            &format!("segment `{}` is declared twice", segment.name),
+            Part::Segment(segment.name.clone()),
+        ),
         None => Ok(()),
     }
 }

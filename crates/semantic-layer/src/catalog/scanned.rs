@@ -11,6 +11,8 @@ pub(crate) struct ScannedTable {
     /// The source name: the key in the shard, or the table path where keys collide.
     pub(crate) name: String,
     pub(crate) shard: String,
+    /// The key in the shard.
+    pub(crate) key: String,
     pub(crate) entry: ManifestEntry,
     /// The parts of the table's path in lower case.
     path: Vec<String>,
@@ -50,14 +52,14 @@ impl ScannedTables {
                         join.to.clone_from(name);
                     }
                 }
-                let name = names.get(&key).cloned().unwrap_or(key);
-                all.add(name, shard.clone(), entry);
+                let name = names.get(&key).cloned().unwrap_or_else(|| key.clone());
+                all.add(name, shard.clone(), key, entry);
             }
         }
         all
     }
 
-    fn add(&mut self, name: String, shard: String, entry: ManifestEntry) {
+    fn add(&mut self, name: String, shard: String, key: String, entry: ManifestEntry) {
         let at = self.tables.len();
         let path = lowered_parts(&entry.table);
         self.by_name.entry(name.clone()).or_default().push(at);
@@ -67,6 +69,7 @@ impl ScannedTables {
         self.tables.push(ScannedTable {
             name,
             shard,
+            key,
             entry,
             path,
         });
@@ -91,6 +94,12 @@ impl ScannedTables {
             .into_iter()
             .filter_map(|at| self.tables.get(at))
             .collect()
+    }
+
+    /// The table that has been made a source of this name.
+    pub(crate) fn called(&self, name: &str) -> Option<&ScannedTable> {
+        let places = self.by_name.get(name)?;
+        places.first().and_then(|at| self.tables.get(*at))
     }
 
     /// The only table whose path a dotted name ends in, or that ends in it.

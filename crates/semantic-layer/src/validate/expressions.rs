@@ -1,26 +1,37 @@
 //! Every expression of a source, parsed and resolved.
 
-use super::ValidationReport;
+use super::Findings;
 use crate::bound;
 use crate::names::{MeasureAt, Names};
 use crate::planner::atoms::Evaluator;
+use crate::probes::Part;
 use crate::resolved::Source;
 use crate::{ErrorKind, QueryError};
 
 /// Checks computed columns, segments and measures.
-pub(super) fn check(names: Names<'_>, source: &Source, report: &mut ValidationReport) {
+pub(super) fn check(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
     let Some(node) = names.catalog.graph.node_id(&source.name) else {
         return;
     };
     for column in source.columns.iter().filter(|column| column.expr.is_some()) {
         if let Err(error) = names.own_column(node, &column.name) {
-            report.refused(source, &format!("column `{}`", column.name), &error);
+            let part = Part::Column(column.name.clone());
+            found.refused(
+                (source, &part),
+                &format!("column `{}`", column.name),
+                &error,
+            );
         }
     }
     let evaluator = Evaluator::new(names, &[], Vec::new());
     for segment in &source.segments {
         if let Err(error) = evaluator.source_predicate(node, &segment.expr) {
-            report.refused(source, &format!("segment `{}`", segment.name), &error);
+            let part = Part::Segment(segment.name.clone());
+            found.refused(
+                (source, &part),
+                &format!("segment `{}`", segment.name),
+                &error,
+            );
         }
     }
     for measure in &source.measures {
@@ -34,7 +45,12 @@ pub(super) fn check(names: Names<'_>, source: &Source, report: &mut ValidationRe
             Ok(tree)
         });
         if let Err(error) = tree {
-            report.refused(source, &format!("measure `{}`", measure.name), &error);
+            let part = Part::Measure(measure.name.clone());
+            found.refused(
+                (source, &part),
+                &format!("measure `{}`", measure.name),
+                &error,
+            );
         }
     }
 }

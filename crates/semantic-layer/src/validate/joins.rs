@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, ValidationReport, finding};
+use super::{Finding, Findings};
 use crate::catalog::Catalog;
 use crate::graph::{NodeId, Routes};
+use crate::probes::Part;
 use crate::resolved::{Join, Source};
 use crate::{ErrorKind, Relationship};
 
@@ -15,8 +16,9 @@ const DISPLAY: [&str; 5] = ["name", "email", "label", "title", "description"];
 const MOST_COMPARED: usize = 1_000_000;
 
 /// Checks the joins that a source declares.
-pub(super) fn check(catalog: &Catalog, source: &Source, report: &mut ValidationReport) {
-    for join in &source.joins {
+pub(super) fn check(catalog: &Catalog, source: &Source, found: &mut Findings<'_>) {
+    for (at, join) in source.joins.iter().enumerate() {
+        let part = Part::Join(at);
         let Some(target) = catalog.source(&join.to) else {
             continue;
         };
@@ -26,21 +28,21 @@ pub(super) fn check(catalog: &Catalog, source: &Source, report: &mut ValidationR
                     "join `{}`: `{}` has no column `{local}`",
                     join.on, source.name
                 );
-                report.error(source, ErrorKind::JoinLocalColumn, message);
+                found.error((source, &part), ErrorKind::JoinLocalColumn, message);
             }
             if target.column(remote).is_none() {
                 let message = format!(
                     "join `{}`: `{}` has no column `{remote}`",
                     join.on, target.name
                 );
-                report.error(source, ErrorKind::JoinTargetColumn, message);
+                found.error((source, &part), ErrorKind::JoinTargetColumn, message);
             }
             if is_display_join(join, local, remote, target) {
                 let message = format!(
                     "join `{}`: `{local}` looks like a text for people, `{remote}` is a key",
                     join.on
                 );
-                report.error(source, ErrorKind::DisplayValueJoin, message);
+                found.error((source, &part), ErrorKind::DisplayValueJoin, message);
             }
         }
     }
@@ -66,28 +68,31 @@ fn is_display_join(join: &Join, local: &str, remote: &str, target: &Source) -> b
 }
 
 /// Checks aliases, connectedness and equally short paths.
-pub(super) fn check_graph(
-    catalog: &Catalog,
-    touched: &BTreeSet<&str>,
-    report: &mut ValidationReport,
-) {
+pub(super) fn check_graph(catalog: &Catalog, touched: &BTreeSet<&str>, found: &mut Findings<'_>) {
     for (alias, declaring) in &catalog.graph.clashes {
         if let Some(source) = catalog.source(declaring) {
             let message = format!("alias `{alias}` is the name of something else already");
-            report.error(source, ErrorKind::DuplicateAlias, message);
+            let part = join_where(source, |join| join.alias.as_deref() == Some(alias));
+            found.error((source, &part), ErrorKind::DuplicateAlias, message);
         }
     }
     for name in &catalog.graph.self_joins {
         if let Some(source) = catalog.source(name) {
             let message = format!("source `{name}` joins itself; give the join an `alias`");
-            report.warn(source, ErrorKind::AmbiguousJoin, message);
+            let part = join_where(source, |join| join.alias.is_none() && join.to == *name);
+            found.warn((source, &part), ErrorKind::AmbiguousJoin, message);
         }
     }
-    components(catalog, touched, report);
-    ambiguous_paths(catalog, report);
+    components(catalog, touched, found);
+    ambiguous_paths(catalog, found);
 }
 
-fn ambiguous_paths(catalog: &Catalog, report: &mut ValidationReport) {
+/// The first join that is meant, else the first one.
+fn join_where(source: &Source, is_meant: impl Fn(&Join) -> bool) -> Part {
+    Part::Join(source.joins.iter().position(is_meant).unwrap_or_default())
+}
+
+fn ambiguous_paths(catalog: &Catalog, found: &mut Findings<'_>) {
     let graph = &catalog.graph;
     let mut compared = 0;
     for (home, place) in graph.nodes().filter(|(_, place)| !place.is_alias) {
@@ -103,7 +108,9 @@ fn ambiguous_paths(catalog: &Catalog, report: &mut ValidationReport) {
                     place.name,
                     graph.name(node)
                 );
-                report.warn(source, ErrorKind::AmbiguousJoin, message);
+                let leads_there = |join: &Join| join.to == graph.name(node);
+                let part = join_where(source, leads_there);
+                found.warn((source, &part), ErrorKind::AmbiguousJoin, message);
             }
         }
         if compared > MOST_COMPARED {
@@ -113,7 +120,7 @@ fn ambiguous_paths(catalog: &Catalog, report: &mut ValidationReport) {
 }
 
 /// Warns when the sources fall apart into groups that no join connects.
-fn components(catalog: &Catalog, touched: &BTreeSet<&str>, report: &mut ValidationReport) {
+fn components(catalog: &Catalog, touched: &BTreeSet<&str>, found: &mut Findings<'_>) {
     let graph = &catalog.graph;
     let mut seen: BTreeSet<NodeId> = BTreeSet::new();
     let mut components: Vec<Vec<&str>> = Vec::new();
@@ -149,7 +156,7 @@ fn components(catalog: &Catalog, touched: &BTreeSet<&str>, report: &mut Validati
         .filter_map(|members| members.first().copied())
         .take(8)
         .collect();
-    report.warnings.push(Finding {
+    found.report.warnings.push(Finding {
         path: None,
         source: None,
         kind: ErrorKind::DisconnectedComponents,
@@ -165,9 +172,11 @@ fn components(catalog: &Catalog, touched: &BTreeSet<&str>, report: &mut Validati
             && let Some(source) = catalog.source(only)
         {
             let message = format!("source `{only}` is joined to nothing");
-            report
-                .warnings
-                .push(finding(source, ErrorKind::SingletonComponent, message));
+            found.warn(
+                (source, &Part::Relation),
+                ErrorKind::SingletonComponent,
+                message,
+            );
         }
     }
 }

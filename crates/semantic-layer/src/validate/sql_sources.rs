@@ -5,21 +5,22 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{Cte, Expr, ObjectName, Query, SelectItem, SetExpr, Visit as _, Visitor};
 
-use super::ValidationReport;
+use super::Findings;
 use crate::ErrorKind;
 use crate::catalog::{Catalog, lowered_parts};
 use crate::emit::parse_query;
 use crate::names::Names;
+use crate::probes::Part;
 use crate::resolved::{Relation, Source};
 
 /// Checks that the query can be parsed and projects the grain, where its list is static.
-pub(super) fn projection(names: Names<'_>, source: &Source, report: &mut ValidationReport) {
+pub(super) fn projection(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
     let Relation::Sql(sql) = &source.relation else {
         return;
     };
     let query = match parse_query(source, sql, names.dialect) {
         Ok(query) => query,
-        Err(error) => return report.refused(source, "sql", &error),
+        Err(error) => return found.refused((source, &Part::Relation), "sql", &error),
     };
     let Some(projected) = projected(&query) else {
         return;
@@ -39,7 +40,11 @@ pub(super) fn projection(names: Names<'_>, source: &Source, report: &mut Validat
             .is_some_and(|(_, column)| column.expr.is_some());
         if !is_computed {
             let message = format!("grain entry `{entry}` is not projected by the `sql`");
-            report.error(source, ErrorKind::GrainNotProjected, message);
+            found.error(
+                (source, &Part::Grain),
+                ErrorKind::GrainNotProjected,
+                message,
+            );
         }
     }
     for column in source.columns.iter().filter(|column| column.expr.is_none()) {
@@ -49,7 +54,8 @@ pub(super) fn projection(names: Names<'_>, source: &Source, report: &mut Validat
             .any(|entry| entry.eq_ignore_ascii_case(&column.name));
         if !is_grain && !has(&column.name) {
             let message = format!("column `{}` is not projected by the `sql`", column.name);
-            report.error(source, ErrorKind::UnknownColumn, message);
+            let part = Part::Column(column.name.clone());
+            found.error((source, &part), ErrorKind::UnknownColumn, message);
         }
     }
 }
@@ -85,7 +91,7 @@ pub(super) fn undeclared_joins(
     names: Names<'_>,
     source: &Source,
     tables: &Readable,
-    report: &mut ValidationReport,
+    found: &mut Findings<'_>,
 ) {
     let Relation::Sql(sql) = &source.relation else {
         return;
@@ -114,7 +120,11 @@ pub(super) fn undeclared_joins(
                 "the `sql` reads `{}` and shows its key, but no join to it is declared",
                 target.name
             );
-            report.error(source, ErrorKind::UndeclaredSqlJoin, message);
+            found.error(
+                (source, &Part::Relation),
+                ErrorKind::UndeclaredSqlJoin,
+                message,
+            );
         }
     }
 }

@@ -99,25 +99,27 @@ fn rules_of_one_source_are_kept() {
     let source = |rest: &str| format!("name: x\n{rest}");
     check(
         source("table: x\nsql: select 1\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n"),
-        &["invalid_source x.yaml: exactly one of `table` and `sql` is allowed"],
+        &["invalid_source x.yaml:2:1: exactly one of `table` and `sql` is allowed"],
     );
     check(
         source("table: x\ngrain: [id]\ncolumns: []\n"),
-        &["invalid_source x.yaml: `columns` must not be empty"],
+        &["invalid_source x.yaml:4:1: `columns` must not be empty"],
     );
     check(
         source("table: x\ngrain: []\ncolumns:\n- {name: id, type: number}\n"),
-        &["invalid_source x.yaml: `grain` must not be empty"],
+        &["invalid_source x.yaml:3:1: `grain` must not be empty"],
     );
     check(
         source("table: x\ngrain: [id]\ncolumns:\n- {name: id}\n"),
-        &["invalid_source x.yaml: column `id` has no `type`"],
+        &["invalid_source x.yaml:5:4: column `id` has no `type`"],
     );
     check(
         source(
             "table: x\ngrain: [id]\ncolumns:\n- {name: id, type: number}\njoins:\n- {to: order, on: id = order.id, relationship: many_to_one}\n",
         ),
-        &["orphan_join_target x.yaml: join to the unknown source `order`; did you mean `orders`"],
+        &[
+            "orphan_join_target x.yaml:7:4: join to the unknown source `order`; did you mean `orders`",
+        ],
     );
     for on in [
         "id > orders.id",
@@ -360,4 +362,32 @@ fn one_table_name_in_two_schemas_makes_two_sources() {
         "{}",
         compiled.sql
     );
+}
+
+/// A source that a shard which cannot be read may declare is not just unknown.
+#[test]
+fn a_broken_shard_is_named_where_a_source_is_missing() {
+    let query = Query::from_json(r#"{"measures": ["sum(customers.id)"]}"#).expect("a query");
+    for (shard, expected) in [
+        (
+            "tables:\n  customers:\n    columns: [\n",
+            (
+                ErrorKind::ParseError,
+                "unknown source `customers`; `_schema/x.yaml:4:1` cannot be read: did not find expected node content",
+            ),
+        ),
+        (
+            "tables:\n  customers: {tabel: customers}\n",
+            (
+                ErrorKind::InvalidSource,
+                "unknown source `customers`; `_schema/x.yaml:2:15` cannot be read: tables.customers: unknown field `tabel`",
+            ),
+        ),
+    ] {
+        let catalog = folder(&[("orders.yaml", ORDERS), ("_schema/x.yaml", shard)]);
+        let error = compile(&catalog, &query, Dialect::Sqlite).expect_err("refused");
+        let message: String = error.to_string();
+        let message = message.split(", expected").next().unwrap_or_default();
+        assert_eq!((error.kind, message), expected);
+    }
 }

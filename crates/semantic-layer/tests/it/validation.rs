@@ -167,6 +167,16 @@ fn expressions_are_parsed_and_resolved() {
         &["duplicate_measure_expr"],
         &[],
     );
+    for same in ["sum(orders.id)", "sum((id))", "SUM( (orders.id) )"] {
+        let two =
+            format!("measures:\n- {{name: m, expr: sum(id)}}\n- {{name: n, expr: '{same}'}}\n");
+        check(&with(&two), &["duplicate_measure_expr"], &[]);
+    }
+    check(
+        &with("measures:\n- {name: m, expr: sum(id - 1)}\n- {name: n, expr: sum(id) - 1}\n"),
+        &[],
+        &[],
+    );
 }
 
 #[test]
@@ -193,5 +203,81 @@ fn the_line_protocol_answers_in_lines() {
     assert_eq!(
         answer["columns"],
         serde_json::json!([{"name": "count_customers_id", "ref": "count(customers.id)"}])
+    );
+}
+
+const SHARD: &str = "tables:
+  customers:
+    table: customers
+    columns:
+    - {name: id, type: integer, pk: true}
+    - {name: name, type: text}
+  orders:
+    table: orders
+    columns:
+    - {name: id, type: integer, pk: true}
+    - {name: customer_id, type: integer}
+    joins:
+    - {to: customers, on: customer_id = customers.id, relationship: many_to_one}
+    - {to: customers, on: id = customers.code, relationship: many_to_one, source: manual}
+    - {to: nobody, on: id = nobody.id, relationship: many_to_one}
+";
+
+const OVERLAY: &str = "name: orders
+grain: [id, line]
+measures:
+  - name: total
+    expr: sum(amount)
+segments:
+  - {name: paid, expr: state = 'paid'}
+";
+
+const ITEMS: &str = "name: items
+sql: select order_id, line from order_items
+grain: [order_id]
+columns:
+- {name: order_id, type: number}
+- {name: price, type: number}
+joins:
+- to: orders
+  on: order_id = orders.id
+  relationship: many_to_one
+  alias: customers
+";
+
+/// Each finding says in which line and column what it is about stands; a scanned table's in the shard.
+#[test]
+fn findings_have_places() {
+    let catalog = folder(&[
+        ("_schema/main.yaml", SHARD),
+        ("orders.yaml", OVERLAY),
+        ("sub/items.yml", ITEMS),
+    ]);
+    let report = validate(&catalog, &["items".to_owned()]);
+    let placed = |found: &ktx_semantic_layer::Finding| {
+        let path = found.path.as_deref().unwrap_or_default();
+        format!("{path} {}", found.kind)
+    };
+    let errors: Vec<String> = report.errors.iter().map(placed).collect();
+    let warnings: Vec<String> = report.warnings.iter().map(placed).collect();
+    assert_eq!(
+        errors,
+        [
+            "_schema/main.yaml:14:8 join_target_column",
+            "orders.yaml:2:1 grain_not_in_columns",
+            "orders.yaml:4:5 unknown_column",
+            "orders.yaml:7:6 unknown_column",
+            "sub/items.yml:6:4 unknown_column",
+            "sub/items.yml:11:3 duplicate_alias",
+        ]
+    );
+    assert_eq!(
+        warnings,
+        [
+            " disconnected_components",
+            "_schema/main.yaml:13:8 ambiguous_join",
+            "_schema/main.yaml:15:8 unmatched_manifest_join",
+            "sub/items.yml:2:1 singleton_component",
+        ]
     );
 }
