@@ -187,6 +187,10 @@ pub(crate) fn call(mut function: Function) -> Result<Call, QueryError> {
             value: value.clone(),
             fraction: fraction_text(fraction)?,
         }),
+        ("percentile", [_]) if !has_group => {
+            let message = "`percentile` is written `percentile(value, fraction)`";
+            Err(QueryError::new(ErrorKind::ParseError, message).about(name))
+        }
         ("percentile_cont", [fraction]) if has_group => match function.within_group.as_slice() {
             [order] if !matches!(order.options.sort, Some(OrderBySort::Desc)) => {
                 Ok(Call::Percentile {

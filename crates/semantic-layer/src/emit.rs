@@ -16,7 +16,7 @@ use crate::planner::{sanitized, unique};
 use crate::predicates::{Place, placed};
 use crate::query::Direction;
 use crate::sql_text::{identifier, only_value, typed_null};
-use crate::{QueryError, aggregates, scalars};
+use crate::{ColumnType, QueryError, aggregates, scalars};
 
 /// The SQL of a plan.
 #[derive(Debug)]
@@ -234,7 +234,7 @@ impl Writer<'_, '_> {
                     columns.push(if part.atoms.contains(&at) {
                         column
                     } else {
-                        format!("{} AS {column}", typed_null(self.dialect, atom.kind))
+                        format!("{} AS {column}", self.absent(at, atom.kind))
                     });
                 }
                 format!(
@@ -244,6 +244,29 @@ impl Writer<'_, '_> {
                 )
             });
         selects.collect::<Vec<_>>().join("\nUNION ALL\n")
+    }
+
+    /// NULL in the place of an atom that a part does not compute, of the type that it has elsewhere: a
+    /// NULL of no type is text to PostgreSQL and a number to SQL Server.
+    fn absent(&self, at: usize, kind: Option<ColumnType>) -> String {
+        let is_strict = matches!(
+            self.dialect,
+            Dialect::Postgres | Dialect::Redshift | Dialect::SqlServer
+        );
+        let home = self
+            .planned
+            .parts
+            .iter()
+            .zip(&self.inner.parts)
+            .find(|(part, _)| part.atoms.contains(&at));
+        match (kind, home, self.inner.atoms.get(at)) {
+            (None, Some((_, part)), Some(column)) if is_strict => format!(
+                "(SELECT {} FROM {} WHERE 1 = 0)",
+                identifier(self.dialect, column),
+                identifier(self.dialect, part)
+            ),
+            _ => typed_null(self.dialect, kind),
+        }
     }
 
     /// One row per group: of each atom the only value that some part has.

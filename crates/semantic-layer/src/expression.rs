@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArguments, Ident,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArguments, Ident,
     ObjectNamePart, Query, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 use sqlparser::parser::{Parser, ParserError};
@@ -132,6 +132,30 @@ fn refuse(kind: ErrorKind, message: &str) -> ControlFlow<QueryError> {
     ControlFlow::Break(QueryError::new(kind, message))
 }
 
+/// Refuses calls that read columns which they do not name: hidden ones would be among them.
+fn columns_by_name(call: &Function) -> ControlFlow<QueryError> {
+    let is = |name: &str| call.name.to_string().eq_ignore_ascii_case(name);
+    if is("columns") {
+        return refuse(
+            ErrorKind::HiddenColumn,
+            "`columns(...)` stands for columns that it does not name, hidden ones too",
+        );
+    }
+    let FunctionArguments::List(list) = &call.args else {
+        return ControlFlow::Continue(());
+    };
+    let is_all = |argument: &FunctionArg| {
+        let (FunctionArg::Unnamed(value)
+        | FunctionArg::Named { arg: value, .. }
+        | FunctionArg::ExprNamed { arg: value, .. }) = argument;
+        !matches!(value, FunctionArgExpr::Expr(_))
+    };
+    if !is("count") && list.args.iter().any(is_all) {
+        return refuse(ErrorKind::ParseError, "`*` can only be counted");
+    }
+    ControlFlow::Continue(())
+}
+
 impl VisitorMut for Check {
     type Break = QueryError;
 
@@ -167,6 +191,16 @@ impl VisitorMut for Check {
                 if let Err(error) = read_as_predicates(&mut function.args, self.dialect) {
                     return refuse(ErrorKind::ParseError, plain(&error.to_string()));
                 }
+                columns_by_name(function)
+            }
+            // A text with a field: what a database of this dialect takes for two names.
+            Expr::CompoundFieldAccess { root, .. } if matches!(**root, Expr::Value(_)) => refuse(
+                ErrorKind::ParseError,
+                "a literal has no fields; quote names as this warehouse does",
+            ),
+            // SQLite's times are texts, and it reads no literals of a type.
+            Expr::TypedString(typed) if self.dialect == Dialect::Sqlite => {
+                *tree = Expr::Value(typed.value.clone());
                 ControlFlow::Continue(())
             }
             Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => {

@@ -332,7 +332,8 @@ fn order(
     Ok(keys)
 }
 
-/// The result column that a sort field names.
+/// The result column that a sort field names: by what is written in full, else by the last part of a
+/// name where only one column has it.
 fn order_field(
     names: Names<'_>,
     request: &OrderRequest,
@@ -340,32 +341,39 @@ fn order_field(
     measures: &[PlannedMeasure],
 ) -> Result<String, QueryError> {
     let wanted = squeezed(&request.field);
+    let is_wanted = |text: &String| squeezed(text) == wanted;
+    let mut short: Vec<&str> = Vec::new();
     for measure in measures {
-        let qualified = measure
-            .predefined
-            .as_ref()
-            .map(|(node, name)| [format!("{}.{name}", names.node_name(*node)), name.clone()]);
-        let mut spellings = vec![measure.name.clone(), measure.reference.clone()];
-        spellings.extend(qualified.into_iter().flatten());
-        if spellings.iter().any(|text| squeezed(text) == wanted) {
+        let mut full = vec![measure.name.clone(), measure.reference.clone()];
+        if let Some((node, name)) = &measure.predefined {
+            full.push(format!("{}.{name}", names.node_name(*node)));
+            if is_wanted(name) {
+                short.push(&measure.name);
+            }
+        }
+        if full.iter().any(is_wanted) {
             return Ok(measure.name.clone());
         }
     }
     for dimension in dimensions {
         let full = format!("{}.{}", names.node_name(dimension.node), dimension.column);
-        let mut spellings = vec![
-            dimension.name.clone(),
-            dimension.reference.clone(),
-            full.clone(),
-            dimension.column.clone(),
-        ];
+        let mut spellings = vec![dimension.name.clone(), dimension.reference.clone()];
         if let Some(unit) = dimension.unit {
             spellings.push(format!("{full}_{}", unit.name()));
             spellings.push(format!("{full}:{}", unit.name()));
         }
-        if spellings.iter().any(|text| squeezed(text) == wanted) {
+        spellings.push(full);
+        if spellings.iter().any(is_wanted) {
             return Ok(dimension.name.clone());
         }
+        if is_wanted(&dimension.column) {
+            short.push(&dimension.name);
+        }
+    }
+    match short.as_slice() {
+        [] => {}
+        [only] => return Ok((*only).to_owned()),
+        several => return Err(ambiguous_order(&request.field, several, measures)),
     }
     dimensions::refuse_hidden(names, &request.field)?;
     let known = dimensions.iter().map(|one| one.name.as_str());
@@ -383,6 +391,20 @@ fn order_field(
     Err(QueryError::new(ErrorKind::UnknownOrderField, message)
         .about(request.field.as_str())
         .suggest(near))
+}
+
+/// The error for a sort field that is the last part of several columns' names.
+fn ambiguous_order(field: &str, columns: &[&str], measures: &[PlannedMeasure]) -> QueryError {
+    let is_measure = |name: &&str| measures.iter().any(|measure| measure.name == **name);
+    let kind = if columns.iter().all(is_measure) {
+        ErrorKind::AmbiguousMeasure
+    } else {
+        ErrorKind::AmbiguousColumn
+    };
+    let message = format!("several columns of the result could be meant by `{field}`");
+    QueryError::new(kind, message)
+        .about(field)
+        .suggest(columns.iter().copied())
 }
 
 /// A text without white space, in lower case: how fields are compared.

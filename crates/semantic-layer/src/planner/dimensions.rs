@@ -29,11 +29,6 @@ pub(super) fn resolve(names: Names<'_>, query: &Query) -> Result<Vec<Dimension>,
 }
 
 fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, QueryError> {
-    let unit = request
-        .granularity
-        .as_deref()
-        .map(granularity)
-        .transpose()?;
     let field = request.field.trim();
     if field.contains('(') && !plain_field(names, field) {
         return Err(not_a_dimension(names, field));
@@ -64,6 +59,11 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
     if column.visibility == Visibility::Hidden {
         return Err(names.hidden(node, &column.name));
     }
+    let unit = request
+        .granularity
+        .as_deref()
+        .map(granularity)
+        .transpose()?;
     if unit.is_some() && column.kind != ColumnType::Time {
         let message = format!("`{field}` is no time column; it cannot be cut to a granularity");
         return Err(QueryError::new(ErrorKind::NotATimeColumn, message).about(field));

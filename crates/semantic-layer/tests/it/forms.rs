@@ -8,7 +8,7 @@ use ktx_semantic_layer::{
 use ktx_warehouse::Dialect;
 use serde_json::{Value, json};
 
-use crate::fixtures::folder;
+use crate::fixtures::{folder, model};
 
 const HEAD: &str = "name: sales\ntable: sales\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: at, type: time}\n- {name: kind, type: string}\n- {name: cost, type: number}\nmeasures:\n- {name: total, expr: sum(cost)}\n- {name: cnt, expr: count(*)}\n";
 
@@ -387,4 +387,32 @@ fn a_composed_source_is_shown_with_its_forms() {
 "
         )
     );
+}
+
+/// Where the type of a measure does not show, a part without it takes its NULL from the part with it:
+/// PostgreSQL takes a NULL of no type for text, which no time is merged with.
+#[test]
+fn absent_measures_have_the_type_that_they_have_elsewhere() {
+    let query = r#"{"measures": ["visits.visit_count", "allergies.allergy_count", "max(date_trunc('month', visits.at))"], "dimensions": ["patients.insurer"], "include_empty": false}"#;
+    let query = Query::from_json(query).expect("a query");
+    for (dialect, absent) in [
+        (
+            Dialect::Postgres,
+            "(SELECT a3_max_date_trunc_month_visits_at FROM visits_part WHERE 1 = 0) AS a3_max_date_trunc_month_visits_at",
+        ),
+        (Dialect::DuckDb, "NULL AS a3_max_date_trunc_month_visits_at"),
+    ] {
+        let compiled = compile(&model("clinic", dialect), &query, dialect);
+        let sql = compiled.expect("a compiled query").sql;
+        let line = sql
+            .lines()
+            .find(|line| {
+                line.contains("SELECT insurer")
+                    || line.contains("1 = 0")
+                    || line.contains("NULL AS a3")
+            })
+            .unwrap_or_default();
+        let last = line.rsplit_once(", ").map_or("", |(_, last)| last);
+        assert_eq!(last, absent, "{sql}");
+    }
 }

@@ -178,3 +178,23 @@ fn a_source_that_only_roles_reach_is_met_with_the_roles() {
     let report = ktx_semantic_layer::validate(&catalog, &["orders".to_owned()]);
     assert_eq!((report.errors, report.warnings), (Vec::new(), Vec::new()));
 }
+
+/// Number 11 of the contract: what MySQL reads as a text with a field is no way to a column.
+#[test]
+fn texts_have_no_fields() {
+    for dialect in [Dialect::MySql, Dialect::MariaDb, Dialect::BigQuery] {
+        let catalog = fixtures::model("clinic", dialect);
+        let query =
+            r#"{"measures": ["visits.cost_total"], "filters": ["\"doctors\".\"pay\" > 1"]}"#;
+        let query = Query::from_json(query).expect("a query");
+        let error = compile(&catalog, &query, dialect).expect_err("refused");
+        assert_eq!(
+            (error.kind.as_str(), error.message.as_str()),
+            (
+                "parse_error",
+                "a literal has no fields; quote names as this warehouse does"
+            ),
+            "{dialect:?}"
+        );
+    }
+}

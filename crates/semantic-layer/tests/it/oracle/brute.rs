@@ -150,29 +150,6 @@ struct Asking<'w> {
     homes: BTreeMap<usize, Vec<Placed<'w>>>,
 }
 
-fn passes(filter: Filter, seen: Option<&Row>) -> bool {
-    match filter {
-        Filter::Text(_, text) => seen.and_then(|row| row.text) == Some(text),
-        Filter::Above(_, number) => seen
-            .and_then(|row| row.number)
-            .is_some_and(|own| own > number),
-        Filter::Time(_, comparison, day) => seen.and_then(|row| row.at).is_some_and(|at| {
-            let day = At { day, minute: None };
-            match comparison {
-                Comparison::From => at >= day,
-                Comparison::After => at > day,
-                Comparison::Before => at < day,
-                Comparison::To => at <= day,
-            }
-        }),
-        Filter::TimeOrText(node, day) => {
-            passes(Filter::Time(node, Comparison::From, day), seen)
-                || passes(Filter::Text(node, "a"), seen)
-        }
-        Filter::MeasureAbove(..) => true,
-    }
-}
-
 /// The rows of a home; nothing where something cannot be looked up.
 fn placed<'w>(
     world: &'w World,
@@ -185,18 +162,16 @@ fn placed<'w>(
         .iter()
         .map(|one| Some((*one, path(world, home, one.node())?)))
         .collect::<Option<_>>()?;
-    let mut filters: Vec<(Vec<Step>, Filter, bool)> = Vec::new();
+    let mut filters: Vec<(Vec<Vec<Step>>, Filter, bool)> = Vec::new();
     for filter in &question.filters {
-        let node = match *filter {
-            Filter::Text(node, _)
-            | Filter::Above(node, _)
-            | Filter::Time(node, ..)
-            | Filter::TimeOrText(node, _) => node,
-            Filter::MeasureAbove(..) => continue,
+        let nodes = filter.nodes();
+        let Some(node) = nodes.first().copied() else {
+            continue;
         };
         let on_axis =
             matches!(filter, Filter::Time(..)) && axis.is_some_and(|(_, own, _)| own == node);
-        filters.push((path(world, home, node)?, *filter, on_axis));
+        let paths = nodes.into_iter().map(|node| path(world, home, node));
+        filters.push((paths.collect::<Option<_>>()?, *filter, on_axis));
     }
     let rows = world.tables[world.nodes[home].table].rows.iter();
     let placed = rows.map(|row| {
@@ -204,7 +179,10 @@ fn placed<'w>(
             filters
                 .iter()
                 .filter(|(_, _, on_axis)| *on_axis == wanted)
-                .all(|(path, filter, _)| passes(*filter, follow(world, row, path)))
+                .all(|(paths, filter, _)| {
+                    let seen = |at: usize| paths.get(at).and_then(|path| follow(world, row, path));
+                    filter.passes(seen(0), seen(1))
+                })
         };
         let member = |(dimension, path): &(Dimension, Vec<Step>)| {
             let seen = follow(world, row, path);

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::calendar::{self, Unit};
+use super::calendar::{self, At, Unit};
 use super::measures::{COUNT, Formula, Frame, MEASURES, Measure, PLAIN};
 use super::random::Random;
-use super::world::{FIRST, World};
+use super::world::{FIRST, Row, World};
 
 /// What is asked for in one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +55,11 @@ pub(super) enum Filter {
     Time(usize, Comparison, i64),
     /// The node's time is from a day on, or its text is `a`.
     TimeOrText(usize, i64),
+    /// The first node has no text, or the number of the second is above the one given: both NULL where
+    /// the node is not reached.
+    NoTextOr(usize, usize, i64),
+    /// The node's text is there and another one than the one given.
+    NotText(usize, &'static str),
     /// A measure of a table is above the number.
     MeasureAbove(usize, Measure, i64),
 }
@@ -67,6 +72,65 @@ pub(super) struct Question {
     pub(super) filters: Vec<Filter>,
     pub(super) include_empty: bool,
     pub(super) fill: bool,
+}
+
+impl Filter {
+    /// The nodes whose rows it looks at.
+    pub(super) fn nodes(self) -> Vec<usize> {
+        match self {
+            Self::Text(node, _)
+            | Self::NotText(node, _)
+            | Self::Above(node, _)
+            | Self::Time(node, ..)
+            | Self::TimeOrText(node, _) => vec![node],
+            Self::NoTextOr(one, other, _) => vec![one, other],
+            Self::MeasureAbove(..) => Vec::new(),
+        }
+    }
+
+    /// Whether it keeps a row that sees these rows of its nodes.
+    pub(super) fn passes(self, seen: Option<&Row>, other: Option<&Row>) -> bool {
+        match self {
+            Self::Text(_, text) => seen.and_then(|row| row.text) == Some(text),
+            Self::Above(_, number) => seen
+                .and_then(|row| row.number)
+                .is_some_and(|own| own > number),
+            Self::Time(_, comparison, day) => seen.and_then(|row| row.at).is_some_and(|at| {
+                let day = At { day, minute: None };
+                match comparison {
+                    Comparison::From => at >= day,
+                    Comparison::After => at > day,
+                    Comparison::Before => at < day,
+                    Comparison::To => at <= day,
+                }
+            }),
+            Self::TimeOrText(node, day) => {
+                Self::Time(node, Comparison::From, day).passes(seen, None)
+                    || Self::Text(node, "a").passes(seen, None)
+            }
+            Self::NotText(_, text) => seen.and_then(|row| row.text).is_some_and(|own| own != text),
+            Self::NoTextOr(_, node, number) => {
+                seen.and_then(|row| row.text).is_none()
+                    || Self::Above(node, number).passes(other, None)
+            }
+            Self::MeasureAbove(..) => true,
+        }
+    }
+
+    /// The same filter over other nodes.
+    pub(super) fn moved(self, place: impl Fn(usize) -> usize) -> Self {
+        match self {
+            Self::Text(node, text) => Self::Text(place(node), text),
+            Self::NotText(node, text) => Self::NotText(place(node), text),
+            Self::Above(node, number) => Self::Above(place(node), number),
+            Self::Time(node, sign, day) => Self::Time(place(node), sign, day),
+            Self::TimeOrText(node, day) => Self::TimeOrText(place(node), day),
+            Self::NoTextOr(one, other, number) => Self::NoTextOr(place(one), place(other), number),
+            Self::MeasureAbove(table, measure, number) => {
+                Self::MeasureAbove(place(table), measure, number)
+            }
+        }
+    }
 }
 
 impl Question {
@@ -162,12 +226,20 @@ impl Question {
                     Comparison::Before => "<",
                     Comparison::To => "<=",
                 };
-                format!("{}.at {sign} '{}'", name(*node), calendar::text(*day))
+                // Every other day is a literal with a type.
+                let date = if day % 2 == 0 { "DATE " } else { "" };
+                format!("{}.at {sign} {date}'{}'", name(*node), calendar::text(*day))
             }
             Filter::TimeOrText(node, day) => format!(
                 "{node}.at >= '{}' or {node}.txt = 'a'",
                 calendar::text(*day),
                 node = name(*node)
+            ),
+            Filter::NotText(node, text) => format!("not ({}.txt = '{text}')", name(*node)),
+            Filter::NoTextOr(one, other, number) => format!(
+                "{}.txt is null or {}.num > {number}",
+                name(*one),
+                name(*other)
             ),
             Filter::MeasureAbove(table, measure, number) => {
                 format!("t{table}.{} > {number}", measure_name(*measure))
@@ -293,6 +365,14 @@ fn filters(
     if random.chance(6) {
         let node = axis.unwrap_or_else(|| some_node(random));
         filters.push(Filter::TimeOrText(node, some_day(random, 40)));
+    }
+    if random.chance(12) {
+        let node = some_node(random);
+        filters.push(if random.chance(40) {
+            Filter::NotText(node, "b")
+        } else {
+            Filter::NoTextOr(node, some_node(random), 2)
+        });
     }
     if random.chance(15) {
         let node = some_node(random);

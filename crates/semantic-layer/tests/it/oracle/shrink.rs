@@ -69,12 +69,9 @@ fn named(question: &Question) -> Vec<usize> {
         Asked::Measure(table, _) => vec![table],
         Asked::Ratio(left, right) | Asked::Difference(left, right) => vec![left, right],
     });
-    let filters = question.filters.iter().map(|filter| match *filter {
-        Filter::Text(node, _)
-        | Filter::Above(node, _)
-        | Filter::Time(node, ..)
-        | Filter::TimeOrText(node, _)
-        | Filter::MeasureAbove(node, ..) => node,
+    let filters = question.filters.iter().flat_map(|filter| match *filter {
+        Filter::MeasureAbove(node, ..) => vec![node],
+        filter => filter.nodes(),
     });
     let dimensions = question.dimensions.iter().map(|one| one.node());
     asked.chain(filters).chain(dimensions).collect()
@@ -106,15 +103,7 @@ fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case>
         };
     }
     for filter in &mut question.filters {
-        *filter = match *filter {
-            Filter::Text(node, text) => Filter::Text(place(node), text),
-            Filter::Above(node, number) => Filter::Above(place(node), number),
-            Filter::Time(node, sign, day) => Filter::Time(place(node), sign, day),
-            Filter::TimeOrText(node, day) => Filter::TimeOrText(place(node), day),
-            Filter::MeasureAbove(table, measure, number) => {
-                Filter::MeasureAbove(place(table), measure, number)
-            }
-        };
+        *filter = filter.moved(place);
     }
     Some((world, question))
 }
