@@ -122,12 +122,16 @@ impl ScannedTables {
     }
 }
 
-/// The keys under which several tables stand.
+/// The keys under which several tables stand that their schemas tell apart.
 fn shared_keys(shards: &[(String, Manifest)]) -> BTreeSet<String> {
     let mut paths: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut shared = BTreeSet::new();
+    let mut bare = BTreeSet::new();
     for (key, entry) in shards.iter().flat_map(|(_, manifest)| &manifest.tables.0) {
         let path = table_parts(&entry.table);
+        if path.len() < 2 {
+            bare.insert(key.clone());
+        }
         match paths.get(key.as_str()) {
             None => {
                 paths.insert(key, path);
@@ -138,7 +142,7 @@ fn shared_keys(shards: &[(String, Manifest)]) -> BTreeSet<String> {
             }
         }
     }
-    shared
+    &shared - &bare
 }
 
 /// The parts of a dotted name in lower case.

@@ -391,3 +391,27 @@ fn a_broken_shard_is_named_where_a_source_is_missing() {
         assert_eq!((error.kind, message), expected);
     }
 }
+
+/// Without schemas nothing tells two tables of one name apart.
+#[test]
+fn one_table_name_in_two_shards_is_refused() {
+    let shard = |table: &str| {
+        format!(
+            "tables:\n  a:\n    table: {table}\n    columns: [{{name: id, type: int, pk: true}}]\n"
+        )
+    };
+    for tables in [["a", "a"], ["a", "a2"], ["a", "main.a"], ["x.a", "x.a"]] {
+        let [one, other] = tables.map(shard);
+        let catalog = folder(&[("_schema/one.yaml", &one), ("_schema/other.yaml", &other)]);
+        let found: Vec<String> = catalog
+            .diagnostics()
+            .iter()
+            .map(|one| format!("{} {one}", one.code))
+            .collect();
+        assert_eq!(
+            found,
+            ["duplicate_source _schema/other.yaml: table `a` stands in two manifest shards"],
+            "{tables:?}"
+        );
+    }
+}
