@@ -4,6 +4,7 @@
 //! is an identifier that is a marker. Markers begin with control characters, which no parsed
 //! expression can hold.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use ktx_warehouse::Dialect;
@@ -15,11 +16,14 @@ use sqlparser::ast::{
 use crate::aggregates;
 use crate::expression::raw;
 use crate::graph::NodeId;
+use crate::presence;
 use crate::sql_text::{column_name, identifier};
 use crate::{ErrorKind, QueryError};
 
 const NODE: char = '\u{1}';
 const ATOM: char = '\u{2}';
+/// In the place of a column: the row of the node itself.
+pub(crate) const ROW: &str = "\u{3}";
 
 /// The first part of a bound column reference.
 pub(crate) fn marker(node: NodeId) -> String {
@@ -40,7 +44,19 @@ pub(crate) fn column_of(tree: &Expr) -> Option<(NodeId, &str)> {
         return None;
     };
     let node = node.value.strip_prefix(NODE)?.parse().ok()?;
-    Some((node, &column.value))
+    (column.value != ROW).then_some((node, column.value.as_str()))
+}
+
+/// The node of which a tree means the row.
+pub(crate) fn row_of(tree: &Expr) -> Option<NodeId> {
+    let Expr::CompoundIdentifier(parts) = tree else {
+        return None;
+    };
+    let [node, column] = parts.as_slice() else {
+        return None;
+    };
+    let node = node.value.strip_prefix(NODE)?.parse().ok()?;
+    (column.value == ROW).then_some(node)
 }
 
 /// The number of an atom's tree.
@@ -282,7 +298,7 @@ pub(crate) struct Printer<'a> {
 impl Printer<'_> {
     /// The SQL text of a tree.
     pub(crate) fn print(&self, tree: &Expr) -> String {
-        let mut tree = tree.clone();
+        let mut tree = presence::resolved(tree, &BTreeMap::new());
         let mut spelling = Spelling { printer: self };
         let flow = VisitMut::visit(&mut tree, &mut spelling);
         debug_assert!(flow.is_continue());

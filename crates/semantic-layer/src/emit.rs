@@ -5,12 +5,15 @@ mod periods;
 mod relation;
 mod snapshot;
 
+use std::collections::BTreeMap;
+
 use ktx_warehouse::Dialect;
 use periods::PeriodNames;
 pub(crate) use relation::parse_query;
 use sqlparser::ast::Expr;
 
 use crate::bound::Printer;
+use crate::graph::NodeId;
 use crate::planner::{Part, PartKind, Planned};
 use crate::planner::{sanitized, unique};
 use crate::predicates::{Place, placed};
@@ -50,6 +53,8 @@ struct Writer<'p, 'a> {
     inner: Inner,
     /// Common table expressions that SQL sources bring along, where they cannot stay inside.
     lifted: Vec<(String, String)>,
+    /// Of the part that is written: what is never NULL in a row that is looked up.
+    keys: BTreeMap<NodeId, Expr>,
 }
 
 /// Writes the SQL of a plan.
@@ -59,6 +64,7 @@ pub(crate) fn write(planned: &Planned<'_>) -> Result<Written, QueryError> {
         planned,
         dialect: planned.names.dialect,
         inner,
+        keys: BTreeMap::new(),
         lifted: Vec::new(),
     };
     writer.whole()

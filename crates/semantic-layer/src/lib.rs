@@ -26,6 +26,7 @@ mod places;
 mod plan;
 mod planner;
 mod predicates;
+mod presence;
 mod probes;
 mod query;
 mod resolved;

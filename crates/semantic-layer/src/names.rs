@@ -11,6 +11,7 @@ use crate::bound;
 use crate::catalog::Catalog;
 use crate::graph::NodeId;
 use crate::near::nearest;
+use crate::presence;
 use crate::resolved::{Measure, Segment, Source};
 use crate::{ErrorKind, QueryError};
 
@@ -214,7 +215,12 @@ impl<'a> Names<'a> {
             }
         })?;
         within.pop();
-        Ok(crate::expression::nested(tree))
+        let tree = crate::expression::nested(tree);
+        Ok(if within.is_empty() {
+            presence::guarded(node, tree)
+        } else {
+            tree
+        })
     }
 
     /// A column without a qualifier.

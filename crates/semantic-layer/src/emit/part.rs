@@ -11,6 +11,7 @@ use crate::bound::{self, Printer};
 use crate::graph::NodeId;
 use crate::planner::{Dimension, Part, PartKind, RowFilter, Sees};
 use crate::predicates::{Place, placed};
+use crate::presence;
 use crate::sql_text::{column_name, identifier, truncate};
 use crate::{ErrorKind, QueryError};
 
@@ -26,6 +27,7 @@ impl Writer<'_, '_> {
     /// The SQL of a part.
     pub(super) fn part(&mut self, part: &Part) -> Result<String, QueryError> {
         let aliases = self.aliases(part);
+        self.keys = self.keys(part)?;
         let pieces = self.pieces(part, &aliases)?;
         match part.kind {
             PartKind::Groups => {
@@ -74,7 +76,19 @@ impl Writer<'_, '_> {
             node: &|node| identifier(self.dialect, aliases.get(&node).map_or("", String::as_str)),
             atom: &|_| String::new(),
         };
-        printer.print(tree)
+        printer.print(&presence::resolved(tree, &self.keys))
+    }
+
+    /// What is never NULL in a row that a look-up of a part has found.
+    fn keys(&self, part: &Part) -> Result<BTreeMap<NodeId, Expr>, QueryError> {
+        let mut keys = BTreeMap::new();
+        for edge in &part.joins {
+            if let Some((_, to)) = edge.pairs.first() {
+                let key = self.planned.names.own_column(edge.to, to)?;
+                keys.insert(edge.to, presence::resolved(&key, &BTreeMap::new()));
+            }
+        }
+        Ok(keys)
     }
 
     fn pieces(
@@ -90,6 +104,7 @@ impl Writer<'_, '_> {
             for (from, to) in &edge.pairs {
                 let left = names.own_column(edge.from, from)?;
                 let right = names.own_column(edge.to, to)?;
+                let right = presence::resolved(&right, &BTreeMap::new());
                 used.extend(bound::columns(&left));
                 used.extend(bound::columns(&right));
                 on.push(Expr::BinaryOp {

@@ -58,6 +58,8 @@ pub(super) enum Filter {
     /// The first node has no text, or the number of the second is above the one given: both NULL where
     /// the node is not reached.
     NoTextOr(usize, usize, i64),
+    /// The node's row is there and has no text, which a computed column says.
+    Lacks(usize),
     /// The node's text is there and another one than the one given.
     NotText(usize, &'static str),
     /// A measure of a table is above the number.
@@ -79,6 +81,7 @@ impl Filter {
     pub(super) fn nodes(self) -> Vec<usize> {
         match self {
             Self::Text(node, _)
+            | Self::Lacks(node)
             | Self::NotText(node, _)
             | Self::Above(node, _)
             | Self::Time(node, ..)
@@ -108,6 +111,7 @@ impl Filter {
                 Self::Time(node, Comparison::From, day).passes(seen, None)
                     || Self::Text(node, "a").passes(seen, None)
             }
+            Self::Lacks(_) => seen.is_some_and(|row| row.text.is_none()),
             Self::NotText(_, text) => seen.and_then(|row| row.text).is_some_and(|own| own != text),
             Self::NoTextOr(_, node, number) => {
                 seen.and_then(|row| row.text).is_none()
@@ -122,6 +126,7 @@ impl Filter {
         match self {
             Self::Text(node, text) => Self::Text(place(node), text),
             Self::NotText(node, text) => Self::NotText(place(node), text),
+            Self::Lacks(node) => Self::Lacks(place(node)),
             Self::Above(node, number) => Self::Above(place(node), number),
             Self::Time(node, sign, day) => Self::Time(place(node), sign, day),
             Self::TimeOrText(node, day) => Self::TimeOrText(place(node), day),
@@ -235,6 +240,7 @@ impl Question {
                 calendar::text(*day),
                 node = name(*node)
             ),
+            Filter::Lacks(node) => format!("{}.lacks = 'none'", name(*node)),
             Filter::NotText(node, text) => format!("not ({}.txt = '{text}')", name(*node)),
             Filter::NoTextOr(one, other, number) => format!(
                 "{}.txt is null or {}.num > {number}",
@@ -368,7 +374,9 @@ fn filters(
     }
     if random.chance(12) {
         let node = some_node(random);
-        filters.push(if random.chance(40) {
+        filters.push(if random.chance(30) {
+            Filter::Lacks(node)
+        } else if random.chance(40) {
             Filter::NotText(node, "b")
         } else {
             Filter::NoTextOr(node, some_node(random), 2)

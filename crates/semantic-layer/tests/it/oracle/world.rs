@@ -112,6 +112,10 @@ impl World {
             ] {
                 line(&mut text, &format!("- {{name: {name}, type: {kind}}}"));
             }
+            line(
+                &mut text,
+                "- {name: lacks, type: string, expr: \"coalesce(txt, 'none')\"}",
+            );
             let keys = self
                 .tables
                 .get(at)
