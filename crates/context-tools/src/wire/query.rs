@@ -25,7 +25,7 @@ pub enum MeasureInput {
 pub struct DimensionInput {
     /// `source.column`, or a column that one source has.
     pub field: String,
-    /// The unit to which a time is cut: `year`, `quarter`, `month`, `week`, `day`, `hour`.
+    /// The unit to which a time is cut: `year`, `quarter`, `month`, `week`, `day`, `hour`, `minute`.
     pub granularity: Option<String>,
 }
 

@@ -402,12 +402,29 @@ impl Meaning for InQuery<'_, '_> {
     }
 
     fn inside(&mut self, parts: &[&str]) -> Result<Expr, QueryError> {
-        self.evaluator.names.column(parts, Scope::QueryAggregate)
+        let names = self.evaluator.names;
+        names
+            .column(parts, Scope::QueryAggregate)
+            .map_err(|error| measure_in_aggregate(names, parts, error))
     }
 
     fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError> {
         self.evaluator.atom(&call, None, &[], None)
     }
+}
+
+/// An aggregate over something that is no column: a measure is an aggregate itself.
+fn measure_in_aggregate(names: Names<'_>, parts: &[&str], error: QueryError) -> QueryError {
+    let is_measure = error.kind == ErrorKind::UnknownColumn
+        && names.measure(parts).is_ok_and(|found| found.is_some());
+    if !is_measure {
+        return error;
+    }
+    let name = parts.join(".");
+    let message = format!("measure `{name}` inside an aggregate; a measure aggregates by itself");
+    QueryError::new(ErrorKind::NestedAggregate, message)
+        .about(&name)
+        .suggest([name])
 }
 
 /// Meaning of names in a source's measure.

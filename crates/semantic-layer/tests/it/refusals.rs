@@ -44,6 +44,11 @@ fn names_that_mean_nothing_are_met_with_near_ones() {
     );
     check(
         "clinic",
+        r#"{"measures": ["avg(visits.cost_total)"]}"#,
+        ("nested_aggregate", Some("visits.cost_total")),
+    );
+    check(
+        "clinic",
         r#"{"measures": ["visits.cost"]}"#,
         ("not_a_measure", Some("sum(visits.cost)")),
     );
