@@ -100,6 +100,7 @@ pub(crate) fn compose_outcome(
         tables: &snapshot.tables,
         unread: &gathered.unread,
         links: &gathered.links,
+        profiles: gathered.profiles.as_ref().map(|read| &read.tables),
         descriptions: described,
     })?;
     gathered.warnings.extend(manifest.warnings.iter().cloned());

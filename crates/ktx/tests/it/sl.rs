@@ -426,7 +426,7 @@ warehouse: 3 errors, 0 warnings
 --- stderr
 Project: [SANDBOX]/work
 error: semantic-layer/warehouse/notes.yaml:3:1: parse_error: did not find expected node content
-error: semantic-layer/warehouse/orders.yaml: unknown_column: segment `broken`: unknown column `orders.amont`; did you mean `orders.amount`
+error: semantic-layer/warehouse/orders.yaml:18:5: unknown_column: segment `broken`: unknown column `orders.amont`; did you mean `orders.amount`
 error: semantic-layer/warehouse/regions.yaml:2:1: invalid_source: unknown field `measurs`, expected one of `name`, `descriptions`, `grain`, `columns`, `column_overrides`, `joins`, `measures`, `segments`, `exclude_columns`, `disable_joins`, `default_time_dimension`, `usage`
 ",
     );

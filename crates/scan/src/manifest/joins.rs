@@ -175,12 +175,31 @@ fn is_simple(name: &str) -> bool {
         && !RESERVED.contains(&name.to_ascii_lowercase().as_str())
 }
 
+/// A join that stands in a shard.
+#[derive(Debug)]
+pub(crate) struct Standing<'a> {
+    pub(crate) to: &'a str,
+    pub(crate) on: &'a str,
+    pub(crate) relationship: &'a str,
+    pub(crate) source: JoinSource,
+}
+
 /// The entry's joins: manual ones that stand there, then formal, then inferred ones, kept and new.
 pub(crate) fn merged_joins(
     existing: Option<&Value>,
     new: &[Join],
-    is_kept: impl Fn(&str, &str, JoinSource) -> bool,
+    mut is_kept: impl FnMut(&Standing<'_>) -> bool,
 ) -> Vec<Value> {
+    let mut is_kept = |map: &Mapping, source: JoinSource| {
+        let (to, on) = (text(map, "to"), text(map, "on"));
+        let relationship = text(map, "relationship");
+        is_kept(&Standing {
+            to: &to,
+            on: &on,
+            relationship: &relationship,
+            source,
+        })
+    };
     let standing: Vec<&Mapping> = existing
         .and_then(Value::as_sequence)
         .into_iter()
@@ -193,7 +212,7 @@ pub(crate) fn merged_joins(
     for map in &standing {
         let (to, on) = (text(map, "to"), text(map, "on"));
         if source_of(map) == JoinSource::Manual
-            && is_kept(&to, &on, JoinSource::Manual)
+            && is_kept(map, JoinSource::Manual)
             && seen.insert((to, collapsed(&on)))
         {
             merged.push(Value::Mapping((*map).clone()));
@@ -215,7 +234,8 @@ pub(crate) fn merged_joins(
         let (to, on) = (text(map, "to"), text(map, "on"));
         let inferred = source_of(map) == JoinSource::Inferred;
         if inferred
-            && is_kept(&to, &on, JoinSource::Inferred)
+            && !seen.contains(&(to.clone(), collapsed(&on)))
+            && is_kept(map, JoinSource::Inferred)
             && seen.insert((to.clone(), collapsed(&on)))
         {
             generated.push(((true, to, on), Value::Mapping((*map).clone())));

@@ -8,11 +8,12 @@ use serde_yaml::{Mapping, Value};
 
 use crate::describe::TableDescription;
 use crate::manifest::joins::{
-    Join, JoinSource, collapsed, forbidden, joins_of, merged_joins, simple_pairs,
+    Join, JoinSource, Standing, collapsed, forbidden, joins_of, merged_joins, simple_pairs,
 };
 use crate::manifest::shard::{Placement, place_all, shards_folder};
 use crate::manifest::yaml::to_yaml;
 use crate::ports::{FileChange, ProjectFiles};
+use crate::profile::table::TableProfile;
 use crate::relationships::link::Link;
 use crate::request::{ScanError, ScanRequest};
 
@@ -23,6 +24,8 @@ pub(crate) struct ManifestInput<'a> {
     /// Tables whose absence is not certain: their entries stay as they are.
     pub(crate) unread: &'a BTreeSet<String>,
     pub(crate) links: &'a [Link],
+    /// What was read of the tables; none in a scan of the structure.
+    pub(crate) profiles: Option<&'a BTreeMap<TableRef, TableProfile>>,
     pub(crate) descriptions: &'a BTreeMap<TableRef, TableDescription>,
 }
 
@@ -126,7 +129,7 @@ impl Merger<'_> {
                 return Ok(());
             }
         };
-        let merged = self.merged(standing.as_ref(), tables);
+        let merged = self.merged(standing.as_ref(), tables, &mut manifest.warnings);
         let empty = merged
             .get("tables")
             .and_then(Value::as_mapping)
@@ -152,7 +155,12 @@ impl Merger<'_> {
         Ok(())
     }
 
-    fn merged(&self, standing: Option<&Mapping>, tables: &[&Table]) -> Mapping {
+    fn merged(
+        &self,
+        standing: Option<&Mapping>,
+        tables: &[&Table],
+        warnings: &mut Vec<ScanWarning>,
+    ) -> Mapping {
         let empty = Mapping::new();
         let old = standing
             .and_then(|map| map.get("tables"))
@@ -185,10 +193,8 @@ impl Merger<'_> {
                     .find(|entry| entry.get("table").and_then(Value::as_str) == Some(full.as_str()))
             };
             let known = known.or_else(moved).and_then(Value::as_mapping);
-            entries.insert(
-                place.key.clone(),
-                Value::Mapping(self.entry(table, &full, known)),
-            );
+            let entry = self.entry(table, &full, known, warnings);
+            entries.insert(place.key.clone(), Value::Mapping(entry));
         }
         let mut document = standing.cloned().unwrap_or_default();
         let tables: Mapping = entries
@@ -199,7 +205,13 @@ impl Merger<'_> {
         document
     }
 
-    fn entry(&self, table: &Table, full: &str, known: Option<&Mapping>) -> Mapping {
+    fn entry(
+        &self,
+        table: &Table,
+        full: &str,
+        known: Option<&Mapping>,
+        warnings: &mut Vec<ScanWarning>,
+    ) -> Mapping {
         let described = self.input.descriptions.get(&table.table);
         let old = |key: &str| known.and_then(|map| map.get(key));
         let mut entry = Mapping::new();
@@ -233,8 +245,15 @@ impl Merger<'_> {
             .get(&table.table)
             .map(Vec::as_slice)
             .unwrap_or_default();
-        let joins = merged_joins(old("joins"), new, |to, on, source| {
-            self.is_kept(table, to, on, source)
+        let joins = merged_joins(old("joins"), new, |join| {
+            if !self.is_kept(table, join) {
+                return false;
+            }
+            let refuted = self.refuted(table, join);
+            if let Some(column) = &refuted {
+                warnings.push(no_key_any_more(full, join.on, column));
+            }
+            refuted.is_none()
         });
         if !joins.is_empty() {
             entry.insert("joins".into(), Value::Sequence(joins));
@@ -249,18 +268,17 @@ impl Merger<'_> {
     }
 
     /// A join that stands there stays while its tables and columns exist and nobody turned it down.
-    fn is_kept(&self, table: &Table, to: &str, on: &str, source: JoinSource) -> bool {
-        let Some(target) = self.columns.get(to) else {
+    fn is_kept(&self, table: &Table, join: &Standing<'_>) -> bool {
+        let Some(target) = self.columns.get(join.to) else {
             return false;
         };
-        if source == JoinSource::Inferred
-            && self
-                .forbidden
-                .contains(&(table.table.clone(), collapsed(on)))
+        let text = collapsed(join.on);
+        if join.source == JoinSource::Inferred
+            && self.forbidden.contains(&(table.table.clone(), text))
         {
             return false;
         }
-        let Some(pairs) = simple_pairs(on) else {
+        let Some(pairs) = simple_pairs(join.on) else {
             return true;
         };
         let own = |name: &str| table.columns.iter().any(|column| column.name == name);
@@ -268,6 +286,66 @@ impl Merger<'_> {
             (own(left) && target.contains(right.as_str()))
                 || (own(right) && target.contains(left.as_str()))
         })
+    }
+
+    /// The column that an inferred join takes for a key though its values repeat: every sum over such
+    /// a join is too large.
+    fn refuted(&self, table: &Table, join: &Standing<'_>) -> Option<String> {
+        if join.source != JoinSource::Inferred {
+            return None;
+        }
+        let pairs = simple_pairs(join.on)?;
+        let [(left, right)] = pairs.as_slice() else {
+            return None;
+        };
+        let target = self.columns.get(join.to)?;
+        let straight = table.columns.iter().any(|column| column.name == *left)
+            && target.contains(right.as_str());
+        let (own, other) = if straight {
+            (left, right)
+        } else {
+            (right, left)
+        };
+        let far = || {
+            let is_it = |(_, place): &(&TableRef, &Placement)| place.source == join.to;
+            self.places.iter().find(is_it).map(|(table, _)| table)
+        };
+        let (one_here, one_there) = match join.relationship {
+            "many_to_one" => (false, true),
+            "one_to_many" => (true, false),
+            "one_to_one" => (true, true),
+            _ => (false, false),
+        };
+        if one_here && self.repeats(&table.table, own) {
+            return Some(format!("{}.{own}", table.table));
+        }
+        let far = far().filter(|_| one_there)?;
+        self.repeats(far, other).then(|| format!("{far}.{other}"))
+    }
+
+    /// Whether the values of a column were seen to repeat, more often than dirty rows explain.
+    fn repeats(&self, table: &TableRef, column: &str) -> bool {
+        let profiles = self.input.profiles;
+        profiles
+            .and_then(|profiles| profiles.get(table))
+            .and_then(|profile| profile.column(column))
+            .is_some_and(|column| column.values > 0 && column.uniqueness() < KEY)
+    }
+}
+
+/// The least share of different values that discovery takes for a key.
+const KEY: f64 = 0.98;
+
+fn no_key_any_more(table: &str, on: &str, column: &str) -> ScanWarning {
+    ScanWarning {
+        code: "join_no_longer_holds".to_owned(),
+        message: format!(
+            "the inferred join `{on}` was removed: the values of `{column}` repeat; \
+             write it with `source: manual` to keep it"
+        ),
+        table: Some(table.to_owned()),
+        column: None,
+        recoverable: true,
     }
 }
 

@@ -249,8 +249,8 @@ fn manual_joins_come_first_then_formal_then_inferred_ones() {
         join("b", "a.y = b.y", false),
         join("c", "a.c = c.id", false),
     ];
-    let merged = merged_joins(Some(&standing), &new, |to, _, source| {
-        to != "gone" && source != JoinSource::Formal
+    let merged = merged_joins(Some(&standing), &new, |join| {
+        join.to != "gone" && join.source != JoinSource::Formal
     });
     let expected: Value = serde_yaml::from_str(
         "- {to: c, 'on': a.c = c.id, relationship: many_to_one, source: manual, alias: main}

@@ -10,6 +10,7 @@ mod histories;
 mod memory;
 mod odd;
 mod quality;
+mod rescans;
 mod scans;
 mod schemas;
 mod shapes;

@@ -1,0 +1,96 @@
+//! What a second scan does with joins that an earlier one wrote.
+
+use std::sync::Arc;
+
+use ktx_scan::ScanMode;
+
+use crate::memory::World;
+use crate::scans::{SHARD, run};
+use crate::sqlite::{Keys, Sqlite};
+
+const CUSTOMERS: &str = "
+CREATE TABLE customers (customer_id INTEGER, name TEXT, note TEXT);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+INSERT INTO customers SELECT i, 'Customer ' || i, 'note ' || (i % 7) FROM n;
+CREATE TABLE orders (order_no INTEGER, customer_id INTEGER, amount REAL);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+INSERT INTO orders SELECT 5000 + i, i * 7 % 200 + 1, 1.0 FROM n;
+";
+
+/// A key that repeats since the last scan is no key: the inferred join over it goes, and the report
+/// says so; sums over it would be too large.
+#[tokio::test]
+async fn a_join_over_a_key_that_repeats_goes() {
+    let sqlite = Arc::new(Sqlite::new(Keys::Hidden, CUSTOMERS));
+    let mut world = World::new(sqlite.clone());
+    run(&world, ScanMode::Relationships).await;
+    let join = "      - to: customers
+        'on': orders.customer_id = customers.customer_id
+        relationship: many_to_one
+        source: inferred
+";
+    assert!(world.project.text(SHARD).contains(join));
+
+    sqlite.execute(
+        "INSERT INTO customers SELECT customer_id, name, 'before' FROM customers;
+         INSERT INTO customers SELECT customer_id, name, 'long ago' FROM customers WHERE note = 'before';",
+    );
+    // This catalog tells no sizes, which would show that the table has grown.
+    world.stages = Arc::default();
+    let outcome = run(&world, ScanMode::Relationships).await;
+    assert!(!world.project.text(SHARD).contains("joins:"));
+    let mut told: Vec<(String, String)> = outcome
+        .report
+        .warnings
+        .iter()
+        .map(|warning| (warning.code.clone(), warning.message.clone()))
+        .collect();
+    told.sort();
+    let message = |on: &str| {
+        (
+            "join_no_longer_holds".to_owned(),
+            format!(
+                "the inferred join `{on}` was removed: the values of `customers.customer_id` repeat; \
+                 write it with `source: manual` to keep it"
+            ),
+        )
+    };
+    assert_eq!(
+        told,
+        [
+            message("customers.customer_id = orders.customer_id"),
+            message("orders.customer_id = customers.customer_id"),
+        ]
+    );
+}
+
+/// An inferred join that somebody else found, and that nothing speaks against, stays; a person's join
+/// stays whatever the values say.
+#[tokio::test]
+async fn a_join_that_nothing_speaks_against_stays() {
+    let world = World::new(Arc::new(Sqlite::new(Keys::Hidden, CUSTOMERS)));
+    let standing = "tables:
+  orders:
+    table: orders
+    columns: []
+    joins:
+      - to: customers
+        'on': orders.amount = customers.note
+        relationship: many_to_one
+        source: manual
+      - to: customers
+        'on': orders.order_no = customers.name
+        relationship: many_to_one
+        source: inferred
+";
+    world.project.put(SHARD, standing);
+    run(&world, ScanMode::Relationships).await;
+    let text = world.project.text(SHARD);
+    for kept in [
+        "orders.amount = customers.note",
+        "orders.order_no = customers.name",
+        "orders.customer_id = customers.customer_id",
+    ] {
+        assert!(text.contains(kept), "{kept}: {text}");
+    }
+}
