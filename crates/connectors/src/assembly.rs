@@ -33,7 +33,7 @@ impl Assembly {
         let table = Table {
             table: place.clone(),
             kind,
-            comment: comment.filter(|text| !text.trim().is_empty()),
+            comment: said(comment),
             estimated_rows,
             columns: Vec::new(),
             primary_key: Vec::new(),
@@ -45,7 +45,8 @@ impl Assembly {
     /// Adds the next column.
     pub(crate) fn column(&mut self, place: &TableRef, column: Column) {
         if let Some(table) = self.tables.get_mut(place) {
-            table.columns.push(column);
+            let comment = said(column.comment);
+            table.columns.push(Column { comment, ..column });
         }
     }
 
@@ -104,4 +105,9 @@ impl Assembly {
             warnings: self.warnings,
         }
     }
+}
+
+/// A comment of blanks says nothing.
+fn said(comment: Option<String>) -> Option<String> {
+    comment.filter(|text| !text.trim().is_empty())
 }

@@ -106,7 +106,7 @@ fn add_column(row: Vec<Cell>, assembly: &mut Assembly) {
         nullable: cell::is_nullable(&native_type),
         native_type,
         primary_key: false,
-        comment: Some(comment).filter(|comment| !comment.is_empty()),
+        comment: Some(comment),
     };
     assembly.column(&TableRef::new(None, Some(&schema), &table), column);
 }

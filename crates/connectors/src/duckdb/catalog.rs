@@ -147,7 +147,7 @@ fn add_column(mut row: Row, places: &Places, assembly: &mut Assembly) {
         native_type,
         nullable: row.next() != Some(Cell::Bool(false)),
         primary_key: false,
-        comment: row.optional().filter(|text| !text.trim().is_empty()),
+        comment: row.optional(),
     };
     assembly.column(&place, column);
 }

@@ -112,17 +112,26 @@ async fn tables(
                 }
             }
             "SEQUENCE" | "TEMPORARY" => {}
-            _ => assembly.table(place, TableKind::Table, own_comment(&comment), rows),
+            _ => {
+                let comment = own_comment(&comment).to_owned();
+                assembly.table(place, TableKind::Table, Some(comment), rows);
+            }
         }
     }
     Ok(())
 }
 
-/// Old servers add their own remark to the comment.
-fn own_comment(comment: &str) -> Option<String> {
-    let own = comment.split("InnoDB free:").next().unwrap_or_default();
-    let own = own.trim().trim_end_matches(';').trim();
-    (!own.is_empty()).then(|| own.to_owned())
+/// Servers before MySQL 5.1 add a remark of their own, `InnoDB free: 4096 kB` and what follows.
+pub(super) fn own_comment(comment: &str) -> &str {
+    let Some((own, figure)) = comment.split_once("InnoDB free: ") else {
+        return comment;
+    };
+    let is_remark = figure.starts_with(|first: char| first.is_ascii_digit());
+    match own.strip_suffix("; ") {
+        Some(own) if is_remark => own,
+        None if is_remark && own.is_empty() => own,
+        _ => comment,
+    }
 }
 
 async fn columns(
@@ -150,7 +159,7 @@ async fn columns(
             native_type,
             nullable,
             primary_key: false,
-            comment: fields.maybe_text()?.filter(|text| !text.is_empty()),
+            comment: fields.maybe_text()?,
         };
         assembly.column(&place, column);
     }

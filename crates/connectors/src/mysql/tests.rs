@@ -281,6 +281,24 @@ fn reads_column_types() {
     }
 }
 
+/// Only the remark of an old server is not the comment's own.
+#[test]
+fn reads_comments_of_tables() {
+    for (comment, expected) in [
+        ("who buys", "who buys"),
+        (" as written; ", " as written; "),
+        ("InnoDB free: never", "InnoDB free: never"),
+        ("see InnoDB free: 3 kB", "see InnoDB free: 3 kB"),
+        ("InnoDB free: 4096 kB", ""),
+        (
+            "who buys; InnoDB free: 4096 kB; (`a`) REFER `shop/b`(`id`)",
+            "who buys",
+        ),
+    ] {
+        assert_eq!(introspect::own_comment(comment), expected, "{comment}");
+    }
+}
+
 #[track_caller]
 fn check_grants(lines: &[&str], expected: &str) {
     let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();

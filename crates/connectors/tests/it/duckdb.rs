@@ -1,7 +1,6 @@
 //! DuckDB, with the library that `cargo xtask test` has fetched.
 #![expect(clippy::disallowed_methods, reason = "the tests make database files")]
 
-mod generated;
 mod values;
 
 use std::io::{BufRead as _, BufReader};
@@ -26,14 +25,14 @@ use crate::render;
 use crate::support::{Project, UNIX_NOW, connection, query, query_with};
 
 /// A file `shop.duckdb` in a project of its own.
-struct Database {
+pub(crate) struct Database {
     folder: TempDir,
     library: String,
 }
 
 impl Database {
     /// `None` without the library.
-    fn new(sql: &str) -> Option<Self> {
+    pub(crate) fn new(sql: &str) -> Option<Self> {
         let Service::Available(library) = service(ServiceName::DuckDb) else {
             return None;
         };
@@ -80,7 +79,7 @@ impl Database {
         )
     }
 
-    fn connector(&self) -> Arc<dyn Connector> {
+    pub(crate) fn connector(&self) -> Arc<dyn Connector> {
         self.open(json!({"path": "shop.duckdb"})).unwrap()
     }
 

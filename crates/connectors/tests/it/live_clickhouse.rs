@@ -14,7 +14,7 @@ use crate::render;
 use crate::support::{open, query, query_with};
 
 /// A database of one test's own.
-struct Database {
+pub(crate) struct Database {
     name: &'static str,
     address: String,
     user: String,
@@ -23,7 +23,7 @@ struct Database {
 
 impl Database {
     /// `None` unless the run asked for heavy services.
-    fn new(name: &'static str, statements: &[&str]) -> Option<Self> {
+    pub(crate) fn new(name: &'static str, statements: &[&str]) -> Option<Self> {
         let Service::Available(url) = service(ServiceName::ClickHouse) else {
             return None;
         };
@@ -46,7 +46,7 @@ impl Database {
     }
 
     /// Runs a statement that writes.
-    fn run(&self, sql: &str, database: &str) {
+    pub(crate) fn run(&self, sql: &str, database: &str) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(
             "POST /?database={database} HTTP/1.0\r\nX-ClickHouse-User: {}\r\nX-ClickHouse-Key: \
@@ -62,7 +62,7 @@ impl Database {
         assert!(answer.starts_with("HTTP/1.1 200"), "{sql}: {answer}");
     }
 
-    fn connector(&self, extra: Value) -> Arc<dyn Connector> {
+    pub(crate) fn connector(&self, extra: Value) -> Arc<dyn Connector> {
         let (host, port) = self.address.split_once(':').unwrap();
         let mut fields = json!({
             "host": host, "port": port.parse::<u16>().unwrap(), "database": self.name,

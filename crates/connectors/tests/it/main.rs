@@ -10,6 +10,7 @@
 mod bigquery;
 mod clickhouse;
 mod duckdb;
+mod generated;
 mod live_clickhouse;
 mod mysql;
 mod postgres;

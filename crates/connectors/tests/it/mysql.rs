@@ -15,15 +15,15 @@ use crate::render;
 use crate::support::{open, query, query_with};
 
 /// Schemas of one test's own, with an administrator's session.
-struct Database {
-    admin: Conn,
+pub(crate) struct Database {
+    pub(crate) admin: Conn,
     name: &'static str,
     options: Opts,
 }
 
 impl Database {
     /// `None` without a server. Makes the schema `name` and runs `sql` in it.
-    async fn new(name: &'static str, sql: &str) -> Option<Self> {
+    pub(crate) async fn new(name: &'static str, sql: &str) -> Option<Self> {
         let Service::Available(url) = service(ServiceName::MariaDb) else {
             return None;
         };
@@ -48,7 +48,7 @@ impl Database {
         })
     }
 
-    fn connector(&self, extra: Value) -> Arc<dyn Connector> {
+    pub(crate) fn connector(&self, extra: Value) -> Arc<dyn Connector> {
         let mut fields = json!({
             "host": self.options.ip_or_hostname(), "port": self.options.tcp_port(),
             "database": self.name, "username": self.options.user(), "password": self.options.pass(),

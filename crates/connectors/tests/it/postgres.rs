@@ -79,7 +79,7 @@ impl Database {
             .schemas
     }
 
-    fn connector(&self, extra: Value) -> Arc<dyn Connector> {
+    pub(crate) fn connector(&self, extra: Value) -> Arc<dyn Connector> {
         open(Driver::Postgres, self.fields(extra))
     }
 

@@ -16,20 +16,20 @@ use tokio_util::sync::CancellationToken;
 use crate::render;
 use crate::support::{Project, UNIX_NOW, connection, query, query_with};
 
-struct Database {
+pub(crate) struct Database {
     folder: TempDir,
     session: Connection,
 }
 
 impl Database {
-    fn new(sql: &str) -> Self {
+    pub(crate) fn new(sql: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let session = Connection::open(folder.path().join("shop.db")).unwrap();
         session.execute_batch(sql).unwrap();
         Self { folder, session }
     }
 
-    fn connector(&self) -> Arc<dyn Connector> {
+    pub(crate) fn connector(&self) -> Arc<dyn Connector> {
         open(&self.folder, json!({"path": "shop.db"})).unwrap()
     }
 

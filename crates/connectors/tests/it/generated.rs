@@ -1,0 +1,89 @@
+//! Generated schemas on every server: what was created is what is read.
+//!
+//! A schema is drawn without regard to any server ([`draft`]), fitted to what one server has
+//! ([`model`]) and written as its statements ([`ddl`]). The model says what the introspection must give.
+
+mod ddl;
+mod draft;
+mod duckdb;
+mod live_clickhouse;
+mod live_mariadb;
+mod live_postgres;
+mod model;
+mod sqlite;
+
+use ktx_warehouse::SchemaSnapshot;
+use proptest::collection::vec;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+
+use model::{Model, Names, Server};
+
+/// Each seed draws its own schemas; the same ones in every run.
+const SEEDS: [u8; 4] = [1, 2, 3, 4];
+
+/// Draws schemas, has each made and read by `read`, and compares. A failure of `read` is what the server says.
+fn check<S: Server>(cases: u32, mut read: impl FnMut(&[String]) -> Result<SchemaSnapshot, String>) {
+    for seed in SEEDS {
+        let config = Config {
+            cases,
+            failure_persistence: None,
+            max_shrink_iters: 200,
+            ..Config::default()
+        };
+        let random = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+        let mut runner = TestRunner::new_with_rng(config, random);
+        let read = std::cell::RefCell::new(&mut read);
+        let outcome = runner.run(&vec(draft::draft(), 1..9), |drafts| {
+            let model = Model::of::<S>(&drafts);
+            let statements = ddl::statements::<S>(&model);
+            let found = (read.borrow_mut())(&statements).map_err(TestCaseError::fail)?;
+            let found = ordered(found, S::RULES.names);
+            let expected = ordered(model.snapshot(), S::RULES.names);
+            if found == expected {
+                return Ok(());
+            }
+            let differences = differences(&found, &expected);
+            let statements = statements.join(";\n");
+            Err(TestCaseError::fail(format!("{differences}\n{statements}")))
+        });
+        match outcome {
+            Ok(()) => {}
+            Err(TestError::Fail(reason, _)) => panic!("seed {seed}: {}", reason.message()),
+            Err(TestError::Abort(reason)) => panic!("seed {seed}: {}", reason.message()),
+        }
+    }
+}
+
+/// The order of foreign keys is not promised, and some servers make their names up.
+fn ordered(mut snapshot: SchemaSnapshot, names: Names) -> SchemaSnapshot {
+    for table in &mut snapshot.tables {
+        for key in &mut table.foreign_keys {
+            if names == Names::Theirs {
+                key.constraint_name = None;
+            }
+        }
+        table.foreign_keys.sort_by(|left, right| {
+            (&left.constraint_name, &left.from_columns)
+                .cmp(&(&right.constraint_name, &right.from_columns))
+        });
+    }
+    snapshot.schemas.sort();
+    snapshot
+}
+
+/// What is read and what was made, without the tables that are the same.
+fn differences(found: &SchemaSnapshot, expected: &SchemaSnapshot) -> String {
+    let lack = |these: &SchemaSnapshot, those: &SchemaSnapshot| {
+        let tables: Vec<_> = these
+            .tables
+            .iter()
+            .filter(|table| !those.tables.contains(table))
+            .collect();
+        format!("{:?} {:?}\n{tables:#?}", these.schemas, these.warnings)
+    };
+    format!(
+        "read: {}\nmade: {}",
+        lack(found, expected),
+        lack(expected, found)
+    )
+}

@@ -1,0 +1,159 @@
+//! Generated schemas on ClickHouse: its primary keys are sort orders, not unique, and not told.
+
+use ktx_warehouse::{Column, DimensionType, Scope};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::check;
+use super::draft::Form;
+use super::model::{Constraints, Names, Reach, Relation, Rules, Sameness, Server, Type, plain};
+use crate::live_clickhouse::Database;
+
+struct ClickHouse;
+
+const TYPES: &[Type] = &[
+    plain("UInt64", DimensionType::Number, Some("7")),
+    plain("String", DimensionType::String, Some("'it\\'s'")),
+    plain("Date", DimensionType::Time, None),
+    plain("Nullable(Int32)", DimensionType::Number, None),
+    plain(
+        "LowCardinality(Nullable(String))",
+        DimensionType::String,
+        None,
+    ),
+    plain("Nullable(DateTime64(3, 'UTC'))", DimensionType::Time, None),
+    plain("Decimal(10, 2)", DimensionType::Number, None),
+    plain("Float64", DimensionType::Number, Some("1.5")),
+    plain("Bool", DimensionType::Boolean, Some("true")),
+    plain(
+        "Enum8('a' = 1, 'so \\'so' = 2)",
+        DimensionType::String,
+        None,
+    ),
+    plain("Array(Nullable(Int32))", DimensionType::String, None),
+    plain("Map(String, UInt8)", DimensionType::String, None),
+    plain("Tuple(a UInt8, b String)", DimensionType::String, None),
+    plain("FixedString(3)", DimensionType::String, None),
+    plain("UUID", DimensionType::String, None),
+];
+
+impl Server for ClickHouse {
+    const RULES: Rules = Rules {
+        schemas: &["ktx_generated", "ktx_gen odd `x`.é"],
+        forms: &[
+            Form::Table,
+            Form::Partitioned,
+            Form::View,
+            Form::Materialized,
+        ],
+        types: TYPES,
+        key_types: 3,
+        reach: Reach::Nowhere,
+        names: Names::Theirs,
+        tables: Sameness::Exact,
+        columns: Sameness::Exact,
+        partitions_link: false,
+        constraints: Constraints::Types,
+    };
+
+    /// Tables are folders, in which every odd character takes three places.
+    fn fits(name: &str) -> bool {
+        name.len() <= 60
+    }
+
+    /// The engine behind the test's front takes a semicolon in quotes for the end of a statement.
+    fn clean(name: &str) -> String {
+        name.replace(';', ",")
+    }
+
+    fn remark(text: &str) -> String {
+        text.replace(';', ",")
+    }
+
+    fn quote(name: &str) -> String {
+        format!("`{}`", name.replace('\\', "\\\\").replace('`', "\\`"))
+    }
+
+    fn literal(text: &str) -> String {
+        format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+    }
+
+    fn prepare() -> Vec<String> {
+        let name = Self::quote(Self::RULES.schemas[1]);
+        vec![
+            format!("DROP DATABASE IF EXISTS {name}"),
+            format!("CREATE DATABASE {name}"),
+        ]
+    }
+
+    fn column_tail(column: &Column) -> String {
+        let comment = column.comment.as_deref().map(Self::literal);
+        comment.map_or_else(String::new, |comment| format!(" COMMENT {comment}"))
+    }
+
+    fn table_tail(relation: &Relation) -> String {
+        let order = if relation.table.primary_key.is_empty() {
+            " ORDER BY tuple()"
+        } else {
+            ""
+        };
+        let first = relation.table.columns.first();
+        let comment = relation.table.comment.as_deref().map(Self::literal);
+        let comment = comment.map_or_else(String::new, |comment| format!(" COMMENT {comment}"));
+        match (relation.form, first) {
+            (Form::View, _) | (_, None) => String::new(),
+            (Form::Materialized, _) => " ENGINE = MergeTree ORDER BY tuple()".to_owned(),
+            (Form::Partitioned, Some(first)) => {
+                let first = Self::quote(&first.name);
+                format!(" ENGINE = MergeTree PARTITION BY {first}{order}{comment}")
+            }
+            (Form::Table, _) => format!(" ENGINE = MergeTree{order}{comment}"),
+        }
+    }
+
+    /// What is nullable is a matter of the type alone.
+    fn view_column(base: &Column) -> Column {
+        Column {
+            comment: None,
+            ..base.clone()
+        }
+    }
+
+    fn told(relation: &mut Relation) {
+        let table = &mut relation.table;
+        table.primary_key.clear();
+        if relation.base.is_some() {
+            table.comment = None;
+            table.estimated_rows = None;
+        }
+        for column in &mut table.columns {
+            column.primary_key = false;
+            column.nullable = column.native_type.contains("Nullable(")
+                && !column.native_type.starts_with("Array");
+        }
+    }
+}
+
+#[test]
+fn reads_generated_schemas_as_they_were_made() {
+    if Database::new("ktx_generated", &[]).is_none() {
+        return;
+    }
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let scope = Scope {
+        schemas: ClickHouse::RULES
+            .schemas
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect(),
+        tables: Vec::new(),
+    };
+    check::<ClickHouse>(6, |statements| {
+        let statements: Vec<&str> = statements.iter().map(String::as_str).collect();
+        let database = Database::new("ktx_generated", &statements).unwrap();
+        let cancel = CancellationToken::new();
+        let connector = database.connector(json!({}));
+        let read = runtime.block_on(connector.introspect(&scope, &cancel));
+        read.map_err(|error| error.message)
+    });
+}

@@ -1,0 +1,417 @@
+//! Drawn tables fitted to what a server has, with what its introspection must give.
+
+use std::collections::BTreeSet;
+
+use ktx_vocabulary::TableRef;
+use ktx_warehouse::{Column, DimensionType, ForeignKey, SchemaSnapshot, Table, TableKind};
+
+use super::draft::{Draft, Form, Word};
+
+/// A column type of a server.
+#[derive(Debug)]
+pub(super) struct Type {
+    /// As it is declared.
+    pub(super) declared: &'static str,
+    /// As the catalog spells it.
+    pub(super) native: &'static str,
+    pub(super) dimension: DimensionType,
+    /// A default value as it stands in a statement.
+    pub(super) default: Option<&'static str>,
+}
+
+/// A type that is declared as it is spelled.
+pub(super) const fn plain(
+    native: &'static str,
+    dimension: DimensionType,
+    default: Option<&'static str>,
+) -> Type {
+    Type {
+        declared: native,
+        native,
+        dimension,
+        default,
+    }
+}
+
+/// Whose the names of foreign keys are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// Ours, different within a table.
+    OwnInTable,
+    /// Ours, different within a schema.
+    OwnInSchema,
+    /// The server forgets them or makes them up.
+    Theirs,
+}
+
+/// Which names a server takes for the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sameness {
+    Exact,
+    /// Without regard to case and accents.
+    Folded,
+}
+
+/// What a definition may ask of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Constraints {
+    /// `NOT NULL` and `UNIQUE`.
+    All,
+    /// What the types say.
+    Types,
+}
+
+/// Where a foreign key may lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    Nowhere,
+    OwnSchema,
+    EverySchema,
+}
+
+/// What a server has.
+pub(super) struct Rules {
+    /// None: one flat name space.
+    pub(super) schemas: &'static [&'static str],
+    pub(super) forms: &'static [Form],
+    /// The types; keys are of one of the first `key_types`.
+    pub(super) types: &'static [Type],
+    pub(super) key_types: usize,
+    pub(super) reach: Reach,
+    pub(super) names: Names,
+    pub(super) tables: Sameness,
+    pub(super) columns: Sameness,
+    /// Whether partitioned tables may have, and be the aim of, foreign keys.
+    pub(super) partitions_link: bool,
+    /// What stands in the definition of a table beside types.
+    pub(super) constraints: Constraints,
+}
+
+/// How one server is written and what it tells.
+pub(super) trait Server {
+    const RULES: Rules;
+
+    /// Whether a name is short enough.
+    fn fits(name: &str) -> bool;
+
+    /// A name without what the server does not take.
+    fn clean(name: &str) -> String {
+        name.to_owned()
+    }
+
+    /// A comment without what the server does not keep.
+    fn remark(text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn quote(name: &str) -> String {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+
+    fn literal(text: &str) -> String {
+        format!("'{}'", text.replace('\'', "''"))
+    }
+
+    /// Statements before all tables.
+    fn prepare() -> Vec<String>;
+
+    /// What stands behind the type of a column.
+    fn column_tail(_column: &Column) -> String {
+        String::new()
+    }
+
+    /// What stands behind the columns of a table.
+    fn table_tail(_relation: &Relation) -> String {
+        String::new()
+    }
+
+    /// Statements after a relation, such as its comments.
+    fn finish(_relation: &Relation) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// A column of a view over `base`.
+    fn view_column(base: &Column) -> Column {
+        Column {
+            nullable: true,
+            primary_key: false,
+            comment: None,
+            ..base.clone()
+        }
+    }
+
+    /// Where this server tells something else than was declared.
+    fn told(_relation: &mut Relation) {}
+}
+
+/// One relation: what was declared and what is told of it.
+#[derive(Debug, Clone)]
+pub(super) struct Relation {
+    pub(super) form: Form,
+    /// What the introspection must give.
+    pub(super) table: Table,
+    /// The declared type, whether NOT NULL is written, and the default, for each column.
+    pub(super) declared: Vec<(&'static str, bool, Option<&'static str>)>,
+    pub(super) unique: Vec<String>,
+    /// A view's source, and its column for each of ours.
+    pub(super) base: Option<(TableRef, Vec<String>)>,
+    /// Further names of the same schema, for partitions.
+    pub(super) spare: Vec<String>,
+    pub(super) rows: u64,
+}
+
+pub(super) struct Model {
+    pub(super) relations: Vec<Relation>,
+    schemas: Vec<String>,
+}
+
+impl Model {
+    pub(super) fn of<S: Server>(drafts: &[Draft]) -> Self {
+        let mut relations = Vec::new();
+        let mut names = BTreeSet::new();
+        for draft in drafts {
+            let relation = relation::<S>(draft, &relations, &mut names);
+            relations.push(relation);
+        }
+        for relation in &mut relations {
+            S::told(relation);
+        }
+        let schemas = S::RULES.schemas.iter().map(|name| (*name).to_owned());
+        let schemas = schemas.collect();
+        Self { relations, schemas }
+    }
+
+    pub(super) fn snapshot(&self) -> SchemaSnapshot {
+        let tables = self.relations.iter().map(|relation| relation.table.clone());
+        let mut tables: Vec<Table> = tables.collect();
+        tables.sort_by(|left, right| left.table.cmp(&right.table));
+        SchemaSnapshot {
+            schemas: self.schemas.clone(),
+            tables,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// Names that are taken, each with what it is a name in.
+type Taken = BTreeSet<(Option<String>, String)>;
+
+/// Fits a name to the server and to the names there are.
+fn take<S: Server>(word: &Word, place: Option<&str>, same: Sameness, taken: &mut Taken) -> String {
+    let (text, is_long) = match word {
+        Word::Short(text) => (text, false),
+        Word::Long(text) => (text, true),
+    };
+    for number in 0_usize.. {
+        let tail = if number == 0 {
+            String::new()
+        } else {
+            number.to_string()
+        };
+        let mut name = text.clone();
+        while is_long && S::fits(&S::clean(&format!("{name}x{tail}"))) {
+            name.push('x');
+        }
+        let name = S::clean(&format!("{name}{tail}"));
+        let known = match same {
+            Sameness::Exact => name.clone(),
+            Sameness::Folded => name.to_lowercase().replace('ä', "a"),
+        };
+        if taken.insert((place.map(str::to_owned), known)) {
+            return name;
+        }
+    }
+    unreachable!("there are numbers enough")
+}
+
+fn relation<S: Server>(draft: &Draft, before: &[Relation], names: &mut Taken) -> Relation {
+    let rules = &S::RULES;
+    let schema =
+        (!rules.schemas.is_empty()).then(|| rules.schemas[draft.schema.index(rules.schemas.len())]);
+    let name = take::<S>(&draft.name, schema, rules.tables, names);
+    let mut form = draft.form;
+    let is_view = matches!(form, Form::View | Form::Materialized);
+    if !rules.forms.contains(&form) || (is_view && before.is_empty()) {
+        form = Form::Table;
+    }
+    let mut relation = Relation {
+        form,
+        table: Table {
+            table: TableRef::new(None, schema, &name),
+            kind: TableKind::Table,
+            comment: told::<S>(draft.comment.as_ref()),
+            estimated_rows: None,
+            columns: Vec::new(),
+            primary_key: Vec::new(),
+            foreign_keys: Vec::new(),
+        },
+        declared: Vec::new(),
+        unique: Vec::new(),
+        base: None,
+        spare: Vec::new(),
+        rows: 0,
+    };
+    if matches!(form, Form::View | Form::Materialized) {
+        view::<S>(
+            draft,
+            &before[draft.base.index(before.len())],
+            &mut relation,
+        );
+        return relation;
+    }
+    let mut columns = BTreeSet::new();
+    fill::<S>(draft, &mut relation, &mut columns);
+    let is_plain = form == Form::Table;
+    if is_plain || rules.partitions_link {
+        link::<S>(draft, before, &mut relation, &mut columns);
+    }
+    if !is_plain {
+        let word = Word::Short("part".to_owned());
+        let spare = || take::<S>(&word, schema, rules.tables, names);
+        relation.spare = std::iter::repeat_with(spare).take(2).collect();
+    }
+    let is_open = relation.declared.iter().all(|(_, required, _)| !required);
+    let is_open = is_open && relation.unique.is_empty();
+    if is_plain && is_open && relation.table.primary_key.is_empty() {
+        relation.rows = draft.rows;
+    }
+    relation.table.estimated_rows = Some(relation.rows);
+    relation
+}
+
+/// A comment of blanks says nothing and is not told.
+fn told<S: Server>(comment: Option<&String>) -> Option<String> {
+    let comment = comment.filter(|text| !text.trim().is_empty());
+    comment.map(|text| S::remark(text))
+}
+
+/// The columns, the primary key and the unique constraint of a table.
+fn fill<S: Server>(draft: &Draft, relation: &mut Relation, taken: &mut Taken) {
+    let rules = &S::RULES;
+    let count = draft.columns.len();
+    let (mut keys, reversed) = draft.key;
+    let has_constraints = rules.constraints == Constraints::All;
+    keys = keys.min(count);
+    let unique: Vec<usize> = match draft.unique {
+        Some((first, length)) if relation.form == Form::Table && has_constraints => {
+            let first = first.index(count);
+            (first..(first + length).min(count)).collect()
+        }
+        _ => Vec::new(),
+    };
+    for (position, column) in draft.columns.iter().enumerate() {
+        let is_key = position < keys;
+        // A partitioned table is cut by its first column.
+        let is_keyed = is_key || unique.contains(&position) || position == 0;
+        let kinds = if is_keyed {
+            rules.key_types
+        } else {
+            rules.types.len()
+        };
+        let kind = &rules.types[column.kind.index(kinds)];
+        let default = kind.default.filter(|_| column.has_default && !is_key);
+        let name = take::<S>(&column.name, None, rules.columns, taken);
+        let required = column.required && has_constraints;
+        add(relation, name, kind, (required, is_key, default));
+        if let Some(added) = relation.table.columns.last_mut() {
+            added.comment = told::<S>(column.comment.as_ref());
+        }
+    }
+    let name = |position: &usize| relation.table.columns[*position].name.clone();
+    let mut key: Vec<String> = (0..keys).map(|position| name(&position)).collect();
+    // The same columns twice would be one constraint to some servers.
+    let unique = if unique.iter().copied().eq(0..keys) {
+        Vec::new()
+    } else {
+        unique.iter().map(name).collect()
+    };
+    if reversed {
+        key.reverse();
+    }
+    relation.table.primary_key = key;
+    relation.unique = unique;
+}
+
+fn add(
+    relation: &mut Relation,
+    name: String,
+    kind: &'static Type,
+    (required, is_key, default): (bool, bool, Option<&'static str>),
+) {
+    relation.declared.push((kind.declared, required, default));
+    relation.table.columns.push(Column {
+        name,
+        native_type: kind.native.to_owned(),
+        normalized_type: kind.native.to_owned(),
+        dimension_type: kind.dimension,
+        nullable: !(required || is_key),
+        primary_key: is_key,
+        comment: None,
+    });
+}
+
+/// Foreign keys to tables before this one and to itself, by primary key or by unique constraint.
+fn link<S: Server>(draft: &Draft, before: &[Relation], relation: &mut Relation, taken: &mut Taken) {
+    let rules = &S::RULES;
+    for (number, (parent, word)) in draft.links.iter().enumerate() {
+        let own = relation.clone();
+        let parents: Vec<(&Relation, &Vec<String>)> = before
+            .iter()
+            .chain([&own])
+            .filter(|parent| match rules.reach {
+                Reach::Nowhere => false,
+                Reach::OwnSchema => parent.table.table.db == relation.table.table.db,
+                Reach::EverySchema => true,
+            })
+            .filter(|parent| parent.form == Form::Table || rules.partitions_link)
+            .flat_map(|parent| {
+                [
+                    (parent, &parent.table.primary_key),
+                    (parent, &parent.unique),
+                ]
+            })
+            .filter(|(_, columns)| !columns.is_empty())
+            .collect();
+        if parents.is_empty() {
+            return;
+        }
+        let (parent, to_columns) = parents[parent.index(parents.len())];
+        let mut from_columns = Vec::new();
+        for name in to_columns {
+            let at = parent.table.columns.iter().position(|of| of.name == *name);
+            let native = &parent.table.columns[at.unwrap()].native_type;
+            let kind = rules.types.iter().find(|kind| kind.native == *native);
+            let word = Word::Short(format!("ref {}", name.chars().take(9).collect::<String>()));
+            let from = take::<S>(&word, None, rules.columns, taken);
+            add(relation, from.clone(), kind.unwrap(), (false, false, None));
+            from_columns.push(from);
+        }
+        let (Word::Short(base) | Word::Long(base)) = word;
+        let name = match rules.names {
+            Names::OwnInSchema => format!("{base}{}_{number}", before.len()),
+            Names::OwnInTable | Names::Theirs => format!("{base}{number}"),
+        };
+        relation.table.foreign_keys.push(ForeignKey {
+            constraint_name: (rules.names != Names::Theirs).then(|| S::clean(&name)),
+            from_columns,
+            to_table: parent.table.table.clone(),
+            to_columns: to_columns.clone(),
+        });
+    }
+}
+
+/// A view over some columns of a relation, under names of its own.
+fn view<S: Server>(draft: &Draft, base: &Relation, relation: &mut Relation) {
+    let mut taken = BTreeSet::new();
+    let mut sources = Vec::new();
+    for (column, source) in draft.columns.iter().zip(&base.table.columns) {
+        let name = take::<S>(&column.name, None, S::RULES.columns, &mut taken);
+        relation.table.columns.push(Column {
+            name,
+            ..S::view_column(source)
+        });
+        sources.push(source.name.clone());
+    }
+    relation.table.kind = TableKind::View;
+    relation.base = Some((base.table.table.clone(), sources));
+}
