@@ -2,7 +2,7 @@
 //!
 //! User statements are prepared, so that the server itself takes only one, and run inside
 //! `START TRANSACTION READ ONLY`, which is always rolled back. A session that was interrupted is
-//! stopped on the server with `KILL QUERY` from a second one and thrown away.
+//! ended on the server with `KILL CONNECTION` from a second one and thrown away.
 
 mod cell;
 mod error;

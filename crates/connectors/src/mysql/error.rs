@@ -31,6 +31,11 @@ pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseErro
             )
             .hint(HANDSHAKE_HINT),
             (None, Phase::Login) => unreachable(target, &inner.to_string()),
+            // The system names its own errors; this one is of the decoder, which was left with a part
+            // of a packet.
+            (None, Phase::Running) if inner.kind() == std::io::ErrorKind::Other => {
+                dropped(target, "the server closed the connection")
+            }
             (None, Phase::Running) => dropped(target, &inner.to_string()),
         },
         Error::Driver(DriverError::NoClientSslFlagFromServer) => make(

@@ -187,7 +187,16 @@ async fn read(
         .collect();
     meter.header(&header);
     let mut spare = None;
-    while let Some(row) = result.next().await.map_err(Failure::Server)? {
+    loop {
+        let row = match result.next().await {
+            Ok(Some(row)) => row,
+            Ok(None) => return Ok(Reading::Whole),
+            // The answer is complete; only the session is lost.
+            Err(error) if spare.is_some() && !matches!(error, Error::Server(_)) => {
+                return Ok(Reading::Stopped);
+            }
+            Err(error) => return Err(Failure::Server(error)),
+        };
         match spare.as_mut() {
             Some(0) => return Ok(Reading::Stopped),
             Some(left) => *left -= 1,
@@ -205,16 +214,15 @@ async fn read(
             }
         }
     }
-    Ok(Reading::Whole)
 }
 
-/// Stops the session's statement from another session and closes the session. Closing alone would
-/// leave the server at work until it next tries to send.
+/// Ends the session from another one. Closing alone would leave the server at work until it next tries
+/// to send, and an order to end the statement only would be forgotten between two of its messages.
 async fn kill(conn: Conn, options: Opts) {
     let work = async {
         let mut other = Conn::new(options).await?;
         other
-            .query_drop(format!("KILL QUERY {}", conn.id()))
+            .query_drop(format!("KILL CONNECTION {}", conn.id()))
             .await?;
         other.disconnect().await
     };

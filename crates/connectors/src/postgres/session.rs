@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Client, Object};
+use deadpool_postgres::{Client, ClientWrapper, Object};
 use futures_util::TryStreamExt as _;
 use ktx_warehouse::{Cell, ColumnHeader, Dialect, ErrorKind, WarehouseError};
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{CancelToken, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::cell::PgCell;
@@ -26,6 +26,9 @@ const END_TIME: Duration = Duration::from_secs(5);
 
 /// Time for telling the server to cancel.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
+
+/// Time that the server has to obey before it is told again.
+const CANCEL_STEP: Duration = Duration::from_millis(200);
 
 /// Which moment the transaction sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +111,14 @@ impl Session {
             .map_err(|error| self.failed(&error))?;
         let mut rows = pin!(rows);
         let mut spare = None;
-        while let Some(row) = rows.try_next().await.map_err(|error| self.failed(&error))? {
+        loop {
+            let row = match rows.try_next().await {
+                Ok(Some(row)) => row,
+                Ok(None) => break,
+                // The answer is complete; only the session is lost, which is still marked busy.
+                Err(error) if spare.is_some() && error.as_db_error().is_none() => return Ok(()),
+                Err(error) => return Err(self.failed(&error)),
+            };
             match spare.as_mut() {
                 Some(0) => return Ok(()),
                 Some(left) => *left -= 1,
@@ -133,8 +143,8 @@ impl Session {
         result: Result<T, WarehouseError>,
     ) -> Result<T, WarehouseError> {
         if self.busy.load(Ordering::Acquire) {
-            if let Some((token, tls)) = self.detach() {
-                cancel(token, tls).await;
+            if let Some((client, tls)) = self.detach() {
+                cancel(client, tls).await;
             }
         } else if let Some(client) = self.client.take() {
             // Of all that a statement can take, only these locks outlive the transaction.
@@ -176,12 +186,10 @@ impl Session {
             .ok_or_else(|| WarehouseError::new(ErrorKind::Other, "the session is closed"))
     }
 
-    /// Takes the session out of the pool for good; what is left is the way to cancel it.
-    fn detach(&mut self) -> Option<(CancelToken, MakeRustlsConnect)> {
+    /// Takes the session out of the pool for good.
+    fn detach(&mut self) -> Option<(ClientWrapper, MakeRustlsConnect)> {
         let client = self.client.take()?;
-        let token = client.cancel_token();
-        drop(Object::take(client));
-        Some((token, self.tls.clone()))
+        Some((Object::take(client), self.tls.clone()))
     }
 }
 
@@ -190,19 +198,37 @@ impl Drop for Session {
         if !self.busy.load(Ordering::Acquire) {
             return;
         }
-        if let Some((token, tls)) = self.detach()
+        if let Some((client, tls)) = self.detach()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            runtime.spawn(cancel(token, tls));
+            runtime.spawn(cancel(client, tls));
         }
     }
 }
 
-async fn cancel(token: CancelToken, tls: MakeRustlsConnect) {
-    match tokio::time::timeout(CANCEL_TIME, token.cancel_query(tls)).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "the server could not be told to cancel"),
-        Err(_) => tracing::debug!("the server did not take the cancellation in time"),
+/// Cancels what the session does and closes it. The server forgets an order that comes between two
+/// messages of a statement, so it is told again until the session answers something that stands
+/// behind the statement.
+async fn cancel(client: ClientWrapper, tls: MakeRustlsConnect) {
+    let token = client.cancel_token();
+    let work = async {
+        let mut behind = pin!(client.simple_query(""));
+        loop {
+            // A session that ends by itself needs no order.
+            tokio::select! {
+                biased;
+                told = token.cancel_query(tls.clone()) => if let Err(error) = told {
+                    tracing::debug!(%error, "the server could not be told to cancel");
+                },
+                _ = &mut behind => return,
+            }
+            if tokio::time::timeout(CANCEL_STEP, &mut behind).await.is_ok() {
+                return;
+            }
+        }
+    };
+    if tokio::time::timeout(CANCEL_TIME, work).await.is_err() {
+        tracing::debug!("the server did not take the cancellation in time");
     }
 }
 

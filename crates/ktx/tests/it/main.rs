@@ -25,6 +25,7 @@ mod connection_edit;
 mod demo;
 mod generated;
 mod kill;
+mod live_warehouse;
 mod mcp;
 mod real_claude;
 mod scan;

@@ -1,0 +1,112 @@
+//! Ways to a server that break, or that are slow at the wrong moment.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Passes every connection on to a port of loopback.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    port: u16,
+}
+
+impl Proxy {
+    /// Cuts each connection after so many bytes from the server.
+    pub(crate) fn cutting(server: u16, bytes: u64) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        // The thread ends with the test's process.
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let server = TcpStream::connect(("127.0.0.1", server)).expect("the server listens");
+                pass_on(client, server, bytes);
+            }
+        });
+        Self { port }
+    }
+
+    /// Holds what the first connection sends after the bytes `mark` until another connection has come
+    /// and was closed by the server. The receiver tells when something is held.
+    pub(crate) fn holding(server: u16, mark: &'static str) -> (Self, Receiver<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let (held, is_held) = channel();
+        std::thread::spawn(move || {
+            let connect = || TcpStream::connect(("127.0.0.1", server)).expect("the server listens");
+            let mut clients = listener.incoming().map_while(Result::ok);
+            let (Some(client), mut to_server) = (clients.next(), connect()) else {
+                return;
+            };
+            let from_server = to_server.try_clone().expect("a copy");
+            let to_client = client.try_clone().expect("a copy");
+            std::thread::spawn(move || copy(&from_server, to_client, u64::MAX));
+            let (passed, has_passed) = channel();
+            std::thread::spawn(move || {
+                copy_until(&client, &mut to_server, mark);
+                let next = read_some(&client);
+                hold(&held, &has_passed);
+                to_server.write_all(&next).expect("the server listens");
+                copy(&client, to_server, u64::MAX);
+            });
+            for client in clients {
+                let server = connect();
+                let (from_client, to_server) = (client.try_clone(), server.try_clone());
+                let (from_client, to_server) =
+                    (from_client.expect("a copy"), to_server.expect("a copy"));
+                std::thread::spawn(move || copy(&from_client, to_server, u64::MAX));
+                copy(&server, client, u64::MAX);
+                // Nobody waits any more after the first one.
+                let _late = passed.send(());
+            }
+        });
+        (Self { port }, is_held)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+/// Says that something is held, and waits.
+fn hold(held: &Sender<()>, has_passed: &Receiver<()>) {
+    held.send(()).expect("the test waits");
+    has_passed.recv().expect("another connection comes");
+}
+
+/// Copies up to the end of what `mark` came with.
+fn copy_until(from: &TcpStream, to: &mut TcpStream, mark: &str) {
+    loop {
+        let some = read_some(from);
+        to.write_all(&some).expect("the server listens");
+        if String::from_utf8_lossy(&some).contains(mark) {
+            return;
+        }
+    }
+}
+
+fn read_some(mut from: &TcpStream) -> Vec<u8> {
+    let mut buffer = vec![0; 65_536];
+    let count = from.read(&mut buffer).expect("the client sends");
+    buffer.truncate(count);
+    buffer
+}
+
+fn pass_on(client: TcpStream, server: TcpStream, bytes: u64) {
+    let (from_client, to_client) = (client.try_clone().expect("a copy"), client);
+    let (from_server, to_server) = (server.try_clone().expect("a copy"), server);
+    std::thread::spawn(move || copy(&from_client, to_server, u64::MAX));
+    std::thread::spawn(move || copy(&from_server, to_client, bytes));
+}
+
+/// Copies until one end closes or the bytes are used up, then closes both.
+fn copy(from: &TcpStream, mut to: TcpStream, bytes: u64) {
+    let mut left = from.try_clone().expect("a copy").take(bytes);
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = left.read(&mut buffer) {
+        if to.write_all(&buffer[..count]).is_err() {
+            break;
+        }
+    }
+    // Either end may be closed already.
+    let _closed = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+}
