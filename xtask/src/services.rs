@@ -17,6 +17,7 @@ mod tools;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
@@ -256,6 +257,47 @@ impl Services {
         self.folder
             .close()
             .context("the data folders of the servers cannot be removed")
+    }
+}
+
+/// A PostgreSQL of its own, for measurements; it ends with this value.
+#[derive(Debug)]
+pub(crate) struct Postgres {
+    // Before its folder: the server ends first.
+    server: Server,
+    _folder: TempDir,
+}
+
+impl Postgres {
+    /// Starts a server as the tests get it. Call it on the main thread.
+    pub(crate) fn start(repository: &Repository) -> Result<Self> {
+        server::remove_leftovers()?;
+        let folder = server::folder()?;
+        let account = Account::named(repository, "postgres", "INT")?;
+        let server = postgres::start(repository, folder.path(), &account)?;
+        Ok(Self {
+            server,
+            _folder: folder,
+        })
+    }
+
+    /// An administrator's URL of the empty database `postgres`.
+    pub(crate) fn url(&self) -> &str {
+        &self.server.url
+    }
+
+    /// The server's own client.
+    pub(crate) fn client(&self, repository: &Repository) -> Result<Command> {
+        let programs = postgres::programs().context("`psql` is not installed")?;
+        let mut command = process::command(repository, programs.join("psql"));
+        command.args([
+            "--no-psqlrc",
+            "--quiet",
+            "-v",
+            "ON_ERROR_STOP=1",
+            self.url(),
+        ]);
+        Ok(command)
     }
 }
 

@@ -1,6 +1,8 @@
 //! A scan of a thousand tables against the least that any scan has to do, of a large table against
 //! counting it, and of four hundred tables for their joins.
 
+mod postgres;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -65,6 +67,14 @@ for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' O
     (out / f"{name}.json").write_text(json.dumps([columns, keys]))
 "#;
 
+/// Reads columns and keys of every table, in two queries, and keeps nothing.
+const LOOK: &str = r#"
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+for read in ("table_xinfo", "foreign_key_list"):
+    db.execute(f"SELECT m.name, r.* FROM sqlite_schema m JOIN pragma_{read}(m.name) r WHERE m.type = 'table'").fetchall()
+"#;
+
 /// The structure of a thousand tables: read only, and a fresh scan of a fresh project each time.
 pub(crate) fn structure(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let made = bench.folder.join("made.sqlite");
@@ -79,7 +89,7 @@ pub(crate) fn structure(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
         let added = milliseconds(&mut git(bench, &bare, &["add", "--all"]))?;
         let commit = ["commit", "--quiet", "-m", "tables"];
         yardstick.push(read + added + milliseconds(&mut git(bench, &bare, &commit))?);
-        catalog.push(read);
+        catalog.push(milliseconds(python(bench, LOOK).arg(&made))?);
 
         let scanned = filled(bench, &format!("scan-{run}"), &made)?;
         let scan =
@@ -94,7 +104,7 @@ pub(crate) fn structure(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
         yardstick: median(yardstick),
         bound,
     };
-    Ok(vec![
+    let mut outcomes = vec![
         outcome(
             "structural scan of 1000 tables against bare introspection and one commit",
             measured,
@@ -107,7 +117,9 @@ pub(crate) fn structure(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
             catalog,
             CATALOG_BOUND,
         ),
-    ])
+    ];
+    outcomes.push(postgres::structure(bench)?);
+    Ok(outcomes)
 }
 
 /// Samples of a large table against counting it, and the memory of ten times as many rows.
