@@ -90,6 +90,12 @@ pub(crate) fn inspect(path: &Path, kind: &FileKind) -> Result<(), WarehouseError
             format!("`{shown}` is a folder, not a {} database", kind.name),
         )
         .hint("set `path` to the database file inside it")),
+        // A pipe would be waited at for ever.
+        Ok(found) if !found.is_file() => Err(WarehouseError::new(
+            ErrorKind::Config,
+            format!("`{shown}` is no regular file, so no {} database", kind.name),
+        )
+        .hint("set `path` to the database file")),
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(WarehouseError::new(
             ErrorKind::NotFound,

@@ -25,7 +25,7 @@ pub use scans::{
 };
 pub use tools::{context_tools, tool_catalogue, tool_catalogue_markdown};
 pub use uses::{
-    Execution, Lanes, QueryAnswer, QueryRequest, SqlAnswer, SqlRequest, dictionary_search,
-    discover, entity_details, execute_sql, list_connections, list_sources, list_wiki, query,
-    query_of, read_source, read_wiki, search_sources, search_wiki, wiki_page,
+    Execution, Lanes, QueryAnswer, QueryRequest, SqlAnswer, SqlRequest, cut_note,
+    dictionary_search, discover, entity_details, execute_sql, list_connections, list_sources,
+    list_wiki, query, query_of, read_source, read_wiki, search_sources, search_wiki, wiki_page,
 };

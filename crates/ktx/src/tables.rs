@@ -60,6 +60,14 @@ fn csv_field(text: &str) -> String {
     }
 }
 
+/// The text without anything that a terminal would obey: a cell must not move the cursor, set the
+/// title or fill the clipboard. Tabs and line ends become blanks, the rest becomes `\u{FFFD}`.
 fn one_line(text: &str) -> String {
-    text.replace(['\t', '\n', '\r'], " ")
+    text.chars()
+        .map(|letter| match letter {
+            '\t' | '\n' | '\r' | '\0' => ' ',
+            _ if letter.is_control() => '\u{FFFD}',
+            _ => letter,
+        })
+        .collect()
 }

@@ -193,6 +193,16 @@ impl VisitorMut for Check {
                 }
                 columns_by_name(function)
             }
+            // `orders.at:month` is a dimension's spelling; only these databases read it as a path.
+            Expr::JsonAccess { .. }
+                if !matches!(self.dialect, Dialect::Snowflake | Dialect::Databricks) =>
+            {
+                refuse(
+                    ErrorKind::ParseError,
+                    "`:` has no meaning in an expression; a time is cut in a dimension, as in \
+                     `orders.created_at:month`",
+                )
+            }
             // A text with a field: what a database of this dialect takes for two names.
             Expr::CompoundFieldAccess { root, .. } if matches!(**root, Expr::Value(_)) => refuse(
                 ErrorKind::ParseError,

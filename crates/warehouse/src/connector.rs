@@ -176,6 +176,14 @@ pub struct QueryResult {
     pub truncated: bool,
 }
 
+impl QueryResult {
+    /// How many cells were cut, because they were longer than the caps of their statement.
+    pub fn cut_cells(&self, caps: &Caps) -> usize {
+        let is_cut = |cell: &&Cell| matches!(cell, Cell::Text(text) if text.len() >= caps.cell_bytes && text.ends_with('…'));
+        self.rows.iter().flatten().filter(is_cut).count()
+    }
+}
+
 impl RowSink for QueryResult {
     fn header(&mut self, columns: &[ColumnHeader]) {
         self.columns = columns.to_vec();

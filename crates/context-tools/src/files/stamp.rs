@@ -69,6 +69,10 @@ fn collect(
         }
         // Only links need the way through the whole path.
         let metadata = if kind.is_symlink() {
+            if leaves_the_project(&entry.path()) {
+                tracing::warn!(path = %entry.path().display(), "a link that leads out of the project is not read");
+                continue;
+            }
             fs::metadata(entry.path())
         } else {
             entry.metadata()
@@ -88,6 +92,21 @@ fn collect(
         }
     }
     Ok(())
+}
+
+/// Whether a link in a project leads to a file outside of it: whoever sends a project must not
+/// choose what else of the machine is read and served. A link that leads nowhere stays inside.
+fn leaves_the_project(link: &Path) -> bool {
+    let Ok(target) = fs::canonicalize(link) else {
+        return false;
+    };
+    let root = link
+        .ancestors()
+        .skip(1)
+        .find(|folder| folder.join("ktx.yaml").is_file())
+        .or_else(|| link.parent());
+    let root = root.and_then(|root| fs::canonicalize(root).ok());
+    !root.is_some_and(|root| target.starts_with(root))
 }
 
 /// What lies in a folder, ordered by name, without hidden entries.

@@ -2,7 +2,7 @@
 
 use ktx_config::Connection;
 use ktx_semantic_layer::{
-    Compiled, DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods,
+    Catalog, Compiled, DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods,
     OrderRequest, Query, compile,
 };
 use ktx_tool_descriptors::CallContext;
@@ -13,7 +13,7 @@ use crate::context::{ProjectContext, Runner, warehouse_of};
 use crate::failure::Failure;
 use crate::wire::{DirectionInput, IncludePart, MeasureInput, SlQueryInput, SlQueryOutput};
 
-use super::sql::{MAX_ROWS, Reader, Statement, fetched, headers, rows};
+use super::sql::{MAX_ROWS, Reader, Statement, cut_note, fetched, headers, rows};
 
 /// Whether a query is run after it was compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,12 +102,14 @@ pub(crate) async fn query_for(
                     connection: &connection,
                     caps: reader.caps(most),
                 };
-                let checked = statement.check(context, call, &compiled.sql, connector.as_ref())?;
+                let sql = with_one_more(&request.query, &catalog, &compiled)?;
+                let checked = statement.check(context, call, &sql, connector.as_ref())?;
                 call.progress.report(0.6, "Executing");
                 let result = statement
                     .run(context, call, &checked, connector.as_ref())
                     .await?;
                 call.progress.report(1.0, &fetched(&result));
+                notes.extend(cut_note(&result, &statement.caps));
                 let execution = json!({
                     "mode": "executed",
                     "driver": connection.driver.as_str(),
@@ -126,6 +128,19 @@ pub(crate) async fn query_for(
         notes,
         execution,
     })
+}
+
+/// The SQL to run. Without a limit of the query's own, its usual one must not hide that there are more
+/// rows: one more is asked for.
+fn with_one_more(query: &Query, catalog: &Catalog, compiled: &Compiled) -> Result<String, Failure> {
+    if query.limit.is_some() {
+        return Ok(compiled.sql.clone());
+    }
+    let query = Query {
+        limit: Some(ktx_semantic_layer::DEFAULT_LIMIT + 1),
+        ..query.clone()
+    };
+    Ok(compile(catalog, &query, catalog.dialect())?.sql)
 }
 
 impl QueryAnswer {

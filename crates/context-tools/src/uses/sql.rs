@@ -35,6 +35,8 @@ pub struct SqlAnswer {
     pub sql: String,
     /// Typed cells, for tables and CSV.
     pub result: QueryResult,
+    /// What to know about the rows.
+    pub notes: Vec<String>,
 }
 
 impl SqlAnswer {
@@ -46,6 +48,7 @@ impl SqlAnswer {
             rows: rows(&self.result),
             row_count: self.result.rows.len(),
             truncated: self.result.truncated,
+            notes: self.notes.clone(),
         }
     }
 }
@@ -113,11 +116,26 @@ pub(crate) async fn execute_sql_for(
         .run(context, call, &checked, connector.as_ref())
         .await?;
     call.progress.report(1.0, &fetched(&result));
+    let notes = cut_note(&result, &statement.caps).into_iter().collect();
     Ok(SqlAnswer {
         connection,
         sql: checked.as_str().to_owned(),
         result,
+        notes,
     })
+}
+
+/// Says that cells were cut.
+pub fn cut_note(result: &QueryResult, caps: &Caps) -> Option<String> {
+    let cells = match result.cut_cells(caps) {
+        0 => return None,
+        1 => "1 cell is".to_owned(),
+        cells => format!("{cells} cells are"),
+    };
+    let most = caps.cell_bytes;
+    Some(format!(
+        "{cells} longer than {most} bytes, cut there and marked with `…`"
+    ))
 }
 
 /// The last step of every query: gate, audit, caps.

@@ -33,4 +33,7 @@ pub struct SqlOutput {
     pub row_count: usize,
     /// Whether the warehouse had more rows than are given.
     pub truncated: bool,
+    /// What to know about the rows, such as that cells were cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use ktx_context_tools::{ProjectContext, Runner, warehouse_of};
 use ktx_project_store::ProjectPath;
 use ktx_semantic_layer::{
-    SelfTest, Verdict, draw_mermaid, draw_svg, format_source, graph_json, judge, self_tests,
+    Catalog, Finding, SelfTest, Verdict, draw_mermaid, draw_svg, format_source, graph_json, judge,
+    self_tests, validate,
 };
+use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::{Caps, Connector, collect, gate};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -138,9 +140,10 @@ pub(crate) fn test(
     context: &dyn ProjectContext,
     printer: &Printer,
 ) -> Outcome {
-    let results = compose::block_on(|cancel| async move {
+    let (results, broken) = compose::block_on(|cancel| async move {
         let warehouse = warehouse_of(context, connection).await?;
         let catalog = context.catalog(&warehouse.id).await?;
+        let broken = broken(name, &warehouse.id, &catalog)?;
         let connector = match context.runner(&warehouse).await? {
             Runner::Ready(connector) => connector,
             Runner::CompileOnly { reason } => {
@@ -149,22 +152,40 @@ pub(crate) fn test(
         };
         let mut results = Vec::new();
         for test in self_tests(&catalog, name) {
-            let verdict = run(&test, &connector, &cancel).await?;
+            let verdict = match run(&test, &connector, &cancel).await {
+                Ok(verdict) => verdict,
+                Err(failure) if matches!(failure.exit, Exit::Connection | Exit::Interrupted) => {
+                    return Err(failure);
+                }
+                Err(failure) => Verdict::Failed(failure.message),
+            };
             results.push((test, verdict));
         }
-        Ok(results)
+        Ok((results, broken))
     })?;
     let failed = results
         .iter()
         .filter(|(_, verdict)| matches!(verdict, Verdict::Failed(_)))
-        .count();
+        .count()
+        + broken.len();
     if printer.mode == Mode::Json {
-        let items: Vec<Value> = results
-            .iter()
-            .map(|(test, verdict)| item(test, verdict))
-            .collect();
+        let unread = broken.iter().map(|(source, reason)| {
+            json!({
+                "name": "loads",
+                "source": source,
+                "kind": "loads",
+                "verdict": "failed",
+                "reason": reason,
+                "sql": null,
+            })
+        });
+        let checked = results.iter().map(|(test, verdict)| item(test, verdict));
+        let items: Vec<Value> = unread.chain(checked).collect();
         printer.json(&super::sl::envelope(&items, "sl test"))?;
     } else {
+        for (_, reason) in &broken {
+            printer.line(&format!("failed\t{reason}"))?;
+        }
         for (test, verdict) in &results {
             let (word, reason) = words(verdict);
             let reason = reason
@@ -172,13 +193,50 @@ pub(crate) fn test(
                 .unwrap_or_default();
             printer.line(&format!("{word}\t{}{reason}", test.name))?;
         }
-        printer.line(&format!("{} checks, {failed} failed", results.len()))?;
+        let checks = results.len() + broken.len();
+        printer.line(&format!("{checks} checks, {failed} failed"))?;
     }
     Ok(if failed == 0 {
         Exit::Success
     } else {
         Exit::Config
     })
+}
+
+/// The sources that cannot be checked, with the place and the reason: of one source, or of all.
+fn broken(
+    name: Option<&str>,
+    connection: &ConnectionId,
+    catalog: &Catalog,
+) -> Outcome<Vec<(Option<String>, String)>> {
+    let list = catalog.list();
+    if let Some(name) = name
+        && !list.iter().any(|summary| summary.name == name)
+    {
+        return Err(super::sl_validate::unknown_source(
+            name,
+            list.iter().map(|summary| &*summary.name),
+        ));
+    }
+    let concerns = |finding: &Finding| {
+        name.is_none_or(|name| {
+            finding
+                .source
+                .as_deref()
+                .is_none_or(|source| source == name)
+        })
+    };
+    let found = validate(catalog, &[]).errors.into_iter();
+    let found = found.filter(concerns).map(|finding| {
+        let path = finding.path.as_deref().unwrap_or_default();
+        let kind = finding.kind.as_str();
+        let reason = format!(
+            "semantic-layer/{connection}/{path}: {kind}: {}",
+            finding.message
+        );
+        (finding.source, reason)
+    });
+    Ok(found.collect())
 }
 
 async fn run(

@@ -118,16 +118,20 @@ fn check(name: Option<&str>, catalogs: &[(Connection, Arc<Catalog>)]) -> Outcome
     if let Some(name) = name
         && found.is_empty()
     {
-        let failure = Failure::new(
-            Exit::Config,
-            "unknown_source",
-            format!("no semantic source `{name}`"),
-        );
-        let near = ktx_diagnostics::nearest(name, names.iter().map(String::as_str));
-        return Err(match near.first() {
-            Some(near) => failure.hint(format!("did you mean `{near}`?")),
-            None => failure.hint("run `ktx sl` for all sources"),
-        });
+        return Err(unknown_source(name, names.iter().map(String::as_str)));
     }
     Ok(found)
+}
+
+/// The failure for a name that no source has, with the nearest one that one has.
+pub(super) fn unknown_source<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
+    let failure = Failure::new(
+        Exit::Config,
+        "unknown_source",
+        format!("no semantic source `{name}`"),
+    );
+    match ktx_diagnostics::nearest(name, known).first() {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure.hint("run `ktx sl` for all sources"),
+    }
 }

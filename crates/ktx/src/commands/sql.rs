@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _};
 use std::time::Duration;
 
-use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink as _};
+use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink as _, cut_note};
 use ktx_warehouse::{Caps, Dialect, QueryResult, collect, gate};
 use serde_json::{Value, json};
 
@@ -62,7 +62,18 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
     };
     note(statement.as_str(), ended);
     let result = outcome?;
-    print(&result, connection.id.as_str(), args.output, &printer)?;
+    let cut = cut_note(&result, &caps);
+    print(
+        &result,
+        (connection.id.as_str(), cut.as_deref()),
+        args.output,
+        &printer,
+    )?;
+    if printer.mode != Mode::Json
+        && let Some(cut) = &cut
+    {
+        printer.note(&format!("note: {cut}"));
+    }
     if result.truncated && printer.mode != Mode::Json {
         printer.note(&format!(
             "only the first {} rows; there are more (raise --max-rows)",
@@ -86,12 +97,12 @@ fn output(args: &SqlArgs) -> OutputArgs {
 
 fn print(
     result: &QueryResult,
-    connection: &str,
+    (connection, cut): (&str, Option<&str>),
     format: Option<SqlFormat>,
     printer: &Printer,
 ) -> Outcome<()> {
     if printer.mode == Mode::Json {
-        return printer.json(&to_json(result, connection));
+        return printer.json(&to_json(result, connection, cut));
     }
     let headers: Vec<String> = result
         .columns
@@ -114,7 +125,7 @@ fn print(
     printer.line(&format!("{count} row{}", if count == 1 { "" } else { "s" }))
 }
 
-fn to_json(result: &QueryResult, connection: &str) -> Value {
+fn to_json(result: &QueryResult, connection: &str, cut: Option<&str>) -> Value {
     let headers: Vec<&str> = result
         .columns
         .iter()
@@ -138,6 +149,9 @@ fn to_json(result: &QueryResult, connection: &str) -> Value {
         map.insert("rowCount".to_owned(), json!(rows.len()));
         map.insert("rows".to_owned(), json!(rows));
         map.insert("truncated".to_owned(), json!(result.truncated));
+        if let Some(cut) = cut {
+            map.insert("notes".to_owned(), json!([cut]));
+        }
     }
     answer
 }

@@ -13,6 +13,7 @@
 mod admin;
 mod audit;
 mod bad_input;
+mod bounds;
 mod claude;
 mod claude_docs;
 mod claude_ledger;

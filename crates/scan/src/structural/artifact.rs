@@ -7,6 +7,7 @@ use ktx_warehouse::{ScanWarning, SchemaSnapshot, Table};
 use serde::Serialize;
 
 use crate::request::{ScanError, ScanRequest};
+use crate::stage_rows::digest;
 use crate::structural::hash::structure_hash;
 use crate::structural::wire::{
     ConnectionArtifact, ConnectionMetadata, ForeignKeysArtifact, ListedForeignKey, ScopeArtifact,
@@ -22,13 +23,24 @@ pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, ScanError> {
     Ok(bytes)
 }
 
-/// `tables/<c>.<d>.<n>.json`: the parts in base64url, `_` for an absent one.
+/// Bytes of a file's name that every file system takes, its ending left out.
+const LONGEST_NAME: usize = 240;
+
+/// `tables/<c>.<d>.<n>.json`: the parts in base64url, `_` for an absent one. Where that is longer than
+/// a file's name may be, its beginning and a digest of the whole.
 pub(crate) fn table_file(table: &TableRef) -> String {
     let part = |part: Option<&str>| {
         part.map_or_else(|| "_".to_owned(), |part| URL_SAFE_NO_PAD.encode(part))
     };
     let (catalog, db) = (part(table.catalog.as_deref()), part(table.db.as_deref()));
-    format!("tables/{catalog}.{db}.{}.json", part(Some(&table.name)))
+    let name = format!("{catalog}.{db}.{}", part(Some(&table.name)));
+    if name.len() <= LONGEST_NAME {
+        return format!("tables/{name}.json");
+    }
+    let digest = digest(["table-file-1", name.as_str()]);
+    let kept = LONGEST_NAME.saturating_sub(digest.len() + 1);
+    let begins = name.get(..kept).unwrap_or_default();
+    format!("tables/{begins}~{digest}.json")
 }
 
 /// The artifact of a table, with its hash.

@@ -99,6 +99,10 @@ fn file_names_hold_any_table_name() {
         table_file(&TableRef::new(Some("c"), Some("d/.."), "ü?")),
         "tables/Yw.ZC8uLg.w7w_.json"
     );
+    let long = |last: char| table_file(&TableRef::bare(&format!("{}{last}", "n".repeat(300))));
+    let (one, other) = (long('a'), long('b'));
+    assert!(one.starts_with("tables/_._.bm5u") && one != other);
+    assert_eq!(one.len(), "tables/.json".len() + 240);
 }
 
 #[test]

@@ -115,6 +115,7 @@ fn expressions_are_scalar_and_flat() {
         ("visits.cost = 1; drop table visits", "parse_error"),
         ("visits.cost = 1 -- x\n union select 1", "parse_error"),
         ("visits.cost >", "parse_error"),
+        ("visits.day:month = '2024-01-01'", "parse_error"),
         ("count(*) > 1", "no_source"),
     ] {
         let query =
