@@ -98,6 +98,14 @@ const ENDING_PAIRS: &[(&str, &str)] = &[
     ("ix", "ices"),
     ("ex", "ices"),
     ("um", "a"),
+    ("a", "he"),
+    ("o", "hi"),
+    ("z", "ces"),
+    ("s", "zen"),
+    ("f", "ven"),
+    ("k", "cy"),
+    ("ek", "ki"),
+    ("ec", "cy"),
 ];
 /// Forms that no ending explains.
 const IRREGULAR: &[(&str, &str)] = &[

@@ -7,12 +7,15 @@ pub(crate) mod decisions;
 pub(crate) mod discover;
 mod entity;
 mod facts;
+mod learned;
 mod lexicon;
 pub(crate) mod link;
 mod name_index;
+mod prefix;
 mod probe;
 mod resolve;
 mod score;
+mod sole;
 mod verify;
 pub(crate) mod wire;
 

@@ -197,11 +197,18 @@ fn by_size(facts: &Facts<'_>, children: &[(At, &ColumnFacts<'_>)], candidates: &
         if low < -1 || distinct < 3 {
             continue;
         }
-        let from = keys.partition_point(|(size, _)| *size < high);
+        // Where the end of the range is a guess, smaller keys are tried as well.
+        let middle = column.profile.and_then(|profile| profile.middle);
+        let least = match (middle, column.profile.and_then(|profile| profile.range)) {
+            (Some((_, to)), Some((_, end))) if end > high => to.min(high),
+            _ => high,
+        };
+        let from = keys.partition_point(|(size, _)| *size < least);
+        let guessed = keys.partition_point(|(size, _)| *size < high);
         let fitting = keys
             .iter()
-            .skip(from)
-            .take(FITTING)
+            .take(guessed + FITTING)
+            .skip(from.max(guessed.saturating_sub(FITTING)))
             .map(|(_, parent)| *parent);
         candidates.of.entry(*at).or_default().extend(fitting);
     }
@@ -264,12 +271,12 @@ fn by_names(
             column: primary,
         }));
     }
-    if column.name.has_person_role() {
+    if column.part {
         let people = facts
             .tables
             .iter()
             .enumerate()
-            .filter(|(_, table)| table.name.holds_people());
+            .filter(|(_, table)| table.people);
         let keys =
             people.filter_map(|(table, facts)| facts.primary.map(|column| At { table, column }));
         found.extend(keys.take(per_column));

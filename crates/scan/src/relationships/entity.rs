@@ -1,11 +1,15 @@
 //! What the names of tables and columns mean: entities, roles, keys, measures.
 
+use std::collections::BTreeSet;
+
 use crate::names::{Words, word_likeness};
+use crate::relationships::learned::is_glued;
 use crate::relationships::lexicon::{
     COPY_TAILS, GLUED_BEGINNINGS, GLUED_ENDINGS, LISTING_TAILS, MEASURES, PERSON_ROLES,
-    PERSON_TABLES, PLACEHOLDERS, SELF_ROLES, STRONG_KEYS, TABLE_NOISE, TABLE_TAILS, WEAK_KEYS,
-    layer_of,
+    PERSON_TABLES, PLACEHOLDERS, SELF_ROLES, STRONG_KEYS, TABLE_NOISE, TABLE_TAILS, TRADES,
+    WEAK_KEYS, layer_of, synonym,
 };
+use crate::relationships::prefix::Prefix;
 
 /// Whether a table is a copy of another by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,11 +102,19 @@ impl TableName {
         }
     }
 
-    /// Whether the table holds people.
+    /// Whether the table holds the people who do the work.
     pub(crate) fn holds_people(&self) -> bool {
         self.words
             .last()
             .is_some_and(|word| PERSON_TABLES.contains(&word.as_str()))
+    }
+
+    /// Whether the table holds people of one trade, who do the work where no other table holds people.
+    pub(crate) fn holds_a_trade(&self) -> bool {
+        let is = |word: &String, trade: &&str| word_likeness(word, trade) > 0.9;
+        self.words
+            .last()
+            .is_some_and(|word| TRADES.iter().any(|trade| is(word, trade)))
     }
 }
 
@@ -130,16 +142,22 @@ pub(crate) struct ColumnName {
     pub measure: bool,
     /// Whether the name tells anything.
     pub telling: bool,
+    /// Whether the key word stands first, as in `id_ville_naissance`: then the entity comes next, and its
+    /// part in the row last.
+    pub led: bool,
 }
 
 impl ColumnName {
-    /// Reads a column's name; `prefix` is what all columns of the table begin with.
-    pub(crate) fn read(name: &str, prefix: Option<&Prefix>) -> Self {
+    /// Reads a column's name; `prefix` is what all columns of the table begin with, `learned` are words
+    /// that mark keys in this database.
+    pub(crate) fn read(name: &str, prefix: Option<&Prefix>, learned: &BTreeSet<String>) -> Self {
         let all = Words::of(name).0;
         let telling = is_telling(&all);
-        let bare = prefix.and_then(|prefix| prefix.without(&all));
+        let bare = prefix
+            .filter(|_| telling)
+            .and_then(|prefix| prefix.without(&all));
         let words = bare.unwrap_or_else(|| all.clone());
-        let (base, mut mark) = without_keys(&words);
+        let (base, mut mark) = without_keys(&words, learned);
         let mut bases = vec![base.clone()];
         if mark == KeyMark::None || base.len() == 1 {
             for reading in unglued(&base) {
@@ -147,7 +165,7 @@ impl ColumnName {
             }
         }
         if words != all {
-            let (whole, _) = without_keys(&all);
+            let (whole, _) = without_keys(&all, learned);
             bases.push(whole);
         }
         // The second of several references of one kind: `home_player_2`.
@@ -155,7 +173,7 @@ impl ColumnName {
             && !head.is_empty()
             && is_number(last)
         {
-            let (numbered, found) = without_keys(head);
+            let (numbered, found) = without_keys(head, learned);
             mark = mark.max(found);
             bases.push(numbered);
         }
@@ -163,13 +181,23 @@ impl ColumnName {
         if mark == KeyMark::None && words.iter().any(|word| word == "by") {
             mark = KeyMark::Weak;
         }
+        if let ([word], KeyMark::None) = (words.as_slice(), mark)
+            && is_glued(word, learned)
+        {
+            mark = KeyMark::Strong;
+        }
         let measure = mark != KeyMark::Strong && is_measure(&words, &base);
+        let marks = |word: Option<&String>| {
+            word.is_some_and(|word| mark_of(word, learned) != KeyMark::None)
+        };
+        let led = words.len() > 2 && marks(words.first()) && !marks(words.last());
         Self {
             words,
             bases,
             mark,
             measure,
             telling,
+            led,
         }
     }
 
@@ -191,8 +219,13 @@ impl ColumnName {
 
     /// Whether a word names a person's part.
     pub(crate) fn has_person_role(&self) -> bool {
+        self.person_roles().next().is_some()
+    }
+
+    /// The words that name a person's part.
+    pub(crate) fn person_roles(&self) -> impl Iterator<Item = &String> {
         self.all_words()
-            .any(|word| begins_with_role(word, PERSON_ROLES))
+            .filter(|word| begins_with_role(word, PERSON_ROLES))
     }
 
     /// The words of the name and of its readings, among them `mgr` of `mgrid`.
@@ -207,53 +240,6 @@ fn begins_with_role(word: &str, roles: &[&str]) -> bool {
         || roles
             .iter()
             .any(|role| role.len() >= 6 && word.starts_with(role))
-}
-
-/// What nearly all column names of a table begin with and what is worth leaving out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Prefix {
-    /// A word: `l` of `l_orderkey` and `l_partkey`.
-    Word(String),
-    /// Two letters in front of a word: `oh` of `OHCUST` and `OHDATE`.
-    Letters(String),
-}
-
-impl Prefix {
-    /// The words without it, if they begin with it.
-    fn without(&self, all: &[String]) -> Option<Vec<String>> {
-        let (first, rest) = all.split_first()?;
-        match self {
-            Self::Word(word) => (first == word && !rest.is_empty()).then(|| rest.to_vec()),
-            Self::Letters(letters) => {
-                let stem = first.strip_prefix(letters.as_str())?;
-                (stem.len() >= 2).then(|| [&[stem.to_owned()], rest].concat())
-            }
-        }
-    }
-}
-
-/// The prefix that nearly all column names of a table share.
-pub(crate) fn shared_prefix<'a>(columns: impl Iterator<Item = &'a str>) -> Option<Prefix> {
-    let names: Vec<Vec<String>> = columns.map(|name| Words::of(name).0).collect();
-    let first = names.first()?.first()?.clone();
-    let sharing = names
-        .iter()
-        .filter(|words| words.len() > 1 && words.first() == Some(&first))
-        .count();
-    if names.len() < 3 || STRONG_KEYS.contains(&first.as_str()) || first == "fk" {
-        return None;
-    }
-    if sharing * 5 >= names.len() * 4 {
-        return Some(Prefix::Word(first));
-    }
-    // Where each name is one word, every one of them has to begin alike.
-    let letters: String = first.chars().take(2).collect();
-    let alike = names
-        .iter()
-        .filter_map(|words| words.first())
-        .filter(|word| word.len() >= 4 && word.starts_with(&letters))
-        .count();
-    (alike == names.len() && letters.is_ascii()).then_some(Prefix::Letters(letters))
 }
 
 /// Whether a name holds a word that means something.
@@ -287,8 +273,8 @@ fn is_measure(words: &[String], base: &[String]) -> bool {
         || (counted && words.len() > 1)
 }
 
-fn mark_of(word: &str) -> KeyMark {
-    if STRONG_KEYS.contains(&word) {
+fn mark_of(word: &str, learned: &BTreeSet<String>) -> KeyMark {
+    if STRONG_KEYS.contains(&word) || learned.contains(word) {
         KeyMark::Strong
     } else if WEAK_KEYS.contains(&word) {
         KeyMark::Weak
@@ -298,11 +284,11 @@ fn mark_of(word: &str) -> KeyMark {
 }
 
 /// The words without key words at either end, and the strongest mark among them.
-fn without_keys(words: &[String]) -> (Vec<String>, KeyMark) {
+fn without_keys(words: &[String], learned: &BTreeSet<String>) -> (Vec<String>, KeyMark) {
     let mut rest = words;
     let mut mark = KeyMark::None;
     while let [head @ .., last] = rest {
-        let found = mark_of(last);
+        let found = mark_of(last, learned);
         if found == KeyMark::None {
             break;
         }
@@ -310,7 +296,7 @@ fn without_keys(words: &[String]) -> (Vec<String>, KeyMark) {
         rest = head;
     }
     while let [first, tail @ ..] = rest {
-        let found = mark_of(first);
+        let found = mark_of(first, learned);
         if found == KeyMark::None || tail.is_empty() {
             break;
         }
@@ -376,6 +362,17 @@ pub(crate) fn entity_match(base: &[String], table: &[String]) -> f64 {
     best
 }
 
+/// How well the words of a column whose key word stands first name the entity: a part may follow it.
+pub(crate) fn led_match(base: &[String], table: &[String]) -> f64 {
+    let rest = base.get(table.len()..).unwrap_or_default();
+    let other =
+        |word: &String| LISTING_TAILS.contains(&word.as_str()) || MEASURES.contains(&word.as_str());
+    if table.is_empty() || rest.is_empty() || rest.iter().any(other) {
+        return 0.0;
+    }
+    begins(base, table) * 0.9
+}
+
 /// What it is worth that words follow the entity's: a role, as in `address_billing`, or another entity,
 /// as in `product_type`.
 fn trailing(base: &[String], from: usize) -> f64 {
@@ -401,7 +398,9 @@ fn aligned(left: &[String], right: &[String]) -> f64 {
     let mut sum = 0.0;
     let mut count = 0.0;
     for (left, right) in left.iter().zip(right) {
-        let likeness = word_likeness(left, right).max(compound(left, right));
+        let likeness = word_likeness(left, right)
+            .max(compound(left, right))
+            .max(synonym(left, right));
         worst = worst.min(likeness);
         sum += likeness;
         count += 1.0;

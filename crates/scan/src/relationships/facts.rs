@@ -8,8 +8,10 @@ use ktx_warehouse::{Table, TableKind};
 use crate::history::Joins;
 use crate::names::Words;
 use crate::profile::{ColumnProfile, Extent, TableProfile};
-use crate::relationships::entity::{ColumnName, KeyMark, TableName, entity_match, shared_prefix};
-use crate::relationships::lexicon::ATTRIBUTES;
+use crate::relationships::entity::{ColumnName, KeyMark, TableName, entity_match};
+use crate::relationships::learned::learned_keys;
+use crate::relationships::lexicon::{ATTRIBUTES, synonym};
+use crate::relationships::prefix::shared_prefix;
 use crate::types::TypeFamily;
 
 /// A column by the positions of its table and itself.
@@ -32,6 +34,8 @@ pub(crate) struct ColumnFacts<'a> {
     pub(crate) own: f64,
     /// How well the column identifies rows of its table, 0 (not at all) to 1 (declared).
     pub(crate) key: f64,
+    /// Whether the name says a person's part by a word that is no table of its own.
+    pub(crate) part: bool,
     /// Whether another column says which table each row refers to: `owner_type` beside `owner_id`.
     pub(crate) many_parents: bool,
 }
@@ -43,6 +47,8 @@ pub(crate) struct TableFacts<'a> {
     pub(crate) profile: Option<&'a TableProfile>,
     pub(crate) name: TableName,
     pub(crate) columns: Vec<ColumnFacts<'a>>,
+    /// Whether it holds the people who play a part in other rows.
+    pub(crate) people: bool,
     /// The best single-column key.
     pub(crate) primary: Option<usize>,
     /// Whether links of this table are looked for.
@@ -55,6 +61,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) tables: Vec<TableFacts<'a>>,
     /// How many of them hold people.
     pub(crate) people: usize,
+    /// First words that many tables share.
+    pub(crate) namespaces: BTreeSet<String>,
     /// What past queries set equal.
     pub(crate) joins: &'a Joins,
 }
@@ -72,21 +80,27 @@ impl<'a> Facts<'a> {
             .filter(|table| table.kind != TableKind::View)
             .count();
         let views_too = stored * 2 < tables.len();
-        let tables: Vec<TableFacts<'a>> = tables
-            .iter()
-            .map(|table| {
+        let read = |learned: &BTreeSet<String>| -> Vec<TableFacts<'a>> {
+            let facts = |table: &'a Table| {
                 let profile = profiles.get(&table.table);
                 let schema = table.table.db.as_deref();
                 let name = TableName::read(&table.table.name, schema, |word| shared.contains(word));
                 let included = views_too || table.kind != TableKind::View;
-                table_facts(table, profile, name, included)
-            })
-            .collect();
-        let holders = tables.iter().filter(|table| table.name.holds_people());
-        let people = holders.count();
+                table_facts(table, profile, (name, learned), included)
+            };
+            tables.iter().map(facts).collect()
+        };
+        let mut tables = read(&BTreeSet::new());
+        let learned = learned_keys(&tables);
+        if !learned.is_empty() {
+            tables = read(&learned);
+        }
+        let people = mark_people(&mut tables);
+        mark_parts(&mut tables);
         Self {
             tables,
             people,
+            namespaces: shared,
             joins,
         }
     }
@@ -209,7 +223,7 @@ fn shared_first_words(tables: &[Table]) -> BTreeSet<String> {
 fn table_facts<'a>(
     table: &'a Table,
     profile: Option<&'a TableProfile>,
-    name: TableName,
+    (name, learned): (TableName, &BTreeSet<String>),
     included: bool,
 ) -> TableFacts<'a> {
     let prefix = shared_prefix(table.columns.iter().map(|column| column.name.as_str()));
@@ -217,7 +231,7 @@ fn table_facts<'a>(
         .columns
         .iter()
         .map(|column| {
-            let read = ColumnName::read(&column.name, prefix.as_ref());
+            let read = ColumnName::read(&column.name, prefix.as_ref(), learned);
             let own = own_match(&read, &name);
             let family = TypeFamily::of(column);
             let profile = profile.and_then(|profile| profile.column(&column.name));
@@ -228,6 +242,7 @@ fn table_facts<'a>(
                 name: read,
                 own,
                 key: 0.0,
+                part: false,
                 many_parents: false,
             }
         })
@@ -267,9 +282,40 @@ fn table_facts<'a>(
         profile,
         name,
         columns,
+        people: false,
         primary,
         included,
     }
+}
+
+/// Marks the columns that say a person's part. Where there are `physicians`, a `doctor` is one of them
+/// and no part that any employee may play.
+fn mark_parts(tables: &mut [TableFacts<'_>]) {
+    let entities: BTreeSet<String> = tables
+        .iter()
+        .filter(|table| !table.people)
+        .filter_map(|table| table.name.words.last().cloned())
+        .collect();
+    let is_table = |word: &String| {
+        entities.iter().any(|entity| {
+            crate::names::word_likeness(word, entity) > 0.9 || synonym(word, entity) > 0.0
+        })
+    };
+    for column in tables.iter_mut().flat_map(|table| &mut table.columns) {
+        column.part = column.name.person_roles().any(|word| !is_table(word));
+    }
+}
+
+/// Marks the tables that hold people; how many they are.
+fn mark_people(tables: &mut [TableFacts<'_>]) -> usize {
+    let whole = |table: &TableFacts<'_>| table.name.holds_people();
+    let general = tables.iter().any(whole);
+    let mut people = 0;
+    for table in tables {
+        table.people = whole(table) || (!general && table.name.holds_a_trade());
+        people += usize::from(table.people);
+    }
+    people
 }
 
 /// Columns of keys beside a text of the same name that says what they are keys of.

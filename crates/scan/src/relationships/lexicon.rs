@@ -2,8 +2,10 @@
 //! so gaps in these lists cost little.
 
 mod roles;
+mod synonyms;
 
-pub(crate) use roles::{PERSON_ROLES, PERSON_TABLES, SELF_ROLES};
+pub(crate) use roles::{PERSON_ROLES, PERSON_TABLES, SELF_ROLES, TRADES};
+pub(crate) use synonyms::{synonym, synonyms};
 
 /// Words that say "this identifies something".
 pub(crate) const STRONG_KEYS: &[&str] = &[
@@ -278,6 +280,11 @@ pub(crate) const ATTRIBUTES: &[&str] = &[
     "libelle",
     "hostname",
     "filename",
+    "zip",
+    "zipcode",
+    "postcode",
+    "postal",
+    "plz",
 ];
 
 /// First words of table names that say nothing about what is in them.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::names::word_likeness;
 use crate::relationships::entity::entity_match;
 use crate::relationships::facts::{At, Facts};
+use crate::relationships::lexicon::synonyms;
 
 /// Tables looked at for one column at most; a word in more tables than this tells little.
 const TABLES_PER_WORD: usize = 400;
@@ -142,6 +143,17 @@ impl NameIndex {
             let likeness = word_likeness(word, other);
             if likeness >= 0.4 {
                 note(tables, likeness);
+            }
+        }
+        for other in synonyms(word) {
+            let bucket = other
+                .chars()
+                .next()
+                .and_then(|first| self.words.get(&first));
+            for (form, tables) in bucket.into_iter().flatten() {
+                if word_likeness(other, form) > 0.9 {
+                    note(tables, 0.75);
+                }
             }
         }
         for other in self.endings.get(&ending(word)).into_iter().flatten() {

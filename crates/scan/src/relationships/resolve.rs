@@ -7,6 +7,7 @@ use crate::relationships::entity::KeyMark;
 use crate::relationships::facts::{At, Facts};
 use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Origin, Status};
 use crate::relationships::score::Scored;
+use crate::relationships::sole::favour_sole_fits;
 use crate::settings::{RelationshipSettings, Switch};
 
 /// Likelihood from which a losing or failing candidate is worth reporting.
@@ -26,10 +27,7 @@ pub(crate) fn resolve(
     for candidate in scored.drain(..) {
         by_child.entry(candidate.child).or_default().push(candidate);
     }
-    let named = named_parents(&by_child);
-    for rivals in by_child.values_mut() {
-        favour_sole_fit(facts, rivals, &named);
-    }
+    favour_sole_fits(facts, &mut by_child);
     agree(facts, &mut by_child, settings);
     for rivals in by_child.values_mut() {
         rivals.sort_by(|left, right| {
@@ -38,6 +36,7 @@ pub(crate) fn resolve(
                 .total_cmp(&left.rank())
                 .then(left.parent.cmp(&right.parent))
         });
+        prefer_named(rivals, settings);
     }
     let leads: BTreeMap<At, At> = by_child
         .iter()
@@ -76,6 +75,18 @@ pub(crate) fn resolve(
         }
     }
     links
+}
+
+/// Where the best fitting key is not good enough, one that the column names and that is goes before it.
+fn prefer_named(rivals: &mut [Scored], settings: &RelationshipSettings) {
+    let enough = |rival: &Scored| rival.likelihood() >= settings.accept_threshold;
+    if rivals.first().is_none_or(enough) {
+        return;
+    }
+    let named = |rival: &Scored| rival.evidence.name >= 0.85 && enough(rival);
+    if let Some(at) = rivals.iter().position(named) {
+        rivals.swap(0, at);
+    }
 }
 
 /// A key that is itself borrowed from another table yields to its owner: `payment.order_id` means
@@ -165,20 +176,6 @@ fn extends(facts: &Facts<'_>, child: At, parent: At) -> bool {
     own.name.words.len() > other.len() && start.is_some_and(|start| start == other)
 }
 
-/// How often other columns name each key, by parent.
-fn named_parents(by_child: &BTreeMap<At, Vec<Scored>>) -> BTreeMap<At, usize> {
-    let mut named: BTreeMap<At, usize> = BTreeMap::new();
-    for rivals in by_child.values() {
-        let best = rivals
-            .iter()
-            .max_by(|left, right| left.rank().total_cmp(&right.rank()));
-        if let Some(best) = best.filter(|best| best.evidence.name >= 0.85 && best.odds > 0.0) {
-            *named.entry(best.parent).or_insert(0) += 1;
-        }
-    }
-    named
-}
-
 /// Columns of one name in several tables mostly mean one thing: where some of them surely refer to a
 /// key, that speaks for the others.
 fn agree(
@@ -241,53 +238,11 @@ fn status_of(winner: &Scored, settings: &RelationshipSettings) -> Status {
     }
 }
 
-/// When nothing is named and exactly one dense key has the size that the column's numbers ask for,
-/// that says a lot for a column that is marked as a reference or whose name says nothing.
-fn favour_sole_fit(facts: &Facts<'_>, rivals: &mut [Scored], named: &BTreeMap<At, usize>) {
-    if rivals
-        .iter()
-        .any(|rival| rival.evidence.name >= 0.5 && rival.rank() > 0.0)
-    {
-        return;
-    }
-    let weights: Vec<f64> = rivals
-        .iter()
-        .map(|rival| rival.fit.map_or(0.0, |fit| fit.log_likelihood().exp()))
-        .collect();
-    let total: f64 = weights.iter().sum();
-    for (rival, weight) in rivals.iter_mut().zip(weights) {
-        let (Some(fit), Some(column)) = (rival.fit, facts.column(rival.child)) else {
-            continue;
-        };
-        if total <= 0.0 || weight / total < 0.9 || fit.distinct < 15 {
-            continue;
-        }
-        if column.name.telling && named.get(&rival.parent).is_some_and(|times| *times > 1) {
-            // Who means this table says so in this database.
-            continue;
-        }
-        let exact = fit.distinct >= 30 && fit.span >= 0.97;
-        let bonus = match (column.name.mark, column.name.telling) {
-            (KeyMark::Strong, _) => 1.9,
-            (_, false) if exact => 2.4,
-            (_, false) => 1.2,
-            (KeyMark::Weak, true) => 0.8,
-            (KeyMark::None, true) => 0.0,
-        };
-        if bonus > 0.0 {
-            rival.odds += bonus;
-            rival
-                .reasons
-                .push("no other table has keys of this size".to_owned());
-        }
-    }
-}
-
 fn is_tied(facts: &Facts<'_>, rivals: &[Scored]) -> bool {
     let [first, second, ..] = rivals else {
         return false;
     };
-    first.rank() - second.rank() < TIE
+    (first.rank() - second.rank()).abs() < TIE
         && first.parent.table != second.parent.table
         && facts
             .table(first.parent.table)

@@ -85,8 +85,10 @@ struct Pair<'f> {
     to: &'f TableFacts<'f>,
     is_primary: bool,
     is_self: bool,
-    /// Whether the table referred to is the only one that holds people.
-    sole_people: bool,
+    /// Whether the child's words are another table's name, where child and parent stand in one table.
+    calls_other: bool,
+    /// All tables.
+    facts: &'f Facts<'f>,
     /// Runs of past queries that joined the two.
     queries: u64,
 }
@@ -106,7 +108,8 @@ pub(crate) fn score(
         to: facts.table(parent_at.table)?,
         is_primary: facts.table(parent_at.table)?.primary == Some(parent_at.column),
         is_self: child_at.table == parent_at.table,
-        sole_people: facts.people == 1,
+        calls_other: child_at.table == parent_at.table && calls_other(facts, child_at),
+        facts,
         queries: facts.joins.runs(child_at, parent_at),
     };
     let own_primary = pair.from.primary == Some(child_at.column);
@@ -152,6 +155,23 @@ pub(crate) fn score(
     })
 }
 
+/// Whether the words of a column are the name of another table than its own.
+fn calls_other(facts: &Facts<'_>, child: At) -> bool {
+    let Some(column) = facts
+        .column(child)
+        .filter(|child| child.name.has_self_role())
+    else {
+        return false;
+    };
+    let bases = &column.name.bases;
+    facts.tables.iter().enumerate().any(|(at, table)| {
+        let words = &table.name.words;
+        let same =
+            |base: &Vec<String>| base.len() == words.len() && entity_match(base, words) >= 0.95;
+        at != child.table && table.primary.is_some() && bases.iter().any(same)
+    })
+}
+
 /// Whether the child numbers the rows of its own table, so that it refers to nothing.
 fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
     let named = pair.child.own >= 0.7;
@@ -166,7 +186,9 @@ fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
         .profile
         .is_some_and(|child| child.values > 2 && child.uniqueness() >= 0.999);
     let layers = (pair.from.name.layer, pair.to.name.layer);
-    if named && unique && pair.parent.own >= 0.7 && layers.0 != layers.1 {
+    let same_column = pair.child.name.words == pair.parent.name.words;
+    let attribute = !pair.is_primary && same_column && names_same_entity(pair);
+    if layers.0 != layers.1 && (attribute || (named && unique && pair.parent.own >= 0.7)) {
         // The same rows, carried from layer to layer.
         return true;
     }

@@ -1,6 +1,6 @@
 //! Value tests of names, decisions and probes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
@@ -12,9 +12,8 @@ use crate::profile::table::TableCollector;
 use crate::relationships::composite::Proposal;
 use crate::relationships::decisions::{DecidedSide, Decision, Decisions, Verdict};
 use crate::relationships::discover::formal_links;
-use crate::relationships::entity::{
-    ColumnName, KeyMark, Prefix, TableName, entity_match, shared_prefix,
-};
+use crate::relationships::entity::{ColumnName, KeyMark, TableName, entity_match};
+use crate::relationships::prefix::{Prefix, shared_prefix};
 
 use crate::relationships::facts::{At, Facts};
 use crate::relationships::link::{Cardinality, Status};
@@ -47,8 +46,9 @@ fn reads_the_entity_out_of_a_table_name() {
 
 #[test]
 fn reads_the_base_out_of_a_column_name() {
+    let none = BTreeSet::new();
     let check = |name: &str, base: &str, mark: KeyMark| {
-        let read = ColumnName::read(name, None);
+        let read = ColumnName::read(name, None, &none);
         assert_eq!(
             (read.base().join(" "), read.mark),
             (base.to_owned(), mark),
@@ -61,12 +61,12 @@ fn reads_the_base_out_of_a_column_name() {
     check("custNo", "cust", KeyMark::Weak);
     check("id", "", KeyMark::Strong);
     check("quantity", "quantity", KeyMark::None);
-    assert!(ColumnName::read("quantity", None).measure);
-    assert!(ColumnName::read("num_items", None).measure);
-    assert!(!ColumnName::read("price_list_id", None).measure);
-    assert!(!ColumnName::read("c12", None).telling);
+    assert!(ColumnName::read("quantity", None, &none).measure);
+    assert!(ColumnName::read("num_items", None, &none).measure);
+    assert!(!ColumnName::read("price_list_id", None, &none).measure);
+    assert!(!ColumnName::read("c12", None, &none).telling);
     assert_eq!(
-        ColumnName::read("l_orderkey", Some(&Prefix::Word("l".to_owned()))).bases,
+        ColumnName::read("l_orderkey", Some(&Prefix::Word("l".to_owned())), &none).bases,
         [words("orderkey"), words("order"), words("l orderkey")]
     );
     assert_eq!(
@@ -75,7 +75,7 @@ fn reads_the_base_out_of_a_column_name() {
     );
     let glued = Prefix::Letters("oh".to_owned());
     assert_eq!(
-        ColumnName::read("OHCUST", Some(&glued)).bases,
+        ColumnName::read("OHCUST", Some(&glued), &none).bases,
         [words("cust"), words("ohcust")]
     );
     assert_eq!(

@@ -1,6 +1,6 @@
 //! What the names of two columns and their tables say about a link.
 
-use crate::relationships::entity::{KeyMark, entity_match};
+use crate::relationships::entity::{ColumnName, KeyMark, entity_match, led_match};
 use crate::relationships::score::Pair;
 
 /// What two names say about a link.
@@ -13,16 +13,21 @@ pub(super) struct NameEvidence {
 /// Compares the names of a pair.
 pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence {
     let child = &pair.child.name;
-    let table = by_table(pair);
-    let equal = by_column(pair);
-    let qualified = by_table_and_column(pair);
+    let elsewhere = if names_other_namespace(pair) {
+        0.75
+    } else {
+        1.0
+    };
+    let table = by_table(pair) * elsewhere;
+    let equal = by_column(pair) * elsewhere;
+    let qualified = by_table_and_column(pair) * elsewhere;
     let extension = if own_primary && child.is_bare_key() {
         by_extension(pair)
     } else {
         0.0
     };
-    let person = if child.has_person_role() && pair.to.name.holds_people() && pair.is_primary {
-        if pair.sole_people { 0.75 } else { 0.62 }
+    let person = if pair.child.part && pair.to.people && pair.is_primary {
+        if pair.facts.people == 1 { 0.75 } else { 0.62 }
     } else {
         0.0
     };
@@ -81,7 +86,11 @@ fn by_own_role(pair: &Pair<'_>) -> f64 {
     if !(child.has_self_role() && pair.is_self && pair.is_primary) || child.measure {
         return 0.0;
     }
-    if child.has_person_role() && !pair.from.name.holds_people() {
+    if pair.calls_other {
+        return 0.0;
+    }
+    let people = pair.from.people || pair.from.name.holds_a_trade();
+    if child.has_person_role() && !people {
         0.7
     } else {
         0.86
@@ -119,6 +128,48 @@ fn unnamed(pair: &Pair<'_>) -> f64 {
     }
 }
 
+/// How well words of a column name an entity.
+fn match_in(column: &ColumnName, base: &[String], words: &[String]) -> f64 {
+    let plain = entity_match(base, words);
+    if column.led {
+        plain.max(led_match(base, words))
+    } else {
+        plain
+    }
+}
+
+/// The words of a column behind the namespace of the table referred to: `crm_contact` is the `contact`
+/// of `crm`.
+fn own_words<'b>(pair: &Pair<'_>, base: &'b [String]) -> &'b [String] {
+    match (place_of_namespace(pair, base), &pair.to.name.namespace) {
+        (Some(at), Some(namespace)) if base.get(at) == Some(namespace) => {
+            base.get(at + 1..).unwrap_or(base)
+        }
+        _ => base,
+    }
+}
+
+/// Where a word that begins the names of many tables stands before others.
+fn place_of_namespace(pair: &Pair<'_>, base: &[String]) -> Option<usize> {
+    let (_, before) = base.split_last()?;
+    before
+        .iter()
+        .rposition(|word| pair.facts.namespaces.contains(word))
+}
+
+/// Whether the column names a namespace, and the table referred to stands in another.
+fn names_other_namespace(pair: &Pair<'_>) -> bool {
+    let Some(namespace) = &pair.to.name.namespace else {
+        return false;
+    };
+    let bases = &pair.child.name.bases;
+    let mut named = bases
+        .iter()
+        .filter_map(|base| base.get(place_of_namespace(pair, base)?))
+        .peekable();
+    named.peek().is_some() && named.all(|word| word != namespace)
+}
+
 fn by_table(pair: &Pair<'_>) -> f64 {
     let words = &pair.to.name.words;
     let named = pair
@@ -126,7 +177,7 @@ fn by_table(pair: &Pair<'_>) -> f64 {
         .name
         .bases
         .iter()
-        .map(|base| entity_match(base, words))
+        .map(|base| match_in(&pair.child.name, own_words(pair, base), words))
         .fold(0.0, f64::max);
     if pair.is_primary {
         return named;
@@ -150,7 +201,7 @@ fn by_column(pair: &Pair<'_>) -> f64 {
             let likeness = if left == right {
                 1.0
             } else {
-                entity_match(left, right)
+                match_in(child, left, right)
             };
             // Two columns cut short differently are hardly one: `prod` and `prodgrp`.
             let weight = match left.len().checked_sub(right.len()) {

@@ -1,10 +1,14 @@
 //! What the values of two columns say about a link: how they spread, and what one of them tells.
 
 use crate::profile::sketch::{Containment, ratio};
+use crate::profile::value::hash;
 use crate::relationships::candidates::robust_range;
 use crate::relationships::entity::KeyMark;
 use crate::relationships::score::{Fit, NAMED, Pair};
 use crate::types::TypeFamily;
+
+/// Keys looked for from the last on.
+const LAST_KEYS: usize = 20_000;
 
 /// What it says that a column lies in a key whose numbers begin far from zero: numbers that count or
 /// measure do not gather there. Calendar years do.
@@ -42,6 +46,7 @@ pub(super) fn telling(pair: &Pair<'_>, containers: usize) -> f64 {
 pub(super) fn spread(pair: &Pair<'_>) -> Option<Fit> {
     let (low, high) = robust_range(pair.child)?;
     let (from, to) = pair.parent.profile?.key_range()?;
+    let high = last_key(pair, (from, to)).unwrap_or(high);
     let span = high
         .min(to)
         .saturating_sub(low.max(from))
@@ -55,6 +60,18 @@ pub(super) fn spread(pair: &Pair<'_>) -> Option<Fit> {
         start: ratio(start, size),
         distinct,
     })
+}
+
+/// The last of the parent's numbers that a column holds whose other numbers lie beyond them: what is
+/// known exactly need not be guessed from the middle rows.
+fn last_key(pair: &Pair<'_>, (from, to): (i64, i64)) -> Option<i64> {
+    let child = pair.child.profile?;
+    let (_, high) = child.range?;
+    if high <= to || !child.sketch.complete {
+        return None;
+    }
+    let mut keys = (from..=to).rev().take(LAST_KEYS);
+    keys.find(|key| child.sketch.contains(hash(&key.to_string())))
 }
 
 /// The most that an uneven spread can say against a link. References that are named so are often to a
@@ -102,7 +119,7 @@ pub(super) fn used_codes(pair: &Pair<'_>) -> f64 {
 /// Whether the child is named as a row that leads others: a parent, or a person's part.
 fn is_lead(pair: &Pair<'_>) -> bool {
     (pair.child.name.has_self_role() && pair.is_self)
-        || (pair.child.name.has_person_role() && pair.to.name.holds_people())
+        || (pair.child.name.has_person_role() && pair.to.people)
 }
 
 /// The odds of a fit, and what it says beyond them.

@@ -1,0 +1,158 @@
+//! Words that a database itself puts at its keys: where `shain_bangou` numbers the rows of `shain` and
+//! `shiten_bangou` those of `shiten`, `bangou` marks a key in whatever language it is.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::profile::value::sentinel_hashes;
+use crate::relationships::entity::entity_match;
+use crate::relationships::facts::{ColumnFacts, TableFacts};
+use crate::relationships::lexicon::{ATTRIBUTES, GLUED_ENDINGS, MEASURES, STRONG_KEYS};
+
+/// Tables whose keys a word has to stand at before it is learned.
+const TABLES: usize = 3;
+/// The share of a column's values that have to be keys of the table it names.
+const CONTAINED: f64 = 0.85;
+/// Stands before a learned ending that is glued to its word.
+const GLUED: &str = "~";
+
+/// What was seen of one word.
+#[derive(Default)]
+struct Seen {
+    tables: BTreeSet<usize>,
+    right: usize,
+    wrong: usize,
+}
+
+/// The words that stand beside the names of tables in columns that hold keys of these tables.
+pub(crate) fn learned_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
+    let mut named = Named::of(tables);
+    let ignored = sentinel_hashes();
+    let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
+    for (at, table) in tables.iter().enumerate() {
+        for column in table.columns.iter().filter(|column| column.can_be_child()) {
+            for (word, rest) in splits(&column.name.words) {
+                for found in named.tables(tables, &rest) {
+                    let Some(right) = holds_keys(tables, (at, column), found, &ignored) else {
+                        continue;
+                    };
+                    let seen = seen.entry(word.clone()).or_default();
+                    seen.right += usize::from(right);
+                    seen.wrong += usize::from(!right);
+                    if right {
+                        seen.tables.insert(found);
+                    }
+                }
+            }
+        }
+    }
+    seen.into_iter()
+        .filter(|(_, seen)| seen.tables.len() >= TABLES && seen.wrong * 4 <= seen.right)
+        .map(|(word, _)| word)
+        .collect()
+}
+
+/// What may mark a key at either end of a name, with the rest: words, and endings glued to the only word.
+fn splits(words: &[String]) -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    if let [word] = words {
+        let glued = GLUED_ENDINGS
+            .iter()
+            .find_map(|ending| Some((ending, word.strip_suffix(ending)?)));
+        found.extend(
+            glued.map(|(ending, stem)| (format!("{GLUED}{ending}"), vec![stem.to_owned()])),
+        );
+    }
+    if let [first, rest @ ..] = words {
+        found.push((first.clone(), rest.to_vec()));
+    }
+    if let [rest @ .., last] = words {
+        found.push((last.clone(), rest.to_vec()));
+    }
+    found.retain(|(word, rest)| !rest.is_empty() && may_mark(word));
+    found
+}
+
+/// Whether this database glues a key word to the only word of a name, as in `gutachterid`.
+pub(crate) fn is_glued(word: &str, learned: &BTreeSet<String>) -> bool {
+    learned
+        .iter()
+        .filter_map(|ending| ending.strip_prefix(GLUED))
+        .filter_map(|ending| word.strip_suffix(ending))
+        .any(|stem| stem.len() >= 4)
+}
+
+fn may_mark(word: &str) -> bool {
+    word.len() >= 2
+        && !word.bytes().any(|byte| byte.is_ascii_digit())
+        && !STRONG_KEYS.contains(&word)
+        && !ATTRIBUTES.contains(&word)
+        && (!MEASURES.contains(&word) || word == "seq")
+}
+
+/// Whether the column holds keys of the table that it names; `None` where nothing tells.
+fn holds_keys(
+    tables: &[TableFacts<'_>],
+    (own, column): (usize, &ColumnFacts<'_>),
+    found: usize,
+    ignored: &[u64],
+) -> Option<bool> {
+    let child = column.profile.filter(|profile| profile.values > 1)?;
+    if own == found {
+        return Some(child.uniqueness() >= 0.98 && column.key > 0.0);
+    }
+    let table = tables.get(found)?;
+    let parent = table.columns.get(table.primary?)?;
+    if !column.family.comparable(parent.family) {
+        return Some(false);
+    }
+    let keys = parent.profile.filter(|profile| profile.sketch.complete)?;
+    let contained = child.sketch.containment_in(&keys.sketch, ignored)?;
+    Some(contained.distinct.max(contained.rows) >= CONTAINED)
+}
+
+/// Finds tables by their whole names.
+struct Named {
+    by_letter: HashMap<char, Vec<usize>>,
+    known: HashMap<Vec<String>, Vec<usize>>,
+}
+
+impl Named {
+    fn of(tables: &[TableFacts<'_>]) -> Self {
+        let mut by_letter: HashMap<char, Vec<usize>> = HashMap::new();
+        for (at, table) in tables.iter().enumerate() {
+            let first = table
+                .name
+                .words
+                .first()
+                .and_then(|word| word.chars().next());
+            if let Some(letter) = first.filter(|_| table.name.telling) {
+                by_letter.entry(letter).or_default().push(at);
+            }
+        }
+        Self {
+            by_letter,
+            known: HashMap::new(),
+        }
+    }
+
+    fn tables(&mut self, tables: &[TableFacts<'_>], words: &[String]) -> Vec<usize> {
+        if let Some(known) = self.known.get(words) {
+            return known.clone();
+        }
+        let letter = words.first().and_then(|word| word.chars().next());
+        let bucket = letter.and_then(|letter| self.by_letter.get(&letter));
+        let found: Vec<usize> = bucket
+            .into_iter()
+            .flatten()
+            .copied()
+            .filter(|at| {
+                tables.get(*at).is_some_and(|table| {
+                    table.name.words.len() == words.len()
+                        && entity_match(words, &table.name.words) >= 0.95
+                })
+            })
+            .collect();
+        self.known.insert(words.to_vec(), found.clone());
+        found
+    }
+}

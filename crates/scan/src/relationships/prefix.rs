@@ -1,0 +1,51 @@
+//! What nearly all column names of a table begin with: `l` of `l_orderkey`, `oh` of `OHCUST`.
+
+use crate::names::Words;
+use crate::relationships::lexicon::STRONG_KEYS;
+
+/// What nearly all column names of a table begin with and what is worth leaving out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Prefix {
+    /// A word: `l` of `l_orderkey` and `l_partkey`.
+    Word(String),
+    /// Two letters in front of a word: `oh` of `OHCUST` and `OHDATE`.
+    Letters(String),
+}
+
+impl Prefix {
+    /// The words without it, if they begin with it.
+    pub(crate) fn without(&self, all: &[String]) -> Option<Vec<String>> {
+        let (first, rest) = all.split_first()?;
+        match self {
+            Self::Word(word) => (first == word && !rest.is_empty()).then(|| rest.to_vec()),
+            Self::Letters(letters) => {
+                let stem = first.strip_prefix(letters.as_str())?;
+                (stem.len() >= 2).then(|| [&[stem.to_owned()], rest].concat())
+            }
+        }
+    }
+}
+
+/// The prefix that nearly all column names of a table share.
+pub(crate) fn shared_prefix<'a>(columns: impl Iterator<Item = &'a str>) -> Option<Prefix> {
+    let names: Vec<Vec<String>> = columns.map(|name| Words::of(name).0).collect();
+    let first = names.first()?.first()?.clone();
+    let sharing = names
+        .iter()
+        .filter(|words| words.len() > 1 && words.first() == Some(&first))
+        .count();
+    if names.len() < 3 || STRONG_KEYS.contains(&first.as_str()) || first == "fk" {
+        return None;
+    }
+    if sharing * 5 >= names.len() * 4 {
+        return Some(Prefix::Word(first));
+    }
+    // Where each name is one word, every one of them has to begin alike.
+    let letters: String = first.chars().take(2).collect();
+    let alike = names
+        .iter()
+        .filter_map(|words| words.first())
+        .filter(|word| word.len() >= 4 && word.starts_with(&letters))
+        .count();
+    (alike == names.len() && letters.is_ascii()).then_some(Prefix::Letters(letters))
+}
