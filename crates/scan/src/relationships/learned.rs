@@ -12,6 +12,9 @@ use crate::relationships::lexicon::{ATTRIBUTES, GLUED_ENDINGS, MEASURES, STRONG_
 const TABLES: usize = 3;
 /// The share of a column's values that have to be keys of the table it names.
 const CONTAINED: f64 = 0.85;
+/// The likeness of names from which a column is believed to name a table here; forms of a word that no
+/// rule knows begin alike.
+const LIKENESS: f64 = 0.85;
 /// Stands before a learned ending that is glued to its word.
 const GLUED: &str = "~";
 
@@ -45,10 +48,40 @@ pub(crate) fn learned_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
             }
         }
     }
+    for (word, bare) in bare_keys(tables) {
+        let seen = seen.entry(word).or_default();
+        seen.tables.extend(&bare.tables);
+        seen.right += bare.right;
+        seen.wrong += bare.wrong;
+    }
     seen.into_iter()
         .filter(|(_, seen)| seen.tables.len() >= TABLES && seen.wrong * 4 <= seen.right)
         .map(|(word, _)| word)
         .collect()
+}
+
+/// Names of one word that the keys of several tables have in common: each table's first column.
+fn bare_keys(tables: &[TableFacts<'_>]) -> BTreeMap<String, Seen> {
+    let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
+    for (at, table) in tables.iter().enumerate() {
+        for (place, column) in table.columns.iter().enumerate() {
+            let [word] = column.name.words.as_slice() else {
+                continue;
+            };
+            let filled = column.profile.is_some_and(|profile| profile.values > 1);
+            if !filled || !column.name.telling || !may_mark(word) {
+                continue;
+            }
+            let seen = seen.entry(word.clone()).or_default();
+            if place == 0 && table.primary == Some(0) {
+                seen.right += 1;
+                seen.tables.insert(at);
+            } else {
+                seen.wrong += 1;
+            }
+        }
+    }
+    seen
 }
 
 /// What may mark a key at either end of a name, with the rest: words, and endings glued to the only word.
@@ -148,7 +181,7 @@ impl Named {
             .filter(|at| {
                 tables.get(*at).is_some_and(|table| {
                     table.name.words.len() == words.len()
-                        && entity_match(words, &table.name.words) >= 0.95
+                        && entity_match(words, &table.name.words) >= LIKENESS
                 })
             })
             .collect();

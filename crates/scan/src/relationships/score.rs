@@ -192,16 +192,20 @@ fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
         // The same rows, carried from layer to layer.
         return true;
     }
-    if !own_primary {
-        // A second key of the own entity, beside a surrogate, is called by nobody else's name.
-        return named && unique && name < 0.4;
-    }
     let dense = |column: &ColumnFacts<'_>| {
         column
             .profile
             .is_some_and(crate::profile::ColumnProfile::is_dense_from_one)
     };
     let numbered = dense(pair.child) && dense(pair.parent);
+    if numbered && unique && !pair.is_primary && pair.parent.own < 0.7 {
+        // Each of the two numbers its own rows, beside their keys.
+        return true;
+    }
+    if !own_primary {
+        // A second key of the own entity, beside a surrogate, is called by nobody else's name.
+        return named && unique && name < 0.4;
+    }
     // Where each table counts its own rows, a name that many tables give their keys says nothing.
     let common = numbered && pair.parent.own < 0.7;
     common || (named && (numbered || pair.child.own >= name || names_same_entity(pair)))

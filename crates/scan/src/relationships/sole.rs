@@ -17,9 +17,12 @@ type Series = (Vec<String>, usize, Vec<String>);
 /// How a column of all parts of a table lies in the keys.
 type Pooled = BTreeMap<(Series, At), Fit>;
 
+/// The key words of the columns that name a key.
+type Named = BTreeMap<At, Vec<Vec<String>>>;
+
 /// Favours, for each column that no name explains, the one key of the fitting size.
 pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<Scored>>) {
-    let named = named_parents(by_child);
+    let named = named_parents(facts, by_child);
     let pooled = pool(facts, by_child);
     for (child, rivals) in by_child {
         let series = series_of(facts, *child);
@@ -73,15 +76,16 @@ fn pool(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Pooled {
     pooled
 }
 
-/// How often other columns name each key, by parent.
-fn named_parents(by_child: &BTreeMap<At, Vec<Scored>>) -> BTreeMap<At, usize> {
-    let mut named: BTreeMap<At, usize> = BTreeMap::new();
-    for rivals in by_child.values() {
+/// The key words of the columns that name each key, by parent.
+fn named_parents(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Named {
+    let mut named = Named::new();
+    for (child, rivals) in by_child {
         let best = rivals
             .iter()
             .max_by(|left, right| left.rank().total_cmp(&right.rank()));
         if let Some(best) = best.filter(|best| best.evidence.name >= 0.85 && best.odds > 0.0) {
-            *named.entry(best.parent).or_insert(0) += 1;
+            let words = facts.column(*child).map(key_words).unwrap_or_default();
+            named.entry(best.parent).or_default().push(words);
         }
     }
     named
@@ -89,12 +93,7 @@ fn named_parents(by_child: &BTreeMap<At, Vec<Scored>>) -> BTreeMap<At, usize> {
 
 /// When nothing is named and exactly one dense key has the size that the column's numbers ask for,
 /// that says a lot for a column that is marked as a reference or whose name says nothing.
-fn favour(
-    facts: &Facts<'_>,
-    rivals: &mut [Scored],
-    fits: &[Option<Fit>],
-    named: &BTreeMap<At, usize>,
-) {
+fn favour(facts: &Facts<'_>, rivals: &mut [Scored], fits: &[Option<Fit>], named: &Named) {
     if rivals.iter().any(|rival| {
         let name = rival.evidence.name;
         (name >= 0.5 && rival.rank() > 0.0) || (name >= 0.85 && rival.odds > 0.0)
@@ -118,8 +117,9 @@ fn favour(
             continue;
         }
         let exact = is_exact(facts, rival.parent, *fit);
-        let known = named.get(&rival.parent).is_some_and(|times| *times > 1);
-        let bonus = bonus(column, exact, known);
+        let naming = named.get(&rival.parent).filter(|naming| naming.len() > 1);
+        let alike = naming.is_none_or(|naming| naming.contains(&key_words(column)));
+        let bonus = bonus(column, exact && alike, naming.is_some());
         if bonus > 0.0 {
             rival.odds += bonus;
             rival
@@ -136,8 +136,15 @@ fn is_exact(facts: &Facts<'_>, parent: At, fit: Fit) -> bool {
     fit.span >= 0.97 && (fit.distinct >= 30 || fit.distinct * 10 >= keys * 9)
 }
 
+/// The words of a name beside what they are the key of.
+fn key_words(column: &ColumnFacts<'_>) -> Vec<String> {
+    let base = column.name.base();
+    let words = column.name.words.iter();
+    words.filter(|word| !base.contains(word)).cloned().collect()
+}
+
 /// What a sole fit is worth. `known`: other columns call the table by its name, so that one which means
-/// it without saying so must fit exactly.
+/// it without saying so must fit exactly and be marked as those are.
 fn bonus(column: &ColumnFacts<'_>, exact: bool, known: bool) -> f64 {
     let name = &column.name;
     match (name.mark, name.telling, exact) {

@@ -2,8 +2,10 @@
 //! lists of kinds, rows of many parents, layers, satellites, glued prefixes, numbers that are no links.
 
 mod build;
+mod words;
 
 pub(crate) use build::build_shape;
+pub(crate) use words::WORDS;
 
 /// What stands in a column.
 #[derive(Debug, Clone, Copy)]
