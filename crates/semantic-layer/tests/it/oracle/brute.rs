@@ -124,6 +124,7 @@ enum Member {
     Null,
     Text(&'static str),
     Start(Start),
+    Flag(bool),
 }
 
 type Tuple = Vec<Member>;
@@ -188,6 +189,7 @@ fn placed<'w>(
             let seen = follow(world, row, path);
             match dimension {
                 Dimension::Text(_) => seen.and_then(|row| row.text).map(Member::Text),
+                Dimension::Flag(_) => seen.and_then(|row| row.flag).map(Member::Flag),
                 Dimension::Time(_, unit) => seen
                     .and_then(|row| row.at)
                     .map(|at| Member::Start(calendar::start(at, *unit))),
@@ -217,7 +219,7 @@ fn axis(question: &Question, refused: &mut BTreeSet<&'static str>) -> Option<Axi
     let mut times = question.dimensions.iter().enumerate();
     let mut times = times.by_ref().filter_map(|(at, one)| match one {
         Dimension::Time(node, unit) => Some((at, *node, *unit)),
-        Dimension::Text(_) => None,
+        Dimension::Text(_) | Dimension::Flag(_) => None,
     });
     let Some((at, node, unit)) = times.next() else {
         refused.insert("no_time_dimension");
@@ -460,6 +462,7 @@ pub(super) fn answer(world: &World, question: &Question) -> Expected {
             .zip(&question.dimensions)
             .map(|(member, dimension)| match (member, dimension) {
                 (Member::Text(text), _) => json!(text),
+                (Member::Flag(flag), _) => json!(flag),
                 (Member::Start(start), Dimension::Time(_, unit)) => {
                     json!(calendar::spelled(*start, *unit))
                 }

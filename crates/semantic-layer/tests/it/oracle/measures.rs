@@ -18,6 +18,8 @@ pub(super) enum Base {
     Large,
     SumOfA,
     Middle,
+    /// The number of rows whose flag is set.
+    Flagged,
     /// The sum at the last moment of each text.
     Balance,
     /// The sum at the first moment of all.
@@ -53,10 +55,10 @@ pub(super) const COUNT: Measure = 0;
 /// The sum of the numbers.
 pub(super) const TOTAL: Measure = 1;
 /// How many of the measures need no time dimension.
-pub(super) const PLAIN: usize = 12;
+pub(super) const PLAIN: usize = 13;
 
 /// Name, definition, meaning.
-pub(super) const MEASURES: [(&str, &str, Formula); 28] = [
+pub(super) const MEASURES: [(&str, &str, Formula); 29] = [
     ("cnt", "expr: count(*)", Formula::Of(Base::Count)),
     ("total", "expr: sum(num)", Formula::Of(Base::Total)),
     (
@@ -92,6 +94,11 @@ pub(super) const MEASURES: [(&str, &str, Formula); 28] = [
         "opening",
         "expr: sum(num), semi_additive: {dimension: at, at: first, per: []}",
         Formula::Of(Base::Opening),
+    ),
+    (
+        "flagged",
+        "expr: count_if(flag)",
+        Formula::Of(Base::Flagged),
     ),
     (
         "all_total",
@@ -255,27 +262,27 @@ fn counted(number: usize) -> f64 {
     real(i64::try_from(number).expect("a small number"))
 }
 
-fn sum(numbers: &[i64]) -> Option<f64> {
-    (!numbers.is_empty()).then(|| real(numbers.iter().sum()))
+fn sum(numbers: &[f64]) -> Option<f64> {
+    (!numbers.is_empty()).then(|| numbers.iter().sum())
 }
 
-fn middle(numbers: &[i64]) -> Option<f64> {
+fn middle(numbers: &[f64]) -> Option<f64> {
     let mut sorted = numbers.to_vec();
-    sorted.sort_unstable();
+    sorted.sort_unstable_by(f64::total_cmp);
     let upper = *sorted.get(sorted.len() / 2)?;
     let lower = *sorted.get((sorted.len() - 1) / 2)?;
-    Some(f64::midpoint(real(lower), real(upper)))
+    Some(f64::midpoint(lower, upper))
 }
 
 /// The sum of the numbers at the last or first moment among rows that have both.
 fn at_one_moment(rows: &[&Row], last: bool) -> Option<f64> {
-    let dated: Vec<(At, i64)> = rows
+    let dated: Vec<(At, f64)> = rows
         .iter()
         .filter_map(|row| Some((row.at?, row.number?)))
         .collect();
     let moments = dated.iter().map(|(at, _)| *at);
     let moment = if last { moments.max() } else { moments.min() }?;
-    let numbers: Vec<i64> = dated
+    let numbers: Vec<f64> = dated
         .iter()
         .filter_map(|(at, number)| (*at == moment).then_some(*number))
         .collect();
@@ -285,8 +292,8 @@ fn at_one_moment(rows: &[&Row], last: bool) -> Option<f64> {
 impl Base {
     /// The aggregate of a set of rows.
     pub(super) fn over(self, rows: &[&Row]) -> Option<f64> {
-        let numbers: Vec<i64> = rows.iter().filter_map(|row| row.number).collect();
-        let of_a: Vec<i64> = rows
+        let numbers: Vec<f64> = rows.iter().filter_map(|row| row.number).collect();
+        let of_a: Vec<f64> = rows
             .iter()
             .filter(|row| row.text == Some("a"))
             .filter_map(|row| row.number)
@@ -296,7 +303,7 @@ impl Base {
             Self::Count => Some(counted(rows.len())),
             Self::Total => sum(&numbers),
             Self::Kinds => Some(counted(texts.len())),
-            Self::Top => numbers.iter().max().map(|top| real(*top)),
+            Self::Top => numbers.iter().copied().max_by(f64::total_cmp),
             Self::OnlyA | Self::SumOfA => sum(&of_a),
             Self::Mean => sum(&numbers).map(|sum| sum / counted(rows.len())),
             Self::Share => {
@@ -304,9 +311,12 @@ impl Base {
                 Some(sum(&of_a)? / total)
             }
             Self::Large => Some(counted(
-                numbers.iter().filter(|number| **number > 2).count(),
+                numbers.iter().filter(|number| **number > 2.0).count(),
             )),
             Self::Middle => middle(&numbers),
+            Self::Flagged => Some(counted(
+                rows.iter().filter(|row| row.flag == Some(true)).count(),
+            )),
             Self::Opening => at_one_moment(rows, false),
             Self::Balance => {
                 let mut by_text: BTreeMap<Option<&str>, Vec<&Row>> = BTreeMap::new();

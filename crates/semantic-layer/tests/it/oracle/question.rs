@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::calendar::{self, At, Unit};
-use super::measures::{COUNT, Formula, Frame, MEASURES, Measure, PLAIN};
+use super::measures::{COUNT, Formula, Frame, MEASURES, Measure, PLAIN, real};
 use super::random::Random;
 use super::world::{FIRST, Row, World};
 
@@ -25,12 +25,14 @@ pub(super) enum Dimension {
     Text(usize),
     /// The time of a node, cut.
     Time(usize, Unit),
+    /// The flag of a node.
+    Flag(usize),
 }
 
 impl Dimension {
     pub(super) fn node(self) -> usize {
         match self {
-            Self::Text(node) | Self::Time(node, _) => node,
+            Self::Text(node) | Self::Time(node, _) | Self::Flag(node) => node,
         }
     }
 }
@@ -62,6 +64,8 @@ pub(super) enum Filter {
     Lacks(usize),
     /// The node's text is there and another one than the one given.
     NotText(usize, &'static str),
+    /// The node's flag is the one given.
+    Flag(usize, bool),
     /// A measure of a table is above the number.
     MeasureAbove(usize, Measure, i64),
 }
@@ -83,6 +87,7 @@ impl Filter {
             Self::Text(node, _)
             | Self::Lacks(node)
             | Self::NotText(node, _)
+            | Self::Flag(node, _)
             | Self::Above(node, _)
             | Self::Time(node, ..)
             | Self::TimeOrText(node, _) => vec![node],
@@ -97,7 +102,7 @@ impl Filter {
             Self::Text(_, text) => seen.and_then(|row| row.text) == Some(text),
             Self::Above(_, number) => seen
                 .and_then(|row| row.number)
-                .is_some_and(|own| own > number),
+                .is_some_and(|own| own > real(number)),
             Self::Time(_, comparison, day) => seen.and_then(|row| row.at).is_some_and(|at| {
                 let day = At { day, minute: None };
                 match comparison {
@@ -111,6 +116,7 @@ impl Filter {
                 Self::Time(node, Comparison::From, day).passes(seen, None)
                     || Self::Text(node, "a").passes(seen, None)
             }
+            Self::Flag(_, flag) => seen.and_then(|row| row.flag) == Some(flag),
             Self::Lacks(_) => seen.is_some_and(|row| row.text.is_none()),
             Self::NotText(_, text) => seen.and_then(|row| row.text).is_some_and(|own| own != text),
             Self::NoTextOr(_, node, number) => {
@@ -127,6 +133,7 @@ impl Filter {
             Self::Text(node, text) => Self::Text(place(node), text),
             Self::NotText(node, text) => Self::NotText(place(node), text),
             Self::Lacks(node) => Self::Lacks(place(node)),
+            Self::Flag(node, flag) => Self::Flag(place(node), flag),
             Self::Above(node, number) => Self::Above(place(node), number),
             Self::Time(node, sign, day) => Self::Time(place(node), sign, day),
             Self::TimeOrText(node, day) => Self::TimeOrText(place(node), day),
@@ -163,6 +170,8 @@ impl Question {
         for _ in 0..random.below(3) {
             let one = if random.chance(4) {
                 Dimension::Time(node(random), *random.pick(&Unit::ALL))
+            } else if random.chance(20) {
+                Dimension::Flag(node(random))
             } else {
                 Dimension::Text(node(random))
             };
@@ -217,6 +226,7 @@ impl Question {
         });
         let dimensions = self.dimensions.iter().map(|dimension| match dimension {
             Dimension::Text(node) => json!(format!("{}.txt", name(*node))),
+            Dimension::Flag(node) => json!(format!("{}.flag", name(*node))),
             Dimension::Time(node, unit) => {
                 json!({"field": format!("{}.at", name(*node)), "granularity": unit.name()})
             }
@@ -241,6 +251,8 @@ impl Question {
                 node = name(*node)
             ),
             Filter::Lacks(node) => format!("{}.lacks = 'none'", name(*node)),
+            Filter::Flag(node, true) => format!("{}.flag", name(*node)),
+            Filter::Flag(node, false) => format!("{}.flag = false", name(*node)),
             Filter::NotText(node, text) => format!("not ({}.txt = '{text}')", name(*node)),
             Filter::NoTextOr(one, other, number) => format!(
                 "{}.txt is null or {}.num > {number}",
@@ -345,7 +357,7 @@ fn filters(
     }
     let axis = dimensions.iter().find_map(|one| match one {
         Dimension::Time(node, _) => Some(*node),
-        Dimension::Text(_) => None,
+        Dimension::Text(_) | Dimension::Flag(_) => None,
     });
     if let Some(node) = axis.filter(|_| random.chance(60)) {
         let from = some_day(random, 60);
@@ -374,12 +386,11 @@ fn filters(
     }
     if random.chance(12) {
         let node = some_node(random);
-        filters.push(if random.chance(30) {
-            Filter::Lacks(node)
-        } else if random.chance(40) {
-            Filter::NotText(node, "b")
-        } else {
-            Filter::NoTextOr(node, some_node(random), 2)
+        filters.push(match random.below(10) {
+            0..3 => Filter::Lacks(node),
+            3..5 => Filter::Flag(node, random.chance(50)),
+            5..7 => Filter::NotText(node, "b"),
+            _ => Filter::NoTextOr(node, some_node(random), 2),
         });
     }
     if random.chance(15) {

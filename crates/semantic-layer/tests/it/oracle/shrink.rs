@@ -7,7 +7,7 @@ use super::world::World;
 pub(super) type Case = (World, Question);
 
 /// Says what is wrong with a case, if anything.
-pub(super) type Check<'a> = &'a dyn Fn(&World, &Question) -> Option<String>;
+pub(super) type Check<'a> = &'a mut dyn FnMut(&World, &Question) -> Option<String>;
 
 /// The smallest case that can be reached by dropping one part after another.
 pub(super) fn smallest(mut case: Case, check: Check<'_>) -> Case {
@@ -99,6 +99,7 @@ fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case>
     for dimension in &mut question.dimensions {
         *dimension = match *dimension {
             Dimension::Text(node) => Dimension::Text(place(node)),
+            Dimension::Flag(node) => Dimension::Flag(place(node)),
             Dimension::Time(node, unit) => Dimension::Time(place(node), unit),
         };
     }

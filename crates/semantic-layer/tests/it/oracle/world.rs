@@ -6,7 +6,7 @@ use ktx_semantic_layer::SourceFile;
 use serde_json::{Value, json};
 
 use super::calendar::{self, At};
-use super::measures::MEASURES;
+use super::measures::{MEASURES, real};
 use super::random::Random;
 
 /// A foreign key of a table.
@@ -21,18 +21,38 @@ pub(super) struct Key {
     pub(super) is_declared_there: bool,
 }
 
-/// One row: number, text, time, and the values of its keys.
+/// One row: number, text, time, truth, and the values of its keys.
 #[derive(Clone)]
 pub(super) struct Row {
     pub(super) id: i64,
-    pub(super) number: Option<i64>,
+    /// Whole, or with quarters where the table has a kind of number that can hold them.
+    pub(super) number: Option<f64>,
     pub(super) text: Option<&'static str>,
     pub(super) at: Option<At>,
+    pub(super) flag: Option<bool>,
     pub(super) keys: Vec<Option<i64>>,
+}
+
+/// How warehouses with types of their own hold a table's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NumberKind {
+    Integer,
+    Decimal,
+    Real,
+}
+
+/// How they hold a table's times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimeKind {
+    Date,
+    Timestamp,
+    Zoned,
 }
 
 #[derive(Clone)]
 pub(super) struct Table {
+    pub(super) number: NumberKind,
+    pub(super) time: TimeKind,
     pub(super) keys: Vec<Key>,
     pub(super) rows: Vec<Row>,
 }
@@ -94,8 +114,16 @@ impl World {
                     is_declared_there: !is_role && random.chance(30),
                 });
             }
-            let rows = rows(random, &keys, &tables, spread);
-            tables.push(Table { keys, rows });
+            let number = [NumberKind::Integer, NumberKind::Decimal, NumberKind::Real];
+            let time = [TimeKind::Date, TimeKind::Timestamp, TimeKind::Zoned];
+            let mut table = Table {
+                number: *random.pick(&number),
+                time: *random.pick(&time),
+                keys,
+                rows: Vec::new(),
+            };
+            table.rows = rows(random, &table, &tables, spread);
+            tables.push(table);
         }
         Self { tables, nodes }
     }
@@ -109,6 +137,7 @@ impl World {
                 ("num", "number"),
                 ("txt", "string"),
                 ("at", "time"),
+                ("flag", "boolean"),
             ] {
                 line(&mut text, &format!("- {{name: {name}, type: {kind}}}"));
             }
@@ -181,9 +210,10 @@ impl World {
         for (at, table) in self.tables.iter().enumerate() {
             let mut columns = vec![
                 json!(["id", "int"]),
-                json!(["num", "int"]),
+                json!(["num", "float"]),
                 json!(["txt", "text"]),
                 json!(["at", "text"]),
+                json!(["flag", "bool"]),
             ];
             columns.extend(table.keys.iter().map(|key| json!([key.column, "int"])));
             let rows = table.rows.iter().map(|row| {
@@ -192,6 +222,7 @@ impl World {
                     json!(row.number),
                     json!(row.text),
                     json!(row.at.map(time)),
+                    json!(row.flag),
                 ];
                 cells.extend(row.keys.iter().map(|key| json!(key)));
                 Value::from(cells)
@@ -210,7 +241,7 @@ fn line(text: &mut String, content: &str) {
 }
 
 /// A time as the table holds it.
-fn time(at: At) -> String {
+pub(super) fn time(at: At) -> String {
     let date = calendar::text(at.day);
     match at.minute {
         Some(minute) => format!("{date} {:02}:{:02}:00", minute / 60, minute % 60),
@@ -219,14 +250,14 @@ fn time(at: At) -> String {
 }
 
 /// Rows with NULL, dangling and, for unique keys, once-used values.
-fn rows(random: &mut Random, keys: &[Key], tables: &[Table], spread: usize) -> Vec<Row> {
+fn rows(random: &mut Random, own: &Table, tables: &[Table], spread: usize) -> Vec<Row> {
     let count = random.below(9);
     let (year, month, day) = FIRST;
     let first = calendar::day(year, month, day);
     let mut rows: Vec<Row> = Vec::new();
     for id in 0..count {
         let mut values: Vec<Option<i64>> = Vec::new();
-        for (at, key) in keys.iter().enumerate() {
+        for (at, key) in own.keys.iter().enumerate() {
             let targets = tables.get(key.target).map_or(0, |table| table.rows.len());
             let value = whole(random.below(targets + 1)) + 1;
             let is_used = rows
@@ -235,15 +266,22 @@ fn rows(random: &mut Random, keys: &[Key], tables: &[Table], spread: usize) -> V
             let is_null = random.chance(15) || (key.is_unique && is_used);
             values.push((!is_null).then_some(value));
         }
+        let has_minute = own.time != TimeKind::Date && random.chance(40);
         let at = At {
             day: first + whole(random.below(spread)),
-            minute: random.chance(30).then(|| whole(random.below(4)) * 359 + 1),
+            minute: has_minute.then(|| whole(random.below(4)) * 359 + 1),
+        };
+        let number = if own.number == NumberKind::Integer {
+            real(whole(random.below(7)))
+        } else {
+            real(whole(random.below(25))) / 4.0
         };
         rows.push(Row {
             id: whole(id) + 1,
-            number: (!random.chance(20)).then(|| whole(random.below(7))),
+            number: (!random.chance(20)).then_some(number),
             text: *random.pick(&TEXTS),
             at: (!random.chance(10)).then_some(at),
+            flag: *random.pick(&[Some(true), Some(false), None]),
             keys: values,
         });
     }

@@ -1,0 +1,168 @@
+//! What runs the compiled SQL, and the one spelling in which answers are compared.
+
+use std::fmt::Write as _;
+
+use ktx_warehouse::Dialect;
+use serde_json::Value;
+
+use super::question::{Dimension, Question};
+use super::world::{self, NumberKind, Table, TimeKind, World};
+use crate::sqlite;
+
+/// Rows as an engine tells them: its own texts.
+pub(super) type Rows = Vec<Vec<Option<String>>>;
+
+/// A warehouse that the worlds are loaded into.
+pub(super) trait Engine {
+    fn dialect(&self) -> Dialect;
+    /// Makes the tables of a world, and no others.
+    fn load(&mut self, world: &World);
+    fn run(&mut self, sql: &str) -> Result<Rows, String>;
+}
+
+/// A database in memory.
+#[derive(Default)]
+pub(super) struct Sqlite(Option<rusqlite::Connection>);
+
+impl Engine for Sqlite {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn load(&mut self, world: &World) {
+        self.0 = Some(sqlite::database(&world.data()));
+    }
+
+    fn run(&mut self, sql: &str) -> Result<Rows, String> {
+        let (_, rows) = sqlite::run(self.0.as_ref().expect("a loaded world"), sql);
+        Ok(rows.iter().map(|row| texts(row)).collect())
+    }
+}
+
+/// Values as an engine could tell them.
+pub(super) fn texts(row: &[Value]) -> Vec<Option<String>> {
+    let text = |value: &Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    row.iter().map(text).collect()
+}
+
+/// A row as it is compared: six digits, midnights as dates, flags as truth values.
+pub(super) fn spelled(question: &Question, row: &[Option<String>]) -> Vec<String> {
+    let cell = |(at, text): (usize, &Option<String>)| {
+        let Some(text) = text else {
+            return "null".to_owned();
+        };
+        match question.dimensions.get(at) {
+            Some(Dimension::Text(_)) => format!("'{text}'"),
+            Some(Dimension::Time(..)) => moment(text).to_owned(),
+            Some(Dimension::Flag(_)) => match text.as_str() {
+                "1" | "t" | "true" => "true".to_owned(),
+                "0" | "f" | "false" => "false".to_owned(),
+                other => format!("'{other}'"),
+            },
+            None => match text.parse::<f64>() {
+                Ok(number) => format!("{:.6}", number + 0.0),
+                Err(_) => format!("'{text}'"),
+            },
+        }
+    };
+    row.iter().enumerate().map(cell).collect()
+}
+
+/// A time without the parts that say nothing: the offset of a session in UTC, fractions of zero, and
+/// midnight.
+fn moment(text: &str) -> &str {
+    let text = text.strip_suffix("+00").unwrap_or(text);
+    let text = match text.split_once('.') {
+        Some((whole, fraction)) if fraction.bytes().all(|digit| digit == b'0') => whole,
+        _ => text,
+    };
+    text.strip_suffix(" 00:00:00").unwrap_or(text)
+}
+
+/// The types of a warehouse.
+pub(super) struct Types {
+    pub(super) integer: &'static str,
+    pub(super) decimal: &'static str,
+    pub(super) real: &'static str,
+    pub(super) text: &'static str,
+    pub(super) flag: &'static str,
+    pub(super) date: &'static str,
+    pub(super) timestamp: &'static str,
+    pub(super) zoned: &'static str,
+}
+
+/// The statements that make the tables of a world and fill them.
+pub(super) fn statements(world: &World, dialect: Dialect, types: &Types) -> Vec<String> {
+    let mut statements = Vec::new();
+    for (at, table) in world.tables.iter().enumerate() {
+        statements.push(created(at, table, dialect, types));
+        if !table.rows.is_empty() {
+            let rows: Vec<String> = table.rows.iter().map(cells).collect();
+            statements.push(format!("INSERT INTO t{at} VALUES {}", rows.join(", ")));
+        }
+    }
+    statements
+}
+
+fn created(at: usize, table: &Table, dialect: Dialect, types: &Types) -> String {
+    let number = match table.number {
+        NumberKind::Integer => types.integer,
+        NumberKind::Decimal => types.decimal,
+        NumberKind::Real => types.real,
+    };
+    let time = match table.time {
+        TimeKind::Date => types.date,
+        TimeKind::Timestamp => types.timestamp,
+        TimeKind::Zoned => types.zoned,
+    };
+    let mut text = format!(
+        "CREATE TABLE t{at} ({} {}",
+        dialect.quote("id"),
+        types.integer
+    );
+    let columns = [
+        ("num", number),
+        ("txt", types.text),
+        ("at", time),
+        ("flag", types.flag),
+    ];
+    let keys = table.keys.iter();
+    let keys = keys.map(|key| (key.column.as_str(), types.integer));
+    for (name, kind) in columns.into_iter().chain(keys) {
+        // MariaDB's TIMESTAMP is NOT NULL and changes by itself unless it is told otherwise.
+        write!(text, ", {} {kind} NULL", dialect.quote(name)).expect("text grows");
+    }
+    text + ")"
+}
+
+fn cells(row: &world::Row) -> String {
+    let mut cells = vec![
+        Some(row.id.to_string()),
+        row.number.map(|number| number.to_string()),
+        row.text.map(|text| format!("'{text}'")),
+        row.at.map(|at| format!("'{}'", world::time(at))),
+        row.flag.map(|flag| flag.to_string()),
+    ];
+    cells.extend(row.keys.iter().map(|key| key.map(|key| key.to_string())));
+    let cells: Vec<String> = cells
+        .into_iter()
+        .map(|cell| cell.unwrap_or_else(|| "NULL".to_owned()))
+        .collect();
+    format!("({})", cells.join(", "))
+}
+
+#[test]
+fn moments_have_one_spelling() {
+    for (text, expected) in [
+        ("2024-02-29", "2024-02-29"),
+        ("2024-02-29 00:00:00", "2024-02-29"),
+        ("2024-02-29 00:00:00+00", "2024-02-29"),
+        ("2024-02-29 06:00:00.000000", "2024-02-29 06:00:00"),
+    ] {
+        assert_eq!(moment(text), expected);
+    }
+}

@@ -1,0 +1,211 @@
+//! The same worlds and questions on the servers of the tests.
+
+use ktx_test_support::services::{Service, ServiceName, service};
+use ktx_warehouse::Dialect;
+use mysql_async::prelude::Queryable as _;
+use tokio_postgres::SimpleQueryMessage;
+
+use super::engine::{Engine, Rows, Types, statements};
+use super::world::World;
+
+/// Each server is asked one in so many of the questions that SQLite is asked.
+const SHARE: usize = 5;
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+/// A database of its own, and one connection to it.
+struct Postgres {
+    admin: tokio_postgres::Client,
+    client: tokio_postgres::Client,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Postgres {
+    const DATABASE: &str = "ktx_oracle";
+    const TYPES: Types = Types {
+        integer: "BIGINT",
+        decimal: "NUMERIC(12, 2)",
+        real: "DOUBLE PRECISION",
+        text: "TEXT",
+        flag: "BOOLEAN",
+        date: "DATE",
+        timestamp: "TIMESTAMP",
+        zoned: "TIMESTAMPTZ",
+    };
+
+    fn new(url: &str) -> Self {
+        let runtime = runtime();
+        let mut config: tokio_postgres::Config = url.parse().expect("a good URL");
+        let (admin, client) = runtime.block_on(async {
+            let admin = session(&config).await;
+            for sql in [
+                format!("DROP DATABASE IF EXISTS {}", Self::DATABASE),
+                format!("CREATE DATABASE {}", Self::DATABASE),
+            ] {
+                admin.batch_execute(&sql).await.expect("a database");
+            }
+            config.dbname(Self::DATABASE);
+            (admin, session(&config).await)
+        });
+        Self {
+            admin,
+            client,
+            runtime,
+        }
+    }
+
+    /// Leaves the server as it was.
+    fn drop_database(self) {
+        let sql = format!("DROP DATABASE {} WITH (FORCE)", Self::DATABASE);
+        let dropped = self.runtime.block_on(self.admin.batch_execute(&sql));
+        dropped.expect("the database goes");
+    }
+}
+
+async fn session(config: &tokio_postgres::Config) -> tokio_postgres::Client {
+    let (client, session) = config
+        .connect(tokio_postgres::NoTls)
+        .await
+        .expect("the server answers");
+    tokio::spawn(session);
+    client
+}
+
+impl Engine for Postgres {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn load(&mut self, world: &World) {
+        let made = statements(world, self.dialect(), &Self::TYPES).join("; ");
+        let sql = format!("DROP SCHEMA public CASCADE; CREATE SCHEMA public; {made}");
+        let loaded = self.runtime.block_on(self.client.batch_execute(&sql));
+        loaded.unwrap_or_else(|error| panic!("{error:?}\n{sql}"));
+    }
+
+    fn run(&mut self, sql: &str) -> Result<Rows, String> {
+        let answer = self.runtime.block_on(self.client.simple_query(sql));
+        let messages = answer.map_err(|error| match error.as_db_error() {
+            Some(error) => error.to_string(),
+            None => error.to_string(),
+        })?;
+        let rows = messages.iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => {
+                let texts = (0..row.len()).map(|at| row.get(at).map(str::to_owned));
+                Some(texts.collect())
+            }
+            _ => None,
+        });
+        Ok(rows.collect())
+    }
+}
+
+/// A database of its own, and one connection to it.
+struct MariaDb {
+    connection: mysql_async::Conn,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl MariaDb {
+    const DATABASE: &str = "ktx_oracle";
+    const TYPES: Types = Types {
+        integer: "BIGINT",
+        decimal: "DECIMAL(12, 2)",
+        real: "DOUBLE",
+        text: "VARCHAR(200)",
+        flag: "BOOLEAN",
+        date: "DATE",
+        timestamp: "DATETIME",
+        zoned: "TIMESTAMP",
+    };
+
+    fn new(url: &str) -> Self {
+        let runtime = runtime();
+        let options = mysql_async::Opts::from_url(url).expect("a good URL");
+        let connection = runtime.block_on(mysql_async::Conn::new(options));
+        Self {
+            connection: connection.expect("the server answers"),
+            runtime,
+        }
+    }
+
+    fn each(&mut self, statements: &[String]) {
+        let connection = &mut self.connection;
+        self.runtime.block_on(async {
+            for sql in statements {
+                let done = connection.query_drop(sql).await;
+                done.unwrap_or_else(|error| panic!("{error}\n{sql}"));
+            }
+        });
+    }
+
+    /// Leaves the server as it was.
+    fn drop_database(mut self) {
+        self.each(&[format!("DROP DATABASE {}", Self::DATABASE)]);
+        let ended = self.runtime.block_on(self.connection.disconnect());
+        ended.expect("the connection ends");
+    }
+}
+
+impl Engine for MariaDb {
+    fn dialect(&self) -> Dialect {
+        Dialect::MariaDb
+    }
+
+    fn load(&mut self, world: &World) {
+        let mut all = vec![
+            format!("DROP DATABASE IF EXISTS {}", Self::DATABASE),
+            format!("CREATE DATABASE {} CHARSET utf8mb4", Self::DATABASE),
+            format!("USE {}", Self::DATABASE),
+        ];
+        all.extend(statements(world, self.dialect(), &Self::TYPES));
+        self.each(&all);
+    }
+
+    fn run(&mut self, sql: &str) -> Result<Rows, String> {
+        let answer = self
+            .runtime
+            .block_on(self.connection.query::<mysql_async::Row, _>(sql));
+        let rows = answer.map_err(|error| error.to_string())?;
+        let text = |value: mysql_async::Value| match value {
+            mysql_async::Value::NULL => None,
+            mysql_async::Value::Bytes(bytes) => {
+                Some(String::from_utf8(bytes).expect("the text protocol"))
+            }
+            other => panic!("not of the text protocol: {other:?}"),
+        };
+        let rows = rows.into_iter().map(mysql_async::Row::unwrap);
+        Ok(rows
+            .map(|row| row.into_iter().map(text).collect())
+            .collect())
+    }
+}
+
+/// The contract's numbers 1 to 9 with PostgreSQL's types and its own SQL.
+#[test]
+fn postgres_agrees_with_brute_force() {
+    let Service::Available(url) = service(ServiceName::Postgres) else {
+        return;
+    };
+    let mut engine = Postgres::new(&url);
+    let result = super::worlds(1..=super::world_count(super::cases() / SHARE), &mut engine);
+    engine.drop_database();
+    super::judge(&result, super::cases() / SHARE);
+}
+
+/// The contract's numbers 1 to 9 with `MariaDB`'s types and its own SQL.
+#[test]
+fn mariadb_agrees_with_brute_force() {
+    let Service::Available(url) = service(ServiceName::MariaDb) else {
+        return;
+    };
+    let mut engine = MariaDb::new(&url);
+    let result = super::worlds(1..=super::world_count(super::cases() / SHARE), &mut engine);
+    engine.drop_database();
+    super::judge(&result, super::cases() / SHARE);
+}
