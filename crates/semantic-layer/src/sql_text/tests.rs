@@ -63,10 +63,24 @@ fn literals_cannot_be_left() {
     }
 }
 
+/// Found by the oracle: `PostgreSQL` cuts a date to a time in the session's zone, and where clocks go
+/// forward at midnight the day began at 01:00, which is no period of the spine's or of a shift's.
+#[test]
+fn postgres_cuts_to_dates_unless_the_time_of_day_counts() {
+    for (unit, expected) in [
+        (Granularity::Year, "CAST(DATE_TRUNC('year', x) AS DATE)"),
+        (Granularity::Day, "CAST(DATE_TRUNC('day', x) AS DATE)"),
+        (Granularity::Hour, "DATE_TRUNC('hour', x)"),
+        (Granularity::Minute, "DATE_TRUNC('minute', x)"),
+    ] {
+        assert_eq!(truncate(Dialect::Postgres, "x", unit, None), expected);
+    }
+}
+
 #[test]
 fn weeks_start_on_monday_everywhere() {
     for (dialect, expected) in [
-        (Dialect::Postgres, "DATE_TRUNC('week', x)"),
+        (Dialect::Postgres, "CAST(DATE_TRUNC('week', x) AS DATE)"),
         (
             Dialect::Snowflake,
             "DATEADD(day, 1 - DAYOFWEEKISO(x), DATE_TRUNC('day', x))",

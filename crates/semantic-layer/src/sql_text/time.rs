@@ -21,6 +21,11 @@ pub(crate) fn truncate(
         Dialect::Snowflake if unit == Granularity::Week => {
             format!("DATEADD(day, 1 - DAYOFWEEKISO({x}), DATE_TRUNC('day', {x}))")
         }
+        // Cutting a date makes a time in the session's zone there, and not every day of a zone begins
+        // at midnight.
+        Dialect::Postgres if unit <= Granularity::Day => {
+            format!("CAST(DATE_TRUNC('{}', {x}) AS DATE)", unit.name())
+        }
         Dialect::Postgres
         | Dialect::Redshift
         | Dialect::Snowflake
