@@ -2,7 +2,7 @@
 //! compared with what SQLite and the servers of the tests make of the compiled SQL. It shares no code
 //! with the planner.
 //!
-//! `KTX_ORACLE_CASES=50000` asks more questions than a usual run does: so many of SQLite, and a fifth of
+//! `KTX_ORACLE_CASES=50000` asks more questions than a usual run does: so many of SQLite, and a tenth of
 //! them of each server.
 #![expect(
     clippy::disallowed_methods,

@@ -125,6 +125,8 @@ enum Member {
     Text(&'static str),
     Start(Start),
     Flag(bool),
+    /// The bits of a number.
+    Number(u64),
 }
 
 type Tuple = Vec<Member>;
@@ -190,6 +192,12 @@ fn placed<'w>(
             match dimension {
                 Dimension::Text(_) => seen.and_then(|row| row.text).map(Member::Text),
                 Dimension::Flag(_) => seen.and_then(|row| row.flag).map(Member::Flag),
+                Dimension::Number(_) => seen
+                    .and_then(|row| row.number)
+                    .map(|number| Member::Number(number.to_bits())),
+                Dimension::IsLarge(_) => seen
+                    .and_then(|row| row.number)
+                    .map(|number| Member::Flag(number > 2.0)),
                 Dimension::Time(_, unit) => seen
                     .and_then(|row| row.at)
                     .map(|at| Member::Start(calendar::start(at, *unit))),
@@ -219,7 +227,7 @@ fn axis(question: &Question, refused: &mut BTreeSet<&'static str>) -> Option<Axi
     let mut times = question.dimensions.iter().enumerate();
     let mut times = times.by_ref().filter_map(|(at, one)| match one {
         Dimension::Time(node, unit) => Some((at, *node, *unit)),
-        Dimension::Text(_) | Dimension::Flag(_) => None,
+        _ => None,
     });
     let Some((at, node, unit)) = times.next() else {
         refused.insert("no_time_dimension");
@@ -463,6 +471,7 @@ pub(super) fn answer(world: &World, question: &Question) -> Expected {
             .map(|(member, dimension)| match (member, dimension) {
                 (Member::Text(text), _) => json!(text),
                 (Member::Flag(flag), _) => json!(flag),
+                (Member::Number(bits), _) => json!(f64::from_bits(*bits)),
                 (Member::Start(start), Dimension::Time(_, unit)) => {
                     json!(calendar::spelled(*start, *unit))
                 }

@@ -58,12 +58,12 @@ pub(super) fn spelled(question: &Question, row: &[Option<String>]) -> Vec<String
         match question.dimensions.get(at) {
             Some(Dimension::Text(_)) => format!("'{text}'"),
             Some(Dimension::Time(..)) => moment(text).to_owned(),
-            Some(Dimension::Flag(_)) => match text.as_str() {
+            Some(Dimension::Flag(_) | Dimension::IsLarge(_)) => match text.as_str() {
                 "1" | "t" | "true" => "true".to_owned(),
                 "0" | "f" | "false" => "false".to_owned(),
                 other => format!("'{other}'"),
             },
-            None => match text.parse::<f64>() {
+            Some(Dimension::Number(_)) | None => match text.parse::<f64>() {
                 Ok(number) => format!("{:.6}", number + 0.0),
                 Err(_) => format!("'{text}'"),
             },
@@ -72,12 +72,13 @@ pub(super) fn spelled(question: &Question, row: &[Option<String>]) -> Vec<String
     row.iter().enumerate().map(cell).collect()
 }
 
-/// A time without the parts that say nothing: the offset of a session in UTC, fractions of zero, and
+/// A time without the parts that say nothing: the offset of the session, fractions of zero, and
 /// midnight.
 fn moment(text: &str) -> &str {
-    let text = text.strip_suffix("+00").unwrap_or(text);
-    let text = match text.split_once('.') {
-        Some((whole, fraction)) if fraction.bytes().all(|digit| digit == b'0') => whole,
+    let text = match text.split_at_checked(19) {
+        Some((whole, "")) => whole,
+        Some((whole, rest)) if rest.starts_with(['+', '-']) => whole,
+        Some((whole, rest)) if rest.trim_end_matches('0') == "." => whole,
         _ => text,
     };
     text.strip_suffix(" 00:00:00").unwrap_or(text)
@@ -160,7 +161,8 @@ fn moments_have_one_spelling() {
     for (text, expected) in [
         ("2024-02-29", "2024-02-29"),
         ("2024-02-29 00:00:00", "2024-02-29"),
-        ("2024-02-29 00:00:00+00", "2024-02-29"),
+        ("2024-02-29 00:00:00-05", "2024-02-29"),
+        ("2024-02-29 00:00:00.5", "2024-02-29 00:00:00.5"),
         ("2024-02-29 06:00:00.000000", "2024-02-29 06:00:00"),
     ] {
         assert_eq!(moment(text), expected);

@@ -6,10 +6,10 @@ use mysql_async::prelude::Queryable as _;
 use tokio_postgres::SimpleQueryMessage;
 
 use super::engine::{Engine, Rows, Types, statements};
-use super::world::World;
+use super::world::{Table, TimeKind, World};
 
 /// Each server is asked one in so many of the questions that SQLite is asked.
-const SHARE: usize = 5;
+const SHARE: usize = 10;
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread()
@@ -83,7 +83,16 @@ impl Engine for Postgres {
 
     fn load(&mut self, world: &World) {
         let made = statements(world, self.dialect(), &Self::TYPES).join("; ");
-        let sql = format!("DROP SCHEMA public CASCADE; CREATE SCHEMA public; {made}");
+        // Times without a zone stay what they are in a session whose clocks go forward at midnight.
+        let is_zoned = |table: &Table| table.time == TimeKind::Zoned;
+        let zone = if world.tables.iter().any(is_zoned) {
+            "UTC"
+        } else {
+            "<+02>-2<+03>,J1/0,J200/0"
+        };
+        let sql = format!(
+            "SET TIME ZONE '{zone}'; DROP SCHEMA public CASCADE; CREATE SCHEMA public; {made}"
+        );
         let loaded = self.runtime.block_on(self.client.batch_execute(&sql));
         loaded.unwrap_or_else(|error| panic!("{error:?}\n{sql}"));
     }

@@ -20,6 +20,16 @@ pub(super) enum Base {
     Middle,
     /// The number of rows whose flag is set.
     Flagged,
+    Average,
+    Lowest,
+    /// The interpolated percentile at nine tenths.
+    High,
+    /// How many different numbers rows with the text `a` have.
+    KindsOfA,
+    /// The sum of halves.
+    Halves,
+    /// Twice the sum of the numbers of the rows whose flag is set.
+    Twice,
     /// The sum at the last moment of each text.
     Balance,
     /// The sum at the first moment of all.
@@ -55,10 +65,10 @@ pub(super) const COUNT: Measure = 0;
 /// The sum of the numbers.
 pub(super) const TOTAL: Measure = 1;
 /// How many of the measures need no time dimension.
-pub(super) const PLAIN: usize = 13;
+pub(super) const PLAIN: usize = 19;
 
 /// Name, definition, meaning.
-pub(super) const MEASURES: [(&str, &str, Formula); 29] = [
+pub(super) const MEASURES: [(&str, &str, Formula); 37] = [
     ("cnt", "expr: count(*)", Formula::Of(Base::Count)),
     ("total", "expr: sum(num)", Formula::Of(Base::Total)),
     (
@@ -99,6 +109,34 @@ pub(super) const MEASURES: [(&str, &str, Formula); 29] = [
         "flagged",
         "expr: count_if(flag)",
         Formula::Of(Base::Flagged),
+    ),
+    ("average", "expr: avg(num)", Formula::Of(Base::Average)),
+    ("lowest", "expr: min(num)", Formula::Of(Base::Lowest)),
+    (
+        "high",
+        "expr: \"percentile(num, 0.9)\"",
+        Formula::Of(Base::High),
+    ),
+    (
+        "kinds_of_a",
+        "expr: \"count_distinct_if(num, txt = 'a')\"",
+        Formula::Of(Base::KindsOfA),
+    ),
+    ("halves", "expr: sum(num / 2.0)", Formula::Of(Base::Halves)),
+    (
+        "twice",
+        "expr: 2 * sum(num), filter: flag",
+        Formula::Of(Base::Twice),
+    ),
+    (
+        "all_high",
+        "cumulative: {measure: high}",
+        Formula::Over(Base::High, Span::All),
+    ),
+    (
+        "days_average",
+        "cumulative: {measure: average, window: {count: 10, unit: day}}",
+        Formula::Over(Base::Average, Span::Last(10, Unit::Day)),
     ),
     (
         "all_total",
@@ -266,6 +304,16 @@ fn sum(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum())
 }
 
+/// The interpolated percentile.
+fn percentile(numbers: &[f64], tenths: usize) -> Option<f64> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let place = tenths * sorted.len().checked_sub(1)?;
+    let lower = *sorted.get(place / 10)?;
+    let upper = sorted.get(place / 10 + 1).copied().unwrap_or(lower);
+    Some(lower + (upper - lower) * counted(place % 10) / 10.0)
+}
+
 fn middle(numbers: &[f64]) -> Option<f64> {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -314,6 +362,19 @@ impl Base {
                 numbers.iter().filter(|number| **number > 2.0).count(),
             )),
             Self::Middle => middle(&numbers),
+            Self::Average => sum(&numbers).map(|sum| sum / counted(numbers.len())),
+            Self::Lowest => numbers.iter().copied().min_by(f64::total_cmp),
+            Self::High => percentile(&numbers, 9),
+            Self::KindsOfA => {
+                let kinds: BTreeSet<u64> = of_a.iter().map(|number| number.to_bits()).collect();
+                Some(counted(kinds.len()))
+            }
+            Self::Halves => sum(&numbers).map(|sum| sum / 2.0),
+            Self::Twice => {
+                let flagged = rows.iter().filter(|row| row.flag == Some(true));
+                let flagged: Vec<f64> = flagged.filter_map(|row| row.number).collect();
+                sum(&flagged).map(|sum| sum * 2.0)
+            }
             Self::Flagged => Some(counted(
                 rows.iter().filter(|row| row.flag == Some(true)).count(),
             )),

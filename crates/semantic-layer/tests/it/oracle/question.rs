@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::calendar::{self, At, Unit};
 use super::measures::{COUNT, Formula, Frame, MEASURES, Measure, PLAIN, real};
 use super::random::Random;
-use super::world::{FIRST, Row, World};
+use super::world::{FIRST, Row, TimeKind, World};
 
 /// What is asked for in one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +27,20 @@ pub(super) enum Dimension {
     Time(usize, Unit),
     /// The flag of a node.
     Flag(usize),
+    /// The number of a node.
+    Number(usize),
+    /// Whether the number of a node is above 2, which a computed column says.
+    IsLarge(usize),
 }
 
 impl Dimension {
     pub(super) fn node(self) -> usize {
         match self {
-            Self::Text(node) | Self::Time(node, _) | Self::Flag(node) => node,
+            Self::Text(node)
+            | Self::Time(node, _)
+            | Self::Flag(node)
+            | Self::Number(node)
+            | Self::IsLarge(node) => node,
         }
     }
 }
@@ -165,15 +173,24 @@ impl Question {
             }
         };
         if (by_periods && !random.chance(4)) || random.chance(10) {
-            dimensions.push(Dimension::Time(node(random), unit(random, &asked)));
+            let node = node(random);
+            dimensions.push(Dimension::Time(
+                node,
+                told(world, node, unit(random, &asked)),
+            ));
         }
         for _ in 0..random.below(3) {
             let one = if random.chance(4) {
-                Dimension::Time(node(random), *random.pick(&Unit::ALL))
-            } else if random.chance(20) {
-                Dimension::Flag(node(random))
+                let node = node(random);
+                Dimension::Time(node, told(world, node, *random.pick(&Unit::ALL)))
             } else {
-                Dimension::Text(node(random))
+                let node = node(random);
+                match random.below(10) {
+                    0 => Dimension::Flag(node),
+                    1 => Dimension::Number(node),
+                    2 => Dimension::IsLarge(node),
+                    _ => Dimension::Text(node),
+                }
             };
             if !dimensions.contains(&one) {
                 dimensions.insert(random.below(dimensions.len() + 1), one);
@@ -227,6 +244,8 @@ impl Question {
         let dimensions = self.dimensions.iter().map(|dimension| match dimension {
             Dimension::Text(node) => json!(format!("{}.txt", name(*node))),
             Dimension::Flag(node) => json!(format!("{}.flag", name(*node))),
+            Dimension::Number(node) => json!(format!("{}.num", name(*node))),
+            Dimension::IsLarge(node) => json!(format!("{}.is_large", name(*node))),
             Dimension::Time(node, unit) => {
                 json!({"field": format!("{}.at", name(*node)), "granularity": unit.name()})
             }
@@ -271,6 +290,18 @@ impl Question {
             "fill": self.fill,
             "limit": 1_000_000,
         })
+    }
+}
+
+/// The unit that a node's times tell apart: dates have no hours to ask for.
+fn told(world: &World, node: usize, unit: Unit) -> Unit {
+    let table = world
+        .nodes
+        .get(node)
+        .and_then(|node| world.tables.get(node.table));
+    match table.map(|table| table.time) {
+        Some(TimeKind::Date) if unit == Unit::Hour => Unit::Day,
+        _ => unit,
     }
 }
 
@@ -357,7 +388,7 @@ fn filters(
     }
     let axis = dimensions.iter().find_map(|one| match one {
         Dimension::Time(node, _) => Some(*node),
-        Dimension::Text(_) | Dimension::Flag(_) => None,
+        _ => None,
     });
     if let Some(node) = axis.filter(|_| random.chance(60)) {
         let from = some_day(random, 60);

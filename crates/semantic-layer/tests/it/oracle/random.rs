@@ -4,8 +4,10 @@
 pub(super) struct Random(u64);
 
 impl Random {
+    /// The seed is mixed: the generator walks one cycle, and seeds that follow each other would begin at
+    /// places of it that do so as well.
     pub(super) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        Self(Self(seed).next())
     }
 
     fn next(&mut self) -> u64 {

@@ -100,6 +100,8 @@ fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case>
         *dimension = match *dimension {
             Dimension::Text(node) => Dimension::Text(place(node)),
             Dimension::Flag(node) => Dimension::Flag(place(node)),
+            Dimension::Number(node) => Dimension::Number(place(node)),
+            Dimension::IsLarge(node) => Dimension::IsLarge(place(node)),
             Dimension::Time(node, unit) => Dimension::Time(place(node), unit),
         };
     }

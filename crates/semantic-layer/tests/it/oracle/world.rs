@@ -87,6 +87,7 @@ impl World {
                 is_role: false,
             })
             .collect();
+        let has_zones = random.chance(50);
         let spread = *random.pick(&[12, 75, 400]);
         let mut tables: Vec<Table> = Vec::new();
         for at in 0..count {
@@ -115,7 +116,10 @@ impl World {
                 });
             }
             let number = [NumberKind::Integer, NumberKind::Decimal, NumberKind::Real];
-            let time = [TimeKind::Date, TimeKind::Timestamp, TimeKind::Zoned];
+            let mut time = vec![TimeKind::Date, TimeKind::Timestamp];
+            if has_zones {
+                time.push(TimeKind::Zoned);
+            }
             let mut table = Table {
                 number: *random.pick(&number),
                 time: *random.pick(&time),
@@ -144,6 +148,10 @@ impl World {
             line(
                 &mut text,
                 "- {name: lacks, type: string, expr: \"coalesce(txt, 'none')\"}",
+            );
+            line(
+                &mut text,
+                "- {name: is_large, type: boolean, expr: num > 2}",
             );
             let keys = self
                 .tables
