@@ -226,7 +226,12 @@ fn status_of(winner: &Scored, settings: &RelationshipSettings) -> Status {
     let unconfirmed = match winner.check {
         // Joins that people have run stand for the values that could not be compared.
         Check::None => settings.validation_required == Switch::On && winner.evidence.queries == 0,
-        Check::Empty => winner.evidence.name < 0.9 && winner.evidence.queries == 0,
+        // More than 1 stands for a table that extends another: whether both number the same things
+        // only values tell.
+        Check::Empty => {
+            let name = winner.evidence.name;
+            !(0.9..=1.0).contains(&name) && winner.evidence.queries == 0
+        }
         Check::Complete | Check::Probed => false,
     };
     if likelihood >= settings.accept_threshold && !unconfirmed {

@@ -195,3 +195,17 @@ async fn broken_text_and_huge_cells_are_read() {
         .max();
     assert!(longest.is_some_and(|length| length < 20_000), "{longest:?}");
 }
+
+/// Two empty tables that number their rows by themselves share no numbers, whatever they are called;
+/// a column that names the other table is believed.
+#[tokio::test]
+async fn empty_tables_are_joined_by_names_of_columns_only() {
+    let script = "
+        CREATE TABLE user (id INTEGER PRIMARY KEY, mail TEXT);
+        CREATE TABLE user_events (id INTEGER PRIMARY KEY, amount REAL);
+        CREATE TABLE user_orders (order_no TEXT, user_id INTEGER);
+    ";
+    let world = world(script, Faults::default());
+    run(&world, ScanMode::Relationships).await;
+    assert_eq!(joins(&world), ["user_orders.user_id -> user.id"]);
+}
