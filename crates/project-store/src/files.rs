@@ -134,7 +134,7 @@ pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
     file.write_all(&whole).map_err(failed)
 }
 
-/// As [`write_atomically`], with the unnamed file in `staging`, and `access` for a new file.
+/// As [`write_atomically`], with the unnamed file in `staging`, and for those whom `access` names.
 pub(crate) fn write_staged(
     path: &Path,
     bytes: &[u8],
@@ -145,37 +145,89 @@ pub(crate) fn write_staged(
     put(&target, bytes, staging, access)
 }
 
-/// As [`write_staged`] for many files, several at a time: a disk that makes one file safe makes its
-/// neighbours safe with it. Readers may see some of them new and others old.
-pub(crate) fn write_all_staged(
-    files: &[(PathBuf, &[u8])],
+/// A file to write, and what has to stand in its place until the last moment.
+#[derive(Debug)]
+pub(crate) struct Replacement<'a> {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: &'a [u8],
+    /// The bytes that it replaces; none when there must be no such file.
+    pub(crate) standing: Option<&'a [u8]>,
+}
+
+/// Writes many files, several at a time: a disk that makes one file safe makes its neighbours safe
+/// with it. Readers may see some of them new and others old. Returns those that are not as they
+/// have to be, and stay.
+pub(crate) fn replace_all(
+    files: &[&Replacement<'_>],
     staging: &Path,
-) -> Result<(), FileError> {
+) -> Result<BTreeSet<PathBuf>, FileError> {
     let writers = WRITERS.min(files.len());
     let write = |first: usize| {
-        for (path, bytes) in files.iter().skip(first).step_by(writers) {
-            place(&destination(path)?, bytes, staging, Access::Shared)?;
+        let mut left = Vec::new();
+        for file in files.iter().skip(first).step_by(writers) {
+            if !replace(file, staging)? {
+                left.push(file.path.clone());
+            }
         }
-        Ok(())
+        Ok(left)
     };
-    std::thread::scope(|scope| {
+    let left = std::thread::scope(|scope| {
         let running: Vec<_> = (0..writers)
             .map(|first| scope.spawn(move || write(first)))
             .collect();
-        running.into_iter().try_for_each(|writer| {
-            writer
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
+        let mut left = BTreeSet::new();
+        for writer in running {
+            left.extend(
+                writer
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?,
+            );
+        }
+        Ok(left)
     })?;
-    let mut folders = BTreeSet::new();
-    for (path, _) in files {
-        folders.insert(destination(path)?.parent().map(Path::to_owned));
+    let folders: BTreeSet<&Path> = files
+        .iter()
+        .filter(|file| !left.contains(&file.path))
+        .filter_map(|file| file.path.parent())
+        .collect();
+    folders.into_iter().try_for_each(sync_folder)?;
+    Ok(left)
+}
+
+/// Puts a file in its place unless something else stands there by now.
+fn replace(file: &Replacement<'_>, staging: &Path) -> Result<bool, FileError> {
+    let mut stands = Ok(true);
+    let check = || {
+        stands = still_stands(&file.path, file.standing);
+        matches!(stands, Ok(true))
+    };
+    match persist(&file.path, file.bytes, staging, Access::Shared, check) {
+        // A file is where a folder is needed.
+        Err(FileError::Write { source, .. })
+            if matches!(
+                source.kind(),
+                ErrorKind::AlreadyExists | ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(false)
+        }
+        done => done.and(stands),
     }
-    folders
-        .into_iter()
-        .flatten()
-        .try_for_each(|folder| sync_folder(&folder))
+}
+
+/// Whether an ordinary file with these bytes, or nothing at all, is at a path.
+pub(crate) fn still_stands(path: &Path, standing: Option<&[u8]>) -> Result<bool, FileError> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => Ok(read_optional(path)?.as_deref() == standing),
+        Ok(_) => Ok(false),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(standing.is_none())
+        }
+        Err(source) => Err(FileError::Read {
+            path: path.to_owned(),
+            source,
+        }),
+    }
 }
 
 /// Removes a file.
@@ -191,13 +243,30 @@ pub fn remove(path: &Path) -> Result<Removed, FileError> {
     }
 }
 
-/// Who may read a new file.
+/// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Whom the user's file mask allows.
+    /// Who could before; of a new file, whom the user's file mask allows.
     Shared,
     /// Only the user.
     Private,
+}
+
+/// Makes a folder with its parents, or closes one that is there: only the user may look into it.
+pub(crate) fn make_private_folder(path: &Path) -> Result<(), FileError> {
+    make_folder(path)?;
+    close(path, 0o700).map_err(|source| FileError::Write {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Gives what is there a mode that is for the user alone.
+fn close(path: &Path, mode: u32) -> io::Result<()> {
+    if fs::metadata(path)?.permissions().mode() & 0o777 == mode {
+        return Ok(());
+    }
+    fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
 /// Makes a folder with its parents.
@@ -267,27 +336,44 @@ fn put(path: &Path, bytes: &[u8], staging: &Path, access: Access) -> Result<Writ
 /// Puts a file in its place; its name is not yet safe.
 fn place(path: &Path, bytes: &[u8], staging: &Path, access: Access) -> Result<Written, FileError> {
     if read_optional(path)?.is_some_and(|found| found == bytes) {
+        if access == Access::Private {
+            close(path, 0o600).map_err(|source| FileError::Write {
+                path: path.to_owned(),
+                source,
+            })?;
+        }
         return Ok(Written::Unchanged);
     }
+    persist(path, bytes, staging, access, || true)?;
+    Ok(Written::Changed)
+}
+
+/// Writes a file beside its place, and moves it there when the check, made directly before, allows.
+fn persist(
+    path: &Path,
+    bytes: &[u8],
+    staging: &Path,
+    access: Access,
+    mut allowed: impl FnMut() -> bool,
+) -> Result<(), FileError> {
     let failed = |source| FileError::Write {
         path: path.to_owned(),
         source,
     };
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
-    let file = match fill(path, bytes, staging, access)
-        .map_err(failed)?
-        .persist(path)
-    {
-        Ok(file) => file,
-        Err(error) if error.error.kind() == ErrorKind::CrossesDevices => {
-            let again = fill(path, bytes, folder, access).map_err(failed)?;
-            again.persist(path).map_err(|error| failed(error.error))?
+    for staging in [staging, folder] {
+        let file = fill(path, bytes, staging, access).map_err(failed)?;
+        if !allowed() {
+            return Ok(());
         }
-        Err(error) => return Err(failed(error.error)),
-    };
-    drop(file);
-    Ok(Written::Changed)
+        match file.persist(path) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.error.kind() == ErrorKind::CrossesDevices && staging != folder => {}
+            Err(error) => return Err(failed(error.error)),
+        }
+    }
+    Ok(())
 }
 
 /// A name is on the disk when its folder is.
@@ -301,10 +387,9 @@ fn sync_folder(folder: &Path) -> Result<(), FileError> {
 }
 
 fn fill(path: &Path, bytes: &[u8], folder: &Path, access: Access) -> io::Result<NamedTempFile> {
-    let mode = match (fs::metadata(path), access) {
-        (Ok(found), _) => Some(found.permissions()),
-        (Err(_), Access::Private) => Some(Permissions::from_mode(0o600)),
-        (Err(_), Access::Shared) => None,
+    let mode = match access {
+        Access::Private => Some(Permissions::from_mode(0o600)),
+        Access::Shared => fs::metadata(path).ok().map(|found| found.permissions()),
     };
     let prefix = format!("{TEMPORARY}{}-", std::process::id());
     let mut file = tempfile::Builder::new()

@@ -292,8 +292,8 @@ impl Publisher {
             let old = changes
                 .keys()
                 .map(|path| ((*path).clone(), now.get(*path).cloned()));
-            self.write_record(&old.collect())?;
             let index = self.index()?;
+            self.write_record(&old.collect(), &index.unseen)?;
             self.store.failpoint("publish:before-import");
             let imported = self.import(&tip, &now, &changes, request);
             if !matches!(imported, Ok(Some(_))) {

@@ -6,7 +6,7 @@ use ktx_config::{Environment, FILE_NAME, Project};
 use ktx_diagnostics::{Diagnostic, Diagnostics, Hint, Hints};
 use ktx_secrets::Secret;
 
-use crate::files::{Access, make_folder, sweep, write_all_staged, write_staged};
+use crate::files::{Access, make_folder, make_private_folder, sweep, write_staged};
 use crate::{
     Failpoints, FileError, History, HistoryError, Holder, Layout, LockError, ProjectLock,
     ProjectPath, PublishError, Publisher, Removed, StateDatabase, StateError, Wait, Written,
@@ -138,17 +138,6 @@ impl Store {
         )
     }
 
-    /// Writes files of the project, each of them atomically.
-    pub(crate) fn write_all(&self, files: &[(&ProjectPath, &[u8])]) -> Result<(), FileError> {
-        let staging = self.local_folder(&self.layout.staging())?;
-        let root = self.layout.root();
-        let files: Vec<(PathBuf, &[u8])> = files
-            .iter()
-            .map(|(path, bytes)| (path.under(root), *bytes))
-            .collect();
-        write_all_staged(&files, &staging)
-    }
-
     /// Removes a file of the project.
     pub fn remove(&self, path: &ProjectPath) -> Result<Removed, FileError> {
         remove(&path.under(self.layout.root()))
@@ -158,7 +147,7 @@ impl Store {
     /// reference to write into `ktx.yaml`.
     pub fn write_secret(&self, name: &ProjectPath, secret: &Secret) -> Result<String, FileError> {
         let folder = self.layout.secrets();
-        make_folder(&folder)?;
+        make_private_folder(&folder)?;
         write_atomically(&folder.join(".gitignore"), b"*\n")?;
         let staging = self.local_folder(&self.layout.staging())?;
         let line = format!("{}\n", secret.expose());

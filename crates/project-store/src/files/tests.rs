@@ -147,25 +147,84 @@ fn many_files_are_written_each_in_its_place() {
     let staging = folder.path().join("staging");
     fs::create_dir(&staging).expect("a folder");
     let texts: Vec<String> = (0..100).map(|number| format!("{number}\n")).collect();
-    let files: Vec<(PathBuf, &[u8])> = texts
+    let files: Vec<Replacement<'_>> = texts
         .iter()
         .enumerate()
         .map(|(number, text)| {
             let path = format!("part-{}/{number}.txt", number % 3);
-            (folder.path().join(path), text.as_bytes())
+            new(folder.path().join(path), text.as_bytes())
         })
         .collect();
-    write_all_staged(&files, &staging).expect("written");
-    write_all_staged(&[], &staging).expect("nothing to write");
-    for (path, bytes) in &files {
-        assert_eq!(read_optional(path).expect("read").as_deref(), Some(*bytes));
+    let all: Vec<&Replacement<'_>> = files.iter().collect();
+    assert_eq!(
+        replace_all(&all, &staging).expect("written"),
+        BTreeSet::new()
+    );
+    replace_all(&[], &staging).expect("nothing to write");
+    for file in &files {
+        let found = read_optional(&file.path).expect("read");
+        assert_eq!(found.as_deref(), Some(file.bytes));
     }
     assert_eq!(names(&staging), Vec::<String>::new());
 
     let blocked = folder.path().join("part-0/0.txt/below");
-    let failure = write_all_staged(&[(blocked.clone(), b"x")], &staging);
-    assert!(
-        matches!(&failure, Err(FileError::Write { path, .. }) if *path == blocked),
-        "{failure:?}"
+    let left = replace_all(&[&new(blocked.clone(), b"x")], &staging);
+    assert_eq!(left.expect("left"), BTreeSet::from([blocked]));
+    let nowhere = replace_all(
+        &[&new(folder.path().join("a"), b"x")],
+        &folder.path().join("none"),
     );
+    assert!(
+        matches!(&nowhere, Err(FileError::Write { .. })),
+        "{nowhere:?}"
+    );
+}
+
+fn new(path: PathBuf, bytes: &[u8]) -> Replacement<'_> {
+    Replacement {
+        path,
+        bytes,
+        standing: None,
+    }
+}
+
+#[test]
+fn what_is_not_as_it_was_found_is_not_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let staging = folder.path().join("staging");
+    fs::create_dir(&staging).expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    for name in ["same", "edited", "made"] {
+        write_atomically(&at(name), name.as_bytes()).expect("written");
+    }
+    symlink(at("same"), at("link")).expect("a link");
+    let files = [
+        ("same", Some("same")),
+        ("edited", Some("as it was")),
+        ("gone", Some("as it was")),
+        ("link", Some("same")),
+        ("made", None),
+        ("new", None),
+    ];
+    let files = files.map(|(name, standing)| Replacement {
+        path: at(name),
+        bytes: b"2",
+        standing: standing.map(str::as_bytes),
+    });
+    let left = replace_all(&files.each_ref(), &staging).expect("written");
+    assert_eq!(
+        left,
+        BTreeSet::from(["edited", "gone", "link", "made"].map(at))
+    );
+    let found = ["same", "edited", "gone", "made", "new"].map(|name| {
+        let found = read_optional(&at(name)).expect("read");
+        found.map(|bytes| String::from_utf8(bytes).expect("text"))
+    });
+    let found = found.each_ref().map(Option::as_deref);
+    assert_eq!(
+        found,
+        [Some("2"), Some("edited"), None, Some("made"), Some("2")]
+    );
+    assert!(at("link").is_symlink());
+    assert_eq!(names(&staging), Vec::<String>::new());
 }

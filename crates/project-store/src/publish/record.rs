@@ -1,6 +1,6 @@
 //! The record of a publish that is under way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,9 @@ pub(super) type Old = BTreeMap<ProjectPath, Option<Entry>>;
 #[serde(deny_unknown_fields)]
 struct Record {
     files: Vec<RecordedFile>,
+    /// Those that git does not look for in the tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unseen: Vec<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,8 +28,20 @@ struct RecordedFile {
     old: Option<Entry>,
 }
 
+/// A publish that was killed.
+#[derive(Debug)]
+pub(super) struct Unfinished {
+    pub(super) old: Old,
+    /// The files that git did not look for in the tree when it began.
+    pub(super) unseen: BTreeSet<ProjectPath>,
+}
+
 impl Publisher {
-    pub(super) fn write_record(&self, old: &Old) -> Result<(), PublishError> {
+    pub(super) fn write_record(
+        &self,
+        old: &Old,
+        unseen: &BTreeSet<ProjectPath>,
+    ) -> Result<(), PublishError> {
         let layout = self.store.layout();
         let files = old.iter().map(|(path, old)| RecordedFile {
             path: path.as_str().to_owned(),
@@ -35,6 +50,11 @@ impl Publisher {
         let path = layout.publish_record();
         let text = serde_json::to_vec(&Record {
             files: files.collect(),
+            unseen: old
+                .keys()
+                .filter(|path| unseen.contains(path))
+                .map(|path| path.as_str().to_owned())
+                .collect(),
         })
         .map_err(|source| PublishError::Record {
             path: path.clone(),
@@ -45,7 +65,7 @@ impl Publisher {
         Ok(())
     }
 
-    pub(super) fn read_record(&self) -> Result<Option<Old>, PublishError> {
+    pub(super) fn read_record(&self) -> Result<Option<Unfinished>, PublishError> {
         let path = self.store.layout().publish_record();
         let Some(text) = read_optional(&path)? else {
             return Ok(None);
@@ -54,11 +74,15 @@ impl Publisher {
             .map_err(|source| PublishError::Record { path, source })?;
         // Only good paths are written, so none is left out.
         let files = record.files.into_iter();
-        Ok(Some(
-            files
+        let unseen = record.unseen.iter();
+        Ok(Some(Unfinished {
+            old: files
                 .filter_map(|file| Some((ProjectPath::parse(&file.path).ok()?, file.old)))
                 .collect(),
-        ))
+            unseen: unseen
+                .filter_map(|path| ProjectPath::parse(path).ok())
+                .collect(),
+        }))
     }
 
     pub(super) fn remove_record(&self) -> Result<(), PublishError> {

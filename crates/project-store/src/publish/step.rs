@@ -1,15 +1,17 @@
 //! Bringing the user's files and index in step with the commit.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::record::Unfinished;
 use super::stream::quoted;
-use super::tree::{self, Entry, Tree};
+use super::tree::{self, Entry, Index};
 use super::{PublishError, Publisher};
-use crate::ProjectPath;
+use crate::files::{Replacement, replace_all, still_stands};
+use crate::{ProjectPath, read_optional};
 
 /// A file that is not as the commit has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,8 +49,13 @@ const LARGEST_BATCH: usize = 256;
 enum InTree {
     /// Nothing.
     Absent,
-    /// A file with this blob, line ends and filters as git is configured.
-    File(String),
+    /// A file.
+    File {
+        /// Its blob, line ends and filters as git is configured.
+        id: String,
+        /// Its bytes, read before git read them: a later edit makes a difference.
+        bytes: Vec<u8>,
+    },
     /// A link, a folder, or a path through a link.
     Other,
 }
@@ -56,7 +63,7 @@ enum InTree {
 impl Publisher {
     /// Ends a publish that was killed: brings in step what its record names.
     pub(super) fn recover(&self) -> Result<(), PublishError> {
-        let Some(old) = self.read_record()? else {
+        let Some(Unfinished { old, unseen }) = self.read_record()? else {
             return Ok(());
         };
         let Some(commit) = self.base()?.commit else {
@@ -78,7 +85,9 @@ impl Publisher {
                 new,
             }
         });
-        self.bring_in_step(&commit, &moves.collect::<Vec<_>>(), &self.index()?)
+        let mut index = self.index()?;
+        index.unseen.extend(unseen);
+        self.bring_in_step(&commit, &moves.collect::<Vec<_>>(), &index)
             .map(drop)
     }
 
@@ -87,19 +96,19 @@ impl Publisher {
         &self,
         commit: &str,
         moves: &[Move<'_>],
-        index: &Tree,
+        index: &Index,
     ) -> Result<Vec<Skipped>, PublishError> {
         let (ours, staged): (Vec<&Move<'_>>, Vec<&Move<'_>>) = moves
             .iter()
             .filter(|step| step.old != step.new)
             .partition(|step| {
-                [step.old.as_ref(), step.new.as_ref()].contains(&index.get(&step.path))
+                [step.old.as_ref(), step.new.as_ref()].contains(&index.entries.get(&step.path))
             });
         let entries: Vec<_> = ours
             .iter()
             .map(|step| (&step.path, step.new.as_ref()))
             .collect();
-        self.update_index(&entries, &"0".repeat(commit.len()))
+        self.update_index(&entries, &"0".repeat(commit.len()), &index.unseen)
             .map_err(|source| PublishError::Index {
                 commit: commit.to_owned(),
                 source,
@@ -119,47 +128,69 @@ impl Publisher {
         for step in ours {
             let found = in_tree.get(&step.path).unwrap_or(&InTree::Other);
             if found.is(step.old.as_ref()) {
-                wanted.push(step);
-            } else if !found.is(step.new.as_ref()) {
+                wanted.push((step, found.bytes()));
+            } else if !found.is(step.new.as_ref()) && !index.unseen.contains(&step.path) {
                 skipped.push(skip(&step.path, SkipReason::Changed));
             }
         }
-        self.put_all(&wanted)?;
+        let late = self.put_all(&wanted)?;
+        skipped.extend(late.iter().map(|path| skip(path, SkipReason::Changed)));
         skipped.sort_by(|one, other| one.path.cmp(&other.path));
         self.store.failpoint("publish:after-files");
         self.remove_record()?;
         Ok(skipped)
     }
 
-    /// Removes and then writes files, in batches that grow.
-    fn put_all(&self, steps: &[&Move<'_>]) -> Result<(), PublishError> {
-        let (written, removed): (Vec<&Move<'_>>, Vec<&Move<'_>>) =
-            steps.iter().partition(|step| step.new.is_some());
-        for step in removed {
-            self.remove(&step.path)?;
+    /// Removes and then writes files, in batches that grow. Returns those that are no longer as they
+    /// were found, and stay.
+    fn put_all(
+        &self,
+        steps: &[(&Move<'_>, Option<&[u8]>)],
+    ) -> Result<Vec<ProjectPath>, PublishError> {
+        let mut late = Vec::new();
+        let mut files = Vec::new();
+        for (step, standing) in steps {
+            if step.new.is_some() {
+                files.push((
+                    &step.path,
+                    Replacement {
+                        path: step.path.under(self.store.layout().root()),
+                        bytes: &step.content,
+                        standing: *standing,
+                    },
+                ));
+                continue;
+            }
+            if !self.remove(&step.path, *standing)? {
+                late.push(step.path.clone());
+            }
             self.store.failpoint("publish:between-files");
         }
-        let files: Vec<(&ProjectPath, &[u8])> = written
-            .iter()
-            .map(|step| (&step.path, &*step.content))
-            .collect();
+        let staging = self.store.local_folder(&self.store.layout().staging())?;
         let mut rest = files.as_slice();
         let mut batch = 1;
         while !rest.is_empty() {
             let (now, later) = rest.split_at(batch.min(rest.len()));
-            self.store.write_all(now)?;
+            let replacements: Vec<&Replacement<'_>> = now.iter().map(|(_, file)| file).collect();
+            let left = replace_all(&replacements, &staging)?;
+            let left = now.iter().filter(|(_, file)| left.contains(&file.path));
+            late.extend(left.map(|(path, _)| (*path).clone()));
             self.store.failpoint("publish:between-files");
             rest = later;
             batch = (batch * 4).min(LARGEST_BATCH);
         }
-        Ok(())
+        Ok(late)
     }
 
-    fn remove(&self, path: &ProjectPath) -> Result<(), PublishError> {
-        self.store.remove(path)?;
-        // Git knows no empty folders, so none is left behind.
+    /// Removes a file that is as it was found. False: it is not, and stays.
+    fn remove(&self, path: &ProjectPath, standing: Option<&[u8]>) -> Result<bool, PublishError> {
         let root = self.store.layout().root();
         let file = path.under(root);
+        if !still_stands(&file, standing)? {
+            return Ok(false);
+        }
+        self.store.remove(path)?;
+        // Git knows no empty folders, so none is left behind.
         for folder in file
             .ancestors()
             .skip(1)
@@ -169,7 +200,7 @@ impl Publisher {
                 break;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// What is at each path of the user's tree.
@@ -181,34 +212,40 @@ impl Publisher {
         let mut found = BTreeMap::new();
         let mut files = Vec::new();
         for path in paths {
-            match look(root, path) {
-                Some(state) => {
-                    found.insert(path.clone(), state);
-                }
-                None => files.push(path),
-            }
+            let state = match look(root, path) {
+                Some(state) => state,
+                None => match read_optional(&path.under(root))? {
+                    Some(bytes) => {
+                        files.push((path, bytes));
+                        continue;
+                    }
+                    None => InTree::Absent,
+                },
+            };
+            found.insert(path.clone(), state);
         }
         if files.is_empty() {
             return Ok(found);
         }
         let lines: Vec<String> = files
             .iter()
-            .map(|path| quoted(&format!("{}{path}", self.prefix)) + "\n")
+            .map(|(path, _)| quoted(&format!("{}{path}", self.prefix)) + "\n")
             .collect();
         let input = lines.concat();
         let output = self
             .git
             .bytes(&["hash-object", "--stdin-paths"], input.as_bytes())?;
         let output = String::from_utf8_lossy(&output);
-        for (path, id) in files.into_iter().zip(output.lines()) {
-            found.insert(path.clone(), InTree::File(id.to_owned()));
+        for ((path, bytes), id) in files.into_iter().zip(output.lines()) {
+            let id = id.to_owned();
+            found.insert(path.clone(), InTree::File { id, bytes });
         }
         Ok(found)
     }
 
-    pub(super) fn index(&self) -> Result<Tree, PublishError> {
+    pub(super) fn index(&self) -> Result<Index, PublishError> {
         let project = format!(":(literal){}", self.prefix);
-        let mut arguments = vec!["ls-files", "--stage", "-z", "--full-name"];
+        let mut arguments = vec!["ls-files", "-t", "--stage", "-z", "--full-name"];
         if !self.prefix.is_empty() {
             arguments.extend(["--", &project]);
         }
@@ -222,6 +259,7 @@ impl Publisher {
         &self,
         entries: &[(&ProjectPath, Option<&Entry>)],
         no_id: &str,
+        unseen: &BTreeSet<ProjectPath>,
     ) -> Result<(), crate::GitError> {
         if entries.is_empty() {
             return Ok(());
@@ -236,10 +274,23 @@ impl Publisher {
                 format!("{mode} {id}\t{}{path}\0", self.prefix)
             })
             .collect();
+        self.git.bytes(
+            &["update-index", "-z", "--index-info"],
+            lines.concat().as_bytes(),
+        )?;
+        // A new entry is one that git looks for.
+        let unseen: String = entries
+            .iter()
+            .filter(|(path, entry)| entry.is_some() && unseen.contains(path))
+            .flat_map(|(path, _)| [self.prefix.as_str(), path.as_str(), "\0"])
+            .collect();
+        if unseen.is_empty() {
+            return Ok(());
+        }
         self.git
             .bytes(
-                &["update-index", "-z", "--index-info"],
-                lines.concat().as_bytes(),
+                &["update-index", "--skip-worktree", "-z", "--stdin"],
+                unseen.as_bytes(),
             )
             .map(drop)
     }
@@ -249,8 +300,15 @@ impl InTree {
     fn is(&self, entry: Option<&Entry>) -> bool {
         match (self, entry) {
             (Self::Absent, None) => true,
-            (Self::File(id), Some(entry)) => *id == entry.id,
+            (Self::File { id, .. }, Some(entry)) => *id == entry.id,
             _ => false,
+        }
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::File { bytes, .. } => Some(bytes),
+            Self::Absent | Self::Other => None,
         }
     }
 }

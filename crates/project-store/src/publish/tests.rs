@@ -1,7 +1,7 @@
 //! Value tests of what is said to git and what it answers.
 
 use super::stream::render;
-use super::tree::{parse_blobs, parse_index, parse_tree};
+use super::tree::{Index, parse_blobs, parse_index, parse_tree};
 use super::*;
 
 fn path(text: &str) -> ProjectPath {
@@ -56,13 +56,17 @@ fn trees_and_indexes_are_read_below_the_project_only() {
             (path("link"), entry("120000", "33"))
         ])
     );
-    let index = "100644 11 0\ta|100644 22 1\tb|100644 33 2\tb|";
+    let index = "H 100644 11 0\ta|M 100644 22 1\tb|M 100644 33 2\tb|S 100644 44 0\tc|H odd\td|";
     assert_eq!(
         parse_index(index.replace('|', "\0").as_bytes(), ""),
-        Tree::from([
-            (path("a"), entry("100644", "11")),
-            (path("b"), entry("100644", "in conflict"))
-        ])
+        Index {
+            entries: Tree::from([
+                (path("a"), entry("100644", "11")),
+                (path("b"), entry("100644", "in conflict")),
+                (path("c"), entry("100644", "44"))
+            ]),
+            unseen: BTreeSet::from([path("c")]),
+        }
     );
 }
 

@@ -1,6 +1,6 @@
 //! What git says about files: entries of trees and of the index, contents of blobs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -42,27 +42,33 @@ pub(super) fn parse_tree(output: &[u8], prefix: &str) -> Tree {
         .collect()
 }
 
-/// Reads `ls-files --stage -z`: `mode id stage TAB path`. An entry in conflict has no id that any
-/// version of the file could have.
-pub(super) fn parse_index(output: &[u8], prefix: &str) -> Tree {
-    lines(output, prefix)
-        .filter_map(|(head, path)| {
-            let mut words = head.split(' ');
-            let (mode, id, stage) = (words.next()?, words.next()?, words.next()?);
-            let id = if stage == "0" {
-                id.to_owned()
-            } else {
-                "in conflict".to_owned()
-            };
-            Some((
-                path,
-                Entry {
-                    mode: mode.to_owned(),
-                    id,
-                },
-            ))
-        })
-        .collect()
+/// The project's files in the index.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Index {
+    pub(super) entries: Tree,
+    /// The files that git does not look for in the tree, as those that a sparse checkout leaves out.
+    pub(super) unseen: BTreeSet<ProjectPath>,
+}
+
+/// Reads `ls-files -t --stage -z`: `tag mode id stage TAB path`. An entry in conflict has no id that
+/// any version of the file could have.
+pub(super) fn parse_index(output: &[u8], prefix: &str) -> Index {
+    let mut index = Index::default();
+    for (head, path) in lines(output, prefix) {
+        let words: Vec<&str> = head.split(' ').collect();
+        let [tag, mode, id, stage] = words.as_slice() else {
+            continue;
+        };
+        if *tag == "S" {
+            index.unseen.insert(path.clone());
+        }
+        let entry = Entry {
+            mode: (*mode).to_owned(),
+            id: if *stage == "0" { *id } else { "in conflict" }.to_owned(),
+        };
+        index.entries.insert(path, entry);
+    }
+    index
 }
 
 fn lines<'o>(output: &'o [u8], prefix: &str) -> impl Iterator<Item = (&'o str, ProjectPath)> {

@@ -231,3 +231,28 @@ fn secrets_are_kept_for_the_user_alone_and_out_of_git() {
     );
     assert_eq!(world.untidy("shop"), "");
 }
+
+/// A secret that others could read before is the user's alone afterwards, even when it is the same.
+#[test]
+fn a_secret_that_is_kept_again_loses_the_access_of_others() {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+    let (world, store) = World::with_project();
+    let name = crate::world::at("warehouse-url");
+    let (folder, path) = (
+        world.path("shop/.ktx/secrets"),
+        world.path("shop/.ktx/secrets/warehouse-url"),
+    );
+    for text in ["hunter2", "hunter2", "hunter3"] {
+        store
+            .write_secret(&name, &ktx_secrets::Secret::new(text))
+            .expect("kept");
+        let modes = [&folder, &path].map(|path| {
+            let found = std::fs::metadata(path).expect("it is there");
+            found.permissions().mode() & 0o777
+        });
+        assert_eq!(modes, [0o700, 0o600], "{text}");
+        std::fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("a mode");
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o755)).expect("a mode");
+    }
+}

@@ -6,6 +6,7 @@
 )]
 
 mod history;
+mod in_the_way;
 mod init;
 mod kill;
 mod older;
