@@ -31,6 +31,14 @@ pub enum GitError {
         /// Its version.
         found: String,
     },
+    /// A repository is there, and git does not use it.
+    #[error("git cannot use the repository of `{entry}`: {message}")]
+    Unusable {
+        /// The `.git` of the repository.
+        entry: PathBuf,
+        /// What it said.
+        message: String,
+    },
     /// It failed.
     #[error("`git {command}` failed: {message}")]
     Failed {
@@ -45,6 +53,10 @@ impl Hints for GitError {
     fn hints(&self) -> Vec<Hint> {
         match self {
             Self::Missing => vec![Hint::new("install git and put it on `PATH`")],
+            Self::Unusable { entry, .. } => vec![Hint::new(format!(
+                "run `git status` in `{}`, repair what it names, then run the command again",
+                entry.parent().unwrap_or(entry).display()
+            ))],
             Self::TooOld { .. } => vec![Hint::new("install a newer git")],
             Self::Start { .. } | Self::Failed { .. } => Vec::new(),
         }
@@ -108,6 +120,11 @@ impl Git {
             folder: folder.to_owned(),
             ..self.clone()
         }
+    }
+
+    /// Where it runs.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// A part of the identity: the variable, else the setting; none when neither says anything.
@@ -194,19 +211,24 @@ impl Git {
 
 /// The error of a run that failed.
 pub(crate) fn failed(arguments: &[&str], output: &Output) -> GitError {
+    GitError::Failed {
+        command: arguments.first().copied().unwrap_or_default().to_owned(),
+        message: message(output),
+    }
+}
+
+/// What a run that failed has said, in one line.
+pub(crate) fn message(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let said: Vec<&str> = said
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    GitError::Failed {
-        command: arguments.first().copied().unwrap_or_default().to_owned(),
-        message: if said.is_empty() {
-            output.status.to_string()
-        } else {
-            said.join("; ")
-        },
+    if said.is_empty() {
+        output.status.to_string()
+    } else {
+        said.join("; ")
     }
 }
 

@@ -9,28 +9,31 @@
 //! publish ends the work first.
 
 mod ask;
+mod error;
 mod history;
 mod record;
 mod step;
 mod stream;
 mod tree;
+mod way;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use ktx_diagnostics::{Hint, Hints};
 
 use crate::git::Git;
 use crate::git::failed;
-use crate::{FileError, GitError, LockError, ProjectLock, ProjectPath, Store};
+use crate::{ProjectLock, ProjectPath, Store};
 
+pub use error::PublishError;
 pub use history::{History, HistoryError};
 use step::Move;
 pub use step::{SkipReason, Skipped};
 use stream::{Commit, File};
 use tree::{Entry, Tree};
+use way::is_in_repository;
 
 /// How often a publish is tried again when somebody else moves the branch meanwhile.
 const TRIES: usize = 20;
@@ -100,108 +103,6 @@ pub struct Published {
     pub changed: Vec<ProjectPath>,
     /// Files of the commit that are different in the user's tree, and why they were left, by path.
     pub skipped: Vec<Skipped>,
-}
-
-/// Why nothing was published.
-#[derive(Debug, thiserror::Error)]
-pub enum PublishError {
-    /// Git failed.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// A file could not be read or written.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// Another publish could not be waited for.
-    #[error(transparent)]
-    Lock(#[from] LockError),
-    /// The project lies in a git folder without a work tree.
-    #[error("`{root}` is not in a git work tree")]
-    NoWorkTree {
-        /// The project folder.
-        root: PathBuf,
-    },
-    /// No branch is checked out.
-    #[error("git has a detached HEAD: there is no branch to commit to")]
-    DetachedHead,
-    /// Another branch has been checked out since the run began.
-    #[error("git is on `{now}` now, and the run began on `{began}`")]
-    OtherBranch {
-        /// The branch that the run began on.
-        began: String,
-        /// The branch that is checked out.
-        now: String,
-    },
-    /// Somebody else has committed changes of the same files since the run began.
-    #[error("somebody else has changed {}", listed(.paths))]
-    Conflict {
-        /// The files.
-        paths: Vec<ProjectPath>,
-    },
-    /// A file of the change is a link or a submodule in git.
-    #[error("`{path}` is not an ordinary file in git")]
-    NotAFile {
-        /// The file.
-        path: ProjectPath,
-    },
-    /// The branch moved again and again.
-    #[error("the branch moved {TRIES} times while the commit was made")]
-    TooManyRaces,
-    /// The commit is there, but the index is locked by another git.
-    #[error("the commit `{commit}` is made, but git's index could not be brought in step")]
-    Index {
-        /// The commit.
-        commit: String,
-        /// The cause.
-        #[source]
-        source: GitError,
-    },
-    /// The record of an unfinished publish cannot be understood.
-    #[error("`{path}` cannot be understood")]
-    Record {
-        /// The record.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: serde_json::Error,
-    },
-}
-
-fn listed(paths: &[ProjectPath]) -> String {
-    let shown: Vec<String> = paths
-        .iter()
-        .take(5)
-        .map(|path| format!("`{path}`"))
-        .collect();
-    let more = paths.len().saturating_sub(shown.len());
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    format!("{}{more}", shown.join(", "))
-}
-
-impl Hints for PublishError {
-    fn hints(&self) -> Vec<Hint> {
-        match self {
-            Self::Git(error) => error.hints(),
-            Self::Lock(error) => error.hints(),
-            Self::DetachedHead => vec![Hint::new("check a branch out, then run the command again")],
-            Self::OtherBranch { .. } | Self::Conflict { .. } | Self::TooManyRaces => {
-                vec![Hint::new("run the command again")]
-            }
-            Self::Index { .. } => {
-                vec![Hint::new("end the other git, then run the command again")]
-            }
-            Self::Record { path, .. } => {
-                vec![Hint::new(format!(
-                    "remove `{}`, then look at `git status`",
-                    path.display()
-                ))]
-            }
-            Self::File(_) | Self::NoWorkTree { .. } | Self::NotAFile { .. } => Vec::new(),
-        }
-    }
 }
 
 /// A commit that has been made.
@@ -356,11 +257,11 @@ impl Publisher {
             }
             changes.insert(*path, *content);
         }
-        if conflicts.is_empty() {
-            Ok(changes)
-        } else {
-            Err(PublishError::Conflict { paths: conflicts })
+        if !conflicts.is_empty() {
+            return Err(PublishError::Conflict { paths: conflicts });
         }
+        way::require_folders(self.store.layout().root(), &changes, now)?;
+        Ok(changes)
     }
 
     /// Runs the import. None: the branch has moved meanwhile.
@@ -474,20 +375,6 @@ impl Publisher {
             &self.store.layout().publish_lock(),
         )?)
     }
-}
-
-/// Whether the project lies in a repository that takes its files.
-fn is_in_repository(git: &Git) -> Result<bool, GitError> {
-    if git.ask(&["rev-parse", "--git-dir"], 128)?.is_none() {
-        return Ok(false);
-    }
-    if git.text(&["rev-parse", "--is-inside-work-tree"])?.trim() != "true" {
-        return Ok(true);
-    }
-    if git.text(&["rev-parse", "--show-prefix"])?.trim().is_empty() {
-        return Ok(true);
-    }
-    Ok(git.ask(&["check-ignore", "--quiet", "."], 1)?.is_none())
 }
 
 #[cfg(test)]

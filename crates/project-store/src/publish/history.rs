@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use ktx_diagnostics::{Hint, Hints};
 
-use super::{is_in_repository, tree};
+use super::tree;
+use super::way::is_in_repository;
 use crate::git::Git;
 use crate::{GitError, ProjectPath, Store};
 

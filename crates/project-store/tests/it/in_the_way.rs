@@ -1,11 +1,82 @@
-//! What stands in the way of a publish: sparse trees, late edits.
+//! What stands in the way of a publish: links, broken repositories, sparse trees, late edits.
 
-use ktx_project_store::{Change, SkipReason, Skipped};
+use std::os::unix::fs::symlink;
+
+use ktx_config::Environment;
+use ktx_diagnostics::Hints as _;
+use ktx_project_store::{Change, Failpoints, PublishError, SkipReason, Skipped, Store};
 
 use crate::world::{World, at, publish};
 
 fn page(name: &str, text: &str) -> Change {
     Change::write(at(&format!("wiki/global/{name}.md")), text)
+}
+
+fn open(world: &World, name: &str) -> Store {
+    let environment: Environment = world.environment();
+    Store::open(&world.path(name), environment, Failpoints::none()).expect("a project")
+}
+
+/// The error with this world's folder left out, and what to do about it.
+fn told(error: &PublishError, world: &World) -> String {
+    let root = world.path("").canonicalize().expect("a folder");
+    let mut lines = vec![error.to_string()];
+    lines.extend(error.hints().iter().map(ToString::to_string));
+    let place = format!("{}/", root.display());
+    lines.join("\n").replace(&place, "")
+}
+
+#[test]
+fn a_link_on_the_disk_is_not_written_through() {
+    let (world, store) = World::with_project();
+    publish(&store, &[page("a", "A\n")]).expect("a commit");
+    let head = world.git("shop", &["rev-parse", "HEAD"]);
+    std::fs::rename(world.path("shop/wiki/global"), world.path("outside")).expect("moved");
+    symlink(world.path("outside"), world.path("shop/wiki/global")).expect("a link");
+    let error = publish(&store, &[page("a", "B\n")]).expect_err("a link");
+    assert_eq!(
+        told(&error, &world),
+        "`wiki/global` is not an ordinary folder\n\
+         make `wiki/global` an ordinary folder and commit that, then run the command again"
+    );
+    assert_eq!(world.git("shop", &["rev-parse", "HEAD"]), head);
+    assert_eq!(world.read("outside/a.md").as_deref(), Some("A\n"));
+}
+
+#[test]
+fn a_link_that_is_committed_is_not_replaced_by_a_folder() {
+    let (world, store) = World::with_project();
+    std::fs::rename(world.path("shop/wiki"), world.path("outside")).expect("moved");
+    symlink(world.path("outside"), world.path("shop/wiki")).expect("a link");
+    world.git("shop", &["add", "-A"]);
+    world.git("shop", &["commit", "-qm", "mine"]);
+    let before = world.git("shop", &["ls-tree", "-r", "HEAD"]);
+    for on_disk in ["a link", "nothing"] {
+        let error = publish(&store, &[page("a", "A\n")]).expect_err(on_disk);
+        assert_eq!(
+            error.to_string(),
+            "`wiki` is not an ordinary folder",
+            "{on_disk}"
+        );
+        assert_eq!(world.git("shop", &["ls-tree", "-r", "HEAD"]), before);
+        if on_disk == "a link" {
+            std::fs::remove_file(world.path("shop/wiki")).expect("it was there");
+        }
+    }
+    assert_eq!(world.git("shop", &["ls-files", "wiki"]), "wiki\n");
+}
+
+#[test]
+fn a_file_that_gives_way_to_a_folder_in_the_same_commit_is_no_hindrance() {
+    let (world, store) = World::with_project();
+    publish(&store, &[Change::write(at("notes"), "1\n")]).expect("a commit");
+    let within = Change::write(at("notes/a.md"), "2\n");
+    let error = publish(&store, std::slice::from_ref(&within)).expect_err("a file");
+    assert_eq!(error.to_string(), "`notes` is not an ordinary folder");
+    let published = publish(&store, &[Change::delete(at("notes")), within]).expect("a commit");
+    assert_eq!(published.skipped, []);
+    assert_eq!(world.read("shop/notes/a.md").as_deref(), Some("2\n"));
+    assert_eq!(world.untidy("shop"), "");
 }
 
 /// A file of the user where a folder is needed does not keep the project from being published.
@@ -23,6 +94,54 @@ fn a_file_of_the_user_in_place_of_a_folder_is_left() {
         }]
     );
     assert_eq!(world.read("shop/notes").as_deref(), Some("mine\n"));
+}
+
+#[test]
+fn a_repository_that_git_cannot_use_gets_no_other_one_inside() {
+    type Damage = fn(&World);
+    let damages: [(Damage, &str); 3] = [
+        (
+            |world| {
+                std::fs::rename(world.path("app/.git"), world.path("moved")).expect("moved");
+                world.write("app/.git", "gitdir: nowhere\n");
+            },
+            "not a git repository: app/nowhere",
+        ),
+        (
+            |world| std::fs::remove_file(world.path("app/.git/HEAD")).expect("it was there"),
+            "not a git repository",
+        ),
+        (
+            |world| {
+                let text = "[core]\n\trepositoryformatversion = 99\n";
+                world.write("app/.git/config", text);
+            },
+            "repo version",
+        ),
+    ];
+    for (damage, said) in damages {
+        let (world, _) = World::with_project();
+        world.init("app").expect("a project");
+        world.write("app/data/ktx.yaml", "connections: {}\n");
+        damage(&world);
+        let store = open(&world, "app/data");
+        let error = store.publisher().expect_err("a broken repository");
+        let told = told(&error, &world);
+        assert!(
+            told.starts_with("git cannot use the repository of `app/.git`: fatal: "),
+            "{told}"
+        );
+        assert!(told.to_lowercase().contains(said), "{told}");
+        assert!(
+            told.ends_with(
+                "\nrun `git status` in `app`, repair what it names, then run the command again"
+            ),
+            "{told}"
+        );
+        assert!(!world.path("app/data/.git").exists(), "{told}");
+        let refused = store.history().expect_err("a broken repository");
+        assert_eq!(refused.to_string(), error.to_string());
+    }
 }
 
 /// What a sparse checkout leaves out is neither written nor missing, and stays left out.

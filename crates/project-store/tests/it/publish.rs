@@ -335,24 +335,6 @@ fn hooks_signing_and_the_callers_git_variables_have_no_effect() {
 }
 
 #[test]
-fn a_link_in_the_way_is_not_written_through() {
-    let (world, store) = World::with_project();
-    publish(&store, &[page("a", "A\n")]).expect("a commit");
-    std::fs::rename(world.path("shop/wiki/global"), world.path("outside")).expect("moved");
-    std::os::unix::fs::symlink(world.path("outside"), world.path("shop/wiki/global"))
-        .expect("a link");
-    let published = publish(&store, &[page("a", "B\n")]).expect("a commit");
-    assert_eq!(
-        published.skipped,
-        [Skipped {
-            path: at("wiki/global/a.md"),
-            reason: SkipReason::Changed
-        }]
-    );
-    assert_eq!(world.read("outside/a.md").as_deref(), Some("A\n"));
-}
-
-#[test]
 fn an_index_that_another_git_holds_is_brought_in_step_by_the_next_run() {
     let (world, store) = World::with_project();
     world.write("shop/.git/index.lock", "");

@@ -1,0 +1,119 @@
+//! Why nothing was published.
+
+use std::path::PathBuf;
+
+use ktx_diagnostics::{Hint, Hints};
+
+use super::TRIES;
+use crate::{FileError, GitError, LockError, ProjectPath};
+
+/// Why nothing was published.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Another publish could not be waited for.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The project lies in a git folder without a work tree.
+    #[error("`{root}` is not in a git work tree")]
+    NoWorkTree {
+        /// The project folder.
+        root: PathBuf,
+    },
+    /// No branch is checked out.
+    #[error("git has a detached HEAD: there is no branch to commit to")]
+    DetachedHead,
+    /// Another branch has been checked out since the run began.
+    #[error("git is on `{now}` now, and the run began on `{began}`")]
+    OtherBranch {
+        /// The branch that the run began on.
+        began: String,
+        /// The branch that is checked out.
+        now: String,
+    },
+    /// Somebody else has committed changes of the same files since the run began.
+    #[error("somebody else has changed {}", listed(.paths))]
+    Conflict {
+        /// The files.
+        paths: Vec<ProjectPath>,
+    },
+    /// A file of the change is a link or a submodule in git.
+    #[error("`{path}` is not an ordinary file in git")]
+    NotAFile {
+        /// The file.
+        path: ProjectPath,
+    },
+    /// A file of the change lies below something else than a folder, in git or on the disk.
+    #[error("`{path}` is not an ordinary folder")]
+    NotAFolder {
+        /// What should be a folder.
+        path: ProjectPath,
+    },
+    /// The branch moved again and again.
+    #[error("the branch moved {TRIES} times while the commit was made")]
+    TooManyRaces,
+    /// The commit is there, but the index is locked by another git.
+    #[error("the commit `{commit}` is made, but git's index could not be brought in step")]
+    Index {
+        /// The commit.
+        commit: String,
+        /// The cause.
+        #[source]
+        source: GitError,
+    },
+    /// The record of an unfinished publish cannot be understood.
+    #[error("`{path}` cannot be understood")]
+    Record {
+        /// The record.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+fn listed(paths: &[ProjectPath]) -> String {
+    let shown: Vec<String> = paths
+        .iter()
+        .take(5)
+        .map(|path| format!("`{path}`"))
+        .collect();
+    let more = paths.len().saturating_sub(shown.len());
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
+impl Hints for PublishError {
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Git(error) => error.hints(),
+            Self::Lock(error) => error.hints(),
+            Self::DetachedHead => vec![Hint::new("check a branch out, then run the command again")],
+            Self::OtherBranch { .. } | Self::Conflict { .. } | Self::TooManyRaces => {
+                vec![Hint::new("run the command again")]
+            }
+            Self::Index { .. } => {
+                vec![Hint::new("end the other git, then run the command again")]
+            }
+            Self::Record { path, .. } => {
+                vec![Hint::new(format!(
+                    "remove `{}`, then look at `git status`",
+                    path.display()
+                ))]
+            }
+            Self::NotAFolder { path } => vec![Hint::new(format!(
+                "make `{path}` an ordinary folder and commit that, then run the command again"
+            ))],
+            Self::File(_) | Self::NoWorkTree { .. } | Self::NotAFile { .. } => Vec::new(),
+        }
+    }
+}

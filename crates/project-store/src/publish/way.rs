@@ -1,0 +1,76 @@
+//! What stands in the way of a publish, found before anything is made.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::tree::Tree;
+use super::{Content, PublishError};
+use crate::git::{Git, failed};
+use crate::{GitError, ProjectPath};
+
+/// Whether the project lies in a repository that takes its files. One that git cannot use is an
+/// error: another one inside would hide the project from the user's own.
+pub(super) fn is_in_repository(git: &Git) -> Result<bool, GitError> {
+    let question = ["rev-parse", "--git-dir"];
+    let output = git.run(&question, b"")?;
+    if !output.status.success() {
+        if let Some(entry) = repository_above(git.folder()) {
+            return Err(GitError::Unusable {
+                message: crate::git::message(&output),
+                entry,
+            });
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        return if said.contains("not a git repository") {
+            Ok(false)
+        } else {
+            Err(failed(&question, &output))
+        };
+    }
+    if git.text(&["rev-parse", "--is-inside-work-tree"])?.trim() != "true" {
+        return Ok(true);
+    }
+    if git.text(&["rev-parse", "--show-prefix"])?.trim().is_empty() {
+        return Ok(true);
+    }
+    Ok(git.ask(&["check-ignore", "--quiet", "."], 1)?.is_none())
+}
+
+/// The nearest `.git` in a folder or above. As git, it does not look beyond a mount point.
+fn repository_above(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    let device = |folder: &Path| folder.metadata().map(|found| found.dev()).ok();
+    let own = device(&folder);
+    folder
+        .ancestors()
+        .take_while(|above| device(above) == own)
+        .map(|above| above.join(".git"))
+        .find(|entry| entry.symlink_metadata().is_ok())
+}
+
+/// Refuses changes below something that is no folder: the commit would put a folder in its place,
+/// and on the disk a link leads out of the project.
+pub(super) fn require_folders(
+    root: &Path,
+    changes: &BTreeMap<&ProjectPath, &Content>,
+    now: &Tree,
+) -> Result<(), PublishError> {
+    let folders: BTreeSet<&str> = changes.keys().flat_map(|path| folders_of(path)).collect();
+    for folder in folders {
+        let Ok(path) = ProjectPath::parse(folder) else {
+            continue;
+        };
+        let gives_way = || matches!(changes.get(&path), Some(Content::Delete));
+        if now.contains_key(&path) && !gives_way() || path.under(root).is_symlink() {
+            return Err(PublishError::NotAFolder { path });
+        }
+    }
+    Ok(())
+}
+
+/// The folders that a file lies in, of the project.
+fn folders_of(path: &ProjectPath) -> impl Iterator<Item = &str> {
+    let path = path.as_str();
+    path.match_indices('/').filter_map(|(at, _)| path.get(..at))
+}
