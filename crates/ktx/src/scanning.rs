@@ -1,9 +1,9 @@
 //! One scan of one connection, from its settings to its commit.
 
 mod estimate;
+mod files;
 mod settings;
 
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
@@ -27,6 +27,8 @@ use crate::printer::Printer;
 use crate::progress::ScanProgress;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
+
+use files::Files;
 
 pub(crate) use estimate::{estimate_all, estimate_json, estimate_text};
 
@@ -156,7 +158,11 @@ pub(crate) fn lock(opened: &Opened, command: &str) -> Outcome<ProjectLock> {
 }
 
 /// What is asked of the scan.
-fn request(job: &Job<'_>, around: Around<'_>) -> Outcome<ScanRequest> {
+fn request(
+    job: &Job<'_>,
+    files: Arc<dyn ProjectFiles>,
+    around: Around<'_>,
+) -> Outcome<ScanRequest> {
     let Around {
         session, opened, ..
     } = around;
@@ -182,9 +188,7 @@ fn request(job: &Job<'_>, around: Around<'_>) -> Outcome<ScanRequest> {
                 .model(ModelRole::CandidateExtraction)
                 .unwrap_or("default")
         ),
-        files: Arc::new(Files {
-            root: opened.dir.clone(),
-        }),
+        files,
         stages: Arc::new(Stages {
             connection: connection.id.clone(),
             now: session.now,
@@ -203,12 +207,13 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
         session, opened, ..
     } = around;
     let connection = job.connection;
-    let request = request(job, around)?;
     let publisher = opened
         .store
         .publisher()
         .map_err(|error| publish_failure(&error))?;
     let base = publisher.begin().map_err(|error| publish_failure(&error))?;
+    let files = Files::at(base.commit.as_deref(), &connection.id, opened)?;
+    let request = request(job, Arc::new(files), around)?;
     let outcome = ktx_scan::scan(request)
         .await
         .map_err(|error| scan_failure(&error))?;
@@ -264,45 +269,6 @@ fn changes(changes: &[FileChange]) -> Outcome<Vec<Change>> {
             })
         })
         .collect()
-}
-
-/// The project's files, read as they are.
-struct Files {
-    root: std::path::PathBuf,
-}
-
-impl ProjectFiles for Files {
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, PortError> {
-        ktx_project_store::read_optional(&self.root.join(path))
-            .map_err(|error| PortError::new(ktx_diagnostics::chain(&error).join(": ")))
-    }
-
-    fn list(&self, prefix: &str) -> Result<Vec<String>, PortError> {
-        let mut found = Vec::new();
-        walk(&self.root, &self.root.join(prefix), &mut found)
-            .map_err(|error| PortError::new(format!("`{prefix}` cannot be listed: {error}")))?;
-        found.sort();
-        Ok(found)
-    }
-}
-
-fn walk(root: &Path, folder: &Path, found: &mut Vec<String>) -> std::io::Result<()> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    for entry in entries {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            walk(root, &entry.path(), found)?;
-        } else if let Ok(path) = entry.path().strip_prefix(root)
-            && let Some(path) = path.to_str()
-        {
-            found.push(path.replace(std::path::MAIN_SEPARATOR, "/"));
-        }
-    }
-    Ok(())
 }
 
 /// Finished work in the local database.

@@ -6,7 +6,7 @@ use ktx_scan::{ScanEstimate, ScanMode, Writing};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
-use super::{Around, Job, request, scan_failure, state_failure};
+use super::{Around, Files, Job, request, scan_failure, state_failure};
 use crate::compose;
 use crate::printer::Printer;
 use crate::report::Outcome;
@@ -41,16 +41,18 @@ pub(crate) fn estimate_all(
                 runtime: None,
                 budget: ktx_scan::Budget::default(),
             };
-            let result = match request(&job, around) {
-                Ok(request) => ktx_scan::estimate(&request)
-                    .await
-                    .map_err(|error| scan_failure(&error)),
-                Err(failure) => Err(failure),
-            };
-            results.push((connection.id.clone(), result));
+            results.push((connection.id.clone(), estimate_one(&job, around).await));
         }
         Ok(results)
     })
+}
+
+async fn estimate_one(job: &Job<'_>, around: Around<'_>) -> Outcome<ScanEstimate> {
+    let files = Files::at_head(&job.connection.id, around.opened)?;
+    let request = request(job, Arc::new(files), around)?;
+    ktx_scan::estimate(&request)
+        .await
+        .map_err(|error| scan_failure(&error))
 }
 
 /// The estimate in one line.

@@ -358,6 +358,53 @@ warning: `semantic-layer/warehouse/_schema/public.yaml` was left as it is: you h
     assert_eq!(sandbox.read(path).unwrap(), mine);
 }
 
+/// What a person is still writing is not committed for them; what they have committed is merged.
+#[test]
+fn a_text_that_a_person_has_not_committed_is_not_in_the_commit() {
+    let sandbox = unscanned(SHOP);
+    assert_eq!(crate::support::run(&sandbox, "scan").code, Some(0));
+    let path = "semantic-layer/warehouse/_schema/public.yaml";
+    let with = |text: &str| {
+        let shard = sandbox.read(path).unwrap();
+        let described = format!("table: orders\n    descriptions:\n      user: {text}\n");
+        shard.replacen("table: orders\n", &described, 1)
+    };
+    write(&sandbox, path, &with("known"));
+    git(&sandbox, &["commit", "-qam", "mine"]);
+    let committed = sandbox.read(path).unwrap();
+    let private = committed.replace("user: known", "user: private");
+    write(&sandbox, path, &private);
+    write(
+        &sandbox,
+        "semantic-layer/warehouse/_schema/mine.yaml",
+        "tables: {}\nnote: private\n",
+    );
+    database(
+        &sandbox,
+        "warehouse.db",
+        "CREATE TABLE extra (id INTEGER PRIMARY KEY)",
+    );
+    assert_eq!(crate::support::run(&sandbox, "scan").code, Some(0));
+    let extra = "  extra:
+    table: extra
+    columns:
+      - name: id
+        type: number
+        pk: true
+        nullable: false
+  orders:
+";
+    assert_eq!(
+        git(&sandbox, &["show", &format!("HEAD:{path}")]),
+        committed.replace("  orders:\n", extra)
+    );
+    assert_eq!(sandbox.read(path).unwrap(), private);
+    assert_eq!(
+        git(&sandbox, &["status", "--porcelain"]),
+        " M semantic-layer/warehouse/_schema/public.yaml\n?? semantic-layer/warehouse/_schema/mine.yaml\n"
+    );
+}
+
 /// One connection that fails does not stop the other.
 #[test]
 fn a_connection_that_fails_makes_the_scan_partial() {

@@ -1,0 +1,100 @@
+//! What a scan builds on: its own files as they are committed.
+//!
+//! A scan commits what it merges. Were it to merge what the user is still writing, that would be
+//! committed for them.
+
+use std::collections::BTreeMap;
+
+use ktx_project_store::{History, HistoryError, ProjectPath, read_optional};
+use ktx_scan::{PortError, ProjectFiles, decisions_path};
+use ktx_vocabulary::ConnectionId;
+
+use super::with_hints;
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::session::Opened;
+
+/// The files of one connection.
+pub(super) struct Files {
+    committed: BTreeMap<String, Vec<u8>>,
+    /// The file of decisions, which a scan reads and never writes: as it stands on the disk.
+    decisions: (String, std::path::PathBuf),
+}
+
+impl Files {
+    /// The files as a commit has them; without a commit there are none.
+    pub(super) fn at(
+        commit: Option<&str>,
+        connection: &ConnectionId,
+        opened: &Opened,
+    ) -> Outcome<Self> {
+        let mut committed = BTreeMap::new();
+        if let Some(commit) = commit {
+            let history = opened.store.history().map_err(|error| failure(&error))?;
+            for folder in ["raw-sources", "semantic-layer"] {
+                let found = below(&history, commit, &format!("{folder}/{connection}"))?;
+                committed.extend(found);
+            }
+        }
+        let decisions = decisions_path(connection);
+        Ok(Self {
+            committed,
+            decisions: (decisions.clone(), opened.dir.join(decisions)),
+        })
+    }
+
+    /// The files as the last commit has them, without making a repository where there is none.
+    pub(super) fn at_head(connection: &ConnectionId, opened: &Opened) -> Outcome<Self> {
+        let head = opened
+            .store
+            .history()
+            .and_then(|history| history.commit("HEAD"));
+        match head {
+            Ok(commit) => Self::at(Some(&commit), connection, opened),
+            Err(HistoryError::NoWorkTree { .. } | HistoryError::UnknownRevision { .. }) => {
+                Self::at(None, connection, opened)
+            }
+            Err(error) => Err(failure(&error)),
+        }
+    }
+}
+
+fn below(history: &History, commit: &str, folder: &str) -> Outcome<BTreeMap<String, Vec<u8>>> {
+    let folder = ProjectPath::parse(folder)
+        .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+    let found = history
+        .files(commit, &folder)
+        .map_err(|error| failure(&error))?;
+    let files = found.into_iter();
+    Ok(files
+        .map(|(path, bytes)| (path.as_str().to_owned(), bytes))
+        .collect())
+}
+
+fn failure(error: &HistoryError) -> Failure {
+    with_hints(
+        Failure::from_error(Exit::Failure, "publish_failed", error),
+        error,
+    )
+}
+
+impl ProjectFiles for Files {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, PortError> {
+        let (decisions, on_disk) = &self.decisions;
+        if path == decisions {
+            return read_optional(on_disk)
+                .map_err(|error| PortError::new(ktx_diagnostics::chain(&error).join(": ")));
+        }
+        Ok(self.committed.get(path).cloned())
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<String>, PortError> {
+        let folder = format!("{prefix}/");
+        let paths = self.committed.range(folder.clone()..);
+        Ok(paths
+            .map(|(path, _)| path)
+            .take_while(|path| path.starts_with(&folder))
+            .cloned()
+            .collect())
+    }
+}
