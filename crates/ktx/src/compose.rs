@@ -1,6 +1,7 @@
 //! The only place that builds connectors and LLM backends and wires them to their ports.
 
 mod accounting;
+mod budget;
 mod http;
 mod limits;
 mod telemetry;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, Launcher};
 use ktx_config::{Backend, Connection, Project, PromptCaching};
 use ktx_llm_runtime::{EventSink, LlmRuntime};
+use ktx_usage_ledger::{Budget, Budgeted};
 use ktx_vocabulary::ModelRole;
 use ktx_warehouse::Connector;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +23,7 @@ use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
 pub(crate) use accounting::{LedgerSink, price_file, prices};
+pub(crate) use budget::budget;
 pub(crate) use http::{model_facts, price_providers, priced_model};
 pub(crate) use limits::known_limit;
 pub(crate) use telemetry::Telemetry;
@@ -120,11 +123,13 @@ pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&
     }
 }
 
-/// Builds the configured LLM backend; `None` for `none`. No other backend is ever substituted.
+/// Builds the configured LLM backend, under a budget when there is one; `None` for `none`. No other
+/// backend is ever substituted.
 pub(crate) fn llm(
     session: &Session,
     opened: &Opened,
     events: Arc<dyn EventSink>,
+    budget: Option<Budget>,
 ) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
     let config = &opened.config;
     let events = telemetry::traced_events(opened, events);
@@ -133,11 +138,18 @@ pub(crate) fn llm(
         Backend::ClaudeCode => {
             let mut settings = claude_code(session, &opened.dir, config)?;
             settings.state_dir = Some(opened.store.layout().state().join("claude-code"));
-            Arc::new(ClaudeCodeRuntime::new(settings, events)?)
+            let runtime = Arc::new(ClaudeCodeRuntime::new(settings, events)?);
+            match budget {
+                Some(budget) => Arc::new(Budgeted::new(runtime, budget)),
+                None => runtime,
+            }
         }
         _ => {
-            let refused = limits::refused_for(session, opened);
-            http::runtime(session, &opened.dir, config, events, refused)?
+            let start = http::Start {
+                refused: limits::refused_for(session, opened),
+                budget,
+            };
+            http::runtime(session, &opened.dir, config, events, start)?
         }
     };
     Ok(Some(telemetry::traced(runtime, session, config)))
@@ -159,7 +171,7 @@ pub(crate) fn llm_for(
         other => {
             let mut config = Project::defaults();
             config.llm.backend = other;
-            http::runtime(session, dir, &config, events, None)
+            http::runtime(session, dir, &config, events, http::Start::default())
         }
     }
 }

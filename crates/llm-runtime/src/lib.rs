@@ -5,6 +5,7 @@
 
 mod error;
 mod event;
+mod gate;
 mod governor;
 mod message;
 mod metrics;
@@ -20,6 +21,7 @@ mod usage;
 
 pub use error::{LlmError, LlmErrorKind, RunErrorCode};
 pub use event::{EventSink, NoEvents, RuntimeEvent, window_words};
+pub use gate::{OpenGate, PlannedTurn, TurnGate, TurnPermit};
 pub use governor::{CallPermit, Governing, Governor, GovernorSettings, Jitter, LimitSignal};
 pub use message::{CacheTtl, ContentBlock, MediaSource, Message, MessageRole, Transport};
 pub use metrics::{CallMetrics, TokenUsage};

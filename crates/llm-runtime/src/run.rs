@@ -81,10 +81,16 @@ impl RunHandle {
         self.events.recv().await
     }
 
-    /// Tells `observer` of the final record when somebody takes it.
+    /// Tells `observer` of the final record when somebody takes it, after those who asked before.
     #[must_use]
     pub fn observed(mut self, observer: impl FnOnce(&RunFinal) + Send + 'static) -> Self {
-        self.observer = Some(Box::new(observer));
+        let before = self.observer.take();
+        self.observer = Some(Box::new(move |last: &RunFinal| {
+            if let Some(before) = before {
+                before(last);
+            }
+            observer(last);
+        }));
         self
     }
 

@@ -208,6 +208,13 @@ impl LlmRuntime for ScriptedRuntime {
                 is_error,
             });
             step(&request, &mut metrics);
+            if request.cancel.is_cancelled() {
+                return LoopOutcome {
+                    tools,
+                    metrics,
+                    ..LoopOutcome::failed(LlmError::cancelled())
+                };
+            }
         }
         let budget = turns > request.step_budget;
         if !budget {

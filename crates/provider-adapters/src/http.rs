@@ -11,9 +11,11 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use ktx_llm_runtime::{
-    EventSink, Governor, LimitSignal, LlmError, LlmErrorKind, RunWriter, RuntimeEvent,
+    EventSink, Governor, LimitSignal, LlmError, LlmErrorKind, PlannedTurn, RunWriter, RuntimeEvent,
+    TurnGate, TurnPermit,
 };
 use ktx_secrets::{Redactor, Secret};
+use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 
 use crate::credentials::{Freshness, GoogleTokens};
@@ -41,6 +43,8 @@ pub(crate) struct Endpoint {
     pub(crate) client: reqwest::Client,
     pub(crate) access: Access,
     pub(crate) governor: Governor,
+    /// Asked before every try: each can be paid for.
+    pub(crate) gate: Arc<dyn TurnGate>,
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) redactor: Redactor,
     pub(crate) timeouts: Timeouts,
@@ -83,6 +87,8 @@ impl Failure {
 /// One call, as the runtime asks for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
+    /// Who asks.
+    pub(crate) role: ModelRole,
     pub(crate) request: &'a CanonicalRequest,
     pub(crate) target: Target<'a>,
     /// The base address of the target.
@@ -120,11 +126,13 @@ impl Endpoint {
             let encoded = wire::encode(&request, &call.target);
             self.tell_left_out(&request, &encoded);
             let permit = self.governor.acquire(call.cancel).await?;
+            let turn = self.admitted(&call, &encoded).await?;
             let outcome = self.attempt(&call, &encoded, freshness).await;
             drop(permit);
             let failure = match outcome {
                 Ok(response) => {
                     (call.paid)(&response.draft);
+                    turn.settle(response.draft.usage);
                     return Ok(response);
                 }
                 Err(failure) => failure,
@@ -135,6 +143,9 @@ impl Endpoint {
                 .filter(|draft| draft.usage.total() > 0)
             {
                 (call.paid)(draft);
+                turn.settle(draft.usage);
+            } else {
+                drop(turn);
             }
             freshness = Freshness::Kept;
             if self.may_renew(&failure, &history) {
@@ -148,6 +159,23 @@ impl Endpoint {
                 continue;
             }
             self.pause(&failure, &mut history, call.cancel).await?;
+        }
+    }
+
+    /// Waits until the try may be made, or gives the refusal back.
+    async fn admitted(
+        &self,
+        call: &Call<'_>,
+        encoded: &Encoded,
+    ) -> Result<Box<dyn TurnPermit>, LlmError> {
+        let turn = PlannedTurn {
+            role: call.role,
+            bytes: encoded.body.to_string().len(),
+            max_output: call.request.max_output,
+        };
+        tokio::select! {
+            () = call.cancel.cancelled() => Err(LlmError::cancelled()),
+            admitted = self.gate.admit(turn) => admitted,
         }
     }
 

@@ -104,7 +104,7 @@ impl Preset {
     }
 
     /// Who counts the tokens.
-    pub(crate) const fn source_system(self) -> SourceSystem {
+    pub const fn source_system(self) -> SourceSystem {
         match self {
             Self::Anthropic => SourceSystem::AnthropicApi,
             Self::Vertex => SourceSystem::Vertex,

@@ -2,13 +2,13 @@
 
 mod agent;
 pub(crate) mod lane;
+mod names;
 mod object;
 #[cfg(test)]
 mod tests;
 mod tool_calls;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -32,6 +32,7 @@ use crate::settings::{HttpSettings, PromptCaching, RateLimit, Timeouts};
 use crate::wire::request::{CanonicalRequest, Delivery};
 use crate::wire::response::{Draft, Response, Stop};
 use lane::Lane;
+use names::MessageNames;
 
 /// The longest answer of a probe, in tokens.
 const PROBE_TOKENS: u64 = 64;
@@ -51,8 +52,8 @@ struct Inner {
     timeouts: Timeouts,
     ignored_fields: Vec<String>,
     events: Arc<dyn EventSink>,
-    /// Numbers messages whose provider gives no id.
-    unnamed: AtomicU64,
+    /// Tells messages apart whose provider gives no id, or one id to several.
+    names: Mutex<MessageNames>,
     /// Per model, how many forms of structured output were refused.
     refused_forms: Mutex<BTreeMap<String, usize>>,
 }
@@ -112,6 +113,7 @@ impl HttpRuntime {
             client: client::client(&settings.proxy, &settings.timeouts)?,
             access,
             governor,
+            gate: settings.gate,
             events: Arc::clone(&events),
             redactor,
             timeouts: settings.timeouts.clone(),
@@ -126,7 +128,7 @@ impl HttpRuntime {
                 timeouts: settings.timeouts,
                 ignored_fields: settings.ignored_fields,
                 events,
-                unnamed: AtomicU64::new(0),
+                names: Mutex::default(),
                 refused_forms: Mutex::new(BTreeMap::new()),
             }),
         })
@@ -192,6 +194,7 @@ impl Operation<'_> {
             .inner
             .endpoint
             .call(Call {
+                role: self.role,
                 request,
                 target: self.lane.target(),
                 base: &self.lane.base,
@@ -221,11 +224,14 @@ impl Operation<'_> {
         Ok(response)
     }
 
+    /// The fact that this answer was paid for. Every answer is one, so this is asked once for each.
     fn fact(&self, draft: &Draft) -> UsageFact {
-        let message_id = draft.id.clone().unwrap_or_else(|| {
-            let number = self.inner.unnamed.fetch_add(1, Ordering::Relaxed) + 1;
-            format!("{}-{number}", self.inner.preset)
-        });
+        let message_id = self
+            .inner
+            .names
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .name(&self.label.run_id, draft.id.as_deref(), self.inner.preset);
         UsageFact {
             run_id: self.label.run_id.clone(),
             attempt: 0,

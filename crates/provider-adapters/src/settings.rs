@@ -1,9 +1,12 @@
 //! What the adapter is told once: which provider, as whom, with which models and limits.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use ktx_llm_runtime::{CacheTtl, Governor, GovernorSettings, LlmError, LlmErrorKind};
+use ktx_llm_runtime::{
+    CacheTtl, Governor, GovernorSettings, LlmError, LlmErrorKind, OpenGate, TurnGate,
+};
 use ktx_secrets::Secret;
 use ktx_vocabulary::ModelRole;
 use serde_json::{Map, Value};
@@ -141,6 +144,8 @@ pub struct HttpSettings {
     pub cache: CacheOverrides,
     /// Who limits the calls.
     pub rate_limit: RateLimit,
+    /// Who may hold back a turn before it is paid for.
+    pub gate: Arc<dyn TurnGate>,
     /// The deadlines.
     pub timeouts: Timeouts,
     /// How requests leave the machine.
@@ -163,6 +168,7 @@ impl HttpSettings {
             caching: PromptCaching::default(),
             cache: CacheOverrides::default(),
             rate_limit: RateLimit::default(),
+            gate: Arc::new(OpenGate),
             timeouts: Timeouts::default(),
             proxy: Proxy::default(),
             ignored_fields: Vec::new(),

@@ -1,19 +1,19 @@
-//! Budgets: a runtime that refuses the call that would exceed one.
+//! Budgets: no turn is begun that would exceed one.
 //!
-//! A refused call is an error of kind `Budget`. What was finished before stays finished, so the same
-//! command goes on where it stopped.
+//! Every turn reserves what it is expected to use until its usage is in the meter, so that turns at
+//! the same time cannot exceed a limit together. A refused turn is an error of kind `Budget`. What
+//! was finished before stays finished, so the same command goes on where it stopped.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use ktx_llm_runtime::{
-    BackendInfo, LlmError, LlmErrorKind, LlmRuntime, LoopOutcome, LoopRequest, Message,
-    ObjectOutcome, ObjectRequest, ProbeReport, RunFinal, RunHandle, RunRequest, TextOutcome,
-    TextRequest, TokenUsage, run_channel,
-};
+use ktx_llm_runtime::{LlmError, LlmErrorKind, PlannedTurn, TokenUsage, TurnGate, TurnPermit};
+use ktx_vocabulary::ModelRole;
+use tokio::sync::Notify;
 
-use crate::{Cost, Money};
+use crate::meter::Spent;
+use crate::{Meter, Money};
 
 /// What a run may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -31,112 +31,230 @@ impl Limits {
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
-}
 
-/// What a run has used so far.
-#[derive(Debug, Default)]
-pub struct Meter {
-    spent: Mutex<Spent>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Spent {
-    messages: u64,
-    tokens: u64,
-    output: u64,
-    cost: Money,
-    priced_tokens: u64,
-}
-
-impl Meter {
-    /// Adds one message. A message without a known price counts with its tokens only.
-    pub fn add(&self, usage: &TokenUsage, cost: Option<Cost>) {
-        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        spent.messages += 1;
-        spent.tokens += usage.total();
-        spent.output += usage.output;
-        if let Some(cost) = cost {
-            spent.cost += cost.amount;
-            spent.priced_tokens += usage.total();
-        }
-    }
-
-    fn spent(&self) -> Spent {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether a limit has to do with the size of turns.
+    const fn of_size(&self) -> bool {
+        self.cost.is_some() || self.tokens.is_some()
     }
 }
 
-/// A runtime under a budget. Every operation asks the budget first.
-pub struct Budgeted {
-    inner: Arc<dyn LlmRuntime>,
+/// The list price of usage by the model of a role; `None` when it is not known.
+type ListPrice = Box<dyn Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sync>;
+
+/// Bytes of text per token, for the estimate of a turn before it is made.
+const BYTES_PER_TOKEN: u64 = 3;
+/// Output tokens that a first turn is expected to use.
+const FIRST_OUTPUT: u64 = 500;
+
+/// A budget of one run. Cheap to clone; clones share what is reserved.
+#[derive(Clone)]
+pub struct Budget {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
     limits: Limits,
     meter: Arc<Meter>,
+    price: ListPrice,
     began: Instant,
+    plan: Mutex<Plan>,
+    ended: Notify,
 }
 
-impl std::fmt::Debug for Budgeted {
+/// What turns in flight are expected to use, and what the turns before them have taught.
+#[derive(Debug, Default)]
+struct Plan {
+    tokens: u64,
+    cost: Money,
+    /// Turns in flight whose answers have no limit of their own.
+    open_ended: u32,
+    /// The most that input was above what the text of a request shows.
+    hidden_input: u64,
+    /// The longest answer so far that had no limit of its own.
+    output: Option<u64>,
+}
+
+/// Whether a turn may be made.
+enum Verdict {
+    Now(Reserved),
+    /// Only when others have used less than they reserved.
+    Later,
+    Never(LlmError),
+}
+
+impl std::fmt::Debug for Budget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Budgeted")
-            .field("limits", &self.limits)
+        f.debug_struct("Budget")
+            .field("limits", &self.inner.limits)
             .finish_non_exhaustive()
     }
 }
 
-/// Bytes of text per token, for the estimate of a call before it is made.
-const BYTES_PER_TOKEN: u64 = 3;
-/// Output tokens that a first call is expected to use.
-const FIRST_OUTPUT: u64 = 500;
-
-impl Budgeted {
-    /// Puts a runtime under a budget. The meter is fed by whoever receives the usage facts.
-    pub fn new(inner: Arc<dyn LlmRuntime>, limits: Limits, meter: Arc<Meter>) -> Self {
+impl Budget {
+    /// A budget whose time begins now. Turns are estimated at the price of their role's model.
+    pub fn new(
+        limits: Limits,
+        meter: Arc<Meter>,
+        price: impl Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sync + 'static,
+    ) -> Self {
         Self {
-            inner,
-            limits,
-            meter,
-            began: Instant::now(),
+            inner: Arc::new(Inner {
+                limits,
+                meter,
+                price: Box::new(price),
+                began: Instant::now(),
+                plan: Mutex::default(),
+                ended: Notify::new(),
+            }),
         }
     }
 
-    /// Refuses a call that would exceed a limit. The call is estimated from its text, and from what
-    /// the calls before it used.
-    fn allow(&self, bytes: usize) -> Result<(), LlmError> {
-        let spent = self.meter.spent();
-        let input = u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN;
-        let output = spent
-            .output
-            .checked_div(spent.messages)
-            .unwrap_or(FIRST_OUTPUT);
-        let next = input.saturating_add(output);
-        if let Some(limit) = self.limits.tokens
-            && spent.tokens.saturating_add(next) > limit
+    /// Refuses when what is used and what is reserved are already more than the limits.
+    pub(crate) fn check(&self) -> Result<(), LlmError> {
+        let plan = self.inner.plan();
+        let spent = self.inner.sound()?;
+        let limits = &self.inner.limits;
+        if let Some(limit) = limits.tokens
+            && spent.tokens.saturating_add(plan.tokens) > limit
         {
-            return Err(refusal(&format!(
-                "{} of {limit} tokens are used",
-                spent.tokens
-            )));
+            return Err(tokens_used(&spent, limit));
         }
-        if let Some(limit) = self.limits.cost {
-            let per_token = spent
-                .cost
-                .picodollars()
-                .checked_div(i128::from(spent.priced_tokens));
-            let next = per_token.unwrap_or_default() * i128::from(next);
-            let after = Money::from_picodollars(spent.cost.picodollars() + next);
-            if after > limit || spent.cost >= limit {
-                return Err(refusal(&format!("{} of {limit} are used", spent.cost)));
-            }
-        }
-        if let Some(limit) = self.limits.time
-            && self.began.elapsed() >= limit
+        if let Some(limit) = limits.cost
+            && plus(spent.cost, plan.cost) > limit
         {
-            return Err(refusal(&format!(
-                "{} minutes are over",
-                limit.as_secs() / 60
-            )));
+            return Err(money_used(&spent, limit));
         }
         Ok(())
     }
+
+    /// Like [`TurnGate::admit`], without waiting: what is reserved counts as used.
+    pub(crate) fn admit_now(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
+        match self.verdict(turn) {
+            Verdict::Now(reserved) => Ok(Box::new(reserved)),
+            Verdict::Never(error) => Err(error),
+            Verdict::Later => Err(refusal("other calls have reserved what is left")),
+        }
+    }
+
+    fn verdict(&self, turn: PlannedTurn) -> Verdict {
+        // The plan before the meter: a turn that ends in between is counted twice rather than never.
+        let mut plan = self.inner.plan();
+        match self.inner.weigh(&plan, turn) {
+            Err(error) => Verdict::Never(error),
+            Ok(None) => Verdict::Later,
+            Ok(Some((usage, cost))) => {
+                let open_ended = u32::from(turn.max_output.is_none());
+                plan.tokens = plan.tokens.saturating_add(usage.total());
+                plan.cost += cost;
+                plan.open_ended += open_ended;
+                Verdict::Now(Reserved {
+                    budget: self.clone(),
+                    tokens: usage.total(),
+                    cost,
+                    open_ended,
+                    visible_input: tokens_of(turn.bytes),
+                })
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is used, as long as time is left and the sums can be trusted.
+    fn sound(&self) -> Result<Spent, LlmError> {
+        let spent = self.meter.spent();
+        if let Some(limit) = self.limits.time
+            && self.began.elapsed() >= limit
+        {
+            let minutes = limit.as_secs() / 60;
+            return Err(refusal(&format!("{minutes} minutes are over")));
+        }
+        if let (Some(limit), Some(model)) = (self.limits.cost, &spent.unpriced) {
+            return Err(unpriced(&format!("the model `{model}`"), limit));
+        }
+        if let Some(reason) = &spent.unrecorded {
+            return Err(LlmError::new(
+                LlmErrorKind::Budget,
+                format!("the budget cannot be held, because usage is not recorded: {reason}"),
+            )
+            .hint("make the usage ledger usable, then run the same command again: what is finished is kept"));
+        }
+        Ok(spent)
+    }
+
+    /// What a turn would reserve: nothing yet when others have to end first.
+    fn weigh(
+        &self,
+        plan: &Plan,
+        turn: PlannedTurn,
+    ) -> Result<Option<(TokenUsage, Money)>, LlmError> {
+        let spent = self.sound()?;
+        let usage = plan.expected(turn);
+        let next = usage.total();
+        // While nothing is known about answers, one turn at a time finds it out.
+        let mut later = self.limits.of_size()
+            && turn.max_output.is_none()
+            && plan.output.is_none()
+            && plan.open_ended > 0;
+        if let Some(limit) = self.limits.tokens {
+            let after = spent.tokens.saturating_add(next);
+            if after > limit {
+                return Err(tokens_used(&spent, limit));
+            }
+            later |= after.saturating_add(plan.tokens) > limit;
+        }
+        let mut cost = Money::default();
+        if let Some(limit) = self.limits.cost {
+            let list = (self.price)(turn.role, &usage).ok_or_else(|| {
+                unpriced(&format!("the model of the role `{}`", turn.role), limit)
+            })?;
+            cost = list.max(spent.mean(next));
+            let after = plus(spent.cost, cost);
+            if after > limit || spent.cost >= limit {
+                return Err(money_used(&spent, limit));
+            }
+            later |= plus(after, plan.cost) > limit;
+        }
+        Ok((!later).then_some((usage, cost)))
+    }
+}
+
+impl Plan {
+    /// What a turn is expected to use. Input counts as the dearest that it can be.
+    fn expected(&self, turn: PlannedTurn) -> TokenUsage {
+        let open = self.output.unwrap_or(FIRST_OUTPUT);
+        TokenUsage {
+            cache_write_1h: tokens_of(turn.bytes).saturating_add(self.hidden_input),
+            output: turn.max_output.map_or(open, |most| most.min(open)),
+            ..TokenUsage::default()
+        }
+    }
+}
+
+impl Spent {
+    /// What so many tokens cost if they cost what the tokens so far did.
+    fn mean(&self, tokens: u64) -> Money {
+        let per_token = self
+            .cost
+            .picodollars()
+            .checked_div(i128::from(self.priced_tokens));
+        Money::from_picodollars(per_token.unwrap_or_default() * i128::from(tokens))
+    }
+}
+
+fn tokens_of(bytes: usize) -> u64 {
+    u64::try_from(bytes)
+        .unwrap_or(u64::MAX)
+        .div_ceil(BYTES_PER_TOKEN)
+}
+
+fn plus(mut sum: Money, more: Money) -> Money {
+    sum += more;
+    sum
 }
 
 fn refusal(what: &str) -> LlmError {
@@ -147,55 +265,65 @@ fn refusal(what: &str) -> LlmError {
     .hint("run the same command again with a larger budget: what is finished is kept")
 }
 
-#[async_trait]
-impl LlmRuntime for Budgeted {
-    async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError> {
-        self.allow(request.system.len() + request.prompt.len())?;
-        self.inner.generate_text(request).await
-    }
+fn tokens_used(spent: &Spent, limit: u64) -> LlmError {
+    refusal(&format!("{} of {limit} tokens are used", spent.tokens))
+}
 
-    async fn generate_object(&self, request: ObjectRequest) -> Result<ObjectOutcome, LlmError> {
-        self.allow(request.system.len() + request.prompt.len())?;
-        self.inner.generate_object(request).await
-    }
+fn money_used(spent: &Spent, limit: Money) -> LlmError {
+    refusal(&format!("{} of {limit} are used", spent.cost))
+}
 
-    async fn run_agent_loop(&self, request: LoopRequest) -> LoopOutcome {
-        match self.allow(request.system.len() + request.prompt.len()) {
-            Ok(()) => self.inner.run_agent_loop(request).await,
-            Err(error) => LoopOutcome::failed(error),
+fn unpriced(model: &str, limit: Money) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Budget,
+        format!("the budget of {limit} cannot be held: {model} has no list price"),
+    )
+    .hint("run the same command again with `--max-tokens`: what is finished is kept")
+}
+
+/// What one turn holds until it ends.
+struct Reserved {
+    budget: Budget,
+    tokens: u64,
+    cost: Money,
+    open_ended: u32,
+    visible_input: u64,
+}
+
+impl TurnPermit for Reserved {
+    fn settle(self: Box<Self>, usage: TokenUsage) {
+        let mut plan = self.budget.inner.plan();
+        let hidden = usage.input_total().saturating_sub(self.visible_input);
+        plan.hidden_input = plan.hidden_input.max(hidden);
+        if self.open_ended > 0 {
+            plan.output = Some(plan.output.unwrap_or_default().max(usage.output));
         }
-    }
-
-    fn start_run(&self, request: RunRequest) -> RunHandle {
-        let bytes: usize = request.messages.iter().map(size).sum();
-        match self.allow(request.system.len() + bytes) {
-            Ok(()) => self.inner.start_run(request),
-            Err(error) => {
-                let run_id = request.label.run_id;
-                let (writer, handle) =
-                    run_channel(run_id.clone(), request.ingress_request_id.clone());
-                let last = RunFinal {
-                    run_id,
-                    request_id: request.ingress_request_id,
-                    result: Err(error),
-                    usage: TokenUsage::default(),
-                };
-                tokio::spawn(writer.finish(last));
-                handle
-            }
-        }
-    }
-
-    async fn probe(&self) -> Result<ProbeReport, LlmError> {
-        self.inner.probe().await
-    }
-
-    fn describe(&self) -> BackendInfo {
-        self.inner.describe()
     }
 }
 
-/// The bytes of a message as JSON: an upper bound of what any protocol sends of it.
-fn size(message: &Message) -> usize {
-    serde_json::to_string(message).map_or(0, |text| text.len())
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let mut plan = self.budget.inner.plan();
+        plan.tokens = plan.tokens.saturating_sub(self.tokens);
+        plan.cost = Money::from_picodollars(plan.cost.picodollars() - self.cost.picodollars());
+        plan.open_ended = plan.open_ended.saturating_sub(self.open_ended);
+        drop(plan);
+        self.budget.inner.ended.notify_waiters();
+    }
+}
+
+#[async_trait]
+impl TurnGate for Budget {
+    async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
+        loop {
+            let mut ended = std::pin::pin!(self.inner.ended.notified());
+            // Before the look at the plan, so that no end is missed.
+            ended.as_mut().enable();
+            match self.verdict(turn) {
+                Verdict::Now(reserved) => return Ok(Box::new(reserved)),
+                Verdict::Never(error) => return Err(error),
+                Verdict::Later => ended.await,
+            }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ktx_llm_runtime::{SourceSystem, UsageFact};
+use ktx_llm_runtime::{SourceSystem, TokenUsage, UsageFact};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{Cost, Money, PriceTable, RequestTraits};
@@ -115,7 +115,16 @@ impl Ledger {
         at: &str,
         prices: &PriceTable,
     ) -> Result<Recorded, LedgerError> {
-        let cost = price_of(fact, at, prices);
+        self.record_at(fact, at, price_of(fact, at, prices))
+    }
+
+    /// Writes one fact of the moment `at` (UTC, RFC 3339) with what it cost then, when that is known.
+    pub fn record_at(
+        &self,
+        fact: &UsageFact,
+        at: &str,
+        cost: Option<Cost>,
+    ) -> Result<Recorded, LedgerError> {
         let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
         let written = self
             .database
@@ -153,10 +162,21 @@ impl Ledger {
     }
 }
 
-/// The list price of a fact at a UTC moment (RFC 3339). Subscriptions are priced as the API would be: it is what the work is
-/// worth, not what is billed.
+/// The list price of a fact at a UTC moment (RFC 3339).
 pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost> {
-    let provider = match fact.source_system {
+    price(fact.source_system, &fact.model, &fact.usage, at, prices)
+}
+
+/// The list price of usage at a UTC moment (RFC 3339). Subscriptions are priced as the API would be:
+/// it is what the work is worth, not what is billed.
+pub fn price(
+    source: SourceSystem,
+    model: &str,
+    usage: &TokenUsage,
+    at: &str,
+    prices: &PriceTable,
+) -> Option<Cost> {
+    let provider = match source {
         SourceSystem::AnthropicSdk | SourceSystem::AnthropicApi => "anthropic",
         SourceSystem::Vertex | SourceSystem::Gemini => "google",
         SourceSystem::OpenAi => "openai",
@@ -171,14 +191,8 @@ pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost>
             return prices
                 .providers()
                 .iter()
-                .find_map(|provider| prices.cost(provider, &fact.model, at, &fact.usage, &traits));
+                .find_map(|provider| prices.cost(provider, model, at, usage, &traits));
         }
     };
-    prices.cost(
-        provider,
-        &fact.model,
-        at,
-        &fact.usage,
-        &RequestTraits::default(),
-    )
+    prices.cost(provider, model, at, usage, &RequestTraits::default())
 }

@@ -4,15 +4,19 @@
 //! know which backend produced a fact.
 
 mod budget;
+mod budgeted;
 mod cost;
 mod ledger;
 mod matching;
+mod meter;
 mod report;
 mod table;
 
-pub use budget::{Budgeted, Limits, Meter};
+pub use budget::{Budget, Limits};
+pub use budgeted::Budgeted;
 pub use cost::{Cost, Money, Regional, RequestTraits};
-pub use ledger::{Ledger, LedgerError, Recorded, price_of};
+pub use ledger::{Ledger, LedgerError, Recorded, price, price_of};
+pub use meter::Meter;
 pub use report::{Group, Report, ReportRow, Window};
 pub use table::{PriceTable, PriceTableError};
 

@@ -1,5 +1,7 @@
 //! Value tests of prices, facts and reports.
 
+mod budgets;
+
 use ktx_llm_runtime::{SourceSystem, TokenUsage, UsageFact};
 use ktx_vocabulary::{ModelRole, RunId};
 
@@ -150,68 +152,4 @@ fn facts_survive_reopening_and_race_without_loss() {
         .report(Group::All, &Window::default())
         .unwrap();
     assert_eq!(report.total.messages, 80);
-}
-
-fn text_request(prompt: &str) -> ktx_llm_runtime::TextRequest {
-    ktx_llm_runtime::TextRequest {
-        role: ModelRole::Default,
-        system: String::new(),
-        prompt: prompt.to_owned(),
-        cancel: tokio_util::sync::CancellationToken::new(),
-        label: ktx_llm_runtime::CallLabel {
-            run_id: RunId::parse("run-1").unwrap(),
-            stage: "test".to_owned(),
-            unit: None,
-            connection: None,
-        },
-    }
-}
-
-/// A budget stops before the call that would exceed it; the calls before it are made.
-#[tokio::test]
-async fn a_budget_refuses_the_call_that_would_exceed_it() {
-    use std::sync::Arc;
-
-    use ktx_llm_runtime::{LlmRuntime as _, NoEvents, Reply, ScriptedRuntime};
-
-    use crate::{Budgeted, Cost, Limits, Meter};
-
-    let script = [Reply::Text("a".to_owned()), Reply::Text("b".to_owned())];
-    let inner = Arc::new(ScriptedRuntime::new(script, Arc::new(NoEvents)));
-    let meter = Arc::new(Meter::default());
-    let limits = Limits {
-        cost: Some(Money::from_dollars(0.02)),
-        ..Limits::default()
-    };
-    let runtime = Budgeted::new(Arc::clone(&inner) as _, limits, Arc::clone(&meter));
-    assert!(runtime.generate_text(text_request("first")).await.is_ok());
-    let usage = TokenUsage {
-        input: 900,
-        output: 100,
-        ..TokenUsage::default()
-    };
-    meter.add(
-        &usage,
-        Some(Cost {
-            amount: Money::from_dollars(0.015),
-            estimated: false,
-        }),
-    );
-    let refused = runtime.generate_text(text_request(&"x".repeat(3000))).await;
-    assert_eq!(
-        refused.map(|_| ()).map_err(|error| error.to_string()),
-        Err("the next model call would exceed the budget: $0.0150 of $0.0200 are used".to_owned())
-    );
-    assert!(runtime.generate_text(text_request("short")).await.is_ok());
-    assert_eq!(inner.prompts(), ["first", "short"]);
-    let limits = Limits {
-        tokens: Some(1_050),
-        ..Limits::default()
-    };
-    let runtime = Budgeted::new(inner, limits, meter);
-    let refused = runtime.generate_text(text_request("short")).await;
-    assert_eq!(
-        refused.map(|_| ()).map_err(|error| error.to_string()),
-        Err("the next model call would exceed the budget: 1000 of 1050 tokens are used".to_owned())
-    );
 }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ktx_llm_runtime::{LlmErrorKind, LlmRuntime};
+use ktx_config::Connection;
+use ktx_llm_runtime::LlmErrorKind;
 use ktx_scan::wire::StageOutcome;
 use ktx_scan::{Paused, ScanMode, Writing};
-use ktx_usage_ledger::{Budgeted, Limits, Money};
+use ktx_usage_ledger::{Limits, Money};
+use ktx_vocabulary::ModelRole;
 use serde_json::{Value, json};
 
 use super::scan::targets;
@@ -17,6 +19,9 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::{Job, Scanned, paused, require_usable, scan_all, stopped};
 use crate::session::{Opened, Session};
+
+/// The roles that a scan asks for: the probe's and the descriptions'.
+const ROLES: [ModelRole; 2] = [ModelRole::Default, ModelRole::CandidateExtraction];
 
 type Results = Vec<(ktx_vocabulary::ConnectionId, Outcome<Scanned>)>;
 
@@ -45,9 +50,26 @@ pub(crate) fn ingest(
     printer: &Printer,
 ) -> Outcome<Results> {
     let connections = targets(opened, id)?;
-    let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
-    let meter = sink.meter();
-    let Some(runtime) = compose::llm(session, opened, sink)? else {
+    let sink = Arc::new(LedgerSink::new(opened, printer.clone()));
+    let results = described(connections, limits, session, opened, printer, &sink);
+    sink.finish();
+    results
+}
+
+fn described(
+    connections: Vec<&Connection>,
+    limits: Limits,
+    session: &Session,
+    opened: &Opened,
+    printer: &Printer,
+    sink: &Arc<LedgerSink>,
+) -> Outcome<Results> {
+    let budget = limits
+        .any()
+        .then(|| compose::budget(opened, limits, sink.meter(), &ROLES))
+        .transpose()?;
+    let events = Arc::clone(sink);
+    let Some(runtime) = compose::llm(session, opened, events, budget)? else {
         return Err(Failure::new(
             Exit::Config,
             "model_required",
@@ -57,11 +79,6 @@ pub(crate) fn ingest(
         .hint("run `ktx scan` to read structure and joins without a model"));
     };
     require_usable(&runtime)?;
-    let runtime: Arc<dyn LlmRuntime> = if limits.any() {
-        Arc::new(Budgeted::new(runtime, limits, meter))
-    } else {
-        runtime
-    };
     let jobs = connections
         .into_iter()
         .map(|connection| Job {
@@ -142,7 +159,7 @@ fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printe
                 Err(failure) => printer.note(failure.to_text().trim_end()),
             }
         }
-        super::usage::totals(session, opened, printer)?;
+        super::usage::totals(session, opened, printer);
         if let Some(paused) = &paused {
             printer.note(pause_text(paused).trim_end());
         }

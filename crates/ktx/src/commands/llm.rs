@@ -201,7 +201,7 @@ fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -
 
 /// Proves with one turn that the backend answers.
 fn probe(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
-    let Some(runtime) = compose::llm(session, opened, Arc::new(NoEvents))? else {
+    let Some(runtime) = compose::llm(session, opened, Arc::new(NoEvents), None)? else {
         return Err(Failure::new(
             Exit::Config,
             "model_required",

@@ -90,7 +90,7 @@ fn probe(args: &StatusArgs, session: &Session, opened: &Opened) -> Outcome<Probe
     if args.fast {
         return Ok(Probe::Skipped);
     }
-    let runtime = match compose::llm(session, opened, Arc::new(NoEvents)) {
+    let runtime = match compose::llm(session, opened, Arc::new(NoEvents), None) {
         Ok(Some(runtime)) => runtime,
         Ok(None) => return Ok(Probe::None),
         Err(failure) => return Ok(Probe::Unusable(failure)),

@@ -68,12 +68,16 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
 }
 
 /// One line with the totals of this run, on stderr.
-pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) -> Outcome<()> {
+pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) {
     let window = Window {
         run_id: Some(session.run_id.to_string()),
         since: None,
     };
-    let total = read(opened, Group::All, &window)?.total;
+    let total = match read(opened, Group::All, &window) {
+        Ok(report) => report.total,
+        // What the run has done stands, whatever becomes of its ledger.
+        Err(failure) => return printer.note(&format!("warning: {}", failure.message)),
+    };
     if total.messages > 0 {
         printer.note(&format!(
             "{} model messages, {} tokens in, {} out, list price {}",
@@ -83,7 +87,6 @@ pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) -> O
             cost(&total)
         ));
     }
-    Ok(())
 }
 
 fn read(opened: &Opened, group: Group, window: &Window) -> Outcome<Report> {

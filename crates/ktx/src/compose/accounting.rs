@@ -1,18 +1,22 @@
 //! Usage while a run goes on: facts to the ledger, sums to the budget, waits to people.
 
+mod book;
+mod facts;
+
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_llm_runtime::{EventSink, RuntimeEvent};
-use ktx_usage_ledger::{Ledger, Meter, PriceTable, PriceTableError, price_of};
+use ktx_usage_ledger::{Meter, PriceTable, PriceTableError};
 
 use super::ledger_path;
 use super::limits::{LimitBook, clock};
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
-use crate::session::{Opened, Session};
+use crate::session::Opened;
+use facts::Facts;
 
 /// Where a project keeps a price table of its own.
 pub(crate) fn price_file(opened: &Opened) -> PathBuf {
@@ -33,63 +37,46 @@ pub(super) fn read_prices(file: &Path) -> Result<PriceTable, PriceTableError> {
     }
 }
 
+/// Tells people something.
+type Say = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// Writes usage facts to the ledger while a run goes on, and tells people about waits.
 pub(crate) struct LedgerSink {
-    printer: Printer,
-    path: PathBuf,
-    prices: PathBuf,
-    now: jiff::Timestamp,
-    open: Mutex<Option<(Ledger, PriceTable)>>,
-    meter: Arc<Meter>,
+    say: Say,
+    facts: Facts,
     limits: LimitBook,
 }
 
 impl std::fmt::Debug for LedgerSink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LedgerSink")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
+        f.debug_struct("LedgerSink").finish_non_exhaustive()
     }
 }
 
 impl LedgerSink {
     /// A sink that opens the ledger at its first fact.
-    pub(crate) fn new(session: &Session, opened: &Opened, printer: Printer) -> Self {
+    pub(crate) fn new(opened: &Opened, printer: Printer) -> Self {
+        let say: Say = Arc::new(move |text| printer.note(text));
         Self {
-            printer,
-            path: ledger_path(opened),
-            prices: price_file(opened),
-            now: session.now,
-            open: Mutex::new(None),
-            meter: Arc::default(),
+            facts: Facts::new(
+                Arc::clone(&say),
+                Box::new(jiff::Timestamp::now),
+                &ledger_path(opened),
+                price_file(opened),
+            ),
+            say,
             limits: LimitBook::new(opened),
         }
     }
 
     /// What the run has used so far, for its budget.
     pub(crate) fn meter(&self) -> Arc<Meter> {
-        Arc::clone(&self.meter)
+        self.facts.meter()
     }
 
-    fn record(&self, fact: &ktx_llm_runtime::UsageFact) -> Result<(), String> {
-        let mut open = self
-            .open
-            .lock()
-            .map_err(|_| "the ledger is poisoned".to_owned())?;
-        if open.is_none() {
-            let ledger = Ledger::open(&self.path).map_err(|error| error.to_string())?;
-            let prices = read_prices(&self.prices).map_err(|error| error.to_string())?;
-            *open = Some((ledger, prices));
-        }
-        let Some((ledger, prices)) = open.as_ref() else {
-            return Err("the ledger is not open".to_owned());
-        };
-        let at = self.now.to_string();
-        self.meter.add(&fact.usage, price_of(fact, &at, prices));
-        ledger
-            .record(fact, &at, prices)
-            .map(|_| ())
-            .map_err(|error| error.to_string())
+    /// Writes what still waits, and tells what is lost.
+    pub(crate) fn finish(&self) {
+        self.facts.finish();
     }
 }
 
@@ -104,22 +91,17 @@ impl EventSink for LedgerSink {
         }
         match event {
             RuntimeEvent::Usage(fact) => {
-                if let Err(reason) = self.record(&fact) {
-                    self.printer
-                        .note(&format!("warning: usage was not recorded: {reason}"));
-                }
+                self.facts.record(fact);
             }
             RuntimeEvent::WaitStarted { reason, duration } => {
-                self.printer.note(&waiting(&reason, duration, now));
+                (self.say)(&waiting(&reason, duration, now));
             }
             RuntimeEvent::ConcurrencyAdjusted { from, to, reason } => {
-                self.printer
-                    .note(&format!("calls at the same time: {from} → {to}, {reason}"));
+                (self.say)(&format!("calls at the same time: {from} → {to}, {reason}"));
             }
-            RuntimeEvent::Warning(text) => self.printer.note(&format!("warning: {text}")),
+            RuntimeEvent::Warning(text) => (self.say)(&format!("warning: {text}")),
             RuntimeEvent::Retry { attempt, code } => {
-                self.printer
-                    .note(&format!("trying again ({attempt}) after {code}"));
+                (self.say)(&format!("trying again ({attempt}) after {code}"));
             }
             RuntimeEvent::RateLimitObserved { .. }
             | RuntimeEvent::RateLimitRefused { .. }

@@ -13,30 +13,43 @@ use ktx_provider_adapters::{
     RateLimit, VertexSettings,
 };
 use ktx_secrets::{Secret, SecretRef};
+use ktx_usage_ledger::Budget;
 use ktx_vocabulary::ModelRole;
 
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{ProjectSecrets, Session};
 
-/// Builds an HTTP backend. `refused` says that an earlier command was refused, by which window and for
-/// how long from now: no call is made before that is over.
+/// How an HTTP backend begins.
+#[derive(Debug, Default)]
+pub(super) struct Start {
+    /// An earlier command was refused, by which window and for how long from now: no call is made
+    /// before that is over.
+    pub(super) refused: Option<(String, Duration)>,
+    /// What every single turn is held to.
+    pub(super) budget: Option<Budget>,
+}
+
+/// Builds an HTTP backend.
 pub(super) fn runtime(
     session: &Session,
     dir: &Path,
     config: &Project,
     events: Arc<dyn EventSink>,
-    refused: Option<(String, Duration)>,
+    start: Start,
 ) -> Outcome<Arc<dyn LlmRuntime>> {
     let mut settings = settings(session, dir, config)?;
     let governor = Governor::new(governor(config), Arc::clone(&events));
-    if let Some((window, wait)) = refused {
+    if let Some((window, wait)) = start.refused {
         governor.report(LimitSignal::Rejected {
             window,
             retry_after: Some(wait),
         });
     }
     settings.rate_limit = RateLimit::Shared(governor);
+    if let Some(budget) = start.budget {
+        settings.gate = Arc::new(budget);
+    }
     Ok(Arc::new(HttpRuntime::new(settings, events)?))
 }
 

@@ -138,7 +138,7 @@ pub(super) fn traced(
 }
 
 /// The model as the backend is asked for it: the local session knows aliases, providers know ids.
-fn asked_model(backend: Backend, written: Option<&str>) -> Option<String> {
+pub(super) fn asked_model(backend: Backend, written: Option<&str>) -> Option<String> {
     match backend {
         Backend::ClaudeCode => Some(written.unwrap_or(CLAUDE_CODE_MODEL).to_owned()),
         other => Some(model_facts(other, written?).id),

@@ -84,7 +84,7 @@ fn account(sandbox: &Sandbox) -> (u64, u64) {
 }
 
 /// Tables whose description stands in the last commit.
-fn published(sandbox: &Sandbox) -> usize {
+pub(crate) fn published(sandbox: &Sandbox) -> usize {
     let shard = "HEAD:semantic-layer/warehouse/_schema/public.yaml";
     git(sandbox, &["show", shard])
         .matches("ai: Shelf number")

@@ -15,6 +15,7 @@ mod audit;
 mod bad_input;
 mod bounds;
 mod claude;
+mod claude_budgets;
 mod claude_docs;
 mod claude_ledger;
 mod claude_pauses;

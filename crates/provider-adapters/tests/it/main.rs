@@ -11,6 +11,7 @@ mod cuts;
 mod fake;
 mod matrix;
 mod object;
+mod paying;
 mod redaction;
 mod retry;
 mod run;

@@ -124,7 +124,7 @@ fn settings(args: &SetupArgs, backend: Backend) -> Vec<(Vec<&'static str>, Strin
 }
 
 fn prove(session: &Session, opened: &Opened) -> Outcome<Option<ProbeReport>> {
-    let runtime = compose::llm(session, opened, Arc::new(NoEvents))?;
+    let runtime = compose::llm(session, opened, Arc::new(NoEvents), None)?;
     runtime.map(|runtime| require_usable(&runtime)).transpose()
 }
 

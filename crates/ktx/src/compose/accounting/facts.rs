@@ -1,0 +1,94 @@
+//! What becomes of a usage fact: dated, priced, metered and written down.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use ktx_llm_runtime::UsageFact;
+use ktx_usage_ledger::{Meter, PriceTable, price_of};
+
+use super::book::{Book, Entry, Standing};
+use super::{Say, read_prices};
+
+/// The clock by which facts are dated and priced.
+type Clock = Box<dyn Fn() -> jiff::Timestamp + Send + Sync>;
+
+/// The facts of one run.
+pub(super) struct Facts {
+    say: Say,
+    clock: Clock,
+    price_file: PathBuf,
+    prices: OnceLock<Option<PriceTable>>,
+    meter: Arc<Meter>,
+    book: Mutex<Book>,
+    troubled: AtomicBool,
+}
+
+impl Facts {
+    pub(super) fn new(say: Say, clock: Clock, ledger: &Path, price_file: PathBuf) -> Self {
+        Self {
+            say,
+            clock,
+            price_file,
+            prices: OnceLock::new(),
+            meter: Arc::default(),
+            book: Mutex::new(Book::new(ledger)),
+            troubled: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn meter(&self) -> Arc<Meter> {
+        Arc::clone(&self.meter)
+    }
+
+    /// Takes a fact. The meter comes first: a budget holds whatever becomes of the ledger.
+    pub(super) fn record(&self, fact: UsageFact) {
+        let at = (self.clock)();
+        let cost = self
+            .prices()
+            .and_then(|prices| price_of(&fact, &at.to_string(), prices));
+        self.meter.add(&fact, cost);
+        let standing = self.book().take(Entry { fact, at, cost });
+        match standing {
+            Standing::Written => {}
+            Standing::Waiting(reason) => {
+                if !self.troubled.swap(true, Ordering::Relaxed) {
+                    (self.say)(&format!(
+                        "warning: {reason}; usage is kept and written later"
+                    ));
+                }
+            }
+            Standing::Losing(reason) => self.meter.give_up(&reason),
+        }
+    }
+
+    /// Writes what still waits, and tells what is lost.
+    pub(super) fn finish(&self) {
+        let lost = self.book().close();
+        if let Some(lost) = lost {
+            (self.say)(&format!(
+                "warning: {} model messages with {} tokens are missing in the usage ledger: {}",
+                lost.messages, lost.tokens, lost.reason
+            ));
+        }
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The table of the run; without one nothing has a price.
+    fn prices(&self) -> Option<&PriceTable> {
+        let read = || {
+            read_prices(&self.price_file)
+                .inspect_err(|error| {
+                    (self.say)(&format!("warning: costs are not known: {error}"));
+                })
+                .ok()
+        };
+        self.prices.get_or_init(read).as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests;

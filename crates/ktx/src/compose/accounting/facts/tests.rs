@@ -1,0 +1,178 @@
+//! Value tests of what becomes of facts.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use ktx_llm_runtime::{LlmError, PlannedTurn, SourceSystem, TokenUsage, TurnGate as _, UsageFact};
+use ktx_usage_ledger::{Budget, Group, Ledger, Limits, Window};
+use ktx_vocabulary::{ModelRole, RunId};
+
+use super::Facts;
+
+fn fact(message: &str) -> UsageFact {
+    UsageFact {
+        run_id: RunId::parse("run-1").unwrap(),
+        attempt: 0,
+        message_id: message.to_owned(),
+        source_system: SourceSystem::AnthropicApi,
+        model: "claude-sonnet-4-6".to_owned(),
+        role: ModelRole::Default,
+        stage: "test".to_owned(),
+        unit: None,
+        connection: None,
+        usage: TokenUsage {
+            input: 90,
+            output: 10,
+            ..TokenUsage::default()
+        },
+    }
+}
+
+/// Facts whose clock goes on by an hour with each look, and what they say.
+fn facts(folder: &Path) -> (Facts, Arc<Mutex<Vec<String>>>) {
+    let said: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = Arc::clone(&said);
+    let hours = AtomicI64::new(0);
+    let start: jiff::Timestamp = "2026-11-22T00:30:00Z".parse().unwrap();
+    let facts = Facts::new(
+        Arc::new(move |text| heard.lock().unwrap().push(text.to_owned())),
+        Box::new(move || {
+            start + jiff::SignedDuration::from_hours(hours.fetch_add(1, Ordering::Relaxed))
+        }),
+        &folder.join("usage.sqlite"),
+        folder.join("llm-pricing.json"),
+    );
+    (facts, said)
+}
+
+fn messages(folder: &Path, since: Option<&str>) -> u64 {
+    let window = Window {
+        run_id: None,
+        since: since.map(str::to_owned),
+    };
+    let ledger = Ledger::open(&folder.join("usage.sqlite")).unwrap();
+    let report = ledger.report(Group::All, &window).unwrap();
+    assert_eq!(report.total.unpriced, 0);
+    report.total.messages
+}
+
+/// Why the ledger of this folder cannot be used while a folder stands in its place.
+fn reason(folder: &Path) -> String {
+    let file = folder.join("usage.sqlite");
+    format!(
+        "the usage ledger cannot be opened: unable to open database file: {}",
+        file.display()
+    )
+}
+
+/// What a budget of so many tokens says about one more turn.
+fn next_turn(facts: &Facts, tokens: u64) -> Result<(), String> {
+    let limits = Limits {
+        tokens: Some(tokens),
+        ..Limits::default()
+    };
+    let turn = PlannedTurn {
+        role: ModelRole::Default,
+        bytes: 3,
+        max_output: Some(1),
+    };
+    let budget = Budget::new(limits, facts.meter(), |_, _| None);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let admitted = runtime.block_on(budget.admit(turn));
+    admitted
+        .map(|_| ())
+        .map_err(|LlmError { message, .. }| message)
+}
+
+/// COG-14: a fact has the time at which the message came, not that of the command.
+#[test]
+fn facts_have_a_time_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (facts, _) = facts(folder.path());
+    for number in 0..4 {
+        facts.record(fact(&format!("msg_{number}")));
+    }
+    let since = |moment| messages(folder.path(), Some(moment));
+    assert_eq!(
+        [
+            since("2026-11-22T00:00"),
+            since("2026-11-22T01:00"),
+            since("2026-11-22T03:00"),
+            since("2026-11-22T04:00"),
+        ],
+        [4, 3, 1, 0]
+    );
+}
+
+/// A ledger that cannot be opened loses nothing: the budget counts, and the facts are written as soon
+/// as it can be opened.
+#[test]
+fn facts_wait_for_a_ledger_that_cannot_be_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let (facts, said) = facts(folder.path());
+    let file = folder.path().join("usage.sqlite");
+    std::fs::create_dir(&file).unwrap();
+    for number in 0..7 {
+        facts.record(fact(&format!("msg_{number}")));
+    }
+    assert_eq!(
+        next_turn(&facts, 700),
+        Err("the next model call would exceed the budget: 700 of 700 tokens are used".to_owned())
+    );
+    std::fs::remove_dir(&file).unwrap();
+    facts.record(fact("msg_7"));
+    assert_eq!(messages(folder.path(), None), 8);
+    std::fs::remove_file(&file).unwrap();
+    facts.finish();
+    assert_eq!(
+        *said.lock().unwrap(),
+        [format!(
+            "warning: {}; usage is kept and written later",
+            reason(folder.path())
+        )]
+    );
+}
+
+/// What is not in the ledger at the end is told, with its size.
+#[test]
+fn lost_facts_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (facts, said) = facts(folder.path());
+    std::fs::create_dir(folder.path().join("usage.sqlite")).unwrap();
+    for number in 0..3 {
+        facts.record(fact(&format!("msg_{number}")));
+    }
+    facts.finish();
+    facts.finish();
+    assert_eq!(
+        said.lock().unwrap().last(),
+        Some(&format!(
+            "warning: 3 model messages with 300 tokens are missing in the usage ledger: {}",
+            reason(folder.path())
+        ))
+    );
+    assert_eq!(said.lock().unwrap().len(), 2);
+}
+
+/// More facts than can be kept: a run under a budget must not go on.
+#[test]
+fn a_run_that_loses_facts_holds_no_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let (facts, _) = facts(folder.path());
+    std::fs::create_dir(folder.path().join("usage.sqlite")).unwrap();
+    for number in 0..super::super::book::MOST_WAITING {
+        facts.record(fact(&format!("msg_{number}")));
+    }
+    assert_eq!(next_turn(&facts, u64::MAX), Ok(()));
+    facts.record(fact("one too many"));
+    assert_eq!(
+        next_turn(&facts, u64::MAX),
+        Err(format!(
+            "the budget cannot be held, because usage is not recorded: {}",
+            reason(folder.path())
+        ))
+    );
+}

@@ -1,0 +1,35 @@
+//! The names of messages in the ledger: the provider's id, made unique inside the run (COG-12).
+
+use std::collections::BTreeSet;
+
+use ktx_vocabulary::RunId;
+
+use crate::preset::Preset;
+
+/// The names that were given so far.
+#[derive(Debug, Default)]
+pub(super) struct MessageNames {
+    given: BTreeSet<(RunId, String)>,
+    count: u64,
+}
+
+impl MessageNames {
+    /// Names an answer that was paid for. A provider that repeats an id, or gives none, must not make
+    /// two payments look like one.
+    pub(super) fn name(&mut self, run: &RunId, id: Option<&str>, preset: Preset) -> String {
+        let id = id.map(str::trim).filter(|id| !id.is_empty());
+        if let Some(id) = id
+            && self.given.insert((run.clone(), id.to_owned()))
+        {
+            return id.to_owned();
+        }
+        let stem = id.unwrap_or(preset.as_str());
+        loop {
+            self.count += 1;
+            let name = format!("{stem}-{}", self.count);
+            if self.given.insert((run.clone(), name.clone())) {
+                return name;
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Every answer is one payment, and no turn is paid for that the gate refuses.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use ktx_llm_runtime::{
+    LlmError, LlmErrorKind, LlmRuntime as _, OpenGate, PlannedTurn, TurnGate, TurnPermit,
+};
+use ktx_provider_adapters::Preset;
+use ktx_vocabulary::ModelRole;
+use serde_json::json;
+
+use crate::fake::{anthropic, ask, ask_object, bodies, runtime, said, server, settings};
+
+/// COG-12: a provider that gives every message the same id, or none, does not make two payments one.
+#[tokio::test]
+async fn messages_with_one_id_are_payments_of_their_own() {
+    let answers = ["m", "m", "m-1", "", "m"].map(|id| said(id, "ok"));
+    let server = server(answers.to_vec()).await;
+    let (runtime, events) = anthropic(&server.uri(), "sonnet");
+    for _ in 0..5 {
+        runtime.generate_text(ask("x")).await.unwrap();
+    }
+    let mut other = ask("x");
+    other.label.run_id = ktx_vocabulary::RunId::parse("r2").unwrap();
+    assert!(runtime.generate_text(other).await.is_err(), "no more");
+    let names: Vec<String> = events
+        .lines()
+        .iter()
+        .filter_map(|line| line.split(' ').nth(1).map(str::to_owned))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "r1/0/m",
+            "r1/0/m-1",
+            "r1/0/m-1-2",
+            "r1/0/anthropic-3",
+            "r1/0/m-4"
+        ]
+    );
+}
+
+/// Lets so many turns be made, and keeps what was planned.
+#[derive(Debug)]
+struct Turns {
+    left: Mutex<usize>,
+    planned: Mutex<Vec<PlannedTurn>>,
+}
+
+#[async_trait]
+impl TurnGate for Turns {
+    async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
+        self.planned.lock().unwrap().push(turn);
+        let mut left = self.left.lock().unwrap();
+        let Some(fewer) = left.checked_sub(1) else {
+            return Err(LlmError::new(LlmErrorKind::Budget, "no more"));
+        };
+        *left = fewer;
+        Ok(Box::new(OpenGate))
+    }
+}
+
+/// The correction of an object is a turn as well: the gate is asked with what is sent.
+#[tokio::test]
+async fn a_correction_that_the_gate_refuses_is_not_sent() {
+    let server = server(vec![said("m1", "{}"), said("m2", "{\"count\": 1}")]).await;
+    let gate = Arc::new(Turns {
+        left: Mutex::new(1),
+        planned: Mutex::default(),
+    });
+    let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+    settings.gate = Arc::clone(&gate) as _;
+    let (runtime, events) = runtime(settings);
+    let schema = json!({
+        "type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"],
+    });
+    let error = runtime.generate_object(ask_object(schema)).await;
+    assert_eq!(error.unwrap_err().kind, LlmErrorKind::Budget);
+    assert_eq!(events.lines().len(), 1);
+    let sent = bodies(&server).await;
+    let planned = gate.planned.lock().unwrap();
+    assert_eq!((sent.len(), planned.len()), (1, 2));
+    assert_eq!(
+        planned[0],
+        PlannedTurn {
+            role: ModelRole::Default,
+            bytes: sent[0].to_string().len(),
+            max_output: None,
+        }
+    );
+    assert!(planned[1].bytes > planned[0].bytes);
+}

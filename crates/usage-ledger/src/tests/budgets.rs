@@ -1,0 +1,240 @@
+//! Value tests of budgets.
+
+use std::sync::Arc;
+
+use ktx_llm_runtime::{
+    CallLabel, EventSink, LlmError, LlmErrorKind, LlmRuntime as _, LoopRequest, NoEvents,
+    PlannedTurn, Reply, RuntimeEvent, ScriptedRuntime, StopReason, TextRequest, TokenUsage,
+    TurnGate as _,
+};
+use ktx_tool_descriptors::ToolSet;
+use ktx_vocabulary::{ModelRole, RunId};
+use tokio_util::sync::CancellationToken;
+
+use super::fact;
+use crate::{Budget, Budgeted, Cost, Limits, Meter, Money};
+
+fn label() -> CallLabel {
+    CallLabel {
+        run_id: RunId::parse("run-1").unwrap(),
+        stage: "test".to_owned(),
+        unit: None,
+        connection: None,
+    }
+}
+
+fn text_request(prompt: &str) -> TextRequest {
+    TextRequest {
+        role: ModelRole::Default,
+        system: String::new(),
+        prompt: prompt.to_owned(),
+        cancel: CancellationToken::new(),
+        label: label(),
+    }
+}
+
+/// A price of a cent for a thousand tokens.
+#[expect(clippy::unnecessary_wraps, reason = "a price may be unknown")]
+fn cent(_role: ModelRole, usage: &TokenUsage) -> Option<Money> {
+    Some(Money::from_picodollars(
+        i128::from(usage.total()) * 10_000_000,
+    ))
+}
+
+fn tokens(limit: u64) -> Limits {
+    Limits {
+        tokens: Some(limit),
+        ..Limits::default()
+    }
+}
+
+fn dollars(limit: f64) -> Limits {
+    Limits {
+        cost: Some(Money::from_dollars(limit)),
+        ..Limits::default()
+    }
+}
+
+fn used(input: u64, output: u64) -> TokenUsage {
+    TokenUsage {
+        input,
+        output,
+        ..TokenUsage::default()
+    }
+}
+
+fn spend(meter: &Meter, usage: TokenUsage, cost: Option<f64>) {
+    let mut message = fact("msg_1", "claude-new");
+    message.usage = usage;
+    let cost = cost.map(|dollars| Cost {
+        amount: Money::from_dollars(dollars),
+        estimated: false,
+    });
+    meter.add(&message, cost);
+}
+
+fn turn(bytes: usize) -> PlannedTurn {
+    PlannedTurn {
+        role: ModelRole::Default,
+        bytes,
+        max_output: None,
+    }
+}
+
+fn words<T>(outcome: Result<T, LlmError>) -> Result<(), String> {
+    outcome.map(|_| ()).map_err(|error| {
+        assert_eq!(error.kind, LlmErrorKind::Budget);
+        error.message
+    })
+}
+
+/// A budget stops before the call that would exceed it; the calls before it are made.
+#[tokio::test]
+async fn a_budget_refuses_the_call_that_would_exceed_it() {
+    let script = [Reply::Text("a".to_owned()), Reply::Text("b".to_owned())];
+    let inner = Arc::new(ScriptedRuntime::new(script, Arc::new(NoEvents)));
+    let meter = Arc::new(Meter::default());
+    let budget = Budget::new(dollars(0.02), Arc::clone(&meter), cent);
+    let runtime = Budgeted::new(Arc::clone(&inner) as _, budget);
+    assert!(runtime.generate_text(text_request("first")).await.is_ok());
+    spend(&meter, used(900, 100), Some(0.015));
+    assert_eq!(
+        words(runtime.generate_text(text_request(&"x".repeat(3000))).await),
+        Err("the next model call would exceed the budget: $0.0150 of $0.0200 are used".to_owned())
+    );
+    assert!(runtime.generate_text(text_request("short")).await.is_ok());
+    assert_eq!(inner.prompts(), ["first", "short"]);
+    let runtime = Budgeted::new(inner, Budget::new(tokens(1_050), meter, cent));
+    assert_eq!(
+        words(runtime.generate_text(text_request("short")).await),
+        Err("the next model call would exceed the budget: 1000 of 1050 tokens are used".to_owned())
+    );
+}
+
+/// Turns at the same time reserve what they will use: together they stay below the limit, and one
+/// that would fit when the others have ended waits for them.
+#[tokio::test]
+async fn turns_at_the_same_time_stay_below_the_limit() {
+    for limits in [tokens(6_000), dollars(0.06)] {
+        let meter = Arc::new(Meter::default());
+        let budget = Budget::new(limits, Arc::clone(&meter), cent);
+        let mut turns = tokio::task::JoinSet::new();
+        for _ in 0..30 {
+            let (budget, meter) = (budget.clone(), Arc::clone(&meter));
+            turns.spawn(async move {
+                let permit = words(budget.admit(turn(300)).await.map(|permit| {
+                    spend(&meter, used(600, 100), Some(0.007));
+                    permit.settle(used(600, 100));
+                }));
+                tokio::task::yield_now().await;
+                permit
+            });
+        }
+        let outcomes = turns.join_all().await;
+        let made = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+        assert_eq!((made, meter.spent().tokens), (8, 5_600), "{limits:?}");
+    }
+}
+
+/// What is reserved is given back when a turn ends, however it ends.
+#[tokio::test]
+async fn a_turn_that_fails_gives_its_share_back() {
+    let budget = Budget::new(tokens(1_000), Arc::default(), cent);
+    let first = budget.admit(turn(300)).await.unwrap();
+    assert_eq!(
+        words(budget.admit_now(turn(300))),
+        Err(
+            "the next model call would exceed the budget: other calls have reserved what is left"
+                .to_owned()
+        )
+    );
+    let (second, ()) = tokio::join!(budget.admit(turn(300)), async { drop(first) });
+    assert!(second.is_ok());
+}
+
+/// COG-16: an unknown price is unknown, never zero: a limit of money holds no longer.
+#[tokio::test]
+async fn a_message_without_a_price_ends_a_run_with_a_limit_of_money() {
+    let meter = Arc::new(Meter::default());
+    let budget = Budget::new(dollars(100.0), Arc::clone(&meter), cent);
+    assert!(budget.admit(turn(3)).await.is_ok());
+    spend(&meter, used(1, 1), None);
+    assert_eq!(
+        words(budget.admit(turn(3)).await),
+        Err(
+            "the budget of $100.0000 cannot be held: the model `claude-new` has no list price"
+                .to_owned()
+        )
+    );
+    let unknown = Budget::new(dollars(100.0), Arc::default(), |_, _| None);
+    assert_eq!(
+        words(unknown.admit(turn(3)).await),
+        Err("the budget of $100.0000 cannot be held: the model of the role `default` has no list price".to_owned())
+    );
+    let by_tokens = Budget::new(tokens(10_000), meter, |_, _| None);
+    assert!(by_tokens.admit(turn(3)).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_run_whose_usage_is_lost_holds_no_budget() {
+    let meter = Arc::new(Meter::default());
+    meter.give_up("the usage ledger cannot be opened");
+    let budget = Budget::new(tokens(10_000), meter, cent);
+    assert_eq!(
+        words(budget.admit(turn(3)).await),
+        Err("the budget cannot be held, because usage is not recorded: the usage ledger cannot be opened".to_owned())
+    );
+}
+
+/// Feeds a meter.
+struct Fed(Arc<Meter>);
+
+impl EventSink for Fed {
+    fn event(&self, event: RuntimeEvent) {
+        if let RuntimeEvent::Usage(_) = event {
+            spend(&self.0, used(900, 100), None);
+        }
+    }
+}
+
+/// A loop whose turns are made elsewhere is stopped between two of them.
+#[tokio::test]
+async fn a_loop_stops_between_two_turns() {
+    let call = ("no_such_tool".to_owned(), serde_json::json!({}));
+    let script = [Reply::Loop {
+        calls: vec![call; 3],
+        text: "done".to_owned(),
+    }];
+    let meter = Arc::new(Meter::default());
+    let inner = ScriptedRuntime::new(script, Arc::new(Fed(Arc::clone(&meter))));
+    let runtime = Budgeted::new(
+        Arc::new(inner),
+        Budget::new(tokens(1_200), meter, |_, _| None),
+    );
+    let request = LoopRequest {
+        role: ModelRole::Default,
+        system: String::new(),
+        prompt: "go".to_owned(),
+        tools: ToolSet::new(Vec::new()).unwrap(),
+        step_budget: 9,
+        on_step: None,
+        cancel: CancellationToken::new(),
+        label: label(),
+    };
+    let outcome = runtime.run_agent_loop(request).await;
+    assert_eq!(
+        (
+            outcome.stop_reason,
+            outcome.tools.len(),
+            outcome.error.map(|error| error.message)
+        ),
+        (
+            StopReason::Error,
+            1,
+            Some(
+                "the next model call would exceed the budget: 1000 of 1200 tokens are used"
+                    .to_owned()
+            )
+        )
+    );
+}
