@@ -51,8 +51,8 @@ struct Turns {
 #[async_trait]
 impl TurnGate for Turns {
     async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
-        self.planned.lock().unwrap().push(turn);
-        let mut left = self.left.lock().unwrap();
+        self.planned.lock().expect("no poison").push(turn);
+        let mut left = self.left.lock().expect("no poison");
         let Some(fewer) = left.checked_sub(1) else {
             return Err(LlmError::new(LlmErrorKind::Budget, "no more"));
         };
