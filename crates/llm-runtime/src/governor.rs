@@ -17,6 +17,9 @@ use tokio_util::sync::CancellationToken;
 use crate::{EventSink, LlmError, LlmErrorKind, RuntimeEvent};
 use state::{Admission, Notice, State};
 
+/// The longest wait that a provider's word can cause; what asks for more is taken for this.
+pub const LONGEST_WAIT: Duration = Duration::from_hours(7 * 24);
+
 /// Whether calls are held back at all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Governing {

@@ -22,7 +22,9 @@ mod usage;
 pub use error::{LlmError, LlmErrorKind, RunErrorCode};
 pub use event::{EventSink, NoEvents, RuntimeEvent, window_words};
 pub use gate::{OpenGate, PlannedTurn, TurnGate, TurnPermit};
-pub use governor::{CallPermit, Governing, Governor, GovernorSettings, Jitter, LimitSignal};
+pub use governor::{
+    CallPermit, Governing, Governor, GovernorSettings, Jitter, LONGEST_WAIT, LimitSignal,
+};
 pub use message::{CacheTtl, ContentBlock, MediaSource, Message, MessageRole, Transport};
 pub use metrics::{CallMetrics, TokenUsage};
 pub use normalize::{

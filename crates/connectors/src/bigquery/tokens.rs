@@ -21,6 +21,9 @@ const MARGIN: Duration = Duration::from_mins(1);
 /// How long a signed request may be used, in seconds.
 const SIGNED_SECONDS: u64 = 3600;
 
+/// What a token is kept for at most, whatever is said about it.
+const LONGEST_LIFE: Duration = Duration::from_hours(24);
+
 /// Time for one request.
 const REQUEST_TIME: Duration = Duration::from_secs(30);
 
@@ -76,7 +79,9 @@ impl Tokens {
             return Err(self.refused(rest, &answer));
         };
         let seconds = rest::number(&answer.body, "/expires_in").unwrap_or(SIGNED_SECONDS);
-        let life = Duration::from_secs(seconds).saturating_sub(MARGIN);
+        let life = Duration::from_secs(seconds)
+            .min(LONGEST_LIFE)
+            .saturating_sub(MARGIN);
         *kept = Some((token.clone(), Instant::now() + life));
         Ok(Some(token))
     }

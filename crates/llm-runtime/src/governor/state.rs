@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Governing, GovernorSettings, LimitSignal};
+use super::{Governing, GovernorSettings, LONGEST_WAIT, LimitSignal};
 use crate::event::window_words;
 
 /// Whether a call may run now.
@@ -164,6 +164,8 @@ impl State {
 
     /// Lets the account wait, unless it waits longer already.
     fn wait(&mut self, reason: &str, duration: Duration, now: Instant) -> Option<Notice> {
+        // A clock ends somewhere, and whoever sends the duration is not ours.
+        let duration = duration.min(LONGEST_WAIT);
         let until = now + duration;
         let already = self.pause.as_ref().map(|pause| pause.until);
         if already.is_some_and(|already| already >= until) {

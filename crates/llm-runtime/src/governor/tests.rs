@@ -211,3 +211,19 @@ async fn switched_off_it_neither_waits_nor_repeats() {
     }
     assert_eq!((permits.len(), governor.max_attempts()), (20, 1));
 }
+
+/// No word of a provider is too long for the clock.
+#[tokio::test(start_paused = true)]
+async fn a_wait_without_end_is_a_week() {
+    let events = Arc::new(Recorder::default());
+    let governor = Governor::new(settings(), events.clone());
+    governor.report(rejected(Some(Duration::MAX)));
+    assert_eq!(
+        *events.0.lock().unwrap(),
+        [
+            "observed requests None",
+            "wait limit of requests 604800000 ms",
+            "concurrency 2 -> 1 (limit of requests: refused)",
+        ]
+    );
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ktx_llm_runtime::LimitSignal;
+use ktx_llm_runtime::{LONGEST_WAIT, LimitSignal};
 use reqwest::header::HeaderMap;
 
 /// What `x-should-retry` says.
@@ -22,8 +22,12 @@ pub(super) fn advice(headers: &HeaderMap) -> Advice {
 }
 
 /// How long to wait: `retry-after-ms`, else `retry-after` in seconds or as a date, which counts
-/// from the server's own clock.
+/// from the server's own clock. Never longer than [`LONGEST_WAIT`].
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    told(headers).map(|hint| hint.min(LONGEST_WAIT))
+}
+
+fn told(headers: &HeaderMap) -> Option<Duration> {
     let number = |name| value(headers, name).and_then(|text| text.parse::<f64>().ok()); // a date is read below
     let positive = |seconds: f64| {
         Duration::try_from_secs_f64(seconds)
@@ -108,7 +112,7 @@ fn reset(headers: &HeaderMap, name: &str) -> Option<i64> {
     }
     let span = text.parse::<jiff::SignedDuration>().ok()?; // an unreadable span tells nothing
     let now = date(headers, "date")?;
-    Some(now + span.as_secs())
+    now.checked_add(span.as_secs())
 }
 
 /// A date of HTTP as Unix seconds.

@@ -106,6 +106,13 @@ fn retry_hints_are_milliseconds_seconds_or_a_date_by_the_servers_clock() {
     );
     check(&[("retry-after", "Sat, 21 Nov 2026 10:00:07 GMT")], None);
     check(&[("retry-after", "soon")], None);
+    let week = Some(7 * 24 * 3_600_000);
+    check(&[("retry-after", "10000000000000000000")], week);
+    check(&[("retry-after-ms", "1e22")], week);
+    check(
+        &[date, ("retry-after", "Fri, 21 Nov 2036 10:00:00 GMT")],
+        week,
+    );
 }
 
 #[test]
@@ -139,6 +146,9 @@ fn the_fullest_window_of_a_response_is_observed() {
     let clock = ("date", "Sun, 22 Nov 2026 14:05:00 GMT");
     let dated = [openai.as_slice(), &[clock]].concat();
     check(&dated, ("requests", Some(0.9), Some(1_795_356_660)));
+    let endless = ("x-ratelimit-reset-requests", "9223372036854775807s");
+    let endless = [&openai[..2], &[endless, clock]].concat();
+    check(&endless, ("requests", Some(0.9), None));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use ktx_llm_runtime::{LONGEST_WAIT, LlmError, LlmErrorKind};
 use serde_json::Value;
 
 use super::json::{list, text};
@@ -65,7 +65,8 @@ pub(crate) fn complaint(body: &Value) -> Option<Complaint> {
 /// `37s` or `1.5s`.
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = text.strip_suffix('s')?.parse().ok()?; // an unreadable hint is no hint
-    Duration::try_from_secs_f64(seconds).ok() // nor is a negative one
+    let hint = Duration::try_from_secs_f64(seconds).ok()?; // nor is a negative one
+    Some(hint.min(LONGEST_WAIT))
 }
 
 /// The error of a complaint that came with this status; inside a stream the status is 200.
