@@ -3,14 +3,14 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use ktx_secrets::Redactor;
+use ktx_secrets::{Redactor, is_loopback};
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use reqwest::{Client, RequestBuilder, Response};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::settings::{Settings, is_loopback};
+use crate::settings::Settings;
 use crate::tls::{self, Trust};
 
 /// Time for network and TLS.
@@ -72,6 +72,22 @@ impl Endpoint {
     }
 }
 
+/// The HTTP client for a host. A proxy would look for this machine at its own place.
+pub(crate) fn client(trust: &Trust, host: &str) -> Result<Client, WarehouseError> {
+    let builder = Client::builder()
+        .tls_backend_preconfigured(tls::client_config(trust)?)
+        .connect_timeout(CONNECT_TIME)
+        .redirect(reqwest::redirect::Policy::none());
+    let builder = if is_loopback(host) {
+        builder.no_proxy()
+    } else {
+        builder
+    };
+    builder
+        .build()
+        .map_err(|error| WarehouseError::new(ErrorKind::Other, error.to_string()))
+}
+
 /// One answer, read to its end.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -112,20 +128,7 @@ impl Rest {
 
     pub(crate) async fn client(&self) -> Result<&Client, WarehouseError> {
         self.client
-            .get_or_try_init(|| async {
-                let builder = Client::builder()
-                    .tls_backend_preconfigured(tls::client_config(&Trust::System)?)
-                    .connect_timeout(CONNECT_TIME)
-                    .redirect(reqwest::redirect::Policy::none());
-                let builder = if self.endpoint.is_this_machine() {
-                    builder.no_proxy()
-                } else {
-                    builder
-                };
-                builder
-                    .build()
-                    .map_err(|error| WarehouseError::new(ErrorKind::Other, error.to_string()))
-            })
+            .get_or_try_init(|| async { client(&Trust::System, &self.endpoint.host) })
             .await
     }
 

@@ -9,7 +9,7 @@ use ktx_secrets::{Secret, SecretError, SecretRef, SecretSource};
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use serde_json::Value;
 
-pub(crate) use target::{ServerKind, Target, is_loopback};
+pub(crate) use target::{ServerKind, Target};
 
 /// The wall clock, read once by the program and carried on from there: what is signed has to say when.
 #[derive(Debug, Clone, Copy)]

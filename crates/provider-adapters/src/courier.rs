@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use crate::http::{client, limits};
+use crate::http::client::Clients;
+use crate::http::limits;
 use crate::settings::{Proxy, Timeouts};
 
 /// Bodies of answers are read no further.
@@ -54,17 +55,17 @@ pub enum CourierError {
 /// Posts JSON.
 #[derive(Debug, Clone)]
 pub struct Courier {
-    client: reqwest::Client,
+    clients: Clients,
 }
 
 impl Courier {
     /// A courier that has sent nothing.
     pub fn new(proxy: &Proxy) -> Result<Self, CourierError> {
-        let client =
-            client::client(proxy, &Timeouts::default()).map_err(|error| CourierError::Client {
+        let clients =
+            Clients::new(proxy, &Timeouts::default()).map_err(|error| CourierError::Client {
                 message: error.message,
             })?;
-        Ok(Self { client })
+        Ok(Self { clients })
     }
 
     /// Posts a body with these headers, whose values are treated as secrets.
@@ -85,7 +86,7 @@ impl Courier {
         }
         map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let failed = |error| broken(error, timeout);
-        let request = self.client.post(url).headers(map).timeout(timeout);
+        let request = self.clients.post(url).headers(map).timeout(timeout);
         let mut response = request.body(body).send().await.map_err(failed)?;
         let mut reply = Reply {
             status: response.status().as_u16(),

@@ -24,6 +24,7 @@ use crate::wire::media;
 use crate::wire::request::{CanonicalRequest, Encoded, Target};
 use crate::wire::response::{Draft, Response};
 use crate::wire::{self, failure};
+use client::Clients;
 
 /// As whom a request is made.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ pub(crate) enum Access {
 
 /// The way to one account of one provider.
 pub(crate) struct Endpoint {
-    pub(crate) client: reqwest::Client,
+    pub(crate) clients: Clients,
     pub(crate) access: Access,
     pub(crate) governor: Governor,
     /// Asked before every try: each can be paid for.

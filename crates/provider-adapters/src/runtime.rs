@@ -26,7 +26,8 @@ use tracing::Instrument as _;
 
 use crate::catalogue::Listing;
 use crate::credentials::GoogleTokens;
-use crate::http::{Access, Call, Endpoint, client};
+use crate::http::client::Clients;
+use crate::http::{Access, Call, Endpoint};
 use crate::preset::Preset;
 use crate::settings::{HttpSettings, PromptCaching, RateLimit, Timeouts};
 use crate::wire::request::{CanonicalRequest, Delivery};
@@ -110,7 +111,7 @@ impl HttpRuntime {
             (_, Some(key), _) => Access::Bearer(key),
         };
         let endpoint = Endpoint {
-            client: client::client(&settings.proxy, &settings.timeouts)?,
+            clients: Clients::new(&settings.proxy, &settings.timeouts)?,
             access,
             governor,
             gate: settings.gate,

@@ -2,10 +2,12 @@
 //!
 //! This crate must never know who uses a secret.
 
+mod place;
 mod redact;
 mod reference;
 mod secret;
 
+pub use place::is_loopback;
 pub use redact::{Redactor, redact_url};
 pub use reference::{SecretError, SecretRef, SecretSource};
 pub use secret::Secret;

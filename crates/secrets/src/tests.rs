@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::{Redactor, Secret, SecretRef, SecretSource, redact_url};
+use crate::{Redactor, Secret, SecretRef, SecretSource, is_loopback, redact_url};
 
 struct Given {
     env: BTreeMap<&'static str, &'static str>,
@@ -79,4 +79,15 @@ fn redaction_hides_values_urls_and_tokens_and_repeats_itself() {
         redactor.redact("Authorization: Bearer abcdefghij, key sk-ant-0123456789, hunter2-value");
     assert_eq!(once, "Authorization: Bearer ***, key ***, ***");
     assert_eq!(redactor.redact(&once), once);
+}
+
+#[test]
+fn knows_which_hosts_are_this_machine() {
+    let hosts = ["localhost", "LOCALHOST", "db.localhost", "127.9.9.9", "::1"];
+    assert!(hosts.into_iter().all(is_loopback));
+    assert!(
+        !["10.0.0.1", "localhost.example.com", "0.0.0.0", ""]
+            .into_iter()
+            .any(is_loopback)
+    );
 }

@@ -1,7 +1,5 @@
 //! One request per statement, its answer read line by line.
 
-use std::time::Duration;
-
 use ktx_secrets::Secret;
 use ktx_warehouse::{Caps, Cell, ColumnHeader, ErrorKind, WarehouseError};
 use reqwest::{Client, Response, StatusCode};
@@ -10,11 +8,9 @@ use tokio::sync::OnceCell;
 
 use super::{cell, error};
 use crate::limits::{Meter, Step};
+use crate::rest;
 use crate::settings::Target;
-use crate::tls::{self, Tls, Trust};
-
-/// Time for network and TLS.
-const CONNECT_TIME: Duration = Duration::from_secs(10);
+use crate::tls::{Tls, Trust};
 
 /// What one row may take on the way besides the cap of the result.
 const LINE_BYTES: usize = 16 << 20;
@@ -141,12 +137,7 @@ impl Server {
             Tls::Required(trust) => trust,
             Tls::Off | Tls::WhereOffered => &Trust::System,
         };
-        Client::builder()
-            .tls_backend_preconfigured(tls::client_config(trust)?)
-            .connect_timeout(CONNECT_TIME)
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|error| WarehouseError::new(ErrorKind::Other, error.to_string()))
+        rest::client(trust, &self.target.host)
     }
 }
 

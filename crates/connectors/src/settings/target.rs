@@ -1,10 +1,9 @@
 //! Where a database server is, who logs in and how the channel is protected.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::path::PathBuf;
 
-use ktx_secrets::{Redactor, Secret, SecretRef};
+use ktx_secrets::{Redactor, Secret, SecretRef, is_loopback};
 use ktx_warehouse::WarehouseError;
 use serde_json::Value;
 
@@ -255,15 +254,6 @@ fn authorities(
             .expose()
             .to_owned(),
     ))
-}
-
-/// Whether what is sent to `host` stays on this machine.
-pub(crate) fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost")
-        || host.to_ascii_lowercase().ends_with(".localhost")
-        || host
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

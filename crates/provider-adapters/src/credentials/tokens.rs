@@ -13,11 +13,14 @@ use serde_json::json;
 use tokio::sync::Mutex;
 
 use super::{GoogleCredentials, ServiceAccount};
+use crate::http::client::Clients;
 use crate::wire::failure::excerpt;
 
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// A token is renewed this long before it ends.
 const MARGIN: Duration = Duration::from_mins(1);
+/// What a token is kept for at most, whatever is said about it.
+const LONGEST_LIFE: Duration = Duration::from_hours(24);
 /// How long a signed request may live, in seconds.
 const SIGNED_SECONDS: u64 = 3600;
 
@@ -77,7 +80,7 @@ impl GoogleTokens {
     /// A token. Calls that come together share one request.
     pub(crate) async fn token(
         &self,
-        client: &reqwest::Client,
+        clients: &Clients,
         freshness: Freshness,
     ) -> Result<Secret, LlmError> {
         if let GoogleCredentials::Token(token) = &self.credentials {
@@ -90,7 +93,7 @@ impl GoogleTokens {
         {
             return Ok(kept.token.clone());
         }
-        let request = self.request(client)?;
+        let request = self.request(clients)?;
         let answer = fetch(request).await?;
         let life = Duration::from_secs(answer.expires_in.unwrap_or(SIGNED_SECONDS));
         let token = Secret::new(answer.access_token);
@@ -100,29 +103,29 @@ impl GoogleTokens {
             .learn(&token);
         *kept = Some(Kept {
             token: token.clone(),
-            until: Instant::now() + life.saturating_sub(MARGIN),
+            until: Instant::now() + life.min(LONGEST_LIFE).saturating_sub(MARGIN),
         });
         Ok(token)
     }
 
-    fn request(&self, client: &reqwest::Client) -> Result<reqwest::RequestBuilder, LlmError> {
+    fn request(&self, clients: &Clients) -> Result<reqwest::RequestBuilder, LlmError> {
         Ok(match &self.credentials {
             GoogleCredentials::ServiceAccount(account) => {
                 let now = self.unix_start + self.started.elapsed().as_secs();
                 let assertion = signed_request(account, now)?;
-                client.post(&account.token_uri).form(&[
+                clients.post(&account.token_uri).form(&[
                     ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
                     ("assertion", assertion.expose()),
                 ])
             }
-            GoogleCredentials::AuthorizedUser(user) => client.post(&user.token_uri).form(&[
+            GoogleCredentials::AuthorizedUser(user) => clients.post(&user.token_uri).form(&[
                 ("grant_type", "refresh_token"),
                 ("client_id", user.client_id.as_str()),
                 ("client_secret", user.client_secret.expose()),
                 ("refresh_token", user.refresh_token.expose()),
             ]),
-            GoogleCredentials::MetadataServer { url } => client
-                .get(format!(
+            GoogleCredentials::MetadataServer { url } => clients
+                .get(&format!(
                     "{}/computeMetadata/v1/instance/service-accounts/default/token",
                     url.trim_end_matches('/')
                 ))

@@ -2,25 +2,33 @@
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
+use super::client::is_here;
 use crate::preset::Protocol;
 
 /// The base address as a protocol needs it: no slash at the end, no double slashes, and the
 /// version that the protocol's paths begin with.
 pub(crate) fn normalized(base: &str, protocol: Protocol) -> Result<String, LlmError> {
+    let refused = |what: &str, hint: &str| {
+        // What follows the path may hold a key.
+        let plain = base.split(['?', '#']).next().unwrap_or_default();
+        let shown = ktx_secrets::redact_url(plain);
+        LlmError::new(LlmErrorKind::InvalidRequest, format!("`{shown}` {what}")).hint(hint)
+    };
     let wrong = || {
-        LlmError::new(
-            LlmErrorKind::InvalidRequest,
-            format!(
-                "`{}` is no address of an API",
-                // What follows the path may hold a key.
-                ktx_secrets::redact_url(base.split(['?', '#']).next().unwrap_or_default())
-            ),
+        refused(
+            "is no address of an API",
+            "`base_url` begins with `https://`, or with `http://` for this machine",
         )
-        .hint("`base_url` begins with `https://` or `http://`")
     };
     let url = reqwest::Url::parse(base.trim()).map_err(|_| wrong())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(wrong());
+    }
+    if url.scheme() == "http" && !is_here(&url) {
+        return Err(refused(
+            "would send keys and data in plain text",
+            "give `base_url` with `https://`; `http://` is for this machine only",
+        ));
     }
     let mut segments: Vec<&str> = url
         .path()

@@ -61,8 +61,8 @@ impl Endpoint {
         freshness: Freshness,
     ) -> Result<reqwest::RequestBuilder, Failure> {
         let mut request = self
-            .client
-            .post(format!("{}{}", call.base, encoded.path))
+            .clients
+            .post(&format!("{}{}", call.base, encoded.path))
             .json(&encoded.body);
         for (name, value) in &encoded.headers {
             request = request.header(*name, value);
@@ -72,7 +72,7 @@ impl Endpoint {
             Access::Header(name, key) => request.header(*name, sensitive(key.expose())?),
             Access::Bearer(key) => request.bearer_auth(key.expose()),
             Access::Google(tokens) => {
-                let token = tokens.token(&self.client, freshness);
+                let token = tokens.token(&self.clients, freshness);
                 let token = with_cancel(call.cancel, self.timeouts.response, token)
                     .await?
                     .map_err(|error| {

@@ -1,21 +1,69 @@
-//! The HTTP client: its certificates, its proxy, and no redirect to another host.
+//! The HTTP clients: their certificates, their proxy, and no redirect to another host.
 
 use std::sync::Arc;
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
-use reqwest::StatusCode;
+use ktx_secrets::is_loopback;
 use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Client, RequestBuilder, StatusCode};
 
 use crate::settings::{Proxy, Timeouts};
 
-/// Builds the client.
-pub(crate) fn client(proxy: &Proxy, timeouts: &Timeouts) -> Result<reqwest::Client, LlmError> {
+/// The clients for addresses elsewhere and on this machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Clients {
+    outside: Client,
+    /// The machine's proxy would look for this machine at its own place.
+    here: Client,
+}
+
+impl Clients {
+    /// Builds both.
+    pub(crate) fn new(proxy: &Proxy, timeouts: &Timeouts) -> Result<Self, LlmError> {
+        let tls = tls()?;
+        let outside = client(&tls, proxy, timeouts)?;
+        let here = match proxy {
+            Proxy::System => client(&tls, &Proxy::Direct, timeouts)?,
+            // Who names a proxy wants it for every address.
+            Proxy::Direct | Proxy::Url(_) => outside.clone(),
+        };
+        Ok(Self { outside, here })
+    }
+
+    pub(crate) fn get(&self, url: &str) -> RequestBuilder {
+        self.to(url).get(url)
+    }
+
+    pub(crate) fn post(&self, url: &str) -> RequestBuilder {
+        self.to(url).post(url)
+    }
+
+    fn to(&self, url: &str) -> &Client {
+        if reqwest::Url::parse(url).is_ok_and(|url| is_here(&url)) {
+            &self.here
+        } else {
+            &self.outside
+        }
+    }
+}
+
+/// Whether an address is on this machine.
+pub(super) fn is_here(url: &reqwest::Url) -> bool {
+    url.host_str()
+        .is_some_and(|host| is_loopback(host.trim_matches(['[', ']'])))
+}
+
+fn client(
+    tls: &rustls::ClientConfig,
+    proxy: &Proxy,
+    timeouts: &Timeouts,
+) -> Result<Client, LlmError> {
     let broken = |error: reqwest::Error| {
         LlmError::new(LlmErrorKind::Internal, "the HTTP client could not be built")
             .detail(error.to_string())
     };
-    let builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls()?)
+    let builder = Client::builder()
+        .tls_backend_preconfigured(tls.clone())
         .user_agent(concat!("ktx/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(timeouts.connect)
         .redirect(Policy::custom(follow_within_one_origin));

@@ -55,12 +55,17 @@ fn wrong_settings_name_their_place() {
     check(
         with("api.example"),
         "`api.example` is no address of an API",
-        "`base_url` begins with `https://` or `http://`",
+        "`base_url` begins with `https://`, or with `http://` for this machine",
     );
     check(
         with("ftp://ada:geheim@api.example/v1?key=geheim"),
         "`ftp://ada:***@api.example/v1` is no address of an API",
-        "`base_url` begins with `https://` or `http://`",
+        "`base_url` begins with `https://`, or with `http://` for this machine",
+    );
+    check(
+        with("http://ada:geheim@api.example/v1?key=geheim"),
+        "`http://ada:***@api.example/v1` would send keys and data in plain text",
+        "give `base_url` with `https://`; `http://` is for this machine only",
     );
     check(
         HttpSettings::new(Preset::OpenAiCompatible, None, "m"),
@@ -177,7 +182,7 @@ async fn failures_of_a_proxy_are_failures_of_the_way() {
     let nobody = Loopback::start(|_, _| Answer::default()).expect("a server");
     let gone = nobody.address();
     drop(nobody);
-    let mut through = settings(Preset::Anthropic, "haiku", "http://api.example");
+    let mut through = settings(Preset::Anthropic, "haiku", "http://127.0.0.1:9");
     through.proxy = Proxy::Url(gone);
     let (kind, message, _) = failure(through).await;
     assert_eq!(
@@ -186,7 +191,7 @@ async fn failures_of_a_proxy_are_failures_of_the_way() {
     );
     let refusing =
         Loopback::start(|_, _| Answer::new(407, "text/plain", "who are you")).expect("a proxy");
-    let mut through = settings(Preset::Anthropic, "haiku", "http://api.example");
+    let mut through = settings(Preset::Anthropic, "haiku", "http://127.0.0.1:9");
     through.proxy = Proxy::Url(refusing.address());
     let (kind, message, detail) = failure(through).await;
     assert_eq!(
@@ -200,7 +205,7 @@ async fn failures_of_a_proxy_are_failures_of_the_way() {
     assert!(
         refusing.requests()[0]
             .target
-            .starts_with("POST http://api.example/")
+            .starts_with("POST http://127.0.0.1:9/")
     );
     let mut tunnel = settings(Preset::Anthropic, "haiku", "https://api.example");
     tunnel.proxy = Proxy::Url(refusing.address());
