@@ -56,15 +56,17 @@ impl Default for PromptCaching {
     }
 }
 
-/// The deadlines of one HTTP exchange. None of them limits a model that keeps talking.
+/// The deadlines of one HTTP exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
     /// Until the connection stands.
     pub connect: Duration,
     /// From the request to the head of the response.
     pub response: Duration,
-    /// Between two pieces of a response.
+    /// Between two pieces of a response; signs of life without content do not count.
     pub idle: Duration,
+    /// From the request to the end of the response, however much a model has to say.
+    pub total: Duration,
     /// For one tool call of a loop.
     pub tool: Duration,
 }
@@ -75,6 +77,7 @@ impl Default for Timeouts {
             connect: Duration::from_secs(20),
             response: Duration::from_mins(10),
             idle: Duration::from_mins(5),
+            total: Duration::from_hours(1),
             tool: Duration::from_mins(10),
         }
     }

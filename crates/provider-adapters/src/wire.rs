@@ -54,6 +54,8 @@ pub(crate) struct Decoder {
     sse: SseParser,
     protocol: Box<dyn ProtocolDecoder>,
     failed: Option<LlmError>,
+    /// Events that said something.
+    progress: u64,
 }
 
 impl std::fmt::Debug for Decoder {
@@ -78,6 +80,7 @@ impl Decoder {
             sse: SseParser::default(),
             protocol,
             failed: None,
+            progress: 0,
         }
     }
 
@@ -95,6 +98,9 @@ impl Decoder {
                     if self.is_over() {
                         break;
                     }
+                    if !event.is_keep_alive() {
+                        self.progress += 1;
+                    }
                     if let Err(error) = self.protocol.event(&event, &mut out) {
                         self.failed = Some(error);
                     }
@@ -103,6 +109,11 @@ impl Decoder {
             Err(error) => self.failed = Some(error),
         }
         out
+    }
+
+    /// How many events have said something. Comments and pings say nothing.
+    pub(crate) fn progress(&self) -> u64 {
+        self.progress
     }
 
     /// Whether nothing more needs to be read.

@@ -5,11 +5,13 @@ use std::time::Duration;
 use ktx_llm_runtime::{LlmError, LlmErrorKind, RunEvent};
 use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::limits::{self, Advice};
 use super::{Access, Again, Call, Endpoint, Failure};
 use crate::credentials::Freshness;
+use crate::settings::Timeouts;
 use crate::wire::Decoder;
 use crate::wire::failure::{self, Complaint};
 use crate::wire::request::Encoded;
@@ -26,11 +28,13 @@ impl Endpoint {
         freshness: Freshness,
     ) -> Result<Response, Failure> {
         let request = self.request(call, encoded, freshness).await?;
+        let mut patience = Patience::new(&self.timeouts);
         let mut response = self.head(request, call.cancel).await?;
+        patience.renew();
         let status = response.status();
         let headers = response.headers().clone();
         if !status.is_success() {
-            let body = self.body(&mut response, call.cancel).await?;
+            let body = self.body(&mut response, &mut patience, call.cancel).await?;
             return Err(self.refused(status.as_u16(), &headers, &body));
         }
         self.governor.report(limits::observed(&headers));
@@ -41,9 +45,9 @@ impl Endpoint {
             .to_ascii_lowercase();
         let decoder = Decoder::new(call.target.protocol, call.target.provider);
         if content_type.starts_with("text/event-stream") {
-            self.stream(call, response, decoder).await
+            self.stream(call, response, decoder, patience).await
         } else if content_type.starts_with("application/json") {
-            let body = self.body(&mut response, call.cancel).await?;
+            let body = self.body(&mut response, &mut patience, call.cancel).await?;
             let answer = decoder.whole(&body);
             answer.map_err(|error| {
                 let again = worth(&error);
@@ -97,16 +101,21 @@ impl Endpoint {
     async fn body(
         &self,
         response: &mut reqwest::Response,
+        patience: &mut Patience,
         cancel: &CancellationToken,
     ) -> Result<Vec<u8>, Failure> {
         let mut body = Vec::new();
         loop {
-            let piece = with_cancel(cancel, self.timeouts.idle, response.chunk())
+            let piece = patience
+                .wait(cancel, response.chunk())
                 .await?
                 .map_err(|error| self.broken(error))?;
             let Some(piece) = piece else {
                 return Ok(body);
             };
+            if !piece.is_empty() {
+                patience.renew();
+            }
             body.extend_from_slice(&piece);
             if body.len() > LONGEST_BODY {
                 let message = "the provider sent more than 64 MiB";
@@ -121,19 +130,25 @@ impl Endpoint {
         call: &Call<'_>,
         mut response: reqwest::Response,
         mut decoder: Decoder,
+        mut patience: Patience,
     ) -> Result<Response, Failure> {
         let mut shown = false;
         let broken = loop {
             if decoder.is_over() {
                 break None;
             }
-            let piece = with_cancel(call.cancel, self.timeouts.idle, response.chunk()).await;
+            let piece = patience.wait(call.cancel, response.chunk()).await;
             match piece {
                 Err(failure) => break Some(failure),
                 Ok(Err(error)) => break Some(self.broken(error)),
                 Ok(Ok(None)) => break None,
                 Ok(Ok(Some(piece))) => {
-                    for event in decoder.push(&piece) {
+                    let before = decoder.progress();
+                    let events = decoder.push(&piece);
+                    if decoder.progress() > before {
+                        patience.renew();
+                    }
+                    for event in events {
                         if let (Some(listener), StreamEvent::Text(text)) = (call.listener, event) {
                             shown = true;
                             listener.event(RunEvent::TextDelta(text)).await;
@@ -249,6 +264,63 @@ fn sensitive(key: &str) -> Result<reqwest::header::HeaderValue, Failure> {
     Ok(value)
 }
 
+/// How long an answer is waited for: for its next piece, and in all.
+struct Patience {
+    idle: Duration,
+    total: Duration,
+    started: Instant,
+    renewed: Instant,
+}
+
+impl Patience {
+    fn new(timeouts: &Timeouts) -> Self {
+        let now = Instant::now();
+        Self {
+            idle: timeouts.idle,
+            total: timeouts.total,
+            started: now,
+            renewed: now,
+        }
+    }
+
+    /// The answer has grown.
+    fn renew(&mut self) {
+        self.renewed = Instant::now();
+    }
+
+    async fn wait<T>(
+        &self,
+        cancel: &CancellationToken,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        let idle = self.idle.saturating_sub(self.renewed.elapsed());
+        let total = self.total.saturating_sub(self.started.elapsed());
+        match with_cancel(cancel, idle.min(total), work).await {
+            Err(failure) if failure.error.kind == LlmErrorKind::Timeout => {
+                Err(if total < idle {
+                    let words = format!("the answer took more than {} s", self.total.as_secs());
+                    // The next try would take as long.
+                    Failure::new(
+                        LlmError::new(LlmErrorKind::Timeout, words),
+                        Again::Pointless,
+                    )
+                } else {
+                    silence(self.idle)
+                })
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+fn silence(deadline: Duration) -> Failure {
+    let error = LlmError::new(
+        LlmErrorKind::Timeout,
+        format!("the provider said nothing for {} s", deadline.as_secs()),
+    );
+    Failure::new(error, Again::Worth)
+}
+
 /// Ends the work with the caller's wish or with the deadline; dropping it closes the socket.
 async fn with_cancel<T>(
     cancel: &CancellationToken,
@@ -258,12 +330,6 @@ async fn with_cancel<T>(
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Failure::new(LlmError::cancelled(), Again::Pointless)),
-        done = tokio::time::timeout(deadline, work) => done.map_err(|_| {
-            let error = LlmError::new(
-                LlmErrorKind::Timeout,
-                format!("the provider said nothing for {} s", deadline.as_secs()),
-            );
-            Failure::new(error, Again::Worth)
-        }),
+        done = tokio::time::timeout(deadline, work) => done.map_err(|_| silence(deadline)),
     }
 }

@@ -1,6 +1,9 @@
 //! Server-sent events from bytes that may be cut anywhere.
 
+use std::borrow::Cow;
+
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use serde::Deserialize;
 
 /// No line of a provider is longer.
 const LONGEST_LINE: usize = 64 * 1024 * 1024;
@@ -12,6 +15,30 @@ pub(crate) struct SseEvent {
     pub(crate) name: String,
     /// The `data:` lines, joined by line feeds.
     pub(crate) data: String,
+}
+
+/// The events that providers send while there is nothing to say.
+const KEEP_ALIVES: [&str; 2] = ["ping", "keepalive"];
+
+/// The kind of an event, for streams that name it in the data only.
+#[derive(Deserialize)]
+struct Kind<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+}
+
+impl SseEvent {
+    /// Whether the event only keeps the connection open.
+    pub(crate) fn is_keep_alive(&self) -> bool {
+        let data = self.data.trim();
+        if !self.name.is_empty() {
+            return KEEP_ALIVES.contains(&self.name.as_str());
+        }
+        data.is_empty()
+            // An event without a kind is one of a protocol that has no pings.
+            || serde_json::from_str::<Kind<'_>>(data)
+                .is_ok_and(|kind| KEEP_ALIVES.contains(&kind.kind.as_ref()))
+    }
 }
 
 /// Collects lines into events. Every byte is looked at once.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
-use ktx_provider_adapters::Preset;
+use ktx_llm_runtime::{GovernorSettings, LlmErrorKind, LlmRuntime as _};
+use ktx_provider_adapters::{Preset, RateLimit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -158,4 +158,60 @@ async fn silence_is_a_timeout_and_is_repeated() {
     assert_eq!(runtime.generate_text(ask("x")).await.unwrap().text, "ok");
     server.abort();
     assert_eq!(events.lines()[0], "retry 2 llm_timeout");
+}
+
+/// Answers every request with `said` over and over, until nobody listens.
+fn talks_on(listener: TcpListener, said: &'static str) -> tokio::task::JoinHandle<()> {
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.expect("a caller");
+            half_answer(&mut stream, HEAD).await;
+            while stream.write_all(said.as_bytes()).await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    })
+}
+
+/// Comments and pings are no answer, however long they go on; an answer without end is cut once.
+#[tokio::test]
+async fn a_stream_ends_without_content_and_without_an_end() {
+    let silence = ": still here\n\nevent: ping\ndata: {\"type\": \"ping\"}\n\n";
+    let word =
+        "event: content_block_stop\ndata: {\"type\": \"content_block_stop\", \"index\": 0}\n\n";
+    for (said, idle, total, told, retries) in [
+        (
+            silence,
+            Duration::from_millis(200),
+            Duration::from_mins(10),
+            "the provider said nothing for 0 s",
+            2,
+        ),
+        (
+            word,
+            Duration::from_mins(10),
+            Duration::from_millis(200),
+            "the answer took more than 0 s",
+            0,
+        ),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let server = talks_on(listener, said);
+        let mut settings = settings(Preset::Anthropic, "sonnet", &address);
+        settings.timeouts.idle = idle;
+        settings.timeouts.total = total;
+        settings.rate_limit = RateLimit::Own(GovernorSettings {
+            max_attempts: 3,
+            base_delay: Duration::from_millis(1),
+            ..GovernorSettings::default()
+        });
+        let (runtime, events) = runtime(settings);
+        let error = runtime.generate_text(ask("x")).await.unwrap_err();
+        server.abort();
+        assert_eq!(
+            (error.kind, error.message.as_str(), events.lines().len()),
+            (LlmErrorKind::Timeout, told, retries)
+        );
+    }
 }

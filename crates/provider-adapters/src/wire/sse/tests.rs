@@ -32,3 +32,15 @@ fn a_cut_at_every_byte_changes_nothing() {
     let single: Vec<&[u8]> = text.chunks(1).collect();
     assert_eq!(events(&single), whole);
 }
+
+#[test]
+fn knows_the_events_that_only_keep_the_connection_open() {
+    let kept = |text: &str| -> Vec<bool> {
+        let events = SseParser::default().push(text.as_bytes()).unwrap();
+        events.iter().map(super::SseEvent::is_keep_alive).collect()
+    };
+    let silent = ": hello\n\nevent: ping\ndata: {\"type\": \"ping\"}\n\ndata: {\"type\":\"keepalive\",\"sequence_number\":3}\n\ndata\n\n";
+    assert_eq!(kept(silent), [true, true, true]);
+    let spoken = "event: content_block_delta\ndata: {\"type\":\"ping\"}\n\ndata: {\"type\":\"response.output_text.delta\"}\n\ndata: {\"choices\":[]}\n\ndata: [DONE]\n\n";
+    assert_eq!(kept(spoken), [false; 4]);
+}
