@@ -9,6 +9,7 @@ mod assembly;
 mod bigquery;
 mod clickhouse;
 mod clock;
+mod document;
 mod duckdb;
 mod file;
 mod history;

@@ -6,6 +6,7 @@ use ktx_warehouse::{Cell, ColumnHeader, DimensionType};
 use serde_json::{Map, Value};
 
 use crate::clock;
+use crate::document;
 use crate::rest;
 
 /// One column of a result, or one field of a struct.
@@ -124,7 +125,7 @@ impl Field {
                 Ok(micros) => Cell::Timestamp(clock::moment(micros, "+00")),
                 Err(_) => Cell::Timestamp(text),
             },
-            "JSON" => serde_json::from_str(&text).map_or(Cell::Text(text), Cell::Json),
+            "JSON" => document::read(&text).map_or(Cell::Text(text), Cell::Json),
             _ => Cell::Text(text),
         }
     }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::kind::{Index, Kind};
 use super::text;
+use crate::document;
 
 impl Kind {
     /// The value of one row; of long texts and blobs only a little more than `cap` bytes, so that the
@@ -131,7 +132,7 @@ fn head(array: &dyn Array, row: usize, cap: usize) -> Option<&str> {
 fn json(array: &dyn Array, row: usize, cap: usize) -> Option<Cell> {
     let text = array.as_string_opt::<i32>()?.value(row);
     if text.len() <= cap
-        && let Ok(value) = serde_json::from_str(text)
+        && let Some(value) = document::read(text)
     {
         return Some(Cell::Json(value));
     }

@@ -5,6 +5,7 @@ use mysql_async::consts::{ColumnFlags, ColumnType};
 use mysql_async::{Column, Value};
 
 use crate::clock;
+use crate::document;
 
 /// The number of the character set that means raw bytes.
 const BINARY: u16 = 63;
@@ -59,10 +60,9 @@ fn from_bytes(column: &Column, bytes: Vec<u8>) -> Cell {
             text(bytes, Cell::Decimal)
         }
         ColumnType::MYSQL_TYPE_BIT => bits(column, bytes),
-        ColumnType::MYSQL_TYPE_JSON => match serde_json::from_slice(&bytes) {
-            Ok(value) => Cell::Json(value),
-            Err(_) => text(bytes, Cell::Text),
-        },
+        ColumnType::MYSQL_TYPE_JSON => text(bytes, |text| {
+            document::read(&text).map_or(Cell::Text(text), Cell::Json)
+        }),
         ColumnType::MYSQL_TYPE_GEOMETRY => Cell::Bytes(bytes),
         // ENUM and SET are sent as strings of their own character set.
         _ if column.character_set() == BINARY

@@ -9,6 +9,7 @@ use tokio_postgres::types::Type;
 
 use super::cell::{Raw, Reader};
 use super::number::widen;
+use crate::document;
 
 /// UTF-8 text; `None` when it is not.
 pub(super) fn text(raw: &[u8]) -> Option<String> {
@@ -61,10 +62,8 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
 
 /// A document; one that does not parse (too deep, or not UTF-8) stays text.
 fn json(raw: &[u8]) -> Option<Cell> {
-    match serde_json::from_slice(raw) {
-        Ok(value) => Some(Cell::Json(value)),
-        Err(_) => text(raw).map(Cell::Text),
-    }
+    let text = text(raw)?;
+    Some(document::read(&text).map_or(Cell::Text(text), Cell::Json))
 }
 
 /// What follows the format's version, which is 1.

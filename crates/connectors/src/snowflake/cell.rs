@@ -4,6 +4,7 @@ use ktx_warehouse::{Cell, ColumnHeader, DimensionType};
 use serde_json::Value;
 
 use crate::clock;
+use crate::document;
 use crate::rest;
 
 /// Seconds of one day.
@@ -95,9 +96,7 @@ impl RowType {
             }
             "binary" => Cell::Bytes(bytes(text)?),
             // `undefined` inside arrays is no JSON.
-            "variant" | "object" | "array" | "map" | "vector" => {
-                Cell::Json(serde_json::from_str(text).ok()?)
-            }
+            "variant" | "object" | "array" | "map" | "vector" => Cell::Json(document::read(text)?),
             _ => return None,
         })
     }
