@@ -1,7 +1,7 @@
 //! Where DuckDB's library is, and how it is loaded.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use adbc_core::options::AdbcVersion;
 use adbc_driver_manager::ManagedDriver;
@@ -39,8 +39,8 @@ pub(super) enum Origin {
 /// Finds out which library to load; loads nothing.
 ///
 /// # Errors
-/// A `library` that is relative or lies inside the project is refused: what is loaded runs as part of
-/// this program, and a project comes from wherever it was cloned from.
+/// A `library` is refused that may come from where the project was cloned from, or from any other user
+/// of the machine: what is loaded runs as part of this program.
 pub(super) fn locate(settings: &Settings<'_>) -> Result<Library, WarehouseError> {
     if let Some(written) = settings.written(&["library"]) {
         let text = if written.starts_with("env:") {
@@ -51,19 +51,14 @@ pub(super) fn locate(settings: &Settings<'_>) -> Result<Library, WarehouseError>
         } else {
             written
         };
-        let path = Path::new(text.trim());
-        let is_rooted = path.is_absolute() || path.starts_with("~");
-        let path = file::absolute(settings, text.trim());
-        if !is_rooted || path.starts_with(settings.secrets().base()) {
-            return Err(settings
-                .wrong("names a `library` of the project itself")
-                .hint(format!(
-                    "a library is code: give the absolute path of one that you have installed \
-                     outside of the project, or set `{VARIABLE}`"
-                )));
-        }
+        let file = installed(settings, text.trim()).map_err(|what| {
+            settings.wrong(&what).hint(format!(
+                "a library is code: give the absolute path of one that you have installed \
+                 outside of the project, or set `{VARIABLE}`"
+            ))
+        })?;
         return Ok(Library {
-            file: path,
+            file,
             origin: Origin::Setting,
         });
     }
@@ -81,6 +76,75 @@ pub(super) fn locate(settings: &Settings<'_>) -> Result<Library, WarehouseError>
             origin: Origin::System,
         },
     })
+}
+
+/// The file itself that a `library` names, or what is wrong with it. Nobody but the user and those
+/// who manage the machine can have put it there.
+fn installed(settings: &Settings<'_>, text: &str) -> Result<PathBuf, String> {
+    let written = Path::new(text);
+    let is_rooted = written.is_absolute() || written.starts_with("~");
+    if !is_rooted
+        || written
+            .components()
+            .any(|part| part == Component::ParentDir)
+    {
+        return Err("names a `library` of the project itself".to_owned());
+    }
+    let path = file::absolute(settings, text);
+    let real = path
+        .canonicalize()
+        .map_err(|error| format!("names the `library` `{}`: {error}", path.display()))?;
+    // What these folders hold depends on who asks, and from where.
+    let is_moving = |path: &Path| ["/proc", "/dev"].iter().any(|root| path.starts_with(root));
+    if is_moving(&path) || is_moving(&real) {
+        return Err("names a `library` below `/proc` or `/dev`".to_owned());
+    }
+    if real.starts_with(clone_of(&settings.secrets().base())) {
+        return Err("names a `library` of the project itself".to_owned());
+    }
+    match open_to_all(&real) {
+        Ok(None) => Ok(real),
+        Ok(Some(place)) => Err(format!(
+            "names a `library` that every user may replace: `{}` can be written by all",
+            place.display()
+        )),
+        Err(error) => Err(format!("names the `library` `{}`: {error}", path.display())),
+    }
+}
+
+/// The folder that came here together with the project: the project, or the repository around it.
+fn clone_of(base: &Path) -> PathBuf {
+    let real = base.canonicalize();
+    // A folder that is not there holds nothing.
+    let base = real.unwrap_or_else(|_| base.to_owned());
+    let repository = base
+        .ancestors()
+        .find(|folder| folder.join(".git").exists())
+        .map(Path::to_owned);
+    repository.unwrap_or(base)
+}
+
+/// The file, or the folder on its way, that lets every user put another file there.
+#[cfg(unix)]
+fn open_to_all(real: &Path) -> std::io::Result<Option<PathBuf>> {
+    use std::os::unix::fs::PermissionsExt as _;
+    const OTHERS_WRITE: u32 = 0o002;
+    const ONLY_OWN_NAMES: u32 = 0o1000;
+    for (steps, place) in real.ancestors().enumerate() {
+        let mode = std::fs::metadata(place)?.permissions().mode();
+        // Above the file's own folder it is enough that nobody can exchange the next folder.
+        let is_kept = steps > 1 && mode & ONLY_OWN_NAMES != 0;
+        if mode & OTHERS_WRITE != 0 && !is_kept {
+            return Ok(Some(place.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// Other systems say who may write in another way.
+#[cfg(not(unix))]
+fn open_to_all(_: &Path) -> std::io::Result<Option<PathBuf>> {
+    Ok(None)
 }
 
 /// Loads the library; the second time this is cheap.

@@ -1,6 +1,7 @@
 //! The session alone: statements that have not passed the static gate. And settings, errors, values.
 
 mod effects;
+mod library;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::error::{Place, map};
-use super::library::{self, Library, Origin};
+use super::library::{Library, Origin, load};
 use super::{DuckDb, catalog, text};
 use crate::settings::{Clock, Settings};
 use crate::stop::Stop;
@@ -39,7 +40,7 @@ fn library() -> Option<Library> {
 
 /// Runs statements in a session that may write.
 fn write(library: &Library, path: &Path, sql: &str) {
-    let mut driver = library::load(library).unwrap();
+    let mut driver = load(library).unwrap();
     let option = OptionDatabase::Other("path".to_owned());
     let value = OptionValue::String(path.display().to_string());
     let database = driver.new_database_with_opts([(option, value)]).unwrap();
@@ -365,53 +366,6 @@ async fn too_little_memory_is_a_limit() {
     assert_eq!(error.kind, ErrorKind::Limit, "{error:?}");
     assert_eq!(state(folder.path()).len(), 1);
     drop(connector);
-}
-
-#[test]
-fn takes_a_library_from_outside_of_the_project_only() {
-    let locate = |fields: Value, variable: Option<&str>| {
-        let variables = variable.map(|value| ("KTX_DUCKDB_LIBRARY".to_owned(), value.to_owned()));
-        let secrets = Secrets {
-            base: PathBuf::from("/srv/project"),
-            variables: variables.into_iter().collect(),
-            ..Secrets::default()
-        };
-        let connection = connection(Driver::DuckDb, fields);
-        library::locate(&Settings::new(&connection, &secrets, Clock::new(0)))
-            .map(|library| (library.file.display().to_string(), library.origin))
-            .map_err(|error| lines(&error))
-    };
-    let found = |file: &str, origin| Ok((file.to_owned(), origin));
-    let own = json!({"library": "/opt/libduckdb.so"});
-    assert_eq!(
-        locate(own, Some("/usr/lib/d.so")),
-        found("/opt/libduckdb.so", Origin::Setting)
-    );
-    assert_eq!(
-        locate(json!({"library": "~/lib/d.so"}), None),
-        found("/srv/home/lib/d.so", Origin::Setting)
-    );
-    assert_eq!(
-        locate(json!({}), Some("/usr/lib/d.so")),
-        found("/usr/lib/d.so", Origin::Variable)
-    );
-    let name = format!(
-        "{}duckdb{}",
-        std::env::consts::DLL_PREFIX,
-        std::env::consts::DLL_SUFFIX
-    );
-    assert_eq!(locate(json!({}), None), found(&name, Origin::System));
-    for path in ["./libduckdb.so", "lib/d.so", "/srv/project/lib/d.so"] {
-        assert_eq!(
-            locate(json!({"library": path}), None),
-            Err(
-                "connection_config\nconnection `warehouse` names a `library` of the project \
-                 itself\na library is code: give the absolute path of one that you have installed \
-                 outside of the project, or set `KTX_DUCKDB_LIBRARY`"
-                    .to_owned()
-            )
-        );
-    }
 }
 
 #[test]
