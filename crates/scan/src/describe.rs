@@ -26,7 +26,7 @@ use crate::stage_rows::{StageRows, digest, table_unit};
 use crate::structural::hash::structure_hash;
 
 /// Raised whenever the prompt changes.
-const VERSION: &str = "describe-1";
+const VERSION: &str = "describe-2";
 /// Columns described in one call.
 const COLUMNS_PER_CALL: usize = 40;
 /// Characters kept of one description: about twice the words asked for.

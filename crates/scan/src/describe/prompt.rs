@@ -79,7 +79,6 @@ pub(crate) fn describe_prompt(asked: &Asked<'_>) -> Result<String, ScanError> {
         .profile
         .and_then(|profile| profile.rows)
         .map(magnitude);
-    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     render(
         DESCRIBE,
         serde_json::json!({
@@ -91,7 +90,7 @@ pub(crate) fn describe_prompt(asked: &Asked<'_>) -> Result<String, ScanError> {
             "others": others.join(", "),
             "examples": examples(asked),
             "with_table": asked.with_table,
-            "asked": names.join(", "),
+            "asked": columns.len(),
         }),
     )
 }

@@ -71,6 +71,6 @@ example rows, columns in the order above:
 - done | (hidden)
 </data>
 
-Describe the table and these columns: status, email"
+Describe the table and each of the 2 columns listed under `columns:`"
     );
 }

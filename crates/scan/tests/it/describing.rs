@@ -12,12 +12,13 @@ use crate::sqlite::{Keys, Sqlite};
 
 /// The columns that a prompt asks for.
 fn asked(prompt: &str) -> Vec<String> {
-    let line = prompt
+    prompt
         .lines()
-        .rfind(|line| line.starts_with("Describe"))
-        .unwrap_or_default();
-    let (_, list) = line.split_once("columns: ").unwrap_or_default();
-    list.split(", ").map(str::to_owned).collect()
+        .skip_while(|line| *line != "columns:")
+        .skip(1)
+        .map_while(|line| line.strip_prefix("- "))
+        .map(|line| line.split(" (").next().unwrap_or_default().to_owned())
+        .collect()
 }
 
 fn described(prompt: &str) -> Value {
@@ -154,7 +155,7 @@ async fn columns_that_the_model_leaves_out_are_recorded() {
         .collect();
     assert_eq!(
         left,
-        [&json!({"columns": ["day", "total"], "model": "scripted", "promptVersion": "describe-1"})]
+        [&json!({"columns": ["day", "total"], "model": "scripted", "promptVersion": "describe-2"})]
     );
     let second = run(&world, ScanMode::Enriched).await;
     assert_eq!((second.model_calls, second.changes), (0, Vec::new()));
