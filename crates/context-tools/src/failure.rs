@@ -5,10 +5,19 @@ use ktx_diagnostics::{Diagnostic, Hint, Hints, nearest};
 use ktx_search::SearchError;
 use ktx_semantic_layer::QueryError;
 use ktx_vocabulary::{ConnectionId, InvalidName};
-use ktx_warehouse::{Refusal, WarehouseError};
+use ktx_warehouse::{ErrorKind, Refusal, WarehouseError};
 
 /// Most candidates that a failure or result lists.
 pub const MAX_CANDIDATES: usize = 10;
+
+/// Whose words a failure's message holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// Ours, with names from the request and the project.
+    Own,
+    /// Those of a warehouse, which may repeat what stands in its data.
+    Warehouse,
+}
 
 /// One failure as a person or model sees it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +29,8 @@ pub struct Failure {
     pub message: String,
     /// What to do next, most useful first.
     pub hints: Vec<Hint>,
+    /// Whose words the message holds.
+    pub words: Words,
 }
 
 impl Failure {
@@ -29,6 +40,7 @@ impl Failure {
             code,
             message: message.into(),
             hints: Vec::new(),
+            words: Words::Own,
         }
     }
 
@@ -102,10 +114,15 @@ impl Hints for Failure {
 impl From<WarehouseError> for Failure {
     fn from(error: WarehouseError) -> Self {
         let hints = error.hint.into_iter().map(Hint::new).collect();
+        let words = match error.kind {
+            ErrorKind::Config | ErrorKind::Cancelled => Words::Own,
+            _ => Words::Warehouse,
+        };
         Self {
             code: error.kind.code(),
             message: error.message,
             hints,
+            words,
         }
     }
 }
@@ -117,6 +134,7 @@ impl From<QueryError> for Failure {
             code: error.kind.as_str(),
             message: error.message,
             hints,
+            words: Words::Own,
         }
     }
 }
@@ -150,6 +168,7 @@ impl From<&Diagnostic> for Failure {
             code: diagnostic.code,
             message: diagnostic.to_string(),
             hints: diagnostic.hints.clone(),
+            words: Words::Own,
         }
     }
 }

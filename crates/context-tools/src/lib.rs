@@ -17,7 +17,7 @@ pub mod wire;
 pub use context::{
     AuditEntry, AuditOutcome, ProjectContext, Runner, connection_of, warehouse_of, warehouses_of,
 };
-pub use failure::{Failure, MAX_CANDIDATES};
+pub use failure::{Failure, MAX_CANDIDATES, Words};
 pub use files::{AuditSink, FileContext, FileContextParts, IndexPlace, NoAudit, Warehouses};
 pub use scans::{
     Profile, ProfiledColumn, ScanFiles, ScanSnapshot, ScannedForeignKey, ScannedTable,

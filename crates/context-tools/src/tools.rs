@@ -18,7 +18,7 @@ use crate::context::ProjectContext;
 use crate::failure::Failure;
 
 pub use catalogue::{tool_catalogue, tool_catalogue_markdown};
-use envelope::{Contents, output};
+use envelope::{Contents, output, refusal};
 use specs::SPECS;
 
 type Answer = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
@@ -65,7 +65,7 @@ impl ToolHandler for Handler {
         let run = self.spec.run;
         match run(Arc::clone(&self.context), arguments, call).await {
             Ok(value) => Ok(output(self.spec.contents, value)),
-            Err(failure) => Err(ToolError::new(failure.to_text())),
+            Err(failure) => Err(refusal(&failure)),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The two faces of a result.
 
-use ktx_tool_descriptors::ToolOutput;
+use ktx_tool_descriptors::{ToolError, ToolOutput};
 use serde_json::{Map, Value};
+
+use crate::failure::{Failure, Words};
 
 /// Stands in front of what other people have written.
 pub(crate) const NOTE: &str =
@@ -28,4 +30,13 @@ pub(crate) fn output(contents: Contents, value: Value) -> ToolOutput {
         _ => value.to_string(),
     };
     ToolOutput::new(text, value)
+}
+
+/// The failure as text; that of foreign words begins with `_note` too.
+pub(crate) fn refusal(failure: &Failure) -> ToolError {
+    let text = failure.to_text();
+    ToolError::new(match failure.words {
+        Words::Own => text,
+        Words::Warehouse => format!("_note: {NOTE}\n{text}"),
+    })
 }
