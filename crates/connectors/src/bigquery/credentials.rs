@@ -51,6 +51,13 @@ impl Credentials {
             return Self::from_json(settings, "credentials_json", &text, redactor);
         }
         match settings.written(&["credentials"]).as_deref() {
+            // Whoever wrote the project chose the address; the user's own login is for Google.
+            None if settings.written(&["endpoint"]).is_some() => Err(settings
+                .wrong("has an `endpoint` and names no credentials")
+                .hint(
+                    "add `credentials: adc` if that address may have your Google login, or give \
+                     `credentials_json`",
+                )),
             None | Some("adc") => Self::from_file(settings, redactor),
             Some("metadata") => Ok(Self::Machine {
                 host: settings

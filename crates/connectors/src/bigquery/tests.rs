@@ -228,6 +228,10 @@ fn finds_the_project_that_pays() {
         "other",
     );
     check_project(json!({}), "from-adc");
+    check_project(
+        json!({"credentials": "adc", "endpoint": "https://lake.example.com"}),
+        "from-adc",
+    );
     check_project(json!({"credentials": "metadata", "project_id": "p"}), "p");
     check_project(
         json!({"credentials": "none", "endpoint": "http://localhost:9050", "project_id": "p"}),
@@ -254,6 +258,11 @@ fn refuses_settings_that_cannot_work() {
         json!({"credentials": "none", "project_id": "p"}),
         "connection_config\nconnection `warehouse` has `credentials: none`, which is for an \
          emulator on this machine\nset `endpoint` to the emulator, or give credentials",
+    );
+    check_refused(
+        json!({"endpoint": "https://lake.example.com", "project_id": "p"}),
+        "connection_config\nconnection `warehouse` has an `endpoint` and names no credentials\nadd \
+         `credentials: adc` if that address may have your Google login, or give `credentials_json`",
     );
     check_refused(
         json!({"credentials_json": "env:KEY", "endpoint": "http://example.com"}),

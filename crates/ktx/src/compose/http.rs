@@ -99,7 +99,8 @@ fn settings(session: &Session, dir: &Path, config: &Project) -> Outcome<HttpSett
     Ok(settings)
 }
 
-/// The key from `ktx.yaml`, else from the provider's usual variable.
+/// The key from `ktx.yaml`, else from the provider's usual variable. That one is for the provider's own
+/// address only: where the project names another one, the project has to ask for the key as well.
 fn key(
     preset: Preset,
     endpoint: &Endpoint,
@@ -110,10 +111,22 @@ fn key(
     if let Some(reference) = &endpoint.api_key {
         return resolve(reference, "api_key", backend, secrets).map(Some);
     }
-    Ok(preset
-        .env_key()
-        .and_then(|name| session.environment.text(name))
-        .map(Secret::new))
+    let Some(variable) = preset.env_key() else {
+        return Ok(None);
+    };
+    if endpoint.base_url.is_some() {
+        let block = format!("llm.provider.{}", backend.as_str());
+        return Err(Failure::new(
+            Exit::Config,
+            "api_key_missing",
+            format!("`{block}` has a `base_url` and no `api_key`"),
+        )
+        .hint(format!(
+            "write `api_key: env:{variable}` next to it in ktx.yaml if that address may have this key"
+        ))
+        .hint("remove `base_url` to use the provider's own address"));
+    }
+    Ok(session.environment.text(variable).map(Secret::new))
 }
 
 fn resolve(

@@ -10,6 +10,7 @@
     reason = "tests make files, start programs and look at the machine"
 )]
 
+mod addresses;
 mod admin;
 mod audit;
 mod bad_input;

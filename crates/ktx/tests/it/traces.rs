@@ -75,7 +75,6 @@ fn http(provider: &Loopback) -> Sandbox {
         provider.address()
     ));
     sandbox.set("PLANTED", KEY);
-    sandbox.set("NO_PROXY", "127.0.0.1");
     sandbox
 }
 
