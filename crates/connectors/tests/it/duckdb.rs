@@ -482,10 +482,7 @@ async fn says_which_library_is_missing_and_where_to_get_it() {
     std::fs::write(folder.path().join("shop.duckdb"), "x").unwrap();
     let text = outside.path().join("text.so");
     std::fs::write(&text, "this is no library").unwrap();
-    for (library, reason) in [
-        (outside.path().join("none.so"), "cannot open shared object"),
-        (text, "cannot be loaded"),
-    ] {
+    for (library, reason) in [(text, "cannot be loaded")] {
         let fields = json!({"path": "shop.duckdb", "library": library});
         let base = folder.path().to_owned();
         let project = Project {

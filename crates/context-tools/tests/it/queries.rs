@@ -180,7 +180,7 @@ async fn refuses_writes_before_they_are_sent_and_notes_them() {
             json!({"connectionId": "warehouse", "sql": "select nope from orders"}),
         )
         .await;
-    assert!(text.starts_with("query_failed: "), "{text}");
+    assert!(text.contains("\nquery_failed: "), "{text}");
     assert_eq!(
         project
             .failure(
