@@ -328,6 +328,14 @@ fn scan_failure(error: &ScanError) -> Failure {
         }
         ScanError::Model { source, .. } => Failure::from(source.clone()),
         ScanError::Cancelled => Failure::new(Exit::Interrupted, "cancelled", "cancelled"),
+        ScanError::Emptied { connection, .. } => {
+            Failure::from_error(Exit::Connection, "nothing_there", error)
+                .hint("look at the connection's database, its schemas and its rights")
+                .hint(format!(
+                    "if the tables are gone for good, delete `raw-sources/{connection}` and \
+                     `semantic-layer/{connection}/_schema`, then scan again"
+                ))
+        }
         ScanError::Decisions { .. } => {
             Failure::from_error(Exit::Config, "invalid_decisions", error)
         }

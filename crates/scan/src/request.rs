@@ -215,6 +215,15 @@ pub enum ScanError {
         /// Why.
         reason: String,
     },
+    /// The warehouse shows nothing of what an earlier scan found: more likely another database, another
+    /// scope or a lost right than the end of every table.
+    #[error("`{connection}` shows no tables, an earlier scan found {known}; nothing was changed")]
+    Emptied {
+        /// The connection.
+        connection: ConnectionId,
+        /// Tables of the earlier scan.
+        known: usize,
+    },
     /// The caller stopped the scan.
     #[error("the scan was cancelled")]
     Cancelled,

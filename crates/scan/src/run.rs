@@ -39,6 +39,12 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     let decisions = read_decisions(request)?;
     let snapshot = introspect(request).await?;
     let previous = Previous::read(request.files.as_ref(), &request.connection)?;
+    if snapshot.tables.is_empty() && !previous.tables.is_empty() {
+        return Err(ScanError::Emptied {
+            connection: request.connection.clone(),
+            known: previous.tables.len(),
+        });
+    }
     let unread = unread_tables(&snapshot, &previous);
     let now = artifacts(&snapshot, &previous, &unread);
     let mut gathered = begin(&snapshot, &previous, now, unread, request.now);

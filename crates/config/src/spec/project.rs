@@ -148,7 +148,8 @@ const ENDPOINT: &[Field] = &[
     Field::optional(
         "base_url",
         Shape::Reference,
-        "Where the API is, when not at its usual place: `https://`, or `http://` for this machine. \
+        "Where the API is, when not at its usual place: `https://`, or `http://` for this machine \
+         or without a key. \
          With it the key has to be named in `api_key`.",
     ),
     Field::optional(

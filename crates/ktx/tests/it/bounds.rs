@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{check, commit, database, json, run, shop, unscanned, write};
+use crate::support::{check, commit, database, json, run, shop, tree, unscanned, write};
 
 const MANY: &str = "
 CREATE TABLE items (id INTEGER PRIMARY KEY, label TEXT NOT NULL);
@@ -181,4 +181,32 @@ hint: run `ktx sl` for all sources
         .filter(|line| line.starts_with("passed"));
     assert!(passed.count() > 0, "{printed}");
     assert!(printed.stdout.contains("no such table"), "{printed}");
+}
+
+/// A warehouse that shows nothing any more takes nothing away from the project.
+#[test]
+fn an_emptied_warehouse_takes_nothing_away() {
+    let sandbox = shop();
+    let before = tree(&sandbox);
+    std::fs::write(sandbox.work().join("warehouse.db"), "").unwrap();
+    check(
+        &sandbox,
+        "scan",
+        r"
+exit 4
+--- stderr
+Project: [SANDBOX]/work
+warehouse · structure
+warehouse · 0 tables, 0 columns
+error: `warehouse` shows no tables, an earlier scan found 3; nothing was changed
+
+hint: look at the connection's database, its schemas and its rights
+hint: if the tables are gone for good, delete `raw-sources/warehouse` and `semantic-layer/warehouse/_schema`, then scan again
+",
+    );
+    let files = |mut tree: std::collections::BTreeMap<String, Vec<u8>>| {
+        tree.retain(|path, _| path != "warehouse.db");
+        tree
+    };
+    assert_eq!(files(tree(&sandbox)), files(before));
 }

@@ -464,7 +464,7 @@ exit 3
             "message": "did not find expected node content"
           },
           {
-            "path": "orders.yaml",
+            "path": "orders.yaml:18:5",
             "source": "orders",
             "kind": "unknown_column",
             "message": "segment `broken`: unknown column `orders.amont`; did you mean `orders.amount`"

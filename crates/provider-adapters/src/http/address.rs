@@ -5,9 +5,17 @@ use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use super::client::is_here;
 use crate::preset::Protocol;
 
+/// Whether a request carries a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Key {
+    Sent,
+    None,
+}
+
 /// The base address as a protocol needs it: no slash at the end, no double slashes, and the
-/// version that the protocol's paths begin with.
-pub(crate) fn normalized(base: &str, protocol: Protocol) -> Result<String, LlmError> {
+/// version that the protocol's paths begin with. A key travels to another machine encrypted only; a
+/// model server of one's own that asks for none may be reached without.
+pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<String, LlmError> {
     let refused = |what: &str, hint: &str| {
         // What follows the path may hold a key.
         let plain = base.split(['?', '#']).next().unwrap_or_default();
@@ -24,10 +32,11 @@ pub(crate) fn normalized(base: &str, protocol: Protocol) -> Result<String, LlmEr
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(wrong());
     }
-    if url.scheme() == "http" && !is_here(&url) {
+    let carries_a_secret = key == Key::Sent || !url.username().is_empty();
+    if url.scheme() == "http" && !is_here(&url) && carries_a_secret {
         return Err(refused(
-            "would send keys and data in plain text",
-            "give `base_url` with `https://`; `http://` is for this machine only",
+            "would send the key in plain text",
+            "give `base_url` with `https://`; `http://` is for this machine, or for a server that needs no key",
         ));
     }
     let mut segments: Vec<&str> = url

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ktx_llm_runtime::LimitSignal;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::address::{normalized, vertex};
+use super::address::{Key, normalized, vertex};
 use super::limits::{observed, retry_after};
 use crate::preset::Protocol;
 
@@ -57,11 +57,14 @@ fn base_addresses_are_normalised_for_their_protocol() {
             "https://g.test/v1beta",
         ),
     ] {
-        assert_eq!(normalized(base, protocol).unwrap(), expected);
+        assert_eq!(normalized(base, protocol, Key::Sent).unwrap(), expected);
     }
+    // A server of one's own that asks for no key.
+    let own = normalized("http://10.0.0.7:8000", Protocol::OpenAiChat, Key::None);
+    assert_eq!(own.unwrap(), "http://10.0.0.7:8000/v1");
     for wrong in ["api.openai.com", "ftp://x", "", "file:///etc"] {
         assert_eq!(
-            normalized(wrong, Protocol::OpenAiChat)
+            normalized(wrong, Protocol::OpenAiChat, Key::None)
                 .unwrap_err()
                 .to_string(),
             format!("`{wrong}` is no address of an API")

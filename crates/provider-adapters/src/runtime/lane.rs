@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::caching::CacheOverrides;
 use crate::catalogue::{Capability, ModelFacts, model_facts};
-use crate::http::address;
+use crate::http::address::{self, Key};
 use crate::preset::{Preset, PresetRow, Protocol};
 use crate::settings::{HttpSettings, VertexSettings};
 use crate::wire::request::{ReasoningPlan, Target, VertexPlace};
@@ -74,10 +74,14 @@ fn lane(settings: &HttpSettings, role: ModelRole, model: &str) -> Result<Lane, L
         .filter(|_| preset == Preset::Vertex)
         .map(vertex_place)
         .transpose()?;
+    let key = match &settings.api_key {
+        Some(key) if !key.expose().trim().is_empty() => Key::Sent,
+        _ => Key::None,
+    };
     let base = match (&settings.base_url, &vertex, &row.base_url) {
-        (Some(base), _, _) => address::normalized(base, protocol)?,
+        (Some(base), _, _) => address::normalized(base, protocol, key)?,
         (None, Some(place), _) => address::vertex(&place.location),
-        (None, None, Some(base)) => address::normalized(base, protocol)?,
+        (None, None, Some(base)) => address::normalized(base, protocol, key)?,
         (None, None, None) => String::new(),
     };
     let provider = match protocol {

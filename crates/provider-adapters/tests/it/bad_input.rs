@@ -64,8 +64,8 @@ fn wrong_settings_name_their_place() {
     );
     check(
         with("http://ada:geheim@api.example/v1?key=geheim"),
-        "`http://ada:***@api.example/v1` would send keys and data in plain text",
-        "give `base_url` with `https://`; `http://` is for this machine only",
+        "`http://ada:***@api.example/v1` would send the key in plain text",
+        "give `base_url` with `https://`; `http://` is for this machine, or for a server that needs no key",
     );
     check(
         HttpSettings::new(Preset::OpenAiCompatible, None, "m"),

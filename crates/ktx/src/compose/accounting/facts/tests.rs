@@ -1,4 +1,8 @@
 //! Value tests of what becomes of facts.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests make and remove files of their own"
+)]
 
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
