@@ -50,7 +50,8 @@ fn repository_above(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Refuses changes below something that is no folder: the commit would put a folder in its place,
-/// and on the disk a link leads out of the project.
+/// on the disk a link leads out of the project, and what the commit holds could not stand beside a file
+/// there.
 pub(super) fn require_folders(
     root: &Path,
     changes: &BTreeMap<&ProjectPath, &Content>,
@@ -62,7 +63,9 @@ pub(super) fn require_folders(
             continue;
         };
         let gives_way = || matches!(changes.get(&path), Some(Content::Delete));
-        if now.contains_key(&path) && !gives_way() || path.under(root).is_symlink() {
+        let place = path.under(root);
+        let in_the_way = || now.contains_key(&path) || place.exists() && !place.is_dir();
+        if place.is_symlink() || in_the_way() && !gives_way() {
             return Err(PublishError::NotAFolder { path });
         }
     }

@@ -79,20 +79,20 @@ fn a_file_that_gives_way_to_a_folder_in_the_same_commit_is_no_hindrance() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// A file of the user where a folder is needed does not keep the project from being published.
+/// A file of the user where a folder is needed is named, and nothing is committed beside it.
 #[test]
-fn a_file_of_the_user_in_place_of_a_folder_is_left() {
+fn a_file_of_the_user_in_place_of_a_folder_is_named() {
     let (world, store) = World::with_project();
+    let head = world.git("shop", &["rev-parse", "HEAD"]);
     world.write("shop/notes", "mine\n");
     let change = Change::write(at("notes/a.md"), "1\n");
-    let published = publish(&store, &[change]).expect("a commit");
+    let error = publish(&store, &[change]).expect_err("a file in the way");
     assert_eq!(
-        published.skipped,
-        [Skipped {
-            path: at("notes/a.md"),
-            reason: SkipReason::Changed
-        }]
+        told(&error, &world),
+        "`notes` is not an ordinary folder\n\
+         make `notes` an ordinary folder and commit that, then run the command again"
     );
+    assert_eq!(world.git("shop", &["rev-parse", "HEAD"]), head);
     assert_eq!(world.read("shop/notes").as_deref(), Some("mine\n"));
 }
 
