@@ -111,7 +111,10 @@ pub(super) fn kill_by_token(token: &str) {
             // Looked at again behind the handle, so that no other process gets the signal.
             if carries(process, token) {
                 match pidfd_send_signal(&handle, Signal::KILL) {
-                    Ok(()) => found = true,
+                    Ok(()) => {
+                        found = true;
+                        wait_for(&handle);
+                    }
                     Err(error) => {
                         tracing::debug!(%error, process, "a left-over process could not be killed");
                     }
@@ -121,6 +124,21 @@ pub(super) fn kill_by_token(token: &str) {
         if !found {
             return;
         }
+    }
+}
+
+/// Waits for the end of a process that was killed: it may take a moment, and who ends a tree may rely
+/// on its end. One that the kernel holds on to is not waited for.
+#[cfg(target_os = "linux")]
+fn wait_for(handle: &std::os::fd::OwnedFd) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let limit = Timespec {
+        tv_sec: 0,
+        tv_nsec: 250_000_000,
+    };
+    let mut watched = [PollFd::new(handle, PollFlags::IN)];
+    if let Err(error) = poll(&mut watched, Some(&limit)) {
+        tracing::debug!(%error, "the end of a left-over process was not seen");
     }
 }
 

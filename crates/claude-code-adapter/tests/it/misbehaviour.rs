@@ -6,7 +6,7 @@ use ktx_claude_code_adapter::Timeouts;
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, far, short, text_request, until};
+use crate::support::{Bench, far, short, text_request};
 
 use LlmErrorKind::{Isolation, Process, Protocol, Timeout};
 
@@ -32,14 +32,8 @@ async fn fails_within(scenario: Value, limits: Timeouts) -> (LlmErrorKind, Strin
         .runtime()
         .generate_text(text_request("Say hello."))
         .await;
-    nothing_is_left(&bench).await;
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
     short(outcome)
-}
-
-/// The notes are gone with the call; a process that was killed may take a moment to die.
-async fn nothing_is_left(bench: &Bench) {
-    assert_eq!(bench.notes(), 0);
-    until("the last process is dead", || bench.survivors().is_empty()).await;
 }
 
 async fn succeeds(scenario: Value) -> String {
@@ -49,7 +43,7 @@ async fn succeeds(scenario: Value) -> String {
         .runtime()
         .generate_text(text_request("Say hello."))
         .await;
-    nothing_is_left(&bench).await;
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
     outcome.expect("the call succeeds").text
 }
 
