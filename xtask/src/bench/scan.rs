@@ -15,7 +15,7 @@ use crate::process;
 
 const RUNS: usize = 5;
 /// What a scan of the structure may cost of reading the catalog and committing a file for each table.
-const STRUCTURE_BOUND: f64 = 6.0;
+const STRUCTURE_BOUND: f64 = 3.0;
 /// What a scan of the structure that writes nothing may cost of the bare catalog queries.
 const CATALOG_BOUND: f64 = 2.0;
 /// What a scan may cost of counting every column over the whole table: a fifth.

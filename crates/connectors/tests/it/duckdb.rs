@@ -482,35 +482,41 @@ async fn says_which_library_is_missing_and_where_to_get_it() {
     std::fs::write(folder.path().join("shop.duckdb"), "x").unwrap();
     let text = outside.path().join("text.so");
     std::fs::write(&text, "this is no library").unwrap();
-    for (library, reason) in [(text, "cannot be loaded")] {
+    let refused = async |library: &Path| {
         let fields = json!({"path": "shop.duckdb", "library": library});
-        let base = folder.path().to_owned();
         let project = Project {
-            base,
+            base: folder.path().to_owned(),
             database: String::new(),
         };
-        let connector =
-            ktx_connectors::open(&connection(Driver::DuckDb, fields), &project, UNIX_NOW).unwrap();
-        let error = connector
-            .check(&CancellationToken::new())
-            .await
-            .unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Config);
-        let start = format!(
-            "the library `{}` of the key `library` cannot be",
-            library.display()
-        );
-        assert!(error.message.starts_with(&start), "{error:?}");
-        assert!(error.message.contains(reason), "{error:?}");
-        assert_eq!(
-            error.hint.as_deref(),
-            Some(
-                "install `libduckdb` 1.5 or newer from https://duckdb.org/install, and name the \
-                 file in the key `library` or in `KTX_DUCKDB_LIBRARY`, or put it where the system \
-                 looks for libraries"
-            )
-        );
-    }
+        match ktx_connectors::open(&connection(Driver::DuckDb, fields), &project, UNIX_NOW) {
+            Ok(connector) => connector
+                .check(&CancellationToken::new())
+                .await
+                .unwrap_err(),
+            Err(error) => error,
+        }
+    };
+    let missing = outside.path().join("none.so");
+    let error = refused(&missing).await;
+    let told = format!("names the `library` `{}`: No such file", missing.display());
+    assert_eq!(error.kind, ErrorKind::Config);
+    assert!(error.message.contains(&told), "{error:?}");
+
+    let error = refused(&text).await;
+    assert_eq!(error.kind, ErrorKind::Config);
+    let start = format!(
+        "the library `{}` of the key `library` cannot be loaded: ",
+        text.display()
+    );
+    assert!(error.message.starts_with(&start), "{error:?}");
+    assert_eq!(
+        error.hint.as_deref(),
+        Some(
+            "install `libduckdb` 1.5 or newer from https://duckdb.org/install, and name the \
+             file in the key `library` or in `KTX_DUCKDB_LIBRARY`, or put it where the system \
+             looks for libraries"
+        )
+    );
 }
 
 #[tokio::test]
