@@ -5,6 +5,7 @@
 //! counterpart is reported, one [`Loss`] each. What ktx alone understands is kept in an extension of
 //! the file under the vendor name `KTX`, so that ktx reads back what it wrote.
 
+mod datatype;
 mod document;
 mod expand;
 mod export;
@@ -19,8 +20,9 @@ use serde::Serialize;
 pub use export::export_osi;
 pub use import::import_osi;
 
-/// The version that is written.
-pub const OSI_VERSION: &str = "0.2.0";
+/// The version that is written: the only one that the draft's JSON Schema (`core-spec/ossie-schema.json`)
+/// allows.
+pub const OSI_VERSION: &str = "0.2.0.dev0";
 
 /// The vendor name of ktx's extension.
 const VENDOR: &str = "KTX";

@@ -117,7 +117,7 @@ exit 0
       "place": "$.semantic_model[0].datasets[0].fields[0]",
       "construct": "type",
       "fate": "rewritten",
-      "message": "the format does not say types: taken as `string`"
+      "message": "the field does not say its type: taken as `string`"
     },
     {
       "place": "$.semantic_model[0].metrics[1]",

@@ -16,6 +16,7 @@ pub(super) const fn dialect_name(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Snowflake => "SNOWFLAKE",
         Dialect::Databricks => "DATABRICKS",
+        Dialect::BigQuery => "BIGQUERY",
         _ => ANSI,
     }
 }

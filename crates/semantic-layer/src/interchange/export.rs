@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::datatype;
 use super::document::{AI_CONTEXT, LABEL, best, dialect_name, expressions, own_place, to_text};
 use super::expand::expand;
 use super::extension::{ColumnRest, DatasetRest, Extension, MetricRest, RelationshipRest, VERSION};
@@ -11,7 +12,7 @@ use crate::authored::{self, Authored, Descriptions, Standalone};
 use crate::catalog::Catalog;
 use crate::composed::Composed;
 use crate::resolved::{Join, Origin, Source};
-use crate::{ColumnType, Relationship, SourceFile, Visibility};
+use crate::{ColumnType, Relationship, Role, SourceFile, Visibility};
 
 /// Writes all sources of a catalog as one semantic model. What is broken is left out and reported.
 ///
@@ -111,10 +112,11 @@ impl Exporter<'_> {
                 name: column.name.clone(),
                 expression: expressions(self.catalog.dialect(), expression.clone()),
                 dimension: Dimension {
-                    is_time: kind == Some(ColumnType::Time),
+                    is_time: kind == Some(ColumnType::Time) || column.role == Some(Role::Time),
                 },
                 label: own_place(texts, LABEL),
                 description: best(texts, column.description.as_ref()),
+                datatype: kind.and_then(datatype::written),
                 ai_context: own_place(texts, AI_CONTEXT),
             });
             let mut of_column = ColumnRest::of(column);

@@ -18,7 +18,14 @@ use crate::{ColumnType, SourceFile};
 
 use model::Building;
 
-const DOCUMENT: [&str; 2] = ["version", "semantic_model"];
+/// `dialects` and `vendors` only list what the document uses.
+const DOCUMENT: [&str; 5] = [
+    "version",
+    "semantic_model",
+    "ai_context",
+    "dialects",
+    "vendors",
+];
 const MODEL: [&str; 7] = [
     "name",
     "description",
@@ -57,6 +64,9 @@ pub fn import_osi(text: &str, into: &Catalog) -> Result<Imported, InterchangeErr
             Fate::Rewritten,
             format!("version `{version}` is read as 0.2"),
         );
+    }
+    if document.value("ai_context").is_some() {
+        model_text(&document, "ai_context", &mut losses);
     }
     let mut all: BTreeMap<String, Standalone> = BTreeMap::new();
     for node in document.nodes("semantic_model", &MODEL, &mut losses) {
@@ -111,12 +121,7 @@ fn typed(mut source: Standalone) -> Standalone {
 fn model_of(node: &Node<'_>, into: &Catalog, losses: &mut Losses) -> BTreeMap<String, Standalone> {
     for key in ["description", "ai_context"] {
         if node.value(key).is_some() {
-            losses.add(
-                node.place(key),
-                "model_text",
-                Fate::Dropped,
-                "there is no place for texts about the whole model",
-            );
+            model_text(node, key, losses);
         }
     }
     let extension = extension(node, losses);
@@ -125,6 +130,15 @@ fn model_of(node: &Node<'_>, into: &Catalog, losses: &mut Losses) -> BTreeMap<St
     building.relationships(node);
     building.metrics(node);
     building.finish()
+}
+
+fn model_text(node: &Node<'_>, key: &str, losses: &mut Losses) {
+    losses.add(
+        node.place(key),
+        "model_text",
+        Fate::Dropped,
+        "there is no place for texts about the whole model",
+    );
 }
 
 /// ktx's own extension. Those of others are reported.

@@ -285,13 +285,13 @@ columns:
         r"dropped $.licence unknown_key: `licence` is not known here
 dropped $.semantic_model[0].custom_extensions[0] custom_extension: the extension of `OTHER` is not taken over
 rewritten $.semantic_model[0].datasets[0] hidden_column: `at` is read by a field and added as a hidden column
-rewritten $.semantic_model[0].datasets[0].fields[0] type: the format does not say types: taken as `string`
+rewritten $.semantic_model[0].datasets[0].fields[0] type: the field does not say its type: taken as `string`
 dropped $.semantic_model[0].datasets[0].fields[1].expression.SNOWFLAKE dialect: the expression for SNOWFLAKE is not taken over
 dropped $.semantic_model[0].datasets[0].fields[2] field: the expression reads a column of the field's own name
 dropped $.semantic_model[0].datasets[0].fields[3] field: a field needs a name
 dropped $.semantic_model[0].datasets[0].unique_keys unique_key: the unique key `number` has no counterpart
 rewritten $.semantic_model[0].datasets[1] primary_key: without a key all fields together tell rows apart
-rewritten $.semantic_model[0].datasets[1].fields[0] type: the format does not say types: taken as `string`
+rewritten $.semantic_model[0].datasets[1].fields[0] type: the field does not say its type: taken as `string`
 dropped $.semantic_model[0].description model_text: there is no place for texts about the whole model
 rewritten $.semantic_model[0].metrics[0] hidden_column: `sales.net` is read by a metric and added as a hidden column
 dropped $.semantic_model[0].metrics[0].ai_context ai_context: measures have a description only
@@ -338,6 +338,76 @@ measures:
     expr: SUM(sales.net)
 "#
     );
+}
+
+#[test]
+fn types_are_taken_as_they_are_said() {
+    let field = |name: &str, rest: &str| {
+        format!(
+            "          - {{name: {name}, expression: {{dialects: [{{dialect: ANSI_SQL, expression: {name}}}]}}, {rest}}}\n"
+        )
+    };
+    let fields = [
+        ("day", "datatype: Date"),
+        (
+            "logged",
+            "datatype: DateTimeTz, dimension: {is_time: false}",
+        ),
+        ("year", "datatype: Integer, dimension: {is_time: true}"),
+        ("paid", "datatype: Boolean"),
+        ("price", "datatype: Decimal"),
+        ("rate", "datatype: number"),
+        ("seen", "datatype: timestamp_tz"),
+        ("shape", "datatype: Opaque"),
+    ]
+    .map(|(name, rest)| field(name, rest));
+    let text = format!(
+        "version: 0.2.0.dev0\ndialects: [ANSI_SQL]\nvendors: [DBT]\nai_context: Ask politely.\nsemantic_model:\n  - name: shop\n    datasets:\n      - name: sales\n        source: db.shop.sales\n        primary_key: [day]\n        fields:\n{}    metrics:\n      - {{name: n, datatype: Integer, expression: {{dialects: [{{dialect: ANSI_SQL, expression: COUNT(sales.day)}}]}}}}\n",
+        fields.concat()
+    );
+    let imported = import_osi(&text, &catalog(&[])).unwrap();
+    let sales = imported.sources.first().unwrap();
+    let (_, columns) = sales.text.split_once("columns:\n").unwrap();
+    assert_eq!(
+        columns,
+        "  - name: day
+    type: time
+    role: time
+  - name: logged
+    type: time
+    role: time
+  - name: year
+    type: number
+    role: time
+  - name: paid
+    type: boolean
+  - name: price
+    type: number
+  - name: rate
+    type: number
+  - name: seen
+    type: time
+    role: time
+  - name: shape
+    type: string
+
+measures:
+  - name: n
+    expr: COUNT(sales.day)
+"
+    );
+    assert_eq!(
+        lines(&imported.losses),
+        "dropped $.ai_context model_text: there is no place for texts about the whole model
+rewritten $.semantic_model[0].datasets[0].fields[1].dimension is_time: dates and times are dimensions of time here
+rewritten $.semantic_model[0].datasets[0].fields[7] type: the field does not say its type: taken as `string`
+rewritten $.semantic_model[0].datasets[0].fields[7].datatype type: the type `Opaque` has no counterpart
+rewritten $.semantic_model[0].metrics[0].datatype type: the type of a measure follows from its expression
+"
+    );
+    let again = export_osi(&loaded(&imported), "shop").unwrap();
+    let back = import_osi(&again.text, &catalog(&[])).unwrap();
+    assert_eq!(back.sources, imported.sources);
 }
 
 #[test]

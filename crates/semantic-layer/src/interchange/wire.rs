@@ -35,6 +35,7 @@ pub(super) struct Field {
     pub(super) dimension: Dimension,
     pub(super) label: Option<Value>,
     pub(super) description: Option<String>,
+    pub(super) datatype: Option<&'static str>,
     pub(super) ai_context: Option<Value>,
 }
 

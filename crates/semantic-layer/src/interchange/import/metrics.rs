@@ -13,10 +13,11 @@ use crate::Relationship;
 use crate::authored::Measure;
 use crate::expression;
 
-const METRIC: [&str; 5] = [
+const METRIC: [&str; 6] = [
     "name",
     "expression",
     "description",
+    "datatype",
     "ai_context",
     "custom_extensions",
 ];
@@ -31,6 +32,14 @@ impl Building<'_> {
                     "ai_context",
                     Fate::Dropped,
                     "measures have a description only",
+                );
+            }
+            if node.value("datatype").is_some() {
+                self.losses.add(
+                    node.place("datatype"),
+                    "type",
+                    Fate::Rewritten,
+                    "the type of a measure follows from its expression",
                 );
             }
             if let Err(reason) = self.metric(&node) {

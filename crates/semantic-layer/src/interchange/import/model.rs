@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sqlparser::ast::{Expr, Visit as _, Visitor};
 use std::ops::ControlFlow;
 
+use super::super::datatype;
 use super::super::document::{AI_CONTEXT, LABEL, best};
 use super::super::extension::{ColumnRest, DatasetRest, Extension};
 use super::super::read::Node;
@@ -25,12 +26,13 @@ const DATASET: [&str; 8] = [
     "fields",
     "custom_extensions",
 ];
-const FIELD: [&str; 7] = [
+const FIELD: [&str; 8] = [
     "name",
     "expression",
     "dimension",
     "label",
     "description",
+    "datatype",
     "ai_context",
     "custom_extensions",
 ];
@@ -222,20 +224,33 @@ impl<'b> Building<'b> {
                 }
             }
         }
-        let is_time = self.is_time(field);
-        let kind = match (rest.as_ref().and_then(|rest| rest.kind), is_time) {
-            (_, true) => ColumnType::Time,
-            (Some(kind), false) => kind,
-            (None, false) => self.guessed(field, &name, relation),
-        };
-        let description = field.text("description", self.losses);
+        let said = self.datatype(field);
+        let marked = self.is_time(field);
+        let is_time = marked.unwrap_or(said == Some(ColumnType::Time));
         let rest = rest.unwrap_or_default();
+        let kept = rest
+            .kind
+            .filter(|_| !is_time || rest.role == Some(Role::Time));
+        let kind = match said.or(kept) {
+            Some(kind) => kind,
+            None if is_time => ColumnType::Time,
+            None => self.guessed(field, &name, relation),
+        };
+        if kind == ColumnType::Time && marked == Some(false) {
+            self.losses.add(
+                field.place("dimension"),
+                "is_time",
+                Fate::Rewritten,
+                "dates and times are dimensions of time here",
+            );
+        }
+        let description = field.text("description", self.losses);
         let context = field.text_or_object("ai_context");
         Some(Column {
             kind: Some(kind),
             role: rest
                 .role
-                .or((kind == ColumnType::Time).then_some(Role::Time)),
+                .or((is_time || kind == ColumnType::Time).then_some(Role::Time)),
             visibility: rest.visibility,
             descriptions: texts(
                 description,
@@ -253,14 +268,24 @@ impl<'b> Building<'b> {
         })
     }
 
-    fn is_time(&mut self, field: &Node<'_>) -> bool {
-        let Some(value) = field.value("dimension") else {
-            return false;
-        };
+    /// Whether a field is a dimension of time, where it says so itself.
+    fn is_time(&mut self, field: &Node<'_>) -> Option<bool> {
+        let value = field.value("dimension")?;
         let place = field.place("dimension");
-        let node = Node::new(place, value, &["is_time"], self.losses);
-        let word = node.and_then(|node| node.value("is_time").cloned());
-        word.and_then(|word| word.as_bool()) == Some(true)
+        let node = Node::new(place, value, &["is_time"], self.losses)?;
+        node.value("is_time")?.as_bool()
+    }
+
+    /// The type that a field says it has.
+    fn datatype(&mut self, field: &Node<'_>) -> Option<ColumnType> {
+        let word = field.text("datatype", self.losses)?;
+        let read = datatype::read(&word);
+        if read.is_none() {
+            let message = format!("the type `{word}` has no counterpart");
+            self.losses
+                .add(field.place("datatype"), "type", Fate::Rewritten, message);
+        }
+        read
     }
 
     /// The type of a field that does not say it: as scanned, else text.
@@ -276,7 +301,7 @@ impl<'b> Building<'b> {
                     &field.path,
                     "type",
                     Fate::Rewritten,
-                    "the format does not say types: taken as `string`",
+                    "the field does not say its type: taken as `string`",
                 );
                 ColumnType::String
             },

@@ -1,6 +1,6 @@
 //! What the sources of the tests are written as, and what is reported.
 
-pub(super) const SAID: &str = r"version: 0.2.0
+pub(super) const SAID: &str = r"version: 0.2.0.dev0
 semantic_model:
 - name: warehouse
   datasets:
@@ -32,6 +32,7 @@ semantic_model:
       dimension:
         is_time: false
       description: open or paid
+      datatype: String
     - name: cost
       expression:
         dialects:
