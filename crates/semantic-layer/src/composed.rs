@@ -16,6 +16,10 @@ pub(crate) struct Composed {
     pub(crate) path: String,
     /// Types as the warehouse calls them, by column.
     pub(crate) native_types: BTreeMap<String, String>,
+    /// Whether the grain is only what is left where nobody has told one.
+    pub(crate) is_grain_assumed: bool,
+    /// The primary key of the scanned table behind it.
+    pub(crate) scanned_key: Vec<String>,
 }
 
 /// A rule of composition that a file breaks.
@@ -23,12 +27,7 @@ pub(crate) type Broken = (ErrorKind, String);
 
 /// A manifest entry as a source.
 pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> Composed {
-    let keys: Vec<String> = entry
-        .columns
-        .iter()
-        .filter(|column| column.pk)
-        .map(|column| column.name.clone())
-        .collect();
+    let keys = primary_key(entry);
     let all = || {
         entry
             .columns
@@ -61,7 +60,7 @@ pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> 
             table: Some(entry.table.clone()),
             sql: None,
             inherits_columns_from: None,
-            grain: if keys.is_empty() { all() } else { keys },
+            grain: if keys.is_empty() { all() } else { keys.clone() },
             columns: columns.collect(),
             joins: entry.joins.iter().map(scanned_join).collect(),
             measures: Vec::new(),
@@ -74,7 +73,15 @@ pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> 
         origin: Origin::Manifest,
         path,
         native_types: native_types(entry),
+        is_grain_assumed: keys.is_empty(),
+        scanned_key: keys,
     }
+}
+
+/// The columns of an entry that are its primary key.
+pub(crate) fn primary_key(entry: &ManifestEntry) -> Vec<String> {
+    let keys = entry.columns.iter().filter(|column| column.pk);
+    keys.map(|column| column.name.clone()).collect()
 }
 
 /// A join of a manifest: `source` is always set, which tells it from hand-written ones.
@@ -152,9 +159,10 @@ pub(crate) fn apply_overlay(
         }
     }
     source.columns.extend(overlay.columns);
-    source.grain = overlay
-        .grain
-        .unwrap_or_else(|| std::mem::take(&mut source.grain));
+    if let Some(grain) = overlay.grain {
+        source.grain = grain;
+        base.is_grain_assumed = false;
+    }
     let disabled: BTreeSet<String> = overlay
         .disable_joins
         .iter()

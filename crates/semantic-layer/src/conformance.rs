@@ -4,7 +4,7 @@ use ktx_diagnostics::{Diagnostic, Severity};
 use ktx_warehouse::Dialect;
 use serde_json::{Value, json};
 
-use crate::{Catalog, ErrorKind, Query, QueryError, SourceFile, compile, validate};
+use crate::{Catalog, ErrorKind, Finding, Query, QueryError, SourceFile, compile, validate};
 
 /// Reads the files of a folder of sources, with paths relative to it.
 pub type LoadFolder<'a> = &'a dyn Fn(&str) -> Result<Vec<SourceFile>, String>;
@@ -66,7 +66,16 @@ fn respond(request: &Value, load: LoadFolder<'_>) -> Result<Value, QueryError> {
                 return Err(error);
             }
             let report = validate(&catalog, &touched);
-            Ok(json!({"ok": true, "errors": report.errors, "warnings": report.warnings}))
+            // The contract lists the kinds of warnings; what is no such kind is told beside them.
+            let (notes, warnings): (Vec<Finding>, Vec<Finding>) = report
+                .warnings
+                .into_iter()
+                .partition(|one| one.kind == ErrorKind::UnprovenJoin);
+            let mut answer = json!({"ok": true, "errors": report.errors, "warnings": warnings});
+            if let Some(fields) = answer.as_object_mut().filter(|_| !notes.is_empty()) {
+                fields.insert("notes".to_owned(), json!(notes));
+            }
+            Ok(answer)
         }
         other => {
             let message = format!("unknown operation `{other}`");

@@ -86,6 +86,8 @@ error_kinds! {
     DisconnectedComponents = "disconnected_components",
     SingletonComponent = "singleton_component",
     AmbiguousJoin = "ambiguous_join",
+    UnprovenJoin = "unproven_join",
+    ColumnLeftOut = "column_left_out",
     UnmatchedOverlay = "unmatched_overlay",
     UnmatchedManifestJoin = "unmatched_manifest_join",
 }

@@ -8,7 +8,7 @@ use sqlparser::ast::{
     ObjectNamePart, Query, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::sql_text::literal;
 use crate::{ErrorKind, QueryError};
@@ -60,6 +60,24 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
         ControlFlow::Break(error) => Err(error.about(text.trim())),
         ControlFlow::Continue(()) => Ok(tree),
     }
+}
+
+/// The double-quoted texts of a fragment where the warehouse takes them for texts and others take them
+/// for names; nothing where double quotes go around names.
+pub(crate) fn double_quoted(text: &str, dialect: Dialect) -> Vec<String> {
+    if dialect.quote_open() != '`' || !text.contains('"') {
+        return Vec::new();
+    }
+    let grammar = dialect.grammar();
+    let tokens = Tokenizer::new(&*grammar, text).tokenize();
+    let texts = tokens
+        .into_iter()
+        .flatten()
+        .filter_map(|token| match token {
+            Token::DoubleQuotedString(text) => Some(text),
+            _ => None,
+        });
+    texts.collect()
 }
 
 /// Counts the tokens that nest a tree, leaving the parser at the start.

@@ -32,6 +32,17 @@ pub(crate) struct Edge {
     pub(crate) relationship: Relationship,
     /// Column names, `from` side first.
     pub(crate) pairs: Vec<(String, String)>,
+    /// Why it is taken to find at most one row, where it cannot multiply rows.
+    pub(crate) grounds: Grounds,
+}
+
+/// Why a join is taken to find at most one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Grounds {
+    /// An author's word.
+    Word,
+    /// The key of the rows found, or what a scan has seen.
+    Known,
 }
 
 /// All nodes and edges of a catalog.

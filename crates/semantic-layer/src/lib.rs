@@ -57,7 +57,7 @@ pub use query::{
     DEFAULT_LIMIT, DimensionRequest, Direction, EmptyMembers, Granularity, MeasureRequest,
     MissingPeriods, OrderRequest, Query, QueryWords,
 };
-pub use resolved::{Column, Join, Measure, Origin, Relation, Segment, Source, column_type};
+pub use resolved::{Column, Join, Measure, Origin, Relation, SaidBy, Segment, Source, column_type};
 pub use selftest::{Expectation, SelfTest, SelfTestKind, Verdict, judge, self_tests};
 pub use shape::source_schema;
 pub use source_file::SourceFile;

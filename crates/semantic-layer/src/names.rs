@@ -67,6 +67,31 @@ impl<'a> Names<'a> {
         self.catalog.graph.name(node)
     }
 
+    /// Parses an expression of a source, or of the query where no source is given. A text in double
+    /// quotes that is a column's name is refused: an author who has other warehouses in mind means
+    /// the column, and a constant in its place would be a wrong number.
+    pub(crate) fn parse(&self, text: &str, own: Option<&Source>) -> Result<Expr, QueryError> {
+        let tree = crate::expression::parse(text, self.dialect)?;
+        for quoted in crate::expression::double_quoted(text, self.dialect) {
+            let is_column = match own {
+                Some(source) => source.column(&quoted).is_some(),
+                None => self.is_column(&[quoted.as_str()]),
+            };
+            if is_column {
+                let name = self.dialect.quote(&quoted);
+                let message = format!(
+                    "`\"{quoted}\"` is a text in {}, and a column has that name; write {name} for the \
+                     column or '{quoted}' for the text",
+                    self.dialect.name()
+                );
+                return Err(QueryError::new(ErrorKind::ParseError, message)
+                    .about(text)
+                    .suggest([name, format!("'{quoted}'")]));
+            }
+        }
+        Ok(tree)
+    }
+
     /// The node that the longest possible front of `parts` names, and the rest; `None` when no front
     /// names one.
     pub(crate) fn split_known<'p>(&self, parts: &'p [&'p str]) -> Option<(NodeId, &'p [&'p str])> {
@@ -180,18 +205,9 @@ impl<'a> Names<'a> {
         let Some(column) = source.columns.get(at) else {
             return Err(self.unknown_column(node, ""));
         };
-        let plain = || {
-            let mut parts = vec![Ident::new(bound::marker(node)), Ident::new(&column.name)];
-            parts.extend(fields.iter().map(|field| Ident::new(*field)));
-            Expr::CompoundIdentifier(parts)
-        };
         let Some(text) = &column.expr else {
-            return Ok(plain());
+            return Ok(table_column(node, &column.name, fields));
         };
-        // `status: upper(status)`: within its own expression the name means the table's column.
-        if within.last() == Some(&at) {
-            return Ok(plain());
-        }
         if within.contains(&at) {
             let message = format!(
                 "computed column `{}.{}` depends on itself",
@@ -200,7 +216,7 @@ impl<'a> Names<'a> {
             return Err(QueryError::new(ErrorKind::CircularMeasure, message).about(text.as_str()));
         }
         within.push(at);
-        let tree = crate::expression::parse(text, self.dialect)?;
+        let tree = self.parse(text, Some(source))?;
         let tree = bound::bind_rows(tree, self.dialect, &mut |parts: &[&str]| {
             let (owner, rest) = match parts {
                 [_] => (node, parts),
@@ -210,6 +226,16 @@ impl<'a> Names<'a> {
                 .split_first()
                 .map_or(("", rest), |(name, rest)| (*name, rest));
             match source.column(name) {
+                // `status: upper(status)`: within its own expression the name means the table's
+                // column, spelled as it is there: a warehouse may tell the two apart by case.
+                Some((inner, own)) if owner == node && within.last() == Some(&inner) => {
+                    let folds = own.name.to_lowercase() == own.name;
+                    Ok(table_column(
+                        node,
+                        if folds { &own.name } else { name },
+                        fields,
+                    ))
+                }
                 Some((inner, _)) if owner == node => self.bind(node, inner, fields, within),
                 _ => Err(self.unknown_column(owner, name)),
             }
@@ -435,6 +461,13 @@ impl<'a> Names<'a> {
             .map(|source| format!("{}.{name}", source.name))
             .collect()
     }
+}
+
+/// The bound tree of a column of the table; further parts reach into it.
+fn table_column(node: NodeId, name: &str, fields: &[&str]) -> Expr {
+    let mut parts = vec![Ident::new(bound::marker(node)), Ident::new(name)];
+    parts.extend(fields.iter().map(|field| Ident::new(*field)));
+    Expr::CompoundIdentifier(parts)
 }
 
 /// Whether roles take part in a search.

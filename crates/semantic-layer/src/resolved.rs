@@ -45,6 +45,8 @@ pub struct Column {
     pub native_type: Option<String>,
     /// The unit in which times come, when the file says so.
     pub natural_granularity: Option<Granularity>,
+    /// Whether its constraints or tests say that no value stands in it twice.
+    pub is_unique: bool,
 }
 
 /// One declared join.
@@ -60,6 +62,17 @@ pub struct Join {
     pub on: String,
     /// Pairs of local and target column names.
     pub pairs: Vec<(String, String)>,
+    /// Who says so.
+    pub said_by: SaidBy,
+}
+
+/// Who says that a join finds as many rows as it is declared to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SaidBy {
+    /// The author of a file.
+    Author,
+    /// A scan: the warehouse declares the key, or its values were counted.
+    Scan,
 }
 
 /// One predefined measure.
@@ -105,6 +118,10 @@ pub struct Source {
     pub relation: Relation,
     /// The columns that tell its rows apart.
     pub grain: Vec<String>,
+    /// Whether anybody has said so: a scanned table without a key is taken to need all its columns.
+    pub has_declared_grain: bool,
+    /// The primary key of the scanned table behind it; empty where none is known.
+    pub scanned_key: Vec<String>,
     /// Its columns, in order.
     pub columns: Vec<Column>,
     /// Its own joins.
@@ -134,6 +151,29 @@ impl Source {
     /// The best description.
     pub fn description(&self) -> Option<String> {
         best_description(&self.descriptions)
+    }
+
+    /// Whether these columns find at most one of its rows, by all that is declared: they hold its
+    /// grain, the scanned table's primary key, or a column that is unique by itself.
+    pub fn is_told_apart_by(&self, columns: &[&str]) -> bool {
+        let has = |name: &String| columns.iter().any(|one| one.eq_ignore_ascii_case(name));
+        let holds = |key: &[String]| !key.is_empty() && key.iter().all(has);
+        let is_unique = |name: &&str| {
+            let column = self.column(name);
+            column.is_some_and(|(_, column)| column.is_unique)
+        };
+        holds(&self.grain) || holds(&self.scanned_key) || columns.iter().any(|one| is_unique(one))
+    }
+
+    /// Why these columns are not known to find at most one of its rows, in words.
+    pub(crate) fn doubt_about(&self, columns: &[&str]) -> String {
+        let columns = columns.join("`, `");
+        if self.has_declared_grain {
+            let (name, grain) = (&self.name, self.grain.join("`, `"));
+            format!("`{columns}` of `{name}` does not hold its grain `{grain}`")
+        } else {
+            format!("nothing says that `{columns}` is a key of `{}`", self.name)
+        }
     }
 
     /// The column called `name`: exactly, else the only one that differs in case.

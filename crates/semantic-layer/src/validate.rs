@@ -13,7 +13,7 @@ use crate::catalog::Catalog;
 use crate::names::Names;
 use crate::places::Places;
 use crate::probes::Part;
-use crate::resolved::{Relation, Source};
+use crate::resolved::{Origin, Relation, Source};
 use crate::{ErrorKind, QueryError};
 
 /// One finding.
@@ -165,8 +165,17 @@ fn load_findings(catalog: &Catalog, report: &mut ValidationReport) {
 
 /// Rules about grain, columns and measures of one source.
 fn own_rules(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
+    // A scanned table has the names that the warehouse gave; quotes reach them.
+    let scanned = match source.origin {
+        Origin::Standalone => None,
+        Origin::Manifest | Origin::Overlay => names.catalog.manifest.called(&source.name),
+    };
+    let is_scanned = |name: &str| {
+        let columns = scanned.map_or(&[] as &[_], |table| &table.entry.columns);
+        columns.iter().any(|column| column.name == name)
+    };
     for column in &source.columns {
-        if column.name.contains('.') {
+        if column.name.contains('.') && !is_scanned(&column.name) {
             let message = format!("column name `{}` has a dot", column.name);
             found.error(
                 (source, &Part::Column(column.name.clone())),
@@ -176,7 +185,7 @@ fn own_rules(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
         }
     }
     for entry in &source.grain {
-        if entry.contains('.') {
+        if entry.contains('.') && !is_scanned(entry) {
             found.error(
                 (source, &Part::Grain),
                 ErrorKind::GrainQualified,

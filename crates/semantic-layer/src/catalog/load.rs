@@ -140,8 +140,33 @@ impl Loading {
             ));
             return;
         }
-        let composed = composed::from_manifest(&table.name, &table.entry, path);
+        let mut composed = composed::from_manifest(&table.name, &table.entry, path);
+        self.leave_out_nameless(&mut composed, &table.shard);
         self.composed.insert(table.name.clone(), composed);
+    }
+
+    /// Leaves out columns of a scanned table that no query could name: the others still answer.
+    fn leave_out_nameless(&mut self, composed: &mut Composed, shard: &str) {
+        let has_name = |name: &str| !name.trim().is_empty() && !name.chars().any(char::is_control);
+        let source = &mut composed.source;
+        let all = source.columns.len();
+        source.columns.retain(|column| has_name(&column.name));
+        if source.columns.len() == all {
+            return;
+        }
+        let some = all - source.columns.len();
+        // The rest of a key is none.
+        if !source.grain.iter().all(|name| has_name(name)) {
+            let rest = source.columns.iter().map(|column| column.name.clone());
+            source.grain = rest.collect();
+            composed.scanned_key.clear();
+            composed.is_grain_assumed = true;
+        }
+        let message = format!(
+            "table `{}` has {some} column(s) without a usable name, which are left out",
+            source.name
+        );
+        self.warn(ErrorKind::ColumnLeftOut, message, shard);
     }
 
     /// Takes out the tables whose own file cannot be read: what it would have hidden, changed or
@@ -200,7 +225,14 @@ impl Loading {
             origin: Origin::Standalone,
             path: path.to_owned(),
             native_types: BTreeMap::new(),
+            is_grain_assumed: false,
+            scanned_key: Vec::new(),
         };
+        if let Some(table) = &composed.source.table
+            && let Some(scanned) = manifest.only_match(table)
+        {
+            composed.scanned_key = composed::primary_key(&scanned.entry);
+        }
         if let Some(reference) = composed.source.inherits_columns_from.clone() {
             match manifest.meant_by(&reference).as_slice() {
                 [table] => composed::inherit(&mut composed, &table.entry),

@@ -12,7 +12,7 @@ use crate::formula::{Formula, Snapshot};
 use crate::near::nearest;
 use crate::places::Spot;
 use crate::probes::Part;
-use crate::resolved::{Column, Join, Measure, Relation, Segment, Source, best_description};
+use crate::resolved::{Column, Join, Measure, Relation, SaidBy, Segment, Source, best_description};
 use crate::{ColumnType, ErrorKind, Granularity, expression};
 
 /// What a source may refer to.
@@ -91,6 +91,8 @@ pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Fla
         origin: composed.origin,
         relation,
         grain: written.grain.clone(),
+        has_declared_grain: !composed.is_grain_assumed,
+        scanned_key: composed.scanned_key.clone(),
         columns: written
             .columns
             .iter()
@@ -166,7 +168,28 @@ fn column(written: &authored::Column, composed: &Composed) -> Column {
             .natural_granularity
             .as_deref()
             .and_then(Granularity::parse),
+        is_unique: is_unique(written),
     }
+}
+
+/// Whether a column's constraints or tests, whoever wrote them, say that it is unique: `unique: true`
+/// as a constraint, `name: unique` as a test.
+fn is_unique(written: &authored::Column) -> bool {
+    let parts = |meta: &Option<authored::Meta>| -> Vec<authored::Meta> {
+        let map = meta.as_ref().and_then(authored::Meta::as_mapping);
+        map.map_or(Vec::new(), |map| map.values().cloned().collect())
+    };
+    let says = |constraints: &authored::Meta| {
+        constraints.get("unique").and_then(authored::Meta::as_bool) == Some(true)
+    };
+    let tests = |list: &authored::Meta| {
+        let is_it = |test: &authored::Meta| {
+            test.get("name").and_then(authored::Meta::as_str) == Some("unique")
+        };
+        list.as_sequence()
+            .is_some_and(|tests| tests.iter().any(is_it))
+    };
+    parts(&written.constraints).iter().any(says) || parts(&written.tests).iter().any(tests)
 }
 
 fn measure(written: &authored::Measure) -> Measure {
@@ -224,6 +247,10 @@ fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option
         relationship: written.relationship,
         on: written.on.clone(),
         pairs,
+        said_by: match written.source.as_deref() {
+            Some("formal" | "inferred") => SaidBy::Scan,
+            _ => SaidBy::Author,
+        },
     }))
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Edge, Graph, Node, NodeId, Routes};
+use super::{Edge, Graph, Grounds, Node, NodeId, Routes};
 use crate::authored::Relationship;
-use crate::resolved::Source;
+use crate::resolved::{Join, SaidBy, Source};
 
 /// Above this number of look-ups that roles would take over, roles keep to the columns of their own
 /// source.
@@ -25,7 +25,7 @@ pub(super) fn graph(sources: &[Source], by_name: &BTreeMap<String, usize>) -> Gr
         builder.add_node(source.name.clone(), at, false);
     }
     for (at, source) in sources.iter().enumerate() {
-        builder.add_joins(at, source, by_name);
+        builder.add_joins(at, sources, source, by_name);
     }
     builder.index_safe_edges();
     builder.expand_roles();
@@ -40,7 +40,13 @@ pub(super) fn graph(sources: &[Source], by_name: &BTreeMap<String, usize>) -> Gr
 }
 
 impl Builder {
-    fn add_joins(&mut self, at: NodeId, source: &Source, by_name: &BTreeMap<String, usize>) {
+    fn add_joins(
+        &mut self,
+        at: NodeId,
+        sources: &[Source],
+        source: &Source,
+        by_name: &BTreeMap<String, usize>,
+    ) {
         let mut own_aliases: BTreeSet<&str> = BTreeSet::new();
         for join in &source.joins {
             let Some(target) = by_name.get(&join.to).copied() else {
@@ -64,7 +70,14 @@ impl Builder {
             if to == at {
                 self.graph.self_joins.push(source.name.clone());
             } else {
-                self.add_edge(at, to, join.relationship, &join.pairs);
+                let found = sources.get(target);
+                let far = join.pairs.iter().map(|(_, far)| far.as_str());
+                let near = join.pairs.iter().map(|(near, _)| near.as_str());
+                let grounds = [
+                    found.map_or(Grounds::Word, |found| grounds(join, found, far)),
+                    grounds(join, source, near),
+                ];
+                self.add_edge(at, to, join.relationship, &join.pairs, grounds);
             }
         }
     }
@@ -92,6 +105,7 @@ impl Builder {
         to: NodeId,
         relationship: Relationship,
         pairs: &[(String, String)],
+        [forth, back]: [Grounds; 2],
     ) {
         let turned = pairs
             .iter()
@@ -101,12 +115,14 @@ impl Builder {
             to: from,
             relationship: relationship.inverted(),
             pairs: turned.collect(),
+            grounds: back,
         });
         self.add_half(Edge {
             from,
             to,
             relationship,
             pairs: pairs.to_vec(),
+            grounds: forth,
         });
     }
 
@@ -125,6 +141,7 @@ impl Builder {
             if known.relationship.is_safe() && !edge.relationship.is_safe() {
                 known.relationship = edge.relationship;
             }
+            known.grounds = known.grounds.max(edge.grounds);
         } else {
             places.push(edges.len());
             edges.push(edge);
@@ -183,7 +200,8 @@ impl Builder {
             && !graph.by_name.contains_key(&name)
         {
             let id = self.add_node(name, target, true);
-            self.add_edge(parent, id, last.relationship, &last.pairs);
+            let grounds = [last.grounds; 2];
+            self.add_edge(parent, id, last.relationship, &last.pairs, grounds);
         }
     }
 
@@ -204,6 +222,16 @@ impl Builder {
             }
         }
         self.graph.components = components.into_iter().flatten().collect();
+    }
+}
+
+/// Why a join is taken to find at most one row of `found` by these columns of it.
+fn grounds<'a>(join: &Join, found: &Source, columns: impl Iterator<Item = &'a str>) -> Grounds {
+    let columns: Vec<&str> = columns.collect();
+    if join.said_by == SaidBy::Scan || found.is_told_apart_by(&columns) {
+        Grounds::Known
+    } else {
+        Grounds::Word
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the graph keeps, so that a search costs what it finds and not what is there.
 
 use super::*;
-use crate::resolved::{Join, Origin, Relation};
+use crate::resolved::{Join, Origin, Relation, SaidBy};
 
 /// A join to `to` that looks up one row.
 fn many_to_one(to: &str, alias: Option<&str>) -> Join {
@@ -11,6 +11,7 @@ fn many_to_one(to: &str, alias: Option<&str>) -> Join {
         relationship: Relationship::ManyToOne,
         on: String::new(),
         pairs: vec![(format!("{}_id", alias.unwrap_or(to)), "id".to_owned())],
+        said_by: SaidBy::Author,
     }
 }
 
@@ -21,6 +22,8 @@ fn source(name: &str, joins: Vec<Join>) -> Source {
         origin: Origin::Standalone,
         relation: Relation::Table(name.to_owned()),
         grain: vec!["id".to_owned()],
+        has_declared_grain: true,
+        scanned_key: Vec::new(),
         columns: Vec::new(),
         joins,
         measures: Vec::new(),

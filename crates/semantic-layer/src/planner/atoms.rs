@@ -6,7 +6,7 @@ use sqlparser::ast::{Expr, Function};
 
 use crate::aggregates::{self, Call, Counted};
 use crate::bound::{self, Meaning};
-use crate::expression::{self, nested};
+use crate::expression::nested;
 use crate::graph::{Lookup, NodeId, Routes};
 use crate::names::{MeasureAt, Names, Scope};
 use crate::planner::formulas::SnapshotTrees;
@@ -112,7 +112,7 @@ impl<'a> Evaluator<'a> {
         {
             return self.predefined(at, &[]);
         }
-        let tree = expression::parse(text, self.names.dialect)?;
+        let tree = self.names.parse(text, None)?;
         self.query_tree(tree, own)
             .map_err(|error| about(error, text))
     }
@@ -203,8 +203,8 @@ impl<'a> Evaluator<'a> {
 
     /// A predicate of a source, bound at a node.
     pub(crate) fn source_predicate(&self, node: NodeId, text: &str) -> Result<Expr, QueryError> {
-        let tree = expression::parse(text, self.names.dialect)?;
         let names = self.names;
+        let tree = names.parse(text, Some(names.source(node)?))?;
         bound::bind_rows(tree, names.dialect, &mut |parts| {
             names.column(parts, Scope::Source(node))
         })

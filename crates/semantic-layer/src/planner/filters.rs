@@ -43,7 +43,7 @@ pub(super) fn classify(
     let mut rows = Vec::new();
     let mut groups = Vec::new();
     for text in &query.filters {
-        let tree = expression::parse(text, evaluator.names.dialect)?;
+        let tree = evaluator.names.parse(text, None)?;
         for clause in conjuncts(tree) {
             let names = evaluator.names;
             let shown = readable(&clause);

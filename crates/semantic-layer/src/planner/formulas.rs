@@ -6,7 +6,7 @@ use super::atoms::{Evaluator, InSource};
 use super::frames::{self, Frame, Span};
 use crate::aggregates::{self, Call};
 use crate::bound;
-use crate::expression::{self, nested};
+use crate::expression::nested;
 use crate::formula::{Comparison, Formula, Moment, Window};
 use crate::graph::NodeId;
 use crate::names::{MeasureAt, Scope};
@@ -33,7 +33,8 @@ impl<'a> Evaluator<'a> {
         match &at.measure.formula {
             Formula::Expression => {
                 let snapshot = self.snapshot(at)?;
-                let tree = expression::parse(&at.measure.expr, self.names.dialect)?;
+                let own = self.names.source(at.node)?;
+                let tree = self.names.parse(&at.measure.expr, Some(own))?;
                 self.in_source(tree, at, filters, snapshot)
             }
             Formula::Ratio {
@@ -118,7 +119,7 @@ impl<'a> Evaluator<'a> {
         if let Some(found) = found {
             return self.predefined(found, filters);
         }
-        let tree = expression::parse(text, self.names.dialect)?;
+        let tree = self.names.parse(text, Some(source))?;
         self.in_source(tree, at, filters.to_vec(), None).map(nested)
     }
 

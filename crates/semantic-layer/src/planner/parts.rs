@@ -5,7 +5,7 @@ use super::refusals::ambiguous_path;
 use super::{Dimension, Frame, Part, PartKind, RowFilter, TimeAxis};
 use crate::aggregates::Call;
 use crate::bound;
-use crate::graph::{Edge, Lookup, NodeId, Routes};
+use crate::graph::{Edge, Grounds, Lookup, NodeId, Routes};
 use crate::names::Names;
 use crate::query::EmptyMembers;
 use crate::sql_text::{PercentileForm, percentile_form};
@@ -77,6 +77,7 @@ pub(super) fn build(
         }
     }
     note_lookups(names, asked, &parts, notes);
+    note_unproven(names, &parts, notes);
     note_filled(asked, notes);
     // What goes by the periods of the others comes after them.
     parts.sort_by_key(|part| !part.frame.is_plain());
@@ -97,21 +98,71 @@ fn note_filled(asked: &Asked<'_>, notes: &mut Vec<String>) {
 fn note_lookups(names: Names<'_>, asked: &Asked<'_>, parts: &[Part], notes: &mut Vec<String>) {
     for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
         for edge in &part.joins {
-            if asked
-                .dimensions
-                .iter()
-                .any(|dimension| dimension.node == edge.to)
-            {
-                let keys: Vec<&str> = edge.pairs.iter().map(|(from, _)| from.as_str()).collect();
-                let note = format!(
-                    "rows of `{}` whose `{}` has no match in `{}` count under NULL",
-                    names.node_name(part.home),
-                    keys.join("`, `"),
-                    names.node_name(edge.to)
-                );
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
+            let note = note_lookup(names, asked, part, edge);
+            notes.extend(note.filter(|note| !notes.contains(note)));
+        }
+    }
+}
+
+/// What becomes of rows that a look-up finds nothing for: a dimension that comes from it is NULL
+/// there, and the others say what they say.
+fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) -> Option<String> {
+    let (from_there, others): (Vec<&Dimension>, Vec<&Dimension>) = asked
+        .dimensions
+        .iter()
+        .partition(|dimension| dimension.node == edge.to);
+    if from_there.is_empty() {
+        return None;
+    }
+    let mut steps: Vec<String> = Vec::new();
+    let mut step = Some(edge);
+    while let Some(edge) = step {
+        let owner = if edge.from == part.home {
+            String::new()
+        } else {
+            format!("{}.", names.node_name(edge.from))
+        };
+        let keys = edge
+            .pairs
+            .iter()
+            .map(|(from, _)| format!("`{owner}{from}`"));
+        steps.insert(0, keys.collect::<Vec<_>>().join(", "));
+        step = part.joins.iter().find(|before| before.to == edge.from);
+    }
+    let become_of = if others.is_empty() {
+        "count under NULL".to_owned()
+    } else {
+        let names: Vec<&str> = from_there.iter().map(|one| one.name.as_str()).collect();
+        format!("have no `{}`", names.join("`, `"))
+    };
+    Some(format!(
+        "rows of `{}` whose {} has no match in `{}` {become_of}",
+        names.node_name(part.home),
+        steps.join(", then "),
+        names.node_name(edge.to)
+    ))
+}
+
+/// Says which joins are used that nothing but their own word makes safe.
+fn note_unproven(names: Names<'_>, parts: &[Part], notes: &mut Vec<String>) {
+    for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
+        for edge in &part.joins {
+            let Ok(found) = names.source(edge.to) else {
+                continue;
+            };
+            if edge.grounds == Grounds::Known {
+                continue;
+            }
+            let columns: Vec<&str> = edge.pairs.iter().map(|(_, to)| to.as_str()).collect();
+            let note = format!(
+                "the join from `{}` to `{}` is taken at its word, and {}: where several rows match, \
+                 numbers come out too high; `ktx sl validate --live` looks",
+                names.node_name(edge.from),
+                names.node_name(edge.to),
+                found.doubt_about(&columns)
+            );
+            if !notes.contains(&note) {
+                notes.push(note);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Measures that are declared twice, by name or by what they say.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{Expr, VisitMut, VisitorMut};
@@ -7,51 +8,63 @@ use sqlparser::ast::{Expr, VisitMut, VisitorMut};
 use super::Findings;
 use crate::names::Names;
 use crate::probes::Part;
-use crate::resolved::Source;
+use crate::resolved::{Measure, Source};
 use crate::{ErrorKind, expression};
 
-/// Refuses a name that is declared twice, and measures that say the same.
+/// What two measures that say the same have in common, apart from their filters.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Saying {
+    expr: String,
+    formula: &'static str,
+    snapshot: Option<String>,
+    segments: Vec<String>,
+}
+
+/// Refuses a name that is declared twice, and measures that say the same. Each measure is held against
+/// the first of those before it that have its name, its text and filter, or its text.
 pub(super) fn check(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
-    let written = |text: &str| spelled(names, source, text);
-    let exprs: Vec<String> = source
-        .measures
-        .iter()
-        .map(|one| written(&one.expr))
-        .collect();
-    for (at, measure) in source.measures.iter().enumerate() {
+    let mut by_name: BTreeSet<&str> = BTreeSet::new();
+    // By what they say: the first one, and the first one of each filter.
+    let mut by_saying: BTreeMap<Saying, (&str, BTreeMap<Option<String>, &str>)> = BTreeMap::new();
+    for measure in &source.measures {
         let part = Part::Measure(measure.name.clone());
-        for (before, other) in source.measures.iter().take(at).enumerate() {
-            if other.name == measure.name {
-                let message = format!("measure `{}` is declared twice", measure.name);
-                found.error((source, &part), ErrorKind::DuplicateMeasureName, message);
-                continue;
-            }
-            let mut segments = [measure.segments.clone(), other.segments.clone()];
-            for list in &mut segments {
-                list.sort();
-            }
-            let same_segments = segments.first() == segments.last();
-            let same_formula = other.formula.key() == measure.formula.key()
-                && other.snapshot == measure.snapshot
-                && exprs.get(before) == exprs.get(at);
-            if !same_formula || !same_segments {
-                continue;
-            }
-            let filter = |text: &Option<String>| text.as_deref().map(written);
-            if filter(&other.filter) == filter(&measure.filter) {
-                let message = format!(
-                    "measures `{}` and `{}` are the same; remove one",
-                    other.name, measure.name
-                );
-                found.error((source, &part), ErrorKind::DuplicateMeasureExpr, message);
-            } else {
-                let message = format!(
-                    "measures `{}` and `{}` differ in their filter only; a segment says it once",
-                    other.name, measure.name
-                );
-                found.warn((source, &part), ErrorKind::DuplicateMeasureExpr, message);
-            }
+        if !by_name.insert(&measure.name) {
+            let message = format!("measure `{}` is declared twice", measure.name);
+            found.error((source, &part), ErrorKind::DuplicateMeasureName, message);
+            continue;
         }
+        let written = |text: &str| spelled(names, source, text);
+        let filter = measure.filter.as_deref().map(written);
+        let (first, filters) = by_saying
+            .entry(saying(measure, written(&measure.expr)))
+            .or_insert_with(|| (&measure.name, BTreeMap::new()));
+        if let Some(other) = filters.get(&filter) {
+            let message = format!(
+                "measures `{other}` and `{}` are the same; remove one",
+                measure.name
+            );
+            found.error((source, &part), ErrorKind::DuplicateMeasureExpr, message);
+            continue;
+        }
+        if !filters.is_empty() {
+            let message = format!(
+                "measures `{first}` and `{}` differ in their filter only; a segment says it once",
+                measure.name
+            );
+            found.warn((source, &part), ErrorKind::DuplicateMeasureExpr, message);
+        }
+        filters.insert(filter, &measure.name);
+    }
+}
+
+fn saying(measure: &Measure, expr: String) -> Saying {
+    let mut segments = measure.segments.clone();
+    segments.sort();
+    Saying {
+        expr,
+        formula: measure.formula.key(),
+        snapshot: measure.snapshot.as_ref().map(ToString::to_string),
+        segments,
     }
 }
 

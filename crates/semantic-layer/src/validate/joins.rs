@@ -6,7 +6,7 @@ use super::{Finding, Findings};
 use crate::catalog::Catalog;
 use crate::graph::{NodeId, Routes};
 use crate::probes::Part;
-use crate::resolved::{Join, Source};
+use crate::resolved::{Join, SaidBy, Source};
 use crate::{ErrorKind, Relationship};
 
 /// Words that name a value for people, not a key.
@@ -45,7 +45,35 @@ pub(super) fn check(catalog: &Catalog, source: &Source, found: &mut Findings<'_>
                 found.error((source, &part), ErrorKind::DisplayValueJoin, message);
             }
         }
+        if let Some(message) = unproven(source, target, join) {
+            found.warn((source, &part), ErrorKind::UnprovenJoin, message);
+        }
     }
+}
+
+/// What is to be said of a join that nothing but its own word makes safe.
+fn unproven(source: &Source, target: &Source, join: &Join) -> Option<String> {
+    let near: Vec<&str> = join.pairs.iter().map(|(near, _)| near.as_str()).collect();
+    let far: Vec<&str> = join.pairs.iter().map(|(_, far)| far.as_str()).collect();
+    let sides: &[(&Source, &[&str])] = match join.relationship {
+        Relationship::ManyToOne => &[(target, &far)],
+        Relationship::OneToMany => &[(source, &near)],
+        Relationship::OneToOne => &[(target, &far), (source, &near)],
+    };
+    if join.said_by == SaidBy::Scan {
+        return None;
+    }
+    let (found, columns) = sides.iter().find(|(found, columns)| {
+        let are_there = columns.iter().all(|name| found.column(name).is_some());
+        are_there && !found.is_told_apart_by(columns)
+    })?;
+    Some(format!(
+        "join `{}` is declared {}, and {}: where several rows match, numbers come out too high; \
+         look with `ktx sl validate --live` or `ktx sl test`, or declare the key",
+        join.on,
+        join.relationship.name(),
+        found.doubt_about(columns)
+    ))
 }
 
 /// Whether a join looks up a key by a value that is meant to be shown.

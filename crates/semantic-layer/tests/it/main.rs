@@ -19,5 +19,6 @@ mod refusals;
 mod roles;
 mod self_checks;
 mod sqlite;
+mod unproven;
 mod upkeep;
 mod validation;

@@ -101,7 +101,7 @@ part labs_part (groups)
 `visits`, `labs` are aggregated apart and meet on the dimensions
 note: members of `doctors` without facts are left out: filter `patients.vip = true` names `patients`, which has many rows per row of `doctors`
 note: rows of `visits` whose `doctor_id` has no match in `doctors` count under NULL
-note: rows of `labs` whose `doctor_id` has no match in `doctors` count under NULL
+note: rows of `labs` whose `visit_id`, then `visits.doctor_id` has no match in `doctors` count under NULL
 ";
     assert_eq!(explain(&compiled()), expected);
 }
