@@ -197,6 +197,9 @@ impl<'a> Scanner<'a> {
 
     fn literal(&self) -> Result<Option<usize>, Refusal> {
         let rest = self.rest();
+        if is_null_sign(rest, self.dialect) {
+            return Ok(Some(2));
+        }
         if let Some(length) = self.dollar_literal(rest)? {
             return Ok(Some(length));
         }
@@ -459,6 +462,16 @@ const fn prefixes(dialect: Dialect) -> &'static [(&'static str, Backslash)] {
         Dialect::Databricks => &[("R", Plain), ("X", Escapes)],
         Dialect::Trino => &[("U&", Plain), ("X", Plain)],
     }
+}
+
+/// MySQL, MariaDB: `\N` is another word for `NULL`, and like a text literal it is kept from the
+/// parser, which does not know it.
+fn is_null_sign(rest: &str, dialect: Dialect) -> bool {
+    let in_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$');
+    matches!(dialect, Dialect::MySql | Dialect::MariaDb)
+        && rest
+            .strip_prefix("\\N")
+            .is_some_and(|tail| !tail.starts_with(in_word))
 }
 
 #[cfg(test)]

@@ -16,10 +16,12 @@ mod marks;
 mod orders;
 mod pivot;
 mod queries;
+mod reports;
 mod tails;
 mod text;
 mod types;
 mod versions;
+mod xml;
 
 use sqlparser::tokenizer::{Token, Word};
 
@@ -80,6 +82,7 @@ impl Patched {
                 self.apply(clauses::name_rows_from)?;
                 self.apply(clauses::call_only)?;
                 self.apply_carrying(queries::using_aliases)?;
+                self.apply_carrying(xml::serialisations)?;
             }
             Dialect::ClickHouse => self.rewrite_clickhouse()?,
             Dialect::DuckDb => self.rewrite_duckdb()?,
@@ -96,7 +99,10 @@ impl Patched {
                 self.apply(clauses::bracket_matches)?;
                 self.apply(versions::mark)?;
             }
-            Dialect::Redshift => self.apply(clauses::name_approximate)?,
+            Dialect::Redshift => {
+                self.apply(clauses::name_approximate)?;
+                self.apply_carrying(json::transformations)?;
+            }
             Dialect::Sqlite => {
                 self.apply(clauses::spell_out_is)?;
                 self.apply(hints::drop_indexed_by)?;
@@ -146,6 +152,7 @@ impl Patched {
         self.apply(queries::array_join_as_select)?;
         self.apply(clauses::bracket_using)?;
         self.apply(clauses::index_tuples)?;
+        self.apply(json::sub_objects)?;
         self.apply(marks::stars)?;
         self.joins = joins::clickhouse(&mut self.tokens);
         Ok(())
@@ -154,6 +161,7 @@ impl Patched {
     fn rewrite_duckdb(&mut self) -> Result<(), Refusal> {
         self.tail = tails::cut_tail(&mut self.tokens, &["USING", "SAMPLE"], tails::SAMPLE_WORDS)
             .or_else(|| tails::cut_percent_limit(&mut self.tokens));
+        self.apply(reports::as_selects)?;
         self.apply(queries::complete_from_first)?;
         self.apply(pivot::group_as_aggregate)?;
         self.tokens = pivot::as_select(&self.tokens);
@@ -220,6 +228,7 @@ impl Patched {
                     &[
                         (clauses::TUPLE_INDEX, "."),
                         ("ktx__]", ""),
+                        (json::SUB_OBJECT, ".^"),
                         (PLAIN_NAME, ""),
                         (STAR, "*"),
                     ],
@@ -229,7 +238,8 @@ impl Patched {
                 .and_then(|text| versions::undo(&text, dialect))?,
             Dialect::DuckDb => {
                 let text = pivot::undo(printed, dialect)?;
-                text::in_code(&text, dialect, &[(STAR, "*")])?
+                let text = text::in_code(&text, dialect, &[(STAR, "*")])?;
+                text::in_code(&text, dialect, reports::WORDS)?
             }
             Dialect::Redshift => {
                 text::in_code(printed, dialect, &[(APPROXIMATE_NAME, "APPROXIMATE ")])?

@@ -165,6 +165,51 @@ pub(super) fn drop_keys(tokens: &[Token]) -> Edits {
     edits
 }
 
+/// Redshift: the words of `OBJECT_TRANSFORM(o KEEP path, … SET path, value, …)` become arguments that
+/// carry them, so that the values are checked like any other.
+pub(super) fn transformations(tokens: &[Token], carried: &mut Carried) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if tokens.get(index) != Some(&Token::LParen)
+            || !is_word(tokens.get(index - 1), "OBJECT_TRANSFORM")
+        {
+            continue;
+        }
+        for clause in ["KEEP", "SET"] {
+            let place = find_level(tokens, index + 1, |_, token| is_word(Some(token), clause));
+            let Some(place) = place.filter(|place| *place > index + 1) else {
+                continue;
+            };
+            let name = carried.name(", ", ", ", format!(" {clause} "));
+            edits.replace(
+                place..place + 1,
+                [Token::Comma, super::word(&name), Token::Comma],
+            );
+        }
+    }
+    edits
+}
+
+/// What stands for the `.^` of [`sub_objects`] in the printed text.
+pub(super) const SUB_OBJECT: &str = ".ktx__caret.";
+
+/// ClickHouse: `j.^a`, the part of a JSON column that is an object, becomes a longer path.
+pub(super) fn sub_objects(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 2..tokens.len() {
+        if tokens.get(index - 2) == Some(&Token::Period)
+            && tokens.get(index - 1) == Some(&Token::Caret)
+            && super::is_name(tokens.get(index))
+        {
+            edits.replace(
+                index - 1..index,
+                [super::word("ktx__caret"), Token::Period],
+            );
+        }
+    }
+    edits
+}
+
 /// Snowflake: `{*}` and `{t.*}` become `OBJECT_CONSTRUCT(*)`, which is the same.
 pub(super) fn construct_rows(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();

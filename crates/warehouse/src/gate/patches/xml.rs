@@ -1,0 +1,56 @@
+//! XML functions of the SQL standard whose arguments are joined by words.
+
+use sqlparser::tokenizer::Token;
+
+use super::carry::Carried;
+use super::edits::Edits;
+use super::{closing, find_level, is_any_word, is_word, spelled};
+
+/// PostgreSQL: `XMLSERIALIZE(CONTENT x AS text)` carries its words as two more arguments.
+pub(super) fn serialisations(tokens: &[Token], carried: &mut Carried) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        let opens = tokens.get(index) == Some(&Token::LParen)
+            && is_word(tokens.get(index - 1), "XMLSERIALIZE");
+        let kind = match tokens.get(index + 1) {
+            token if is_word(token, "CONTENT") => "CONTENT ",
+            token if is_word(token, "DOCUMENT") => "DOCUMENT ",
+            _ => continue,
+        };
+        let place = find_level(tokens, index + 2, |_, token| is_word(Some(token), "AS"));
+        let (true, Some(place), Some(end)) = (opens, place, closing(tokens, index)) else {
+            continue;
+        };
+        let ending = tokens.get(place..end).unwrap_or_default();
+        if place > index + 2 && is_ending(ending) {
+            let first = carried.name("", ", ", kind.to_owned());
+            edits.replace(
+                index + 1..index + 2,
+                [super::word(&first), Token::Comma],
+            );
+            let last = carried.name(", ", ")", format!(" {})", spelled(ending)));
+            edits.replace(place..end, [Token::Comma, super::word(&last)]);
+        }
+    }
+    edits
+}
+
+/// Whether the tokens are `AS` with a text type, and perhaps the wish to indent.
+fn is_ending(tokens: &[Token]) -> bool {
+    const WORDS: &[&str] = &[
+        "AS",
+        "TEXT",
+        "VARCHAR",
+        "CHAR",
+        "CHARACTER",
+        "VARYING",
+        "NO",
+        "INDENT",
+    ];
+    tokens.len() > 1
+        && tokens.iter().all(|token| match token {
+            Token::Word(_) => is_any_word(Some(token), WORDS),
+            Token::Number(..) | Token::LParen | Token::RParen => true,
+            _ => false,
+        })
+}
