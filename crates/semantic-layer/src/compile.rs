@@ -3,6 +3,7 @@
 use ktx_warehouse::Dialect;
 
 use crate::catalog::Catalog;
+use crate::deep::deep;
 use crate::plan::Plan;
 use crate::query::Query;
 use crate::{QueryError, emit, planner};
@@ -42,6 +43,10 @@ pub struct Compiled {
 
 /// Compiles a query to SQL, or says why it has no right answer.
 pub fn compile(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compiled, QueryError> {
+    deep(|| compiled(catalog, query, dialect))
+}
+
+fn compiled(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compiled, QueryError> {
     let planned = planner::plan(catalog, query, dialect)?;
     let written = emit::write(&planned)?;
     let dimensions = planned.dimensions.iter().map(|dimension| ResultColumn {

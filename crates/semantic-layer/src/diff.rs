@@ -7,6 +7,7 @@ mod render;
 pub use render::{diff_json, diff_text};
 
 use crate::catalog::Catalog;
+use crate::deep::deep;
 
 /// What a difference is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,7 +108,7 @@ impl Difference {
 /// A measure that is spelled as before and compiles to other SQL, because of a column, segment,
 /// join or measure behind it, is a difference of that measure as well.
 pub fn diff(old: &Catalog, new: &Catalog) -> Vec<Difference> {
-    let mut all = compare::sources(old, new);
+    let mut all = deep(|| compare::sources(old, new));
     all.sort_by(|left, right| {
         (&left.source, left.subject, &left.name).cmp(&(&right.source, right.subject, &right.name))
     });

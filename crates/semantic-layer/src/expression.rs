@@ -11,12 +11,14 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::sql_text::literal;
-use crate::{ErrorKind, QueryError};
+use crate::{ErrorKind, QueryError, escapes};
 
 /// The longest fragment that is read, in bytes.
 const LONGEST: usize = 32 * 1024;
 /// The most operators in one fragment: trees are as deep as their operator chains are long.
 const MOST_OPERATORS: usize = 400;
+/// How many characters of a fragment stand in a message.
+const LONGEST_SHOWN: usize = 400;
 
 /// Parses one scalar expression or predicate, whole.
 ///
@@ -35,7 +37,7 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
     }
     let grammar = dialect.grammar();
     let parsed = Parser::new(&*grammar)
-        .try_with_sql(text)
+        .try_with_sql(&escapes::kept(text, dialect))
         .and_then(|mut parser| {
             if count_operators(&mut parser) > MOST_OPERATORS {
                 let message = "too many operators in one expression".to_owned();
@@ -50,7 +52,7 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
         Err(error) => {
             return refuse(format!(
                 "cannot parse `{}`: {}",
-                text.trim(),
+                shown(text.trim()),
                 plain(&error.to_string())
             ));
         }
@@ -106,6 +108,14 @@ fn count_operators(parser: &mut Parser<'_>) -> usize {
         parser.prev_token();
     }
     operators
+}
+
+/// A text as messages show it: a long one with its beginning only.
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
+        None => text.to_owned(),
+    }
 }
 
 /// The parser's message without its own prefix.
@@ -186,6 +196,18 @@ impl VisitorMut for Check {
 
     fn pre_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<QueryError> {
         match tree {
+            // Printed one after the other, two signs are a comment or another operator.
+            Expr::UnaryOp { expr, .. } if matches!(**expr, Expr::UnaryOp { .. }) => {
+                let inner = std::mem::replace(&mut **expr, Expr::value(Value::Null));
+                **expr = nested(inner);
+                ControlFlow::Continue(())
+            }
+            // Two pairs have a meaning of their own: see [`whole`].
+            Expr::Nested(outer) if matches!(**outer, Expr::Nested(_)) => {
+                let inner = std::mem::replace(&mut **outer, Expr::value(Value::Null));
+                *tree = inner;
+                self.pre_visit_expr(tree)
+            }
             Expr::Function(function) => {
                 if function.over.is_some() {
                     return refuse(
@@ -295,6 +317,17 @@ pub(crate) fn reference(tree: &Expr) -> Option<Vec<&str>> {
         }
         Expr::Nested(inner) => reference(inner),
         _ => None,
+    }
+}
+
+/// A tree that stands in the place of a measure's name: it is one value whatever it is built from, which
+/// two pairs of parentheses tell. [`crate::scalars::finish`] leaves one.
+pub(crate) fn whole(tree: Expr) -> Expr {
+    match nested(tree) {
+        Expr::Nested(inner) if !matches!(*inner, Expr::Nested(_)) => {
+            Expr::Nested(Box::new(Expr::Nested(inner)))
+        }
+        tree => tree,
     }
 }
 

@@ -2,11 +2,13 @@
 //! once per catalog.
 
 mod build;
+mod missing;
 mod paths;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+pub(crate) use missing::{Missing, targets};
 pub(crate) use paths::{Lookup, Routes};
 
 use crate::authored::Relationship;
@@ -60,6 +62,8 @@ pub(crate) struct Graph {
     components: Vec<NodeId>,
     /// The roles of each source that has some.
     roles: BTreeMap<usize, Vec<NodeId>>,
+    /// What may be there once all files can be read.
+    pub(crate) missing: Missing,
     /// Aliases that name two different things: alias, declaring source.
     pub(crate) clashes: Vec<(String, String)>,
     /// Sources that join themselves without an alias.

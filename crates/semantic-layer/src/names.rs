@@ -15,6 +15,9 @@ use crate::presence;
 use crate::resolved::{Measure, Segment, Source};
 use crate::{ErrorKind, QueryError};
 
+/// More dots than any name has: a text with more of them is an expression.
+const MOST_PARTS: usize = 64;
+
 /// The most owners of a name that an error proposes.
 const MOST_PROPOSED: usize = 8;
 
@@ -95,7 +98,8 @@ impl<'a> Names<'a> {
     /// The node that the longest possible front of `parts` names, and the rest; `None` when no front
     /// names one.
     pub(crate) fn split_known<'p>(&self, parts: &'p [&'p str]) -> Option<(NodeId, &'p [&'p str])> {
-        (1..parts.len()).rev().find_map(|length| {
+        let longest = parts.len().min(MOST_PARTS);
+        (1..longest).rev().find_map(|length| {
             let (front, rest) = parts.split_at(length);
             let node = self.catalog.graph.node_id(&front.join("."))?;
             Some((node, rest))

@@ -8,6 +8,7 @@ use ktx_warehouse::Dialect;
 use crate::authored::Visibility;
 use crate::catalog::Catalog;
 use crate::compile::compile;
+use crate::deep::deep;
 use crate::emit::parse_query;
 use crate::query::{DimensionRequest, EmptyMembers, MeasureRequest, Query};
 use crate::resolved::{Join, Measure, Relation, Source};
@@ -103,6 +104,10 @@ pub fn relation_probe(catalog: &Catalog, source: &Source) -> Probe {
 
 /// The questions about what a source says of its relation. What the validator refuses is left out.
 pub fn probes(catalog: &Catalog, source: &Source, sample: u64) -> Probes {
+    deep(|| all_probes(catalog, source, sample))
+}
+
+fn all_probes(catalog: &Catalog, source: &Source, sample: u64) -> Probes {
     let mut probes = Probes::default();
     keys::grain(catalog, source, sample, &mut probes);
     for at in 0..source.joins.len() {

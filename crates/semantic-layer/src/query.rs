@@ -345,8 +345,19 @@ fn check_keys(value: &serde_json::Value) -> Result<(), QueryError> {
             .and_then(serde_json::Value::as_array)
             .into_iter()
             .flatten();
-        for item in items.filter_map(serde_json::Value::as_object) {
-            known_keys(item, keys, &format!("an item of `{part}`"))?;
+        for item in items {
+            match item {
+                serde_json::Value::Object(item) => {
+                    known_keys(item, keys, &format!("an item of `{part}`"))?;
+                }
+                serde_json::Value::String(_) => {}
+                other => {
+                    let keys = keys.join("`, `");
+                    let message =
+                        format!("an item of `{part}` must be a text or an object with `{keys}`");
+                    return Err(invalid(message).about(other.to_string()));
+                }
+            }
         }
     }
     Ok(())

@@ -21,6 +21,8 @@ pub(crate) fn finish(tree: &Expr, atoms: &[Atom], dialect: Dialect) -> Expr {
     let mut arithmetic = Arithmetic { atoms, dialect };
     let flow = VisitMut::visit(&mut tree, &mut arithmetic);
     debug_assert!(flow.is_continue());
+    let flow = VisitMut::visit(&mut tree, &mut SingleParentheses);
+    debug_assert!(flow.is_continue());
     tree
 }
 
@@ -73,6 +75,22 @@ impl Arithmetic<'_> {
             *side = call("COALESCE", vec![side.clone(), digit("0")]);
         }
     }
+
+    /// One side of a sum over several homes: each term of it is a side of its own, so that the order of
+    /// the terms does not change the sum. A measure that stands in the place of its name is one term.
+    fn terms(&self, side: &mut Expr) {
+        if self.homes(side).len() != 1 {
+            return;
+        }
+        match side {
+            Expr::BinaryOp { left, op, right } if is_additive(op) => {
+                self.terms(left);
+                self.terms(right);
+            }
+            Expr::Nested(inner) if !matches!(**inner, Expr::Nested(_)) => self.terms(inner),
+            _ => self.side(side),
+        }
+    }
 }
 
 impl VisitorMut for Arithmetic<'_> {
@@ -95,13 +113,39 @@ impl VisitorMut for Arithmetic<'_> {
                 | BinaryOperator::Divide
                 | BinaryOperator::Modulo
         );
-        if joins_homes && is_arithmetic {
+        if joins_homes && is_additive(op) {
+            self.terms(left);
+            self.terms(right);
+        } else if joins_homes && is_arithmetic {
             self.side(left);
             self.side(right);
         }
         if *op == BinaryOperator::Divide {
             **left = real((**left).clone(), self.dialect);
             **right = call("NULLIF", vec![(**right).clone(), digit("0")]);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+const fn is_additive(op: &BinaryOperator) -> bool {
+    matches!(op, BinaryOperator::Plus | BinaryOperator::Minus)
+}
+
+/// Takes away the second parentheses of [`whole`] values.
+///
+/// [`whole`]: crate::expression::whole
+struct SingleParentheses;
+
+impl VisitorMut for SingleParentheses {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Nested(outer) = tree
+            && matches!(**outer, Expr::Nested(_))
+        {
+            let inner = std::mem::replace(&mut **outer, Expr::value(Value::Null));
+            *tree = inner;
         }
         ControlFlow::Continue(())
     }

@@ -17,6 +17,7 @@ pub use judge::{Verdict, judge};
 use crate::QueryError;
 use crate::aggregates::Call;
 use crate::catalog::Catalog;
+use crate::deep::deep;
 use crate::emit::{self, Written};
 use crate::graph::NodeId;
 use crate::names::Names;
@@ -88,6 +89,10 @@ enum Scope {
 /// its own where that source is checked too. What cannot be compiled has no check: the validator
 /// reports it.
 pub fn self_tests(catalog: &Catalog, source: Option<&str>) -> Vec<SelfTest> {
+    deep(|| tests_of(catalog, source))
+}
+
+fn tests_of(catalog: &Catalog, source: Option<&str>) -> Vec<SelfTest> {
     let names = Names {
         catalog,
         dialect: catalog.dialect(),

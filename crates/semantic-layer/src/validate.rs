@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::catalog::Catalog;
+use crate::deep::deep;
 use crate::names::Names;
 use crate::places::Places;
 use crate::probes::Part;
@@ -90,6 +91,10 @@ type At<'a> = (&'a Source, &'a Part);
 /// Validates all sources of a connection. `recently_touched` names the sources just written: some
 /// rules concern only them.
 pub fn validate(catalog: &Catalog, recently_touched: &[String]) -> ValidationReport {
+    deep(|| validated(catalog, recently_touched))
+}
+
+fn validated(catalog: &Catalog, recently_touched: &[String]) -> ValidationReport {
     let mut found = Findings {
         places: Places::new(catalog),
         report: ValidationReport::default(),

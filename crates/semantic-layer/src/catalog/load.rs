@@ -12,9 +12,11 @@ use super::scanned::{ScannedTable, ScannedTables};
 use super::{BrokenFile, Catalog, finding, reading, resolve};
 use crate::authored::{Authored, Manifest, Overlay, Problem, Standalone};
 use crate::composed::{self, Composed};
-use crate::graph::Graph;
+use crate::deep::deep;
+use crate::graph::{Graph, Missing, targets};
+use crate::near::nearest;
 use crate::places::Places;
-use crate::resolved::Origin;
+use crate::resolved::{Origin, Source};
 use crate::{ErrorKind, SourceFile};
 
 /// The most unknown names for which known ones are searched that may have been meant: each search
@@ -187,9 +189,13 @@ impl Loading {
                 self.break_file(&name, path, ErrorKind::DuplicateSource, &message);
             }
             Some(base) => {
+                let nowhere = nothing_to_leave_out(base, &overlay);
                 if let Err((kind, message)) = composed::apply_overlay(base, overlay, path) {
                     self.composed.remove(&name);
                     self.break_file(&name, path, kind, &message);
+                }
+                for message in nowhere {
+                    self.warn(ErrorKind::UnmatchedOverlay, message, path);
                 }
             }
             None if is_broken => {}
@@ -253,19 +259,8 @@ impl Loading {
 
     fn finish(self, dialect: Dialect, manifest: ScannedTables) -> Catalog {
         let broken: BTreeSet<String> = self.broken_names.into_keys().collect();
-        let known = resolve::Known {
-            names: &self.composed,
-            broken: &broken,
-            dialect,
-            searches: Cell::new(MOST_SEARCHED),
-        };
-        let mut sources = Vec::with_capacity(self.composed.len());
-        let mut flaws = Vec::new();
-        for composed in self.composed.values() {
-            let (source, found) = resolve::source(composed, &known);
-            flaws.extend(found.into_iter().map(|flaw| (sources.len(), flaw)));
-            sources.push(source);
-        }
+        let composed = &self.composed;
+        let (sources, flaws) = deep(|| resolved(composed, &broken, dialect));
         let by_name = sources
             .iter()
             .enumerate()
@@ -283,6 +278,7 @@ impl Loading {
             diagnostics: self.diagnostics,
             texts: self.texts,
         };
+        catalog.graph.missing = missing(&catalog);
         let located = located(&catalog, flaws);
         catalog.diagnostics.extend(located);
         let file =
@@ -290,6 +286,90 @@ impl Loading {
         catalog.diagnostics.sort_by_cached_key(file);
         catalog
     }
+}
+
+/// The sources, with what is wrong with each by its place among them.
+fn resolved(
+    all: &BTreeMap<String, Composed>,
+    broken: &BTreeSet<String>,
+    dialect: Dialect,
+) -> (Vec<Source>, Vec<(usize, resolve::Flaw)>) {
+    let known = resolve::Known {
+        names: all,
+        broken,
+        dialect,
+        searches: Cell::new(MOST_SEARCHED),
+    };
+    let mut sources = Vec::with_capacity(all.len());
+    let mut flaws = Vec::new();
+    for composed in all.values() {
+        let (source, found) = resolve::source(composed, &known);
+        flaws.extend(found.into_iter().map(|flaw| (sources.len(), flaw)));
+        sources.push(source);
+    }
+    (sources, flaws)
+}
+
+/// What an overlay leaves out that is not there: perhaps another name was meant, which stays visible.
+fn nothing_to_leave_out(base: &Composed, overlay: &Overlay) -> Vec<String> {
+    let columns = &base.source.columns;
+    let is_unknown = |name: &&String| {
+        !columns
+            .iter()
+            .any(|column| column.name.eq_ignore_ascii_case(name))
+    };
+    let unknown = overlay.exclude_columns.iter().filter(is_unknown);
+    unknown
+        .map(|name| {
+            let near = nearest(name, columns.iter().map(|column| column.name.as_str()));
+            let hint = near
+                .first()
+                .map_or(String::new(), |near| format!("; did you mean `{near}`"));
+            format!("`exclude_columns` names the unknown column `{name}`{hint}")
+        })
+        .collect()
+}
+
+/// The sources whose files cannot be read, with the joins that they may have.
+fn missing(catalog: &Catalog) -> Missing {
+    let names: BTreeSet<&String> = catalog
+        .broken
+        .iter()
+        .filter_map(|file| file.name.as_ref())
+        .collect();
+    let mut missing = Missing::new(names.iter().map(|name| (*name).clone()));
+    if names.is_empty() {
+        return missing;
+    }
+    for (node, source) in catalog.sources.iter().enumerate() {
+        let joins = catalog.composed.get(&source.name);
+        let joins = joins
+            .into_iter()
+            .flat_map(|composed| &composed.source.joins);
+        for join in joins.filter(|join| join.alias.is_none() && names.contains(&join.to)) {
+            missing.joined(node, &join.to, join.relationship);
+        }
+    }
+    let node = |name: &str| catalog.by_name.get(name).copied();
+    for file in &catalog.broken {
+        let text = catalog.texts.get(&file.path);
+        if let (Some(name), Some(text)) = (&file.name, text) {
+            for target in targets(text) {
+                missing.joins_to(name, target, node(target));
+            }
+        }
+    }
+    for table in catalog.manifest.iter() {
+        for join in table
+            .entry
+            .joins
+            .iter()
+            .filter(|_| names.contains(&table.name))
+        {
+            missing.joins_to(&table.name, &join.to, node(&join.to));
+        }
+    }
+    missing
 }
 
 /// What is wrong with sources, each with its place.

@@ -11,6 +11,9 @@ pub(crate) enum Lookup {
     Path(Vec<Edge>),
     /// By several equally short paths: two of them.
     Ambiguous(Vec<Edge>, Vec<Edge>),
+    /// Perhaps: a path that is shorter, as short, or the only one may lead through this source, whose
+    /// file cannot be read.
+    Doubtful(String),
     /// Only over joins that multiply rows: the shortest such path.
     Unsafe(Vec<Edge>),
     /// Not at all.
@@ -88,6 +91,10 @@ impl<'a> Routes<'a> {
     /// How `node` is looked up.
     pub(crate) fn lookup(&self, node: NodeId) -> Lookup {
         if !self.reaches(node) {
+            let missing = &self.graph.missing;
+            if let Some(name) = missing.between(self.graph, self.home, node, usize::MAX) {
+                return Lookup::Doubtful(name.to_owned());
+            }
             return match unsafe_path(self.graph, self.home, node) {
                 Some(path) => Lookup::Unsafe(path),
                 None => Lookup::Unreachable,
@@ -99,6 +106,10 @@ impl<'a> Routes<'a> {
             Some((at, second))
         });
         let Some((at, second)) = fork else {
+            let missing = &self.graph.missing;
+            if let Some(name) = missing.between(self.graph, self.home, node, path.len()) {
+                return Lookup::Doubtful(name.to_owned());
+            }
             return Lookup::Path(path.into_iter().cloned().collect());
         };
         let mut other = self::path(&self.reached, second.from);

@@ -11,6 +11,7 @@ use super::{Exported, Fate, InterchangeError, Losses, OSI_VERSION, VENDOR, wire}
 use crate::authored::{self, Authored, Descriptions, Standalone};
 use crate::catalog::Catalog;
 use crate::composed::Composed;
+use crate::deep::deep;
 use crate::resolved::{Join, Origin, Source};
 use crate::{ColumnType, Relationship, Role, SourceFile, Visibility};
 
@@ -20,6 +21,10 @@ use crate::{ColumnType, Relationship, Role, SourceFile, Visibility};
 ///
 /// When something cannot be written as YAML or JSON.
 pub fn export_osi(catalog: &Catalog, model: &str) -> Result<Exported, InterchangeError> {
+    deep(|| exported(catalog, model))
+}
+
+fn exported(catalog: &Catalog, model: &str) -> Result<Exported, InterchangeError> {
     let mut exporter = Exporter {
         catalog,
         extension: Extension {

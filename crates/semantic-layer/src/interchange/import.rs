@@ -14,6 +14,7 @@ use super::read::Node;
 use super::{Fate, Imported, ImportedSource, InterchangeError, Losses, VENDOR, overlay};
 use crate::authored::Standalone;
 use crate::catalog::Catalog;
+use crate::deep::deep;
 use crate::{ColumnType, SourceFile};
 
 use model::Building;
@@ -44,6 +45,10 @@ const MODEL: [&str; 7] = [
 ///
 /// When the text is no YAML, or has no list of models. Everything smaller is a loss.
 pub fn import_osi(text: &str, into: &Catalog) -> Result<Imported, InterchangeError> {
+    deep(|| imported(text, into))
+}
+
+fn imported(text: &str, into: &Catalog) -> Result<Imported, InterchangeError> {
     let tree: Value = serde_yaml::from_str(text).map_err(|error| InterchangeError::NotYaml {
         reason: error.to_string(),
     })?;

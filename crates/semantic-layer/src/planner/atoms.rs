@@ -6,19 +6,22 @@ use sqlparser::ast::{Expr, Function};
 
 use crate::aggregates::{self, Call, Counted};
 use crate::bound::{self, Meaning};
-use crate::expression::nested;
+use crate::expression::whole;
 use crate::graph::{Lookup, NodeId, Routes};
 use crate::names::{MeasureAt, Names, Scope};
 use crate::planner::formulas::SnapshotTrees;
 use crate::planner::frames::{self, Frame};
-use crate::planner::refusals::{ambiguous_path, no_measure};
+use crate::planner::refusals::{ambiguous_path, doubtful_path, no_measure};
 use crate::planner::types;
 use crate::query::MeasureRequest;
 use crate::resolved::Segment;
 use crate::{ColumnType, ErrorKind, QueryError};
 
 /// The longest chain of measures built on measures.
-const DEEPEST: usize = 64;
+const DEEPEST: usize = 200;
+/// How often measures may be put in the place of names within one query: measures that use one another
+/// twice double with every step.
+const MOST_OPENED: usize = 5_000;
 
 /// One aggregate over the rows of its home.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +61,7 @@ pub(crate) struct Evaluator<'a> {
     used_segments: Vec<bool>,
     routes: BTreeMap<NodeId, Routes<'a>>,
     open: Vec<String>,
+    opened: usize,
 }
 
 impl<'a> Evaluator<'a> {
@@ -74,6 +78,7 @@ impl<'a> Evaluator<'a> {
             segments,
             routes: BTreeMap::new(),
             open: Vec::new(),
+            opened: 0,
         }
     }
 
@@ -156,7 +161,7 @@ impl<'a> Evaluator<'a> {
             let mut filters = filters.to_vec();
             filters.extend(this.own_filters(at)?);
             this.formula(at, filters)
-                .map(nested)
+                .map(whole)
                 .map_err(|error| about(error, &key))
         })
     }
@@ -168,9 +173,26 @@ impl<'a> Evaluator<'a> {
         text: &str,
         body: impl FnOnce(&mut Self) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
-        if self.open.contains(&key) || self.open.len() > DEEPEST {
+        if self.open.contains(&key) {
             let message = format!("measure `{text}` depends on itself");
             return Err(QueryError::new(ErrorKind::CircularMeasure, message).about(text));
+        }
+        self.opened += 1;
+        let outer = self.open.first().map_or(text, String::as_str);
+        let outer = outer
+            .strip_prefix('#')
+            .and_then(|at| at.parse().ok())
+            .map_or(outer, |at: usize| {
+                self.requests.get(at).map_or(outer, |one| one.expr.as_str())
+            });
+        if self.open.len() > DEEPEST || self.opened > MOST_OPENED {
+            let message = if self.opened > MOST_OPENED {
+                format!("`{outer}` is built from more than {MOST_OPENED} measures")
+            } else {
+                format!("`{outer}` is built from measures in more than {DEEPEST} steps")
+            };
+            let message = format!("{message}; write some of them as one expression");
+            return Err(QueryError::new(ErrorKind::InvalidQuery, message).about(outer));
         }
         self.open.push(key);
         let result = body(self);
@@ -320,7 +342,8 @@ impl<'a> Evaluator<'a> {
         let first = candidates
             .iter()
             .find(|node| Some(**node) == owner)
-            .or(candidates.first())
+            // Of sources that look one another up, the same one in whatever order they are named.
+            .or(candidates.iter().min())
             .copied();
         let Some(home) = first else {
             let sources: Vec<&str> = named
@@ -347,6 +370,7 @@ impl<'a> Evaluator<'a> {
         match self.routes(home).lookup(node) {
             Lookup::Path(_) => Ok(()),
             Lookup::Ambiguous(one, other) => Err(ambiguous_path(names, home, node, &one, &other)),
+            Lookup::Doubtful(missing) => Err(doubtful_path(names, home, node, &missing)),
             Lookup::Unsafe(_) => {
                 let message = format!(
                     "{what} names `{}`, which has many rows per row of `{}`",
@@ -393,7 +417,7 @@ impl Meaning for InQuery<'_, '_> {
             && let Some(at) = self.evaluator.named_request(name)
             && (Some(at) != self.own || names.known_measure(parts).is_none())
         {
-            return self.evaluator.request(at).map(nested);
+            return self.evaluator.request(at).map(whole);
         }
         if let Some(at) = names.measure(parts)? {
             return self.evaluator.predefined(at, &[]);

@@ -6,7 +6,7 @@ use super::atoms::{Evaluator, InSource};
 use super::frames::{self, Frame, Span};
 use crate::aggregates::{self, Call};
 use crate::bound;
-use crate::expression::nested;
+use crate::expression::{nested, whole};
 use crate::formula::{Comparison, Formula, Moment, Window};
 use crate::graph::NodeId;
 use crate::names::{MeasureAt, Scope};
@@ -120,7 +120,7 @@ impl<'a> Evaluator<'a> {
             return self.predefined(found, filters);
         }
         let tree = self.names.parse(text, Some(source))?;
-        self.in_source(tree, at, filters.to_vec(), None).map(nested)
+        self.in_source(tree, at, filters.to_vec(), None).map(whole)
     }
 
     /// The same tree over atoms with other frames.

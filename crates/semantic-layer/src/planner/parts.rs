@@ -1,7 +1,7 @@
 //! The parts of an answer: one SELECT per home, and one for members that no fact reaches.
 
 use super::atoms::{Atom, Evaluator};
-use super::refusals::ambiguous_path;
+use super::refusals::{ambiguous_path, doubtful_path};
 use super::{Dimension, Frame, Part, PartKind, RowFilter, TimeAxis};
 use crate::aggregates::Call;
 use crate::bound;
@@ -184,6 +184,9 @@ fn check_dimensions(
                 Lookup::Ambiguous(one, other) => {
                     return Err(ambiguous_path(names, *home, dimension.node, &one, &other));
                 }
+                Lookup::Doubtful(missing) => {
+                    return Err(doubtful_path(names, *home, dimension.node, &missing));
+                }
                 lookup => missed = missed.or(Some((*home, lookup))),
             }
         }
@@ -339,6 +342,9 @@ fn joins(
             Lookup::Path(path) => path,
             Lookup::Ambiguous(one, other) => {
                 return Err(ambiguous_path(names, home, *node, &one, &other));
+            }
+            Lookup::Doubtful(missing) => {
+                return Err(doubtful_path(names, home, *node, &missing));
             }
             Lookup::Unsafe(_) | Lookup::Unreachable => {
                 let message = format!(

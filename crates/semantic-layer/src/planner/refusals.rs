@@ -36,6 +36,23 @@ pub(crate) fn ambiguous_path(
         .suggest(roles.iter().map(|role| graph.name(*role)))
 }
 
+/// The error for a path that may be another one once `missing`'s file can be read.
+pub(crate) fn doubtful_path(
+    names: Names<'_>,
+    home: NodeId,
+    node: NodeId,
+    missing: &str,
+) -> QueryError {
+    let mut error = names.catalog.unknown_source(missing);
+    error.message = format!(
+        "{}; the join from `{}` to `{}` may lead through it",
+        error.message,
+        names.node_name(home),
+        names.node_name(node)
+    );
+    error
+}
+
 /// The error for a reference that should be a measure and is none.
 pub(crate) fn no_measure(names: Names<'_>, parts: &[&str]) -> QueryError {
     let text = parts.join(".");

@@ -11,6 +11,7 @@ mod dialects;
 mod files;
 mod fixtures;
 mod forms;
+mod hostile;
 mod literate;
 mod oracle;
 mod plans;

@@ -1,0 +1,93 @@
+//! Backslashes in text literals that a warehouse keeps and the parser drops.
+//!
+//! ClickHouse leaves the backslash of an escape that it does not know, and Spark that of `\%` and `\_`, so
+//! that patterns can be written as they are. The parser knows no such rule: it takes the letter alone.
+
+use std::borrow::Cow;
+
+use ktx_warehouse::Dialect;
+
+/// The letters after a backslash that ClickHouse reads as an escape (`parseEscapeSequence` in its
+/// `ReadHelpers.cpp`), `\N` and `\x` included.
+const CLICKHOUSE: &str = "abefnrtv0\\'\"`/=xN";
+
+/// The same text in which backslashes that stay are written as escaped ones.
+pub(crate) fn kept(text: &str, dialect: Dialect) -> Cow<'_, str> {
+    let stays: fn(char) -> bool = match dialect {
+        Dialect::ClickHouse => |letter| !CLICKHOUSE.contains(letter),
+        Dialect::Databricks => |letter| matches!(letter, '%' | '_'),
+        _ => return Cow::Borrowed(text),
+    };
+    if !text.contains('\\') {
+        return Cow::Borrowed(text);
+    }
+    let mut written = String::with_capacity(text.len() + 8);
+    let mut inside = Inside::Code;
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let next = letters.peek().copied();
+        written.push(letter);
+        match (inside, letter, next) {
+            (Inside::Code, '\'' | '"' | '`', _) => inside = Inside::Quotes(letter),
+            (Inside::Code, '-', Some('-')) => inside = Inside::LineComment,
+            (Inside::Code, '/', Some('*')) => inside = Inside::BlockComment,
+            (Inside::LineComment, '\n', _) => inside = Inside::Code,
+            (Inside::BlockComment, '*', Some('/')) => {
+                written.extend(letters.next());
+                inside = Inside::Code;
+            }
+            (Inside::Quotes(_), '\\', Some(escaped)) => {
+                if inside == Inside::Quotes('\'') && stays(escaped) {
+                    written.push('\\');
+                }
+                written.extend(letters.next());
+            }
+            // A doubled quote ends one literal and begins the next, which is the same here.
+            (Inside::Quotes(quote), _, _) if letter == quote => inside = Inside::Code,
+            _ => {}
+        }
+    }
+    Cow::Owned(written)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    Code,
+    Quotes(char),
+    LineComment,
+    BlockComment,
+}
+
+#[cfg(test)]
+mod tests {
+    use ktx_warehouse::Dialect;
+
+    use super::kept;
+
+    #[test]
+    fn backslashes_that_a_warehouse_keeps_are_doubled() {
+        let cases = [
+            (Dialect::ClickHouse, r"a like '100\%'", r"a like '100\\%'"),
+            (
+                Dialect::ClickHouse,
+                r"match(a, '^\w+\\d\n\'\d') -- it's \d",
+                r"match(a, '^\\w+\\d\n\'\\d') -- it's \d",
+            ),
+            (
+                Dialect::ClickHouse,
+                r#""a\d" = 'it''s \d' /* '\d */ and `b\d` = '\_'"#,
+                r#""a\d" = 'it''s \\d' /* '\d */ and `b\d` = '\\_'"#,
+            ),
+            (
+                Dialect::Databricks,
+                r"a like '\%\d\_'",
+                r"a like '\\%\d\\_'",
+            ),
+            (Dialect::MySql, r"a like '\%\d'", r"a like '\%\d'"),
+            (Dialect::ClickHouse, r"'\", r"'\"),
+        ];
+        for (dialect, text, expected) in cases {
+            assert_eq!(kept(text, dialect), expected);
+        }
+    }
+}

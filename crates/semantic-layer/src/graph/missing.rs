@@ -1,0 +1,132 @@
+//! Sources whose files cannot be read: joins that may lead through them.
+//!
+//! Without such a source a longer way may look like the shortest one, and one of two like the only one.
+//! Its own file says nothing that can be relied on, so every name after `to:` in it counts as a join.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::{Graph, NodeId};
+use crate::authored::Relationship;
+
+/// The sources that are missing, by number.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Missing {
+    names: Vec<String>,
+    /// From each node the missing ones that it may look up in.
+    into: BTreeMap<NodeId, BTreeSet<usize>>,
+    /// From each missing one the nodes that it may look up in.
+    out: BTreeMap<usize, BTreeSet<NodeId>>,
+    /// The same between missing ones.
+    among: BTreeMap<usize, BTreeSet<usize>>,
+}
+
+impl Missing {
+    /// The missing sources called `names`, without any join.
+    pub(crate) fn new(names: impl Iterator<Item = String>) -> Self {
+        Self {
+            names: names.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Notes that a source that is there has a join to a missing one.
+    pub(crate) fn joined(&mut self, node: NodeId, missing: &str, relationship: Relationship) {
+        let Some(at) = self.place(missing) else {
+            return;
+        };
+        if relationship.is_safe() {
+            self.into.entry(node).or_default().insert(at);
+        }
+        if relationship.inverted().is_safe() {
+            self.out.entry(at).or_default().insert(node);
+        }
+    }
+
+    /// Notes a name that the file of a missing source joins to.
+    pub(crate) fn joins_to(&mut self, missing: &str, target: &str, node: Option<NodeId>) {
+        let Some(at) = self.place(missing) else {
+            return;
+        };
+        if let Some(node) = node {
+            self.into.entry(node).or_default().insert(at);
+            self.out.entry(at).or_default().insert(node);
+        } else if let Some(other) = self.place(target) {
+            self.among.entry(at).or_default().insert(other);
+            self.among.entry(other).or_default().insert(at);
+        }
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    /// The missing source through which a way from `home` to `node` may lead that is no longer than
+    /// `length` joins.
+    pub(super) fn between(
+        &self,
+        graph: &Graph,
+        home: NodeId,
+        node: NodeId,
+        length: usize,
+    ) -> Option<&str> {
+        if self.into.is_empty() || length < 2 {
+            return None;
+        }
+        // Each place twice: before a missing source was met, and after.
+        let mut seen: BTreeSet<(Place, bool)> = BTreeSet::new();
+        let mut open = VecDeque::from([(Place::There(home), None, 0)]);
+        while let Some((place, met, steps)) = open.pop_front() {
+            match (place, met) {
+                (Place::There(at), Some(met)) if at == node => {
+                    return self.names.get(met).map(String::as_str);
+                }
+                _ if steps == length || !seen.insert((place, met.is_some())) => continue,
+                _ => {}
+            }
+            let mut go = |place, met| open.push_back((place, met, steps + 1));
+            match place {
+                Place::There(at) => {
+                    for edge in graph.safe_edges_from(at) {
+                        go(Place::There(edge.to), met);
+                    }
+                    for next in self.into.get(&at).into_iter().flatten() {
+                        go(Place::Missing(*next), Some(*next));
+                    }
+                }
+                Place::Missing(at) => {
+                    for next in self.out.get(&at).into_iter().flatten() {
+                        go(Place::There(*next), met);
+                    }
+                    for next in self.among.get(&at).into_iter().flatten() {
+                        go(Place::Missing(*next), Some(*next));
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Where a search stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    There(NodeId),
+    Missing(usize),
+}
+
+/// The names after `to:` in a text that need not be YAML.
+pub(crate) fn targets(text: &str) -> BTreeSet<&str> {
+    let after = text.match_indices("to:").filter(|(at, _)| {
+        let before = text.get(..*at).and_then(|front| front.chars().next_back());
+        before.is_none_or(|letter| {
+            letter.is_whitespace() || matches!(letter, '{' | ',' | '-' | '"' | '\'')
+        })
+    });
+    let name = |(at, word): (usize, &str)| {
+        let rest = text.get(at + word.len()..)?.lines().next()?;
+        let rest = rest.split([',', '}', '#']).next()?;
+        let rest = rest.trim().trim_matches(['"', '\'']);
+        (!rest.is_empty()).then_some(rest)
+    };
+    after.filter_map(name).collect()
+}
