@@ -275,11 +275,13 @@ fn when(condition: &Expr, value: Expr) -> Expr {
     }
 }
 
-/// The SQL of an atom; `filter` decides which rows it sees.
+/// The SQL of an atom; `filter` decides which rows it sees, `kind` is the type of what a percentile
+/// is of, where it is known.
 pub(crate) fn sql(
     call: &Call,
     filter: Option<&Expr>,
     dialect: Dialect,
+    kind: Option<ColumnType>,
     print: &dyn Fn(&Expr) -> String,
 ) -> String {
     match call {
@@ -288,7 +290,8 @@ pub(crate) fn sql(
             Some(filter) => format!("COUNT({})", print(&when(filter, number("1")))),
         },
         Call::Percentile { value, fraction } => {
-            native_percentile(dialect, &print(&filtered(value, filter)), fraction)
+            let value = print(&filtered(value, filter));
+            native_percentile(dialect, &value, kind, fraction)
         }
         Call::Function(function) => function_sql(function, filter, dialect, print),
     }

@@ -21,7 +21,19 @@ pub fn answer(request: &str, load: LoadFolder<'_>) -> String {
     answer.to_string()
 }
 
+/// A refusal; its message alone says what may have been meant.
 fn refused(error: &QueryError) -> Value {
+    let is_unknown = matches!(
+        error.kind,
+        ErrorKind::UnknownSource
+            | ErrorKind::UnknownColumn
+            | ErrorKind::UnknownMeasure
+            | ErrorKind::UnknownSegment
+    );
+    let mut error = error.clone();
+    if let Some(near) = error.suggestions.first().filter(|_| is_unknown) {
+        error.message = format!("{}; did you mean `{near}`", error.message);
+    }
     json!({"ok": false, "error": error})
 }
 

@@ -66,6 +66,8 @@ pub(crate) struct Graph {
     pub(crate) missing: Missing,
     /// Aliases that name two different things: alias, declaring source.
     pub(crate) clashes: Vec<(String, String)>,
+    /// Roles that several sources declare: alias, the first declaring source, another one.
+    pub(crate) shared_roles: Vec<(String, String, String)>,
     /// Sources that join themselves without an alias.
     pub(crate) self_joins: Vec<String>,
 }

@@ -192,9 +192,30 @@ impl<'a> Names<'a> {
         let text = format!("{}.{name}", self.node_name(node));
         let columns: Vec<&str> = self.source(node).map_or(Vec::new(), visible_columns);
         let near = nearest(name, columns).into_iter();
+        let mut near: Vec<String> = near
+            .map(|column| format!("{}.{column}", self.node_name(node)))
+            .collect();
+        if near.is_empty() {
+            near = self.elsewhere(name);
+        }
         QueryError::new(ErrorKind::UnknownColumn, format!("unknown column `{text}`"))
             .about(text)
-            .suggest(near.map(|column| format!("{}.{column}", self.node_name(node))))
+            .suggest(near)
+    }
+
+    /// The columns and measures of this name that some source has.
+    fn elsewhere(&self, name: &str) -> Vec<String> {
+        let members = self.catalog.members();
+        let is_shown = |(_, source): &(NodeId, &Source)| {
+            let column = source.column(name);
+            column.is_some_and(|(_, column)| column.visibility != Visibility::Hidden)
+        };
+        let columns = self.owners(members.columns(name)).filter(is_shown);
+        let measures = self.owners(members.measures(name));
+        let owners = columns.chain(measures).take(MOST_PROPOSED);
+        owners
+            .map(|(node, _)| format!("{}.{name}", self.node_name(node)))
+            .collect()
     }
 
     /// The bound tree of a column: itself, or its expression over the node's own columns.

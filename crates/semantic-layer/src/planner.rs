@@ -152,6 +152,7 @@ pub(crate) fn plan<'a>(
         by_periods(&mut evaluator, query, axis, framed)?;
     }
     notes.extend(approximations(&evaluator));
+    notes.extend(time::not_read_as_times(names, &dimensions));
     let asked = parts::Asked {
         dimensions: &dimensions,
         row_filters: &row_filters,

@@ -100,9 +100,18 @@ pub(crate) const fn percentile_form(dialect: Dialect) -> PercentileForm {
     }
 }
 
-/// The native percentile of `value` at `fraction`.
-pub(crate) fn native_percentile(dialect: Dialect, value: &str, fraction: &str) -> String {
+/// The native percentile of `value` at `fraction`; `kind` is the value's type where it is known.
+pub(crate) fn native_percentile(
+    dialect: Dialect,
+    value: &str,
+    kind: Option<ColumnType>,
+    fraction: &str,
+) -> String {
     match dialect {
+        // It interpolates decimals as decimals, and rounds.
+        Dialect::DuckDb if kind.is_none_or(|kind| kind == ColumnType::Number) => {
+            format!("QUANTILE_CONT({}, {fraction})", as_real(dialect, value))
+        }
         Dialect::DuckDb => format!("QUANTILE_CONT({value}, {fraction})"),
         Dialect::ClickHouse => format!("quantileExactInclusive({fraction})({value})"),
         Dialect::Databricks => format!("PERCENTILE({value}, {fraction})"),

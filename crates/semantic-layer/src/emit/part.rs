@@ -255,7 +255,8 @@ impl Writer<'_, '_> {
                 call => call.clone(),
             };
             let print = |tree: &Expr| self.print(tree, aliases);
-            let sql = aggregates::sql(&call, filter.as_ref(), self.dialect, &print);
+            let kind = atom.ranked_type(names);
+            let sql = aggregates::sql(&call, filter.as_ref(), self.dialect, kind, &print);
             columns.push(format!("{sql} AS {}", self.atom_name(*at)));
         }
         [

@@ -45,7 +45,8 @@ impl Writer<'_, '_> {
         let print = |tree: &Expr| self.print(tree, aliases);
         let first = is_first("snapshot_place");
         let call = over_values(&atom.call);
-        let value = aggregates::sql(&call, Some(&first), self.dialect, &print);
+        let kind = atom.ranked_type(self.planned.names);
+        let value = aggregates::sql(&call, Some(&first), self.dialect, kind, &print);
         let mut columns = groups.clone();
         columns.push(format!("{value} AS {}", self.atom_name(at)));
         Ok([

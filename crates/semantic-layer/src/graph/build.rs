@@ -14,6 +14,8 @@ const MOST_EXPANDED: usize = 200_000;
 #[derive(Default)]
 struct Builder {
     graph: Graph,
+    /// By role, the first source that declares it.
+    declaring: BTreeMap<NodeId, String>,
     /// The places of the edges between two nodes among those of the first.
     between: BTreeMap<(NodeId, NodeId), Vec<usize>>,
 }
@@ -57,8 +59,18 @@ impl Builder {
                 Some(alias) => {
                     let is_new = own_aliases.insert(alias);
                     match self.graph.by_name.get(alias).copied() {
-                        None => self.add_node(alias.to_owned(), target, true),
-                        Some(known) if is_new && self.is_role(known, target) => known,
+                        None => {
+                            let role = self.add_node(alias.to_owned(), target, true);
+                            self.declaring.insert(role, source.name.clone());
+                            role
+                        }
+                        Some(known) if is_new && self.is_role(known, target) => {
+                            if let Some(first) = self.declaring.get(&known) {
+                                let shared = (alias.to_owned(), first.clone(), source.name.clone());
+                                self.graph.shared_roles.push(shared);
+                            }
+                            known
+                        }
                         Some(_) => {
                             let clash = (alias.to_owned(), source.name.clone());
                             self.graph.clashes.push(clash);

@@ -36,6 +36,14 @@ pub(crate) struct Atom {
 }
 
 impl Atom {
+    /// The type of what a percentile is of, where it is known.
+    pub(crate) fn ranked_type(&self, names: Names<'_>) -> Option<ColumnType> {
+        match &self.call {
+            Call::Percentile { value, .. } => types::of(value, names),
+            Call::Rows | Call::Function(_) => None,
+        }
+    }
+
     /// The trees that it is computed from.
     pub(crate) fn trees(&self) -> Vec<Expr> {
         let mut trees = match &self.call {

@@ -90,7 +90,16 @@ pub(crate) fn no_measure(names: Names<'_>, parts: &[&str]) -> QueryError {
     let whole = near
         .into_iter()
         .filter_map(|name| known.iter().find(|(one, _)| one == name));
-    let suggestions: Vec<String> = whole.map(|(_, whole)| whole.clone()).collect();
+    let mut suggestions: Vec<String> = whole.map(|(_, whole)| whole.clone()).collect();
+    if suggestions.is_empty() {
+        let elsewhere = names.catalog.members().measures(last).iter();
+        let sources = elsewhere.filter_map(|place| names.catalog.sources.get(*place));
+        suggestions.extend(
+            sources
+                .take(8)
+                .map(|source| format!("{}.{last}", source.name)),
+        );
+    }
     QueryError::new(
         ErrorKind::UnknownMeasure,
         format!("unknown measure `{text}`"),

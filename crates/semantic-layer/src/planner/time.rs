@@ -1,5 +1,6 @@
 //! The time axis of a query: the dimension whose periods windows, comparisons and fills go by.
 
+use ktx_warehouse::Dialect;
 use sqlparser::ast::Expr;
 
 use super::atoms::Atom;
@@ -10,7 +11,7 @@ use crate::bound;
 use crate::graph::NodeId;
 use crate::names::Names;
 use crate::query::{MissingPeriods, Query};
-use crate::resolved::Column;
+use crate::resolved::{Column, Relation, column_type};
 use crate::{ColumnType, ErrorKind, Granularity, QueryError};
 
 /// The time axis of a query.
@@ -233,6 +234,45 @@ pub(super) fn mark_filters(
         }
     }
     Ok(())
+}
+
+/// `SQLite` has no type for times. Where a scan has found texts or numbers in a column that is used as
+/// one, those that `SQLite` does not read as a time fall into no period, and nothing else would tell.
+pub(super) fn not_read_as_times(names: Names<'_>, dimensions: &[Dimension]) -> Vec<String> {
+    if names.dialect != Dialect::Sqlite {
+        return Vec::new();
+    }
+    let note = |dimension: &Dimension| {
+        dimension.unit?;
+        let source = names.source(dimension.node).ok()?;
+        let (_, column) = source.column(&dimension.column)?;
+        let Relation::Table(table) = &source.relation else {
+            return None;
+        };
+        if column.expr.is_some() {
+            return None;
+        }
+        let scanned = names
+            .catalog
+            .manifest
+            .only_match(table)?
+            .entry
+            .columns
+            .iter();
+        let mut scanned = scanned.filter(|one| one.name.eq_ignore_ascii_case(&column.name));
+        let found = column_type(&scanned.next()?.kind);
+        let held = match found {
+            ColumnType::String => "texts",
+            ColumnType::Number => "numbers",
+            ColumnType::Time | ColumnType::Boolean => return None,
+        };
+        Some(format!(
+            "`{}` holds {held} in the warehouse: those that SQLite does not read as a time, such as \
+             seconds since 1970, count under NULL; a computed column can turn them into times",
+            dimension.reference
+        ))
+    };
+    dimensions.iter().filter_map(note).collect()
 }
 
 fn is_time(names: Names<'_>, (node, column): &(NodeId, String)) -> bool {

@@ -104,6 +104,16 @@ pub(super) fn check_graph(catalog: &Catalog, touched: &BTreeSet<&str>, found: &m
             found.error((source, &part), ErrorKind::DuplicateAlias, message);
         }
     }
+    for (alias, first, other) in &catalog.graph.shared_roles {
+        if let Some(source) = catalog.source(other) {
+            let message = format!(
+                "alias `{alias}` is declared in `{first}` as well: the two are one role, and measures of \
+                 both sources meet there; give them two names where that is not meant"
+            );
+            let part = join_where(source, |join| join.alias.as_deref() == Some(alias));
+            found.warn((source, &part), ErrorKind::DuplicateAlias, message);
+        }
+    }
     for name in &catalog.graph.self_joins {
         if let Some(source) = catalog.source(name) {
             let message = format!("source `{name}` joins itself; give the join an `alias`");

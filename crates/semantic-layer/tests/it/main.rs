@@ -13,6 +13,8 @@ mod fixtures;
 mod forms;
 mod hostile;
 mod literate;
+mod mutations;
+mod odd_names;
 mod oracle;
 mod plans;
 mod read_back;

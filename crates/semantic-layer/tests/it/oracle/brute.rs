@@ -29,6 +29,9 @@ const LOOKUPS: [&str; 8] = [
     "multi_grain_measure",
 ];
 
+/// The most periods that are filled in.
+const MOST_FILLED: usize = 10_000;
+
 /// One step of a look-up.
 #[derive(Clone, Copy)]
 enum Step {
@@ -97,6 +100,13 @@ fn path(world: &World, from: usize, to: usize) -> Option<Vec<Step>> {
     let shortest = all.iter().map(Vec::len).min()?;
     let mut best = all.into_iter().filter(|path| path.len() == shortest);
     best.next().filter(|_| best.next().is_none())
+}
+
+/// Whether any look-up path leads from one node to another.
+pub(super) fn reaches(world: &World, from: usize, to: usize) -> bool {
+    let mut all = Vec::new();
+    paths(world, from, to, &mut Vec::new(), &mut Vec::new(), &mut all);
+    !all.is_empty()
 }
 
 /// The row at the end of a path.
@@ -244,8 +254,16 @@ fn axis(question: &Question, refused: &mut BTreeSet<&'static str>) -> Option<Axi
     if !frames.is_empty() && question.filters.iter().any(mixed) {
         refused.insert("mixed_time_filter");
     }
-    if question.fill && spine(question, node, unit).is_none() {
-        refused.insert("unbounded_fill");
+    if question.fill {
+        match spine(question, node, unit) {
+            None => {
+                refused.insert("unbounded_fill");
+            }
+            Some(all) if all.len() > MOST_FILLED => {
+                refused.insert("fill_too_long");
+            }
+            Some(_) => {}
+        }
     }
     Some((at, node, unit))
 }
@@ -268,12 +286,12 @@ fn spine(question: &Question, node: usize, unit: Unit) -> Option<Vec<Start>> {
             _ => {}
         }
     }
-    // The last hour of the day before a bound counts, and only midnight of a day that is one.
+    // The last minute of the day before a bound counts, and only midnight of a day that is one.
     let to_start = to.map(|day| {
         let is_to = question
             .filters
             .contains(&Filter::Time(node, Comparison::To, day));
-        let minute = if is_to { 0 } else { 23 * 60 };
+        let minute = if is_to { 0 } else { 23 * 60 + 59 };
         calendar::start(
             At {
                 day,
@@ -386,7 +404,27 @@ impl<'w> Asking<'w> {
     }
 
     fn measure(&self, table: usize, measure: Measure, tuple: &Tuple) -> Option<f64> {
-        formula(measure).value(&|frame| self.rows(table, tuple, frame))
+        formula(measure).value(&|frame| self.seen(table, tuple, frame))
+    }
+
+    /// The rows that a table's measures see of them: a segment hides some.
+    fn seen(&self, table: usize, tuple: &Tuple, frame: Option<Frame>) -> Vec<&'w Row> {
+        let mut rows = self.rows(table, tuple, frame);
+        if self.question.segments.contains(&table) {
+            rows.retain(|row| row.text == Some("a"));
+        }
+        rows
+    }
+
+    /// The sum over a table's rows of their number times that of a node.
+    fn product(&self, table: usize, node: usize, tuple: &Tuple) -> Option<f64> {
+        let path = path(self.world, table, node)?;
+        let rows = self.seen(table, tuple, None);
+        let products: Vec<f64> = rows
+            .into_iter()
+            .filter_map(|row| Some(row.number? * follow(self.world, row, &path)?.number?))
+            .collect();
+        (!products.is_empty()).then(|| products.iter().sum())
     }
 
     /// The value of one column in one group: between different tables a missing side counts as 0.
@@ -410,6 +448,7 @@ impl<'w> Asking<'w> {
                 let side = |table| self.measure(table, TOTAL, tuple).unwrap_or(0.0);
                 Some(side(left) - side(right))
             }
+            Asked::Product(table, node) => self.product(table, node, tuple),
         }
     }
 }
@@ -444,6 +483,17 @@ pub(super) fn answer(world: &World, question: &Question) -> Expected {
             None => refused.extend(LOOKUPS),
         }
     }
+    for asked in &question.asked {
+        if let Asked::Product(table, node) = *asked
+            && path(world, table, node).is_none()
+        {
+            refused.extend(LOOKUPS);
+        }
+    }
+    let is_used = |table: &usize| question.measures().iter().any(|(own, _)| own == table);
+    if !question.segments.iter().all(is_used) {
+        refused.insert("segment_no_measure");
+    }
     if !refused.is_empty() {
         return Expected::Refusal(refused);
     }
@@ -461,6 +511,13 @@ pub(super) fn answer(world: &World, question: &Question) -> Expected {
             Filter::MeasureAbove(table, measure, number) => asking
                 .measure(table, measure, tuple)
                 .is_some_and(|value| value > super::measures::real(number)),
+            Filter::EitherAbove(one, other, number) => {
+                let is_above = |table| {
+                    let total = asking.measure(table, TOTAL, tuple);
+                    total.is_some_and(|total| total > super::measures::real(number))
+                };
+                is_above(one) || is_above(other)
+            }
             _ => true,
         })
     });

@@ -9,16 +9,18 @@ pub(super) enum Unit {
     Week,
     Day,
     Hour,
+    Minute,
 }
 
 impl Unit {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Year,
         Self::Quarter,
         Self::Month,
         Self::Week,
         Self::Day,
         Self::Hour,
+        Self::Minute,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -29,6 +31,7 @@ impl Unit {
             Self::Week => "week",
             Self::Day => "day",
             Self::Hour => "hour",
+            Self::Minute => "minute",
         }
     }
 
@@ -36,8 +39,9 @@ impl Unit {
     pub(super) fn fits(self, longer: Self) -> bool {
         match (self, longer) {
             (own, longer) if own == longer => true,
-            (Self::Hour, _) => true,
-            (Self::Day, longer) => longer != Self::Hour,
+            (Self::Minute, _) => true,
+            (Self::Hour, longer) => longer != Self::Minute,
+            (Self::Day, longer) => !matches!(longer, Self::Hour | Self::Minute),
             (Self::Month, longer) => matches!(longer, Self::Quarter | Self::Year),
             (Self::Quarter, longer) => longer == Self::Year,
             _ => false,
@@ -113,13 +117,16 @@ pub(super) fn start(at: At, unit: Unit) -> Start {
         Unit::Week => (at.day - (at.day + 3) % 7, 0),
         Unit::Day => (at.day, 0),
         Unit::Hour => (at.day, at.minute.unwrap_or(0) / 60 * 60),
+        Unit::Minute => (at.day, at.minute.unwrap_or(0)),
     }
 }
 
 /// A period as the answer spells it.
 pub(super) fn spelled((at, minute): Start, unit: Unit) -> String {
     match unit {
-        Unit::Hour => format!("{} {:02}:00:00", text(at), minute / 60),
+        Unit::Hour | Unit::Minute => {
+            format!("{} {:02}:{:02}:00", text(at), minute / 60, minute % 60)
+        }
         _ => text(at),
     }
 }
@@ -132,8 +139,9 @@ pub(super) fn earlier((at, minute): Start, count: i64, unit: Unit) -> Start {
         Unit::Month => count,
         Unit::Week => return (at - 7 * count, minute),
         Unit::Day => return (at - count, minute),
-        Unit::Hour => {
-            let whole = at * 1440 + minute - 60 * count;
+        Unit::Hour | Unit::Minute => {
+            let length = if unit == Unit::Hour { 60 } else { 1 };
+            let whole = at * 1440 + minute - length * count;
             return (whole.div_euclid(1440), whole.rem_euclid(1440));
         }
     };
@@ -147,14 +155,15 @@ pub(super) fn earlier((at, minute): Start, count: i64, unit: Unit) -> Start {
 pub(super) fn between(first: i64, last: i64, unit: Unit) -> Vec<Start> {
     let mut all: Vec<Start> = Vec::new();
     for day in first..=last {
-        let hours: &[i64] = match unit {
-            Unit::Hour => &HOURS,
-            _ => &[0],
+        let (count, length) = match unit {
+            Unit::Hour => (24, 60),
+            Unit::Minute => (1440, 1),
+            _ => (1, 0),
         };
-        for hour in hours {
+        for number in 0..count {
             let at = At {
                 day,
-                minute: Some(hour * 60),
+                minute: Some(number * length),
             };
             let start = start(at, unit);
             if all.last() != Some(&start) {
@@ -164,10 +173,6 @@ pub(super) fn between(first: i64, last: i64, unit: Unit) -> Vec<Start> {
     }
     all
 }
-
-const HOURS: [i64; 24] = [
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
-];
 
 #[test]
 fn dates_are_counted_right() {

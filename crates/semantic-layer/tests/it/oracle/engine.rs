@@ -1,5 +1,6 @@
 //! What runs the compiled SQL, and the one spelling in which answers are compared.
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use ktx_warehouse::Dialect;
@@ -70,6 +71,81 @@ pub(super) fn spelled(question: &Question, row: &[Option<String>]) -> Vec<String
         }
     };
     row.iter().enumerate().map(cell).collect()
+}
+
+/// Whether `rows` are so many of `all` as are wanted, in order, and none that is left out comes before
+/// one of them. NULLs stand wherever the warehouse puts them, and equals in any order.
+pub(super) fn is_top(
+    all: &[Vec<String>],
+    rows: &[Vec<String>],
+    (column, downwards, count): (usize, bool, usize),
+) -> Result<(), String> {
+    let mut left = all.to_vec();
+    for row in rows {
+        match left.iter().position(|known| known == row) {
+            Some(at) => {
+                left.remove(at);
+            }
+            None => return Err(format!("{row:?} is no row of the answer")),
+        }
+    }
+    if rows.len() != count.min(all.len()) {
+        return Err(format!("{} rows instead of {count}", rows.len()));
+    }
+    let is_before = |one: &Vec<String>, other: &Vec<String>| {
+        let (Some(one), Some(other)) = (one.get(column), other.get(column)) else {
+            return false;
+        };
+        if one == "null" || other == "null" {
+            return false;
+        }
+        let order = match (one.parse::<f64>(), other.parse::<f64>()) {
+            (Ok(one), Ok(other)) => one.total_cmp(&other),
+            _ => one.cmp(other),
+        };
+        let before = if downwards {
+            Ordering::Greater
+        } else {
+            Ordering::Less
+        };
+        order == before
+    };
+    for pair in rows.windows(2) {
+        if let [one, other] = pair
+            && is_before(other, one)
+        {
+            return Err(format!("{other:?} stands behind {one:?}"));
+        }
+    }
+    let better = rows
+        .iter()
+        .find_map(|row| left.iter().find(|other| is_before(other, row)));
+    match better {
+        Some(row) => Err(format!("{row:?} is left out")),
+        None => Ok(()),
+    }
+}
+
+#[test]
+fn rows_at_the_top_are_told_from_others() {
+    let row = |text: &str| vec![text.to_owned()];
+    let all = [row("3.0"), row("1.0"), row("null"), row("2.0"), row("2.0")];
+    let top = |rows: &[&str], downwards, count| {
+        let rows: Vec<Vec<String>> = rows.iter().map(|text| row(text)).collect();
+        is_top(&all, &rows, (0, downwards, count)).is_ok()
+    };
+    assert!(top(&["3.0", "2.0"], true, 2));
+    assert!(top(&["null", "3.0"], true, 2));
+    assert!(top(&["1.0", "2.0", "2.0"], false, 3));
+    for wrong in [
+        ["2.0", "3.0"],
+        ["2.0", "2.0"],
+        ["3.0", "1.0"],
+        ["3.0", "4.0"],
+    ] {
+        assert!(!top(&wrong, true, 2), "{wrong:?}");
+    }
+    assert!(!top(&["3.0"], true, 2));
 }
 
 /// A time without the parts that say nothing: the offset of the session, fractions of zero, and

@@ -1,11 +1,16 @@
 //! The same worlds and questions on the servers of the tests.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
 use ktx_test_support::services::{Service, ServiceName, service};
 use ktx_warehouse::Dialect;
 use mysql_async::prelude::Queryable as _;
+use serde_json::{Value, json};
 use tokio_postgres::SimpleQueryMessage;
 
-use super::engine::{Engine, Rows, Types, statements};
+use super::engine::{Engine, Rows, Types, statements, texts};
 use super::world::{Table, TimeKind, World};
 
 /// Each server is asked one in so many of the questions that SQLite is asked.
@@ -195,6 +200,97 @@ impl Engine for MariaDb {
     }
 }
 
+/// `DuckDB` behind a pipe, with a database in memory for each world.
+struct DuckDb {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl DuckDb {
+    const TYPES: Types = Types {
+        integer: "BIGINT",
+        decimal: "DECIMAL(12, 2)",
+        real: "DOUBLE",
+        text: "VARCHAR",
+        flag: "BOOLEAN",
+        date: "DATE",
+        timestamp: "TIMESTAMP",
+        zoned: "TIMESTAMPTZ",
+    };
+
+    fn new(python: &str) -> Self {
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/services/duckdb_rows.py");
+        let mut child = Command::new(python)
+            .arg(script)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("Python starts");
+        let input = child.stdin.take().expect("stdin is piped");
+        let output = BufReader::new(child.stdout.take().expect("stdout is piped"));
+        Self {
+            child,
+            input,
+            output,
+        }
+    }
+
+    fn ask(&mut self, request: &Value) -> Value {
+        writeln!(self.input, "{request}").expect("the script reads");
+        let mut line = String::new();
+        self.output
+            .read_line(&mut line)
+            .expect("the script answers");
+        serde_json::from_str(&line).expect("JSON")
+    }
+}
+
+impl Drop for DuckDb {
+    fn drop(&mut self) {
+        // A script that has ended already is as good.
+        self.child.kill().unwrap_or_default();
+        self.child.wait().expect("the script can be awaited");
+    }
+}
+
+impl Engine for DuckDb {
+    fn dialect(&self) -> Dialect {
+        Dialect::DuckDb
+    }
+
+    fn load(&mut self, world: &World) {
+        let mut all = vec!["SET TimeZone = 'UTC'".to_owned()];
+        all.extend(statements(world, self.dialect(), &Self::TYPES));
+        let answer = self.ask(&json!({ "load": all }));
+        assert_eq!(answer, json!({ "ok": true }));
+    }
+
+    fn run(&mut self, sql: &str) -> Result<Rows, String> {
+        // The engine spells its values itself, in the order of the query.
+        let sql = format!("SELECT COLUMNS(*)::VARCHAR FROM ({sql})");
+        let answer = self.ask(&json!({ "sql": sql }));
+        if let Some(error) = answer.get("error") {
+            return Err(error.to_string());
+        }
+        let rows = answer.get("rows").and_then(Value::as_array);
+        let rows = rows.into_iter().flatten().filter_map(Value::as_array);
+        Ok(rows.map(|row| texts(row)).collect())
+    }
+}
+
+/// The contract's numbers 1 to 9 with `DuckDB`'s types and its own SQL.
+#[test]
+fn duckdb_agrees_with_brute_force() {
+    let Service::Available(python) = service(ServiceName::Python) else {
+        return;
+    };
+    let mut engine = DuckDb::new(&python);
+    let result = super::worlds(super::seeds(super::cases() / SHARE), &mut engine);
+    super::judge(&result, super::cases() / SHARE);
+}
+
 /// The contract's numbers 1 to 9 with PostgreSQL's types and its own SQL.
 #[test]
 fn postgres_agrees_with_brute_force() {
@@ -202,7 +298,7 @@ fn postgres_agrees_with_brute_force() {
         return;
     };
     let mut engine = Postgres::new(&url);
-    let result = super::worlds(1..=super::world_count(super::cases() / SHARE), &mut engine);
+    let result = super::worlds(super::seeds(super::cases() / SHARE), &mut engine);
     engine.drop_database();
     super::judge(&result, super::cases() / SHARE);
 }
@@ -214,7 +310,7 @@ fn mariadb_agrees_with_brute_force() {
         return;
     };
     let mut engine = MariaDb::new(&url);
-    let result = super::worlds(1..=super::world_count(super::cases() / SHARE), &mut engine);
+    let result = super::worlds(super::seeds(super::cases() / SHARE), &mut engine);
     engine.drop_database();
     super::judge(&result, super::cases() / SHARE);
 }

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::brute;
 use super::calendar::{self, At, Unit};
-use super::measures::{COUNT, Formula, Frame, MEASURES, Measure, PLAIN, real};
+use super::measures::{COUNT, Formula, Frame, MEASURES, Measure, PLAIN, TOTAL, real};
 use super::random::Random;
 use super::world::{FIRST, Row, TimeKind, World};
 
@@ -16,6 +17,8 @@ pub(super) enum Asked {
     Ratio(usize, usize),
     /// The total of one table less that of another.
     Difference(usize, usize),
+    /// The sum over a table's rows of their number times that of a node that they look up.
+    Product(usize, usize),
 }
 
 /// What rows are grouped by.
@@ -76,6 +79,8 @@ pub(super) enum Filter {
     Flag(usize, bool),
     /// A measure of a table is above the number.
     MeasureAbove(usize, Measure, i64),
+    /// The total of one table is above the number, or that of another.
+    EitherAbove(usize, usize, i64),
 }
 
 /// A question to a world.
@@ -84,8 +89,12 @@ pub(super) struct Question {
     pub(super) asked: Vec<Asked>,
     pub(super) dimensions: Vec<Dimension>,
     pub(super) filters: Vec<Filter>,
+    /// Tables whose measures see rows with the text `a` only.
+    pub(super) segments: Vec<usize>,
     pub(super) include_empty: bool,
     pub(super) fill: bool,
+    /// The column that rows are ordered by, downwards or not, and how many are wanted.
+    pub(super) top: Option<(usize, bool, usize)>,
 }
 
 impl Filter {
@@ -100,7 +109,7 @@ impl Filter {
             | Self::Time(node, ..)
             | Self::TimeOrText(node, _) => vec![node],
             Self::NoTextOr(one, other, _) => vec![one, other],
-            Self::MeasureAbove(..) => Vec::new(),
+            Self::MeasureAbove(..) | Self::EitherAbove(..) => Vec::new(),
         }
     }
 
@@ -131,7 +140,7 @@ impl Filter {
                 seen.and_then(|row| row.text).is_none()
                     || Self::Above(node, number).passes(other, None)
             }
-            Self::MeasureAbove(..) => true,
+            Self::MeasureAbove(..) | Self::EitherAbove(..) => true,
         }
     }
 
@@ -149,6 +158,9 @@ impl Filter {
             Self::MeasureAbove(table, measure, number) => {
                 Self::MeasureAbove(place(table), measure, number)
             }
+            Self::EitherAbove(one, other, number) => {
+                Self::EitherAbove(place(one), place(other), number)
+            }
         }
     }
 }
@@ -161,7 +173,10 @@ impl Question {
         // A node that everything asked for can look up is worth more than an honest choice.
         let likely = match asked.first() {
             Some(
-                Asked::Measure(table, _) | Asked::Ratio(table, _) | Asked::Difference(table, _),
+                Asked::Measure(table, _)
+                | Asked::Ratio(table, _)
+                | Asked::Difference(table, _)
+                | Asked::Product(table, _),
             ) => *table,
             None => 0,
         };
@@ -197,12 +212,22 @@ impl Question {
             }
         }
         let filters = filters(world, random, &dimensions, &node);
+        let mut segments = Vec::new();
+        if random.chance(8) {
+            segments.push(world.nodes.get(likely).map_or(0, |node| node.table));
+        }
+        let width = dimensions.len() + asked.len();
+        let top = random
+            .chance(12)
+            .then(|| (random.below(width), random.chance(50), 1 + random.below(4)));
         Self {
             asked,
             dimensions,
             filters,
+            segments,
             include_empty: random.chance(70),
             fill: by_periods && random.chance(25),
+            top,
         }
     }
 
@@ -213,10 +238,12 @@ impl Question {
             Asked::Ratio(left, right) | Asked::Difference(left, right) => {
                 vec![(left, COUNT), (right, COUNT)]
             }
+            Asked::Product(table, _) => vec![(table, COUNT)],
         });
-        let filters = self.filters.iter().filter_map(|filter| match *filter {
-            Filter::MeasureAbove(table, measure, _) => Some((table, measure)),
-            _ => None,
+        let filters = self.filters.iter().flat_map(|filter| match *filter {
+            Filter::MeasureAbove(table, measure, _) => vec![(table, measure)],
+            Filter::EitherAbove(one, other, _) => vec![(one, TOTAL), (other, TOTAL)],
+            _ => Vec::new(),
         });
         asked.chain(filters).collect()
     }
@@ -226,6 +253,27 @@ impl Question {
         let own = self.measures().into_iter().filter(|(own, _)| *own == table);
         own.flat_map(|(_, measure)| formula(measure).frames())
             .collect()
+    }
+
+    /// What a column of the answer is called in an order: dimensions, then what was asked.
+    fn column(&self, world: &World, column: usize) -> String {
+        let node = |node: usize| world.nodes.get(node).map_or("", |node| node.name.as_str());
+        match self.dimensions.get(column) {
+            Some(Dimension::Text(one)) => format!("{}.txt", node(*one)),
+            Some(Dimension::Flag(one)) => format!("{}.flag", node(*one)),
+            Some(Dimension::Number(one)) => format!("{}.num", node(*one)),
+            Some(Dimension::IsLarge(one)) => format!("{}.is_large", node(*one)),
+            Some(Dimension::Time(one, unit)) => format!("{}.at:{}", node(*one), unit.name()),
+            None => {
+                let at = column - self.dimensions.len();
+                match self.asked.get(at) {
+                    Some(Asked::Measure(table, measure)) => {
+                        format!("t{table}.{}", measure_name(*measure))
+                    }
+                    _ => format!("m{at}"),
+                }
+            }
+        }
     }
 
     /// The question as a query.
@@ -240,6 +288,9 @@ impl Question {
             Asked::Difference(left, right) => {
                 json!({"expr": format!("t{left}.total - t{right}.total"), "name": format!("m{at}")})
             }
+            Asked::Product(table, node) => json!({
+                "expr": format!("sum({}.num * t{table}.num)", name(*node)), "name": format!("m{at}"),
+            }),
         });
         let dimensions = self.dimensions.iter().map(|dimension| match dimension {
             Dimension::Text(node) => json!(format!("{}.txt", name(*node))),
@@ -281,15 +332,30 @@ impl Question {
             Filter::MeasureAbove(table, measure, number) => {
                 format!("t{table}.{} > {number}", measure_name(*measure))
             }
+            Filter::EitherAbove(one, other, number) => {
+                format!("t{one}.total > {number} or t{other}.total > {number}")
+            }
         });
-        json!({
+        let segments = self.segments.iter().map(|table| format!("t{table}.of_a"));
+        let mut query = json!({
             "measures": measures.collect::<Vec<_>>(),
             "dimensions": dimensions.collect::<Vec<_>>(),
             "filters": filters.collect::<Vec<_>>(),
             "include_empty": self.include_empty,
             "fill": self.fill,
-            "limit": 1_000_000,
-        })
+            "limit": self.top.map_or(1_000_000, |(_, _, count)| count),
+        });
+        let fields = query.as_object_mut().expect("an object");
+        if !self.segments.is_empty() {
+            fields.insert("segments".to_owned(), json!(segments.collect::<Vec<_>>()));
+        }
+        if let Some((column, downwards, _)) = self.top {
+            let direction = if downwards { "desc" } else { "asc" };
+            let field = self.column(world, column);
+            let order = json!([{"field": field, "direction": direction}]);
+            fields.insert("order_by".to_owned(), order);
+        }
+        query
     }
 }
 
@@ -300,7 +366,7 @@ fn told(world: &World, node: usize, unit: Unit) -> Unit {
         .get(node)
         .and_then(|node| world.tables.get(node.table));
     match table.map(|table| table.time) {
-        Some(TimeKind::Date) if unit == Unit::Hour => Unit::Day,
+        Some(TimeKind::Date) if matches!(unit, Unit::Hour | Unit::Minute) => Unit::Day,
         _ => unit,
     }
 }
@@ -311,7 +377,7 @@ fn unit(random: &mut Random, asked: &[Asked]) -> Unit {
         .iter()
         .flat_map(|asked| match *asked {
             Asked::Measure(_, measure) => formula(measure).frames(),
-            Asked::Ratio(..) | Asked::Difference(..) => Vec::new(),
+            Asked::Ratio(..) | Asked::Difference(..) | Asked::Product(..) => Vec::new(),
         })
         .flat_map(Frame::units)
         .collect();
@@ -354,9 +420,15 @@ fn asked(world: &World, random: &mut Random, by_periods: bool) -> Vec<Asked> {
     };
     let mut asked: Vec<Asked> = Vec::new();
     for _ in 0..=random.below(3) {
-        let one = match random.below(9) {
+        let one = match random.below(10) {
             0 => Asked::Ratio(table(random), table(random)),
             1 => Asked::Difference(table(random), table(random)),
+            2 => {
+                let table = table(random);
+                looked_up(world, random, table).map_or(Asked::Measure(table, COUNT), |node| {
+                    Asked::Product(table, node)
+                })
+            }
             _ => Asked::Measure(table(random), measure(random, by_periods)),
         };
         if !asked.contains(&one) {
@@ -364,6 +436,14 @@ fn asked(world: &World, random: &mut Random, by_periods: bool) -> Vec<Asked> {
         }
     }
     asked
+}
+
+/// A node that a key of a table leads to, and from which nothing leads back: where two nodes look up
+/// each other, either may be the home of what names both.
+fn looked_up(world: &World, random: &mut Random, table: usize) -> Option<usize> {
+    let keys = &world.tables.get(table)?.keys;
+    let node = keys.get(random.below(keys.len().max(1)))?.node;
+    (!brute::reaches(world, node, table)).then_some(node)
 }
 
 fn filters(
@@ -429,6 +509,13 @@ fn filters(
         let table = world.nodes.get(node).map_or(0, |node| node.table);
         let by_periods = axis.is_some() && random.chance(50);
         filters.push(Filter::MeasureAbove(table, measure(random, by_periods), 1));
+    }
+    if random.chance(5) {
+        let table = |random: &mut Random| {
+            let node = some_node(random);
+            world.nodes.get(node).map_or(0, |node| node.table)
+        };
+        filters.push(Filter::EitherAbove(table(random), table(random), 3));
     }
     filters
 }

@@ -1,12 +1,12 @@
 //! A small deterministic generator.
 
 /// The `SplitMix64` generator.
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// The seed is mixed: the generator walks one cycle, and seeds that follow each other would begin at
     /// places of it that do so as well.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(Self(seed).next())
     }
 
@@ -19,18 +19,18 @@ impl Random {
     }
 
     /// A number below `end`, which must not be 0.
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).expect("a small number");
         usize::try_from(self.next() % end).expect("a small number")
     }
 
     /// True in `percent` of a hundred cases.
-    pub(super) fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
     /// One of the items.
-    pub(super) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+    pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         items.get(self.below(items.len())).expect("an item")
     }
 }

@@ -37,12 +37,20 @@ fn smaller((world, question): &Case) -> Vec<Case> {
     for at in 0..question.dimensions.len() {
         asked_less(&|less| {
             less.dimensions.remove(at);
+            less.top = None;
         });
     }
     for at in 0..question.asked.len().min(question.asked.len() * 2 - 2) {
         asked_less(&|less| {
             less.asked.remove(at);
+            less.top = None;
         });
+    }
+    if question.top.is_some() {
+        asked_less(&|less| less.top = None);
+    }
+    if !question.segments.is_empty() {
+        asked_less(&|less| less.segments.clear());
     }
     if question.fill {
         asked_less(&|less| less.fill = false);
@@ -67,14 +75,24 @@ fn smaller((world, question): &Case) -> Vec<Case> {
 fn named(question: &Question) -> Vec<usize> {
     let asked = question.asked.iter().flat_map(|asked| match *asked {
         Asked::Measure(table, _) => vec![table],
-        Asked::Ratio(left, right) | Asked::Difference(left, right) => vec![left, right],
+        Asked::Ratio(left, right)
+        | Asked::Difference(left, right)
+        | Asked::Product(left, right) => {
+            vec![left, right]
+        }
     });
     let filters = question.filters.iter().flat_map(|filter| match *filter {
         Filter::MeasureAbove(node, ..) => vec![node],
+        Filter::EitherAbove(one, other, _) => vec![one, other],
         filter => filter.nodes(),
     });
     let dimensions = question.dimensions.iter().map(|one| one.node());
-    asked.chain(filters).chain(dimensions).collect()
+    let segments = question.segments.iter().copied();
+    asked
+        .chain(filters)
+        .chain(dimensions)
+        .chain(segments)
+        .collect()
 }
 
 /// The case without a node that nothing names.
@@ -94,6 +112,7 @@ fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case>
             Asked::Measure(table, measure) => Asked::Measure(place(table), measure),
             Asked::Ratio(left, right) => Asked::Ratio(place(left), place(right)),
             Asked::Difference(left, right) => Asked::Difference(place(left), place(right)),
+            Asked::Product(left, right) => Asked::Product(place(left), place(right)),
         };
     }
     for dimension in &mut question.dimensions {
@@ -107,6 +126,9 @@ fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case>
     }
     for filter in &mut question.filters {
         *filter = filter.moved(place);
+    }
+    for table in &mut question.segments {
+        *table = place(*table);
     }
     Some((world, question))
 }

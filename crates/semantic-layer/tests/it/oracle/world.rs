@@ -92,10 +92,19 @@ impl World {
         let mut tables: Vec<Table> = Vec::new();
         for at in 0..count {
             let mut keys: Vec<Key> = Vec::new();
-            let wanted = if at == 0 { 0 } else { 1 + random.below(2) };
+            let wanted = if at == 0 {
+                usize::from(random.chance(20))
+            } else {
+                1 + random.below(2)
+            };
             for number in 0..wanted {
-                let target = random.below(at);
-                let needs_role = keys.iter().any(|key| key.target == target);
+                // A table may join itself, by a role.
+                let target = if at == 0 || random.chance(8) {
+                    at
+                } else {
+                    random.below(at)
+                };
+                let needs_role = target == at || keys.iter().any(|key| key.target == target);
                 let node = if needs_role || random.chance(15) {
                     nodes.push(Node {
                         name: format!("r{at}_{number}"),
@@ -174,6 +183,7 @@ impl World {
             for (name, definition, _) in MEASURES {
                 line(&mut text, &format!("- {{name: {name}, {definition}}}"));
             }
+            line(&mut text, "segments:\n- {name: of_a, expr: txt = 'a'}");
             SourceFile::new(format!("t{at}.yaml"), text)
         });
         files.collect()
@@ -266,7 +276,9 @@ fn rows(random: &mut Random, own: &Table, tables: &[Table], spread: usize) -> Ve
     for id in 0..count {
         let mut values: Vec<Option<i64>> = Vec::new();
         for (at, key) in own.keys.iter().enumerate() {
-            let targets = tables.get(key.target).map_or(0, |table| table.rows.len());
+            let targets = tables
+                .get(key.target)
+                .map_or(count, |table| table.rows.len());
             let value = whole(random.below(targets + 1)) + 1;
             let is_used = rows
                 .iter()
