@@ -13,6 +13,8 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Numbers of sources, smallest first.
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
+/// Numbers of measures of one source, a third of them each plain, derived and filtered.
+const MEASURES: [usize; 2] = [700, 7_000];
 /// Sources per star: facts and their dimensions.
 const STAR: usize = 10;
 /// Of so many runs the fastest counts: it was disturbed least.
@@ -25,7 +27,36 @@ fn main() -> Result<(), Failure> {
     for size in SIZES {
         writeln!(out, "{}", measured(size)?)?;
     }
+    for count in MEASURES {
+        writeln!(out, "{}", one_source(count)?)?;
+    }
     Ok(())
+}
+
+/// Times of a folder with one source of so many measures.
+fn one_source(count: usize) -> Result<Value, Failure> {
+    let mut text =
+        "name: wide\ntable: wide\ngrain: [id]\ncolumns:\n- {name: id, type: number}\nmeasures:\n"
+            .to_owned();
+    for n in 0..count {
+        writeln!(text, "- {{name: plain_{n}, expr: sum(id + {n})}}")?;
+        writeln!(text, "- {{name: derived_{n}, expr: plain_{n} * 2}}")?;
+        writeln!(
+            text,
+            "- {{name: filtered_{n}, expr: count(*), filter: id > {n}}}"
+        )?;
+    }
+    let catalog = Catalog::load(vec![SourceFile::new("wide.yaml", text)], Dialect::Postgres);
+    let mut fastest = f64::INFINITY;
+    for _ in 0..3 {
+        let started = Instant::now();
+        let report = validate(&catalog, &[]);
+        fastest = fastest.min(milliseconds(started));
+        if !report.errors.is_empty() || report.warnings.len() + 1 != count {
+            return Err(format!("the source is not sound: {:?}", report.errors.first()).into());
+        }
+    }
+    Ok(json!({"measures": count, "validate": fastest}))
 }
 
 /// Times of one folder of `size` sources.

@@ -114,8 +114,20 @@ fn parse_and_print(
     limit: Option<u64>,
 ) -> Result<(Statement, String), Refusal> {
     let normal = literals::normalise(sql, dialect)?;
-    let mut patched = Patched::new(grammar::tokens(&normal.text, dialect)?, dialect)?;
-    let mut statement = grammar::parse(patched.take_tokens(), dialect)?;
+    let own_words = |refusal: Refusal| match refusal.code {
+        "parse_error" => {
+            let located = grammar::located(&normal.text, dialect, &refusal.reason);
+            let reason = located.as_deref().unwrap_or(&refusal.reason);
+            Refusal {
+                reason: normal.told(reason, sql, dialect),
+                ..refusal
+            }
+        }
+        _ => refusal,
+    };
+    let tokens = grammar::tokens(&normal.text, dialect).map_err(own_words)?;
+    let mut patched = Patched::new(tokens, dialect)?;
+    let mut statement = grammar::parse(patched.take_tokens(), dialect).map_err(own_words)?;
     rules::check(&statement, dialect)?;
     tidy::tidy(&mut statement, dialect)?;
     if let Some(rows) = limit

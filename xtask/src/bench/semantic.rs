@@ -15,6 +15,10 @@ const LOAD_BOUND: f64 = 14.0;
 /// into the processor's caches any more. Comparing every source with every other would cost a hundred.
 const VALIDATE_BOUND: f64 = 20.0;
 
+/// What ten times as many measures of one source may cost to validate; comparing each with every
+/// other would cost a hundred.
+const MEASURES_BOUND: f64 = 20.0;
+
 const MEASURE: [&str; 8] = [
     "run",
     "--release",
@@ -39,13 +43,14 @@ pub(crate) fn outcomes(printed: &str) -> Result<Vec<Outcome>> {
         .map(serde_json::from_str)
         .collect::<Result<_, _>>()
         .context("the measurements are not JSON")?;
-    let of = |size: u64| {
+    let of = |what: &str, size: u64| {
         let found = sizes
             .iter()
-            .find(|line| line.get("sources").and_then(Value::as_u64) == Some(size));
-        found.with_context(|| format!("{size} sources were not measured"))
+            .find(|line| line.get(what).and_then(Value::as_u64) == Some(size));
+        found.with_context(|| format!("{size} {what} were not measured"))
     };
-    let (small, middle, large) = (of(100)?, of(1_000)?, of(10_000)?);
+    let sources = |size| of("sources", size);
+    let (small, middle, large) = (sources(100)?, sources(1_000)?, sources(10_000)?);
     let mut outcomes = Vec::new();
     for (step, bound) in [("load", LOAD_BOUND), ("validate", VALIDATE_BOUND)] {
         outcomes.push(Outcome {
@@ -56,6 +61,13 @@ pub(crate) fn outcomes(printed: &str) -> Result<Vec<Outcome>> {
             bound,
         });
     }
+    outcomes.push(Outcome {
+        name: "validate 7000 measures of each kind in one source against 700".to_owned(),
+        unit: "ms",
+        measured: number(of("measures", 7_000)?.get("validate"), "validate")?,
+        yardstick: number(of("measures", 700)?.get("validate"), "validate")?,
+        bound: MEASURES_BOUND,
+    });
     let queries = large.get("compile").and_then(Value::as_object);
     for (name, measured) in queries.context("no query was compiled")? {
         let yardstick = small.get("compile").and_then(|all| all.get(name));

@@ -63,6 +63,8 @@ fn growth_is_the_ratio_of_two_folders() {
         r#"{"sources":100,"load":5.0,"validate":1.0,"compile":{"plain":0.1,"refused":0.1}}"#,
         r#"{"sources":1000,"load":50.0,"validate":10.0,"compile":{"plain":0.1,"refused":1.0}}"#,
         r#"{"sources":10000,"load":600.0,"validate":210.0,"compile":{"plain":0.15,"refused":9.0}}"#,
+        r#"{"measures":700,"validate":10.0}"#,
+        r#"{"measures":7000,"validate":900.0}"#,
     ]
     .join("\n");
     let found: Vec<(String, f64, bool)> = semantic::outcomes(&printed)
@@ -77,6 +79,11 @@ fn growth_is_the_ratio_of_two_folders() {
             (
                 "validate 10000 sources against 1000".to_owned(),
                 21.0,
+                false
+            ),
+            (
+                "validate 7000 measures of each kind in one source against 700".to_owned(),
+                90.0,
                 false
             ),
             (

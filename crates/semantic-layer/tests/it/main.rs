@@ -14,6 +14,7 @@ mod forms;
 mod hostile;
 mod literate;
 mod mutations;
+mod notes;
 mod odd_names;
 mod oracle;
 mod plans;

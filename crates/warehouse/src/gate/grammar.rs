@@ -192,6 +192,16 @@ pub(super) fn parse(tokens: Vec<Token>, dialect: Dialect) -> Result<Statement, R
     }
 }
 
+/// What the parser says of a text with the place of it, where it says the same of the text as it is.
+/// The tokens that were parsed have lost their places.
+pub(super) fn located(text: &str, dialect: Dialect, reason: &str) -> Option<String> {
+    let grammar = grammar(dialect);
+    let parser = Parser::new(&grammar).with_recursion_limit(DEPTH);
+    let error = parser.try_with_sql(text).ok()?.parse_statements().err()?;
+    let said = error.to_string();
+    said.starts_with(reason).then_some(said)
+}
+
 fn parse_all(grammar: &dyn Grammar, tokens: Vec<Token>) -> Result<Vec<Statement>, ParserError> {
     Parser::new(grammar)
         .with_recursion_limit(DEPTH)

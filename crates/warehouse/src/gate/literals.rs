@@ -164,6 +164,93 @@ impl Normal {
     }
 }
 
+impl Normal {
+    /// What a parser says of this text, in the words and places of the text that it was made from.
+    pub(super) fn told(&self, message: &str, sql: &str, dialect: Dialect) -> String {
+        let mut text = message.to_owned();
+        for (index, raw) in self.literals.iter().enumerate().rev() {
+            text = text.replace(&format!("'ktx_{index}'"), raw);
+        }
+        let Some((said, line, column)) = place_in(&text) else {
+            return text;
+        };
+        let place = offset_of(&self.text, line, column)
+            .and_then(|offset| self.origin(offset, sql, dialect))
+            .map(|offset| place_of(sql, offset));
+        match place {
+            Some((line, column)) => format!("{said} at Line: {line}, Column: {column}"),
+            None => said.to_owned(),
+        }
+    }
+
+    /// Where in `sql` stands what stands at a place of this text: pieces of code are the same in both,
+    /// and in the same order.
+    fn origin(&self, wanted: usize, sql: &str, dialect: Dialect) -> Option<usize> {
+        let (mut own, mut other) = (0, 0);
+        for piece in pieces(sql, dialect).ok()? {
+            let length = match piece {
+                Piece::Code(part) | Piece::Name(part) => {
+                    let begin = own + self.text.get(own..)?.find(part)?;
+                    if wanted < begin {
+                        return Some(other);
+                    }
+                    own = begin + part.len();
+                    if wanted < own {
+                        return Some(other + wanted - begin);
+                    }
+                    part.len()
+                }
+                Piece::Text(raw) => {
+                    let rest = self.text.get(own..)?;
+                    let begin = own + rest.len() - rest.trim_start().len();
+                    // Literals that the server joins have one placeholder.
+                    if let Some(inside) = self.text.get(begin..)?.strip_prefix("'ktx_") {
+                        own = begin + "'ktx_".len() + inside.find('\'')? + 1;
+                        if wanted < own {
+                            return Some(other);
+                        }
+                    }
+                    raw.len()
+                }
+                Piece::Comment(part) => part.len(),
+                Piece::Semicolon => 1,
+            };
+            other += length;
+        }
+        Some(sql.trim_end().len())
+    }
+}
+
+/// A parser's message taken apart: what it says, the line and the column, both from 1.
+fn place_in(message: &str) -> Option<(&str, usize, usize)> {
+    let (said, place) = message.rsplit_once(" at Line: ")?;
+    let (line, column) = place.split_once(", Column: ")?;
+    Some((said, line.parse().ok()?, column.parse().ok()?))
+}
+
+/// The byte at a line and a column, counted in letters.
+fn offset_of(text: &str, line: usize, column: usize) -> Option<usize> {
+    let before: usize = text
+        .split_inclusive('\n')
+        .take(line.checked_sub(1)?)
+        .map(str::len)
+        .sum();
+    let rest = text.get(before..)?;
+    let own = rest.char_indices().nth(column.checked_sub(1)?);
+    Some(before + own.map_or(rest.len(), |(at, _)| at))
+}
+
+/// The line and column of a byte.
+fn place_of(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let in_line = before.get(line_start..).unwrap_or_default();
+    (
+        before.matches('\n').count() + 1,
+        in_line.chars().count() + 1,
+    )
+}
+
 fn unprintable<T>() -> Result<T, Refusal> {
     refuse(
         "unprintable",

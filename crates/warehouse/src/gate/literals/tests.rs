@@ -46,3 +46,32 @@ fn a_printed_text_with_foreign_quotes_is_not_restored() {
     assert_eq!(restore("SELECT 1 --2"), Err("unprintable"));
     assert_eq!(restore("SELECT 1; SELECT 2"), Err("unprintable"));
 }
+
+/// What cannot be parsed is named as it was written, where it was written.
+#[test]
+fn parse_errors_speak_of_the_text_as_written() {
+    for (dialect, sql, expected) in [
+        (
+            Dialect::Postgres,
+            "SELECT a FROM t WHERE a = 'paid' 'open'",
+            "sql parser error: Expected: end of statement, found: 'open' at Line: 1, Column: 34",
+        ),
+        (
+            Dialect::Sqlite,
+            "SELECT /* why */ a\nFROM t\n  WHERE a = 'x''y' 'z'",
+            "sql parser error: Expected: end of statement, found: 'z' at Line: 3, Column: 20",
+        ),
+        (
+            Dialect::Postgres,
+            "SELECT 'é', a FROM t WHERE a == ) -- end",
+            "sql parser error: Expected: an expression, found: ) at Line: 1, Column: 33",
+        ),
+    ] {
+        let refusal = crate::gate::check(sql, dialect).expect_err("no query");
+        assert_eq!(
+            (refusal.code, refusal.reason.as_str()),
+            ("parse_error", expected),
+            "{sql}"
+        );
+    }
+}

@@ -1,0 +1,257 @@
+//! What answers and findings say beside numbers: roles with one name, times that are none, texts that
+//! are columns elsewhere, near names.
+
+use ktx_semantic_layer::{Catalog, Query, QueryError, SourceFile, compile, conformance, validate};
+use ktx_warehouse::Dialect;
+use serde_json::{Value, json};
+
+fn catalog(files: &[(&str, &str)], dialect: Dialect) -> Catalog {
+    let files = files
+        .iter()
+        .map(|(path, text)| SourceFile::new(*path, *text));
+    Catalog::load(files.collect(), dialect)
+}
+
+fn notes(catalog: &Catalog, query: &Value) -> Vec<String> {
+    let query = Query::from_value(query).expect("a query");
+    compile(catalog, &query, catalog.dialect())
+        .expect("an answer")
+        .notes
+}
+
+fn refusal(catalog: &Catalog, query: &Value) -> QueryError {
+    let query = Query::from_value(query).expect("a query");
+    compile(catalog, &query, catalog.dialect()).expect_err("a refusal")
+}
+
+const PEOPLE: &str = "name: people\ntable: people\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: town, type: string}\n";
+
+fn deed(name: &str) -> String {
+    format!(
+        "name: {name}\ntable: {name}\ngrain: [id]\ncolumns:\n- {{name: id, type: number}}\n- {{name: buyer_id, type: number}}\n- {{name: amount, type: number}}\njoins:\n- {{to: people, on: buyer_id = people.id, relationship: many_to_one, alias: buyer}}\nmeasures:\n- {{name: {name}_total, expr: sum(amount)}}\n"
+    )
+}
+
+/// Number 7 of the contract: an alias is a source. Two sources may share one, and it is said.
+#[test]
+fn a_role_that_two_sources_declare_is_told() {
+    let catalog = catalog(
+        &[
+            ("people.yaml", PEOPLE),
+            ("sales.yaml", &deed("sales")),
+            ("returns.yaml", &deed("returns")),
+        ],
+        Dialect::Sqlite,
+    );
+    let report = validate(&catalog, &[]);
+    let told: Vec<String> = report
+        .warnings
+        .iter()
+        .map(|one| {
+            format!(
+                "{} {}: {}",
+                one.path.as_deref().unwrap_or_default(),
+                one.kind,
+                one.message
+            )
+        })
+        .collect();
+    assert_eq!(report.errors, Vec::new());
+    assert_eq!(
+        told,
+        [
+            "sales.yaml:9:69 duplicate_alias: alias `buyer` is declared in `returns` as well: the two are one role, \
+          and measures of both sources meet there; give them two names where that is not meant"
+        ]
+    );
+    let both = json!({"measures": ["sales.sales_total", "returns.returns_total"], "dimensions": ["buyer.town"]});
+    assert_eq!(notes(&catalog, &both).len(), 2);
+}
+
+/// A dimension of the fact itself beside one that is looked up by it: the first is never NULL for want
+/// of a match.
+#[test]
+fn a_key_without_a_match_is_told_of_what_it_looks_up() {
+    let catalog = catalog(
+        &[("people.yaml", PEOPLE), ("sales.yaml", &deed("sales"))],
+        Dialect::Sqlite,
+    );
+    let query = |dimensions: Value| json!({"measures": ["sales.sales_total"], "dimensions": dimensions, "include_empty": false});
+    assert_eq!(
+        notes(&catalog, &query(json!(["sales.buyer_id"]))),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        notes(&catalog, &query(json!(["buyer.town"]))),
+        ["rows of `sales` whose `buyer_id` has no match in `buyer` count under NULL"]
+    );
+    assert_eq!(
+        notes(&catalog, &query(json!(["sales.buyer_id", "buyer.town"]))),
+        ["rows of `sales` whose `buyer_id` has no match in `buyer` have no `town`"]
+    );
+}
+
+/// `SQLite` reads a text that is no time as none: where a scan knows of texts, it is said.
+#[test]
+fn times_that_a_scan_has_found_to_be_texts_are_told() {
+    let shard = |kind: &str| {
+        format!(
+            "tables:\n  raw_events:\n    table: events\n    columns:\n    - {{name: id, type: number, pk: true}}\n    - {{name: at, type: {kind}}}\n"
+        )
+    };
+    let source = "name: events\ntable: events\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: at, type: time}\nmeasures:\n- {name: n, expr: count(*)}\n";
+    let by_day = json!({"measures": ["events.n"], "dimensions": ["events.at:day"]});
+    let told = |kind: &str, dialect| {
+        let shard = shard(kind);
+        notes(
+            &catalog(
+                &[("_schema/main.yaml", &shard), ("events.yaml", source)],
+                dialect,
+            ),
+            &by_day,
+        )
+    };
+    let note = |held: &str| {
+        vec![format!(
+            "`events.at` holds {held} in the warehouse: those that SQLite does not read as a time, such as \
+             seconds since 1970, count under NULL; a computed column can turn them into times"
+        )]
+    };
+    assert_eq!(told("string", Dialect::Sqlite), note("texts"));
+    assert_eq!(told("INTEGER", Dialect::Sqlite), note("numbers"));
+    assert_eq!(told("time", Dialect::Sqlite), Vec::<String>::new());
+    assert_eq!(told("string", Dialect::Postgres), Vec::<String>::new());
+}
+
+const ORDERS: &str = "name: orders\ntable: orders\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: order, type: string}\n- {name: status, type: string}\nmeasures:\n";
+
+/// Double quotes go around names in most warehouses and around texts in these. A constant in the place
+/// of a column is a wrong number: a text that is a column's name is refused, in files and in queries.
+#[test]
+fn a_column_in_double_quotes_is_no_constant() {
+    for dialect in [
+        Dialect::MySql,
+        Dialect::MariaDb,
+        Dialect::BigQuery,
+        Dialect::Databricks,
+    ] {
+        let written = format!(
+            "{ORDERS}- {{name: kinds, expr: 'count(distinct \"order\")'}}\n- {{name: paid, expr: count(*), filter: 'status = \"paid\"'}}\n"
+        );
+        let loaded = catalog(&[("orders.yaml", &written)], dialect);
+        let error = refusal(&loaded, &json!({"measures": ["orders.kinds"]}));
+        let said = format!(
+            "`\"order\"` is a text in {}, and a column has that name; write `order` for the column or 'order' for the text",
+            dialect.name()
+        );
+        assert_eq!(
+            (error.kind.as_str(), error.message.as_str()),
+            ("parse_error", said.as_str())
+        );
+        assert_eq!(error.suggestions, ["`order`", "'order'"]);
+        let report = validate(&loaded, &[]);
+        let kinds: Vec<&str> = report.errors.iter().map(|one| one.kind.as_str()).collect();
+        assert_eq!(kinds, ["parse_error"]);
+        // A text that is nothing else stays one.
+        let paid = Query::from_value(&json!({"measures": ["orders.paid"]})).expect("a query");
+        let sql = compile(&loaded, &paid, dialect).expect("an answer").sql;
+        assert!(sql.contains("= 'paid'"), "{sql}");
+        let filtered = refusal(
+            &loaded,
+            &json!({"measures": ["count(orders.id)"], "filters": ["\"status\" = 'paid'"]}),
+        );
+        assert_eq!(filtered.kind.as_str(), "parse_error");
+    }
+    // Where they go around names, they do.
+    let written = format!("{ORDERS}- {{name: kinds, expr: 'count(distinct \"order\")'}}\n");
+    for dialect in [
+        Dialect::Postgres,
+        Dialect::DuckDb,
+        Dialect::Sqlite,
+        Dialect::SqlServer,
+        Dialect::ClickHouse,
+    ] {
+        let loaded = catalog(&[("orders.yaml", &written)], dialect);
+        let kinds = Query::from_value(&json!({"measures": ["orders.kinds"]})).expect("a query");
+        let compiled = compile(&loaded, &kinds, dialect);
+        let sql = compiled
+            .unwrap_or_else(|error| panic!("{dialect}: {error}"))
+            .sql;
+        assert!(
+            sql.contains(&format!("orders.{}", dialect.quote("order"))),
+            "{dialect}: {sql}"
+        );
+    }
+}
+
+/// A computed column may have the name of the column that it is computed from, in another case.
+#[test]
+fn a_computed_column_may_be_named_like_its_input() {
+    let source = |name: &str, expr: &str| {
+        format!(
+            "name: t\ntable: t\ngrain: [id]\ncolumns:\n- {{name: id, type: number}}\n- {{name: {name}, type: string, expr: {expr}}}\n"
+        )
+    };
+    for (name, expr, expected) in [
+        ("status", "upper(status)", "upper(t.status)"),
+        ("status", "upper(STATUS)", "upper(t.status)"),
+        ("Status", "upper(status)", "upper(t.status)"),
+        ("Status", "upper(\"Status\")", "upper(t.\"Status\")"),
+    ] {
+        let text = source(name, &format!("'{expr}'"));
+        let catalog = catalog(&[("t.yaml", &text)], Dialect::Postgres);
+        let query = Query::from_value(
+            &json!({"measures": ["count(t.id)"], "dimensions": [format!("t.{name}")]}),
+        );
+        let sql = compile(&catalog, &query.expect("a query"), Dialect::Postgres)
+            .expect("an answer")
+            .sql;
+        assert!(sql.contains(expected), "{name}: {sql}");
+    }
+}
+
+/// A name that its source does not have is looked for in the others; the line protocol says so in the
+/// message.
+#[test]
+fn names_of_other_sources_are_proposed() {
+    let files = [
+        ("people.yaml", PEOPLE.to_owned()),
+        ("sales.yaml", deed("sales")),
+    ];
+    let load = |_: &str| {
+        let files = files
+            .iter()
+            .map(|(path, text)| SourceFile::new(*path, text.clone()));
+        Ok(files.collect())
+    };
+    let ask = |query: Value| {
+        let request =
+            json!({"op": "compile", "sources_dir": "x", "dialect": "sqlite", "query": query});
+        let answer: Value =
+            serde_json::from_str(&conformance::answer(&request.to_string(), &load)).expect("JSON");
+        answer["error"]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    for (query, expected) in [
+        (
+            json!({"measures": ["people.sales_total"]}),
+            "unknown measure `people.sales_total`; did you mean `sales.sales_total`",
+        ),
+        (
+            json!({"measures": ["sales.sale_total"]}),
+            "unknown measure `sales.sale_total`; did you mean `sales.sales_total`",
+        ),
+        (
+            json!({"measures": ["sale.sales_total"]}),
+            "unknown source `sale`; did you mean `sales`",
+        ),
+        (
+            json!({"measures": ["sales.sales_total"], "dimensions": ["sales.town"]}),
+            "unknown column `sales.town`; did you mean `people.town`",
+        ),
+    ] {
+        assert_eq!(ask(query), expected);
+    }
+}
