@@ -53,9 +53,14 @@ pub(crate) fn name_of(call: &Function) -> String {
 /// Whether a call aggregates rows.
 pub(crate) fn is_aggregate(call: &Function) -> bool {
     call.over.is_none()
-        && (is_in(AGGREGATES, &name_of(call))
+        && ((is_in(AGGREGATES, &name_of(call)) && !is_largest_of_several(call))
             || !call.within_group.is_empty()
             || call.filter.is_some())
+}
+
+/// SQLite's `max(a, b)`: of several values in one row.
+fn is_largest_of_several(call: &Function) -> bool {
+    matches!(name_of(call).as_str(), "max" | "min") && arguments(call).len() > 1
 }
 
 /// What one atom computes over the rows of its home.

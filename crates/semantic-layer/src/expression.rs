@@ -11,7 +11,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::sql_text::literal;
-use crate::{ErrorKind, QueryError, escapes};
+use crate::{ErrorKind, QueryError, clickhouse_types, escapes};
 
 /// The longest fragment that is read, in bytes.
 const LONGEST: usize = 32 * 1024;
@@ -196,10 +196,12 @@ impl VisitorMut for Check {
 
     fn pre_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<QueryError> {
         match tree {
-            // Printed one after the other, two signs are a comment or another operator.
-            Expr::UnaryOp { expr, .. } if matches!(**expr, Expr::UnaryOp { .. }) => {
-                let inner = std::mem::replace(&mut **expr, Expr::value(Value::Null));
-                **expr = nested(inner);
+            Expr::Cast { data_type, .. } if self.dialect == Dialect::ClickHouse => {
+                clickhouse_types::spell_with_null(data_type);
+                ControlFlow::Continue(())
+            }
+            tree @ Expr::UnaryOp { .. } => {
+                part_signs(tree);
                 ControlFlow::Continue(())
             }
             // Two pairs have a meaning of their own: see [`whole`].
@@ -317,6 +319,16 @@ pub(crate) fn reference(tree: &Expr) -> Option<Vec<&str>> {
         }
         Expr::Nested(inner) => reference(inner),
         _ => None,
+    }
+}
+
+/// Puts parentheses between two signs: printed one after the other they are a comment or another operator.
+pub(crate) fn part_signs(tree: &mut Expr) {
+    if let Expr::UnaryOp { expr, .. } = tree
+        && matches!(**expr, Expr::UnaryOp { .. })
+    {
+        let inner = std::mem::replace(&mut **expr, Expr::value(Value::Null));
+        **expr = nested(inner);
     }
 }
 

@@ -8,6 +8,7 @@ mod aggregates;
 mod authored;
 mod bound;
 mod catalog;
+mod clickhouse_types;
 mod compile;
 mod composed;
 pub mod conformance;

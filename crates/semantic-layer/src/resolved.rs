@@ -162,7 +162,7 @@ impl Source {
             let column = self.column(name);
             column.is_some_and(|(_, column)| column.is_unique)
         };
-        holds(&self.grain) || holds(&self.scanned_key) || columns.iter().any(|one| is_unique(one))
+        holds(&self.grain) || holds(&self.scanned_key) || columns.iter().any(is_unique)
     }
 
     /// Why these columns are not known to find at most one of its rows, in words.

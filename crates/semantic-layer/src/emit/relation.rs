@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{
-    Ident, ObjectName, ObjectNamePart, Query, SetExpr, Statement, Value, ValueWithSpan, Visit as _,
-    VisitMut, Visitor, VisitorMut,
+    Expr, Ident, ObjectName, ObjectNamePart, Query, SetExpr, Statement, Value, ValueWithSpan,
+    Visit as _, VisitMut, Visitor, VisitorMut,
 };
 use sqlparser::parser::Parser;
 
@@ -14,7 +14,7 @@ use crate::graph::NodeId;
 use crate::planner::Planned;
 use crate::resolved::{Relation, Source};
 use crate::sql_text::{literal, table_name, table_parts};
-use crate::{ErrorKind, QueryError, escapes};
+use crate::{ErrorKind, QueryError, clickhouse_types, escapes, expression};
 
 /// Parses the query of a `sql` source.
 pub(crate) fn parse_query(
@@ -194,6 +194,16 @@ impl VisitorMut for SpellQuery {
             }
             _ => ControlFlow::Continue(()),
         }
+    }
+
+    fn pre_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<&'static str> {
+        match tree {
+            Expr::Cast { data_type, .. } if self.dialect == Dialect::ClickHouse => {
+                clickhouse_types::spell(data_type);
+            }
+            tree => expression::part_signs(tree),
+        }
+        ControlFlow::Continue(())
     }
 
     fn pre_visit_value(&mut self, value: &mut ValueWithSpan) -> ControlFlow<&'static str> {
