@@ -117,9 +117,11 @@ impl From<WarehouseError> for Failure {
     fn from(error: WarehouseError) -> Self {
         let exit = match error.kind {
             ErrorKind::Cancelled => Exit::Interrupted,
-            ErrorKind::Sql | ErrorKind::Timeout | ErrorKind::Limit => Exit::Failure,
             ErrorKind::Config => Exit::Config,
-            ErrorKind::Unreachable
+            ErrorKind::Sql
+            | ErrorKind::Timeout
+            | ErrorKind::Limit
+            | ErrorKind::Unreachable
             | ErrorKind::Authentication
             | ErrorKind::NotFound
             | ErrorKind::Tls
@@ -161,15 +163,14 @@ impl From<ktx_context_tools::Failure> for Failure {
     fn from(failure: ktx_context_tools::Failure) -> Self {
         let exit = match failure.code {
             "cancelled" => Exit::Interrupted,
+            "query_failed" | "query_timeout" | "query_limit" => Exit::Connection,
             code if code.starts_with("connection_") && code != "connection_required" => {
                 Exit::Connection
             }
             "connection_required" => Exit::Usage,
             "unknown_connection" | "not_a_warehouse" | "no_warehouse" | "invalid_config"
             | "invalid_source" | "missing_project" => Exit::Config,
-            "internal" | "search_failed" | "query_failed" | "query_timeout" | "query_limit" => {
-                Exit::Failure
-            }
+            "internal" | "search_failed" => Exit::Failure,
             // Refused statements, semantic queries, and names that do not exist.
             _ => Exit::Refused,
         };

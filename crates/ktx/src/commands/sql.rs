@@ -4,7 +4,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 use std::time::Duration;
 
 use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink as _, cut_note};
-use ktx_warehouse::{Caps, Dialect, QueryResult, collect, gate};
+use ktx_warehouse::{Caps, Dialect, ErrorKind, QueryResult, WarehouseError, collect, gate};
 use serde_json::{Value, json};
 
 use crate::audit::AuditLog;
@@ -15,6 +15,9 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Session;
 use crate::tables::{aligned, csv, tsv};
+
+/// The most that `--max-rows` takes.
+const MOST_ROWS: usize = 10_000;
 
 /// Runs or judges a statement.
 pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
@@ -61,7 +64,7 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
         },
     };
     note(statement.as_str(), ended);
-    let result = outcome?;
+    let result = outcome.map_err(with_next_step)?;
     let cut = cut_note(&result, &caps);
     print(
         &result,
@@ -75,12 +78,41 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
         printer.note(&format!("note: {cut}"));
     }
     if result.truncated && printer.mode != Mode::Json {
-        printer.note(&format!(
-            "only the first {} rows; there are more (raise --max-rows)",
-            result.rows.len()
-        ));
+        printer.note(&cut_off(result.rows.len(), &caps));
     }
     Ok(Exit::Success)
+}
+
+/// Says which of the caps ended the answer after so many rows, and what helps.
+fn cut_off(rows: usize, caps: &Caps) -> String {
+    if rows < caps.rows {
+        let most = caps.bytes >> 20;
+        return format!(
+            "only the first {rows} rows; there are more, but an answer ends at {most} MiB \
+             (select fewer columns, or only a part of the long ones)"
+        );
+    }
+    let help = if caps.rows < MOST_ROWS {
+        "raise --max-rows"
+    } else {
+        "aggregate, or narrow the statement with filters"
+    };
+    format!("only the first {rows} rows; there are more ({help})")
+}
+
+/// A failed statement has a next step, also when the server names none.
+fn with_next_step(error: WarehouseError) -> WarehouseError {
+    let step = match error.kind {
+        _ if error.hint.is_some() => return error,
+        ErrorKind::Sql | ErrorKind::NotFound => {
+            "correct the statement; `ktx sl list` shows what has been scanned"
+        }
+        ErrorKind::Timeout => "narrow the statement with filters, or raise --timeout",
+        ErrorKind::Limit => "narrow the statement with filters, or select fewer columns",
+        ErrorKind::Permission => "grant the right to the connection's login, or use another one",
+        _ => return error,
+    };
+    error.hint(step)
 }
 
 fn output(args: &SqlArgs) -> OutputArgs {
@@ -163,7 +195,8 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
             return Err(Failure::new(Exit::Usage, "usage", "no statement to check")
                 .hint("give one, or pipe JSON lines `{\"id\",\"dialect\",\"sql\"}` to stdin"));
         }
-        return check_lines();
+        let usual = args.dialect.as_deref().map(parse_dialect).transpose()?;
+        return check_lines(usual);
     }
     let dialect = if let Some(name) = &args.dialect {
         parse_dialect(name)?
@@ -209,14 +242,18 @@ fn parse_dialect(name: &str) -> Outcome<Dialect> {
     })
 }
 
-fn check_lines() -> Outcome {
+/// Judges every line; `usual` is the dialect of lines that name none.
+fn check_lines(usual: Option<Dialect>) -> Outcome {
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|error| {
             Failure::from_error(Exit::Failure, "input", &error).context("stdin cannot be read")
         })?;
         if !line.trim().is_empty() {
-            crate::printer::stdout(&format!("{}\n", gate::wire::verdict_line(&line)))?;
+            crate::printer::stdout(&format!("{}\n", gate::wire::verdict_line(&line, usual)))?;
         }
     }
     Ok(Exit::Success)
 }
+
+#[cfg(test)]
+mod tests;

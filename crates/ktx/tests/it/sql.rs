@@ -275,22 +275,24 @@ fn a_statement_that_fails_says_what_the_warehouse_said() {
         &sandbox,
         "sql 'select * from nope'",
         r"
-exit 1
+exit 4
 --- stderr
 Project: [SANDBOX]/work
 error: no such table: nope
+
+hint: correct the statement; `ktx sl list` shows what has been scanned
 ",
     );
     check(
         &sandbox,
         "sql --json 'select * from nope'",
         r#"
-exit 1
+exit 4
 {
   "error": {
     "code": "query_failed",
     "message": "no such table: nope",
-    "hint": null
+    "hint": "correct the statement; `ktx sl list` shows what has been scanned"
   }
 }
 "#,
@@ -427,6 +429,53 @@ exit 0
 {"id":"c","allowed":false,"code":"invalid_request","reason":"the dialect `klingon` is not known","statement":null}
 {"id":null,"allowed":false,"code":"invalid_request","reason":"expected ident at line 1 column 2","statement":null}
 "#,
+    );
+}
+
+#[test]
+fn the_dialect_that_is_given_is_that_of_lines_without_one() {
+    let sandbox = shop();
+    let input = concat!(
+        r#"{"id":"a","sql":"select `x` from t"}"#,
+        "\n",
+        r#"{"id":"b","dialect":"postgres","sql":"select `x` from t"}"#,
+        "\n",
+    );
+    let printed = sandbox
+        .run_with_input(&["sql", "--check", "--dialect", "mysql"], input)
+        .unwrap();
+    compare(
+        "sql --check --dialect mysql",
+        &printed,
+        r#"
+exit 0
+{"id":"a","allowed":true,"code":null,"reason":null,"statement":"SELECT `x` FROM t"}
+{"id":"b","allowed":false,"code":"unusual_character","reason":"the character U+0060 may only stand inside quotes","statement":null}
+"#,
+    );
+    let printed = sandbox.run_with_input(&["sql", "--check"], input).unwrap();
+    compare(
+        "sql --check",
+        &printed,
+        r#"
+exit 0
+{"id":"a","allowed":false,"code":"invalid_request","reason":"the line has no `dialect`","statement":null}
+{"id":"b","allowed":false,"code":"unusual_character","reason":"the character U+0060 may only stand inside quotes","statement":null}
+"#,
+    );
+    let printed = sandbox
+        .run_with_input(&["sql", "--check", "--dialect", "klingon"], input)
+        .unwrap();
+    compare(
+        "sql --check --dialect klingon",
+        &printed,
+        r"
+exit 2
+--- stderr
+error: unknown dialect `klingon`
+
+hint: use one of postgres, snowflake, bigquery, clickhouse, mysql, mariadb, tsql, sqlite, duckdb, redshift, databricks, trino
+",
     );
 }
 

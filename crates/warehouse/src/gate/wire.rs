@@ -10,7 +10,7 @@ use crate::Dialect;
 struct Request {
     #[serde(default)]
     id: Value,
-    dialect: String,
+    dialect: Option<String>,
     sql: String,
 }
 
@@ -25,19 +25,25 @@ struct Verdict<'a> {
 
 /// Judges one JSON object `{"id", "dialect", "sql"}` and answers with one line
 /// `{"id", "allowed", "code", "reason", "statement"}`; `statement` is the text that would be sent.
-/// A line that is no such object is answered with the code `invalid_request`.
-pub fn verdict_line(json_line: &str) -> String {
+/// An object without `dialect` is judged by `usual`. A line that is no such object, or that has no
+/// dialect at all, is answered with the code `invalid_request`.
+pub fn verdict_line(json_line: &str, usual: Option<Dialect>) -> String {
     let request: Request = match serde_json::from_str(json_line) {
         Ok(request) => request,
         Err(error) => return line(Value::Null, Err(&invalid(error.to_string()))),
     };
-    let Some(dialect) = Dialect::parse(&request.dialect) else {
-        let refusal = invalid(format!("the dialect `{}` is not known", request.dialect));
-        return line(request.id, Err(&refusal));
-    };
-    match check(&request.sql, dialect) {
+    let verdict = dialect_of(&request, usual).and_then(|dialect| check(&request.sql, dialect));
+    match verdict {
         Ok(sql) => line(request.id, Ok(sql.as_str())),
         Err(refusal) => line(request.id, Err(&refusal)),
+    }
+}
+
+fn dialect_of(request: &Request, usual: Option<Dialect>) -> Result<Dialect, Refusal> {
+    match &request.dialect {
+        Some(name) => Dialect::parse(name)
+            .ok_or_else(|| invalid(format!("the dialect `{name}` is not known"))),
+        None => usual.ok_or_else(|| invalid("the line has no `dialect`".to_owned())),
     }
 }
 
