@@ -1,8 +1,8 @@
 //! Where no name tells to which table a column refers, the one dense key whose size fits its numbers does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::relationships::entity::KeyMark;
+use crate::relationships::entity::{ColumnName, KeyMark};
 use crate::relationships::facts::{At, ColumnFacts, Facts};
 use crate::relationships::score::{Fit, Scored};
 
@@ -20,11 +20,26 @@ type Pooled = BTreeMap<(Series, At), Fit>;
 /// The key words of the columns that name a key.
 type Named = BTreeMap<At, Vec<Vec<String>>>;
 
+/// A bonus for one rival of a column.
+struct Claim {
+    child: At,
+    parent: At,
+    bonus: f64,
+    /// Whether numbers of other systems are called so as well: the name says something, nothing of it
+    /// about the parent, and its key word is not one that only this database puts at its keys.
+    common: bool,
+    series: Option<Series>,
+    /// The column's words, where its table is called by what it is the key of: `movie_id` in
+    /// `movie_note`.
+    family: Option<Vec<String>>,
+}
+
 /// Favours, for each column that no name explains, the one key of the fitting size.
 pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<Scored>>) {
     let named = named_parents(facts, by_child);
     let pooled = pool(facts, by_child);
-    for (child, rivals) in by_child {
+    let mut claims: Vec<Claim> = Vec::new();
+    for (child, rivals) in by_child.iter() {
         let series = series_of(facts, *child);
         let fit = |rival: &Scored| {
             let pooled = series
@@ -33,8 +48,51 @@ pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Ve
             rival.fit.map(|own| pooled.copied().unwrap_or(own))
         };
         let fits: Vec<Option<Fit>> = rivals.iter().map(fit).collect();
-        favour(facts, rivals, &fits, &named);
+        claims.extend(claims_of(facts, rivals, &fits, &named, series.as_ref()));
     }
+    let mut by_parent: BTreeMap<At, Vec<&Claim>> = BTreeMap::new();
+    for claim in &claims {
+        by_parent.entry(claim.parent).or_default().push(claim);
+    }
+    for claim in &claims {
+        let others = by_parent.get(&claim.parent).into_iter().flatten();
+        if claim.common && !others.copied().any(|other| corroborates(other, claim)) {
+            continue;
+        }
+        let rivals = by_child.get_mut(&claim.child).into_iter().flatten();
+        for rival in rivals.filter(|rival| rival.parent == claim.parent) {
+            rival.odds += claim.bonus;
+            rival
+                .reasons
+                .push("no other table has keys of this size".to_owned());
+        }
+    }
+}
+
+/// Whether another column that fits the same key makes it likelier that this one means it. Numbers of
+/// another system fill a range as a reference does, so one column alone proves nothing: two roles in
+/// one table do, the same column going on in the next part of a table, and the same column in tables
+/// that are all called by it.
+fn corroborates(other: &Claim, claim: &Claim) -> bool {
+    let role = other.child.table == claim.child.table && other.child != claim.child;
+    let elsewhere = other.child.table != claim.child.table;
+    let part = other.series.is_some() && other.series == claim.series;
+    let family = other.family.is_some() && other.family == claim.family;
+    role || (elsewhere && (part || family))
+}
+
+/// Whether the column is marked as a key by nothing but a word that this database has taught.
+fn has_own_key_word(column: &ColumnFacts<'_>) -> bool {
+    let untaught = ColumnName::read(&column.column.name, None, &BTreeSet::new());
+    column.name.mark == KeyMark::Strong && untaught.mark == KeyMark::None
+}
+
+/// The column's words, if the name of its table begins with what it is the key of.
+fn family_of(facts: &Facts<'_>, at: At) -> Option<Vec<String>> {
+    let (table, column) = (facts.table(at.table)?, facts.column(at)?);
+    let base = column.name.base();
+    let begins = !base.is_empty() && table.name.words.starts_with(base);
+    begins.then(|| column.name.words.clone())
 }
 
 /// Numbers and layers left out, the words of a column's table, its width, and the column's words; only
@@ -93,12 +151,19 @@ fn named_parents(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Nam
 
 /// When nothing is named and exactly one dense key has the size that the column's numbers ask for,
 /// that says a lot for a column that is marked as a reference or whose name says nothing.
-fn favour(facts: &Facts<'_>, rivals: &mut [Scored], fits: &[Option<Fit>], named: &Named) {
+fn claims_of(
+    facts: &Facts<'_>,
+    rivals: &[Scored],
+    fits: &[Option<Fit>],
+    named: &Named,
+    series: Option<&Series>,
+) -> Vec<Claim> {
+    let mut claims = Vec::new();
     if rivals.iter().any(|rival| {
         let name = rival.evidence.name;
         (name >= 0.5 && rival.rank() > 0.0) || (name >= 0.85 && rival.odds > 0.0)
     }) {
-        return;
+        return claims;
     }
     let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
     let weight = |fit: &Option<Fit>| fit.map_or(0.0, |fit| fit.log_likelihood().exp());
@@ -108,7 +173,7 @@ fn favour(facts: &Facts<'_>, rivals: &mut [Scored], fits: &[Option<Fit>], named:
         *best = best.max(weight(fit));
     }
     let total: f64 = weights.values().sum();
-    for (rival, fit) in rivals.iter_mut().zip(fits) {
+    for (rival, fit) in rivals.iter().zip(fits) {
         let (Some(fit), Some(column)) = (fit, facts.column(rival.child)) else {
             continue;
         };
@@ -121,12 +186,17 @@ fn favour(facts: &Facts<'_>, rivals: &mut [Scored], fits: &[Option<Fit>], named:
         let alike = naming.is_none_or(|naming| naming.contains(&key_words(column)));
         let bonus = bonus(column, exact && alike, naming.is_some());
         if bonus > 0.0 {
-            rival.odds += bonus;
-            rival
-                .reasons
-                .push("no other table has keys of this size".to_owned());
+            claims.push(Claim {
+                child: rival.child,
+                parent: rival.parent,
+                bonus,
+                common: column.name.telling && !has_own_key_word(column),
+                series: series.cloned(),
+                family: family_of(facts, rival.child),
+            });
         }
     }
+    claims
 }
 
 /// Whether the numbers reach from the first key to the last, and are many or nearly all of them.

@@ -2,9 +2,11 @@
 //! lists of kinds, rows of many parents, layers, satellites, glued prefixes, numbers that are no links.
 
 mod build;
+mod outside;
 mod words;
 
 pub(crate) use build::build_shape;
+pub(crate) use outside::{NAMELESS, OUTSIDE};
 pub(crate) use words::WORDS;
 
 /// What stands in a column.
