@@ -1,5 +1,6 @@
 //! The only place that writes to stdout and stderr.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 
 use serde::Serialize;
@@ -71,7 +72,7 @@ impl Printer {
 
     /// Writes a line to stdout.
     pub(crate) fn line(&self, text: &str) -> Outcome<()> {
-        write_stdout(text.as_bytes())?;
+        write_stdout(harmless(text).as_bytes())?;
         write_stdout(b"\n")
     }
 
@@ -98,7 +99,17 @@ impl Printer {
 pub(crate) fn stderr_line(text: &str) {
     let mut stderr = anstream::stderr();
     // Nobody is left to tell when stderr is closed.
-    writeln!(stderr, "{text}").unwrap_or_default();
+    writeln!(stderr, "{}", harmless(text)).unwrap_or_default();
+}
+
+/// The text without what would steer a terminal: names and messages come from warehouses and files.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    if text.contains(steers) {
+        Cow::Owned(text.replace(steers, "\u{FFFD}"))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// Prints a failure where its reader looks: JSON on stdout in JSON mode, text on stderr otherwise.
@@ -115,7 +126,7 @@ pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
     let mut stderr = anstream::stderr();
     // Nobody is left to tell when stderr is closed.
     stderr
-        .write_all(failure.to_text().as_bytes())
+        .write_all(harmless(&failure.to_text()).as_bytes())
         .unwrap_or_default();
 }
 

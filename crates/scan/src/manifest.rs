@@ -2,6 +2,7 @@
 
 mod joins;
 pub(crate) mod merge;
+mod place;
 pub(crate) mod shard;
 mod yaml;
 

@@ -1,6 +1,7 @@
 //! Commands against real servers when something goes wrong in the middle: a cut connection, Ctrl-C, a
 //! time cap, a table that goes away, a schema that is not granted.
 
+mod odd_names;
 mod proxy;
 mod server;
 
@@ -172,7 +173,7 @@ fn a_time_cap_ends_the_statement_on_postgres() {
     a_time_cap::<Postgres>(
         "ktx_it_cap",
         r"
-exit 1
+exit 4
 --- stderr
 Project: [SANDBOX]/work
 error: the statement ran longer than its limit of 1 s
@@ -187,7 +188,7 @@ fn a_time_cap_ends_the_statement_on_mariadb() {
     a_time_cap::<MariaDb>(
         "ktx_it_cap",
         r"
-exit 1
+exit 4
 --- stderr
 Project: [SANDBOX]/work
 error: the statement ran longer than its limit of 1 s

@@ -137,22 +137,23 @@ fn condition(
     let pairs = from.columns.iter().zip(&to.columns).map(|(own, other)| {
         format!(
             "{}.{} = {}.{}",
-            source(dialect, left),
+            source(dialect, left, &from.table),
             name(dialect, own),
-            source(dialect, right),
+            source(dialect, right, &to.table),
             name(dialect, other)
         )
     });
     pairs.collect::<Vec<_>>().join(" AND ")
 }
 
-/// A source name: a bare one as one name, a full place part by part.
-fn source(dialect: Dialect, source: &str) -> String {
+/// A source name: a bare one as one name, a full place part by part unless a part has a dot itself.
+fn source(dialect: Dialect, source: &str, table: &TableRef) -> String {
     if is_simple(source) {
         return source.to_owned();
     }
     let parts: Vec<&str> = source.split('.').collect();
-    if parts.len() > 1 && parts.iter().all(|part| is_simple(part)) {
+    let dotted = table.parts().any(|part| part.contains('.'));
+    if !dotted && parts.len() > 1 && parts.iter().all(|part| is_simple(part)) {
         return source.to_owned();
     }
     dialect.quote(source)
@@ -320,15 +321,32 @@ pub(crate) fn simple_pairs(on: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
+/// The last of the names with dots between them, without its quotes.
 fn last_name(side: &str) -> Option<String> {
     let side = side.trim();
-    let bare = side
-        .chars()
-        .all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '.');
-    if bare {
-        return side.rsplit_once('.').map(|(_, name)| name.to_owned());
+    let mut names = 1_usize;
+    let mut last = String::new();
+    let mut closing: Option<char> = None;
+    let mut letters = side.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (closing, letter) {
+            (Some(close), letter) if letter == close => {
+                if letters.next_if_eq(&close).is_some() {
+                    last.push(close);
+                } else {
+                    closing = None;
+                }
+            }
+            (Some(_), letter) => last.push(letter),
+            (None, '"' | '`') if last.is_empty() => closing = Some(letter),
+            (None, '[') if last.is_empty() => closing = Some(']'),
+            (None, '.') => {
+                names += 1;
+                last.clear();
+            }
+            (None, letter) if letter.is_alphanumeric() || letter == '_' => last.push(letter),
+            (None, _) => return None,
+        }
     }
-    let quoted = side.strip_suffix(['"', '`', ']'])?;
-    let at = quoted.rfind(['"', '`', '['])?;
-    quoted.get(at + 1..).map(str::to_owned)
+    (closing.is_none() && names > 1 && !last.is_empty()).then_some(last)
 }

@@ -10,6 +10,7 @@ use crate::describe::TableDescription;
 use crate::manifest::joins::{
     Join, JoinSource, Standing, collapsed, forbidden, joins_of, merged_joins, simple_pairs,
 };
+use crate::manifest::place;
 use crate::manifest::shard::{Placement, place_all, shards_folder};
 use crate::manifest::yaml::to_yaml;
 use crate::ports::{FileChange, ProjectFiles};
@@ -49,6 +50,7 @@ pub(crate) fn compose(input: &ManifestInput<'_>) -> Result<Manifest, ScanError> 
             .tables
             .iter()
             .map(|table| &table.table)
+            .filter(|table| place::is_usable(&table.name))
             .collect::<Vec<_>>(),
     );
     let folder = shards_folder(&input.request.connection);
@@ -59,6 +61,7 @@ pub(crate) fn compose(input: &ManifestInput<'_>) -> Result<Manifest, ScanError> 
         columns: columns_by_source(input.tables, &places),
         places: &places,
     };
+    let mut manifest = Manifest::default();
     let mut by_file: BTreeMap<String, Vec<&Table>> = BTreeMap::new();
     for table in input.tables {
         if let Some(place) = places.get(&table.table) {
@@ -66,6 +69,8 @@ pub(crate) fn compose(input: &ManifestInput<'_>) -> Result<Manifest, ScanError> 
                 .entry(format!("{folder}/{}", place.file))
                 .or_default()
                 .push(table);
+        } else {
+            manifest.warnings.push(unusable(&table.table));
         }
     }
     let files = input.request.files.as_ref();
@@ -79,7 +84,6 @@ pub(crate) fn compose(input: &ManifestInput<'_>) -> Result<Manifest, ScanError> 
             by_file.entry(path).or_default();
         }
     }
-    let mut manifest = Manifest::default();
     for (path, tables) in by_file {
         merger.shard(files, &path, &tables, &mut manifest)?;
     }
@@ -155,6 +159,12 @@ impl Merger<'_> {
         Ok(())
     }
 
+    /// Whether the entry of this place stays because the table's absence is not certain.
+    fn is_unread(&self, place: &str) -> bool {
+        let unread = self.input.unread;
+        unread.contains(place) || unread.contains(&place::spoken(place))
+    }
+
     fn merged(
         &self,
         standing: Option<&Mapping>,
@@ -172,7 +182,7 @@ impl Merger<'_> {
                 .get("table")
                 .and_then(Value::as_str)
                 .unwrap_or_default();
-            if let Some(key) = key.as_str().filter(|_| self.input.unread.contains(place)) {
+            if let Some(key) = key.as_str().filter(|_| self.is_unread(place)) {
                 entries.insert(key.to_owned(), value.clone());
             }
         }
@@ -180,20 +190,21 @@ impl Merger<'_> {
             let Some(place) = self.places.get(&table.table) else {
                 continue;
             };
-            let full = table.table.to_string();
-            let is_it = |entry: &&Value| {
-                entry
-                    .get("table")
-                    .is_none_or(|known| known.as_str() == Some(full.as_str()))
+            // Shards of older versions hold no quotes.
+            let (full, plain) = (place::written(&table.table), table.table.to_string());
+            let means = |text: &Value| {
+                text.as_str()
+                    .is_some_and(|text| text == full || text == plain)
             };
+            let is_it = |entry: &&Value| entry.get("table").is_none_or(means);
             let known = old.get(place.key.as_str()).filter(is_it);
             let moved = || {
                 old.iter()
                     .map(|(_, entry)| entry)
-                    .find(|entry| entry.get("table").and_then(Value::as_str) == Some(full.as_str()))
+                    .find(|entry| entry.get("table").is_some_and(means))
             };
             let known = known.or_else(moved).and_then(Value::as_mapping);
-            let entry = self.entry(table, &full, known, warnings);
+            let entry = self.entry(table, known, warnings);
             entries.insert(place.key.clone(), Value::Mapping(entry));
         }
         let mut document = standing.cloned().unwrap_or_default();
@@ -208,14 +219,13 @@ impl Merger<'_> {
     fn entry(
         &self,
         table: &Table,
-        full: &str,
         known: Option<&Mapping>,
         warnings: &mut Vec<ScanWarning>,
     ) -> Mapping {
         let described = self.input.descriptions.get(&table.table);
         let old = |key: &str| known.and_then(|map| map.get(key));
         let mut entry = Mapping::new();
-        entry.insert("table".into(), full.into());
+        entry.insert("table".into(), place::written(&table.table).into());
         let ai = described.and_then(|described| described.table.as_deref());
         insert_descriptions(
             &mut entry,
@@ -251,7 +261,7 @@ impl Merger<'_> {
             }
             let refuted = self.refuted(table, join);
             if let Some(column) = &refuted {
-                warnings.push(no_key_any_more(full, join.on, column));
+                warnings.push(no_key_any_more(&table.table.to_string(), join.on, column));
             }
             refuted.is_none()
         });
@@ -419,6 +429,20 @@ fn parse(bytes: &[u8]) -> Result<Mapping, String> {
         Ok(Value::Null) => Ok(Mapping::new()),
         Ok(_) => Err("it is not a mapping".to_owned()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A table that no query could name has no entry.
+fn unusable(table: &TableRef) -> ScanWarning {
+    ScanWarning {
+        code: "name_unusable".to_owned(),
+        message: format!(
+            "the table `{}` has no source: no query can name it; make a view of it with another name",
+            table.to_string().escape_debug()
+        ),
+        table: Some(table.to_string()),
+        column: None,
+        recoverable: true,
     }
 }
 

@@ -262,3 +262,25 @@ fn manual_joins_come_first_then_formal_then_inferred_ones() {
     .expect("YAML");
     assert_eq!(Value::Sequence(merged), expected);
 }
+
+#[test]
+fn a_written_place_is_read_back_as_it_is_spoken() {
+    use crate::manifest::place::{spoken, written};
+    let places = [
+        (
+            TableRef::new(None, Some("public"), "orders"),
+            "public.orders",
+        ),
+        (TableRef::new(None, Some("public"), "x.y"), "public.\"x.y\""),
+        (
+            TableRef::new(Some("a.b"), Some("c"), "d\"e"),
+            "\"a.b\".c.d\"e",
+        ),
+        (TableRef::bare("\"q\".r"), "\"\"\"q\"\".r\""),
+        (TableRef::bare(" blank "), "\" blank \""),
+    ];
+    for (table, text) in places {
+        assert_eq!(written(&table), text);
+        assert_eq!(spoken(text), table.to_string());
+    }
+}

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{ScanEvent, ScanStage};
 use crate::lanes::{Lanes, Load, Onward};
 use crate::profile::TableProfile;
-use crate::profile::table_read::read_table;
+use crate::profile::table_read::{is_readable, read_table};
 use crate::request::{ScanError, ScanRequest};
 use crate::spending::{Spending, is_lost, is_strain};
 use crate::stage_rows::{StageRows, table_unit};
@@ -54,7 +54,13 @@ pub(crate) async fn read_all(
     });
     let mut lanes = Lanes::new(request.settings.relationships.profile_concurrency);
     let mut done = 0;
-    let mut profiles = Profiles::default();
+    let mut profiles = Profiles {
+        warnings: tables.iter().flat_map(unreadable_columns).collect(),
+        ..Profiles::default()
+    };
+    for warning in &profiles.warnings {
+        request.events.event(ScanEvent::Warning(warning.clone()));
+    }
     let mut lost: Vec<(TableRef, ScanWarning)> = Vec::new();
     let work = tables
         .iter()
@@ -189,6 +195,25 @@ fn is_alike(before: Option<u64>, now: Option<u64>) -> bool {
         (None, None) => true,
         _ => false,
     }
+}
+
+/// The columns of a table whose names no statement can hold.
+fn unreadable_columns(table: &Table) -> impl Iterator<Item = ScanWarning> {
+    let names = table.columns.iter().map(|column| column.name.as_str());
+    names.filter(|name| !is_readable(name)).map(|name| {
+        let place = format!("{}.{name}", table.table);
+        ScanWarning {
+            code: "name_unusable".to_owned(),
+            message: format!(
+                "the column `{}` was not read: its name holds control characters; make a view with \
+                 another name for it",
+                place.escape_debug()
+            ),
+            table: Some(table.table.to_string()),
+            column: Some(name.to_owned()),
+            recoverable: true,
+        }
+    })
 }
 
 fn failed(table: &TableRef, error: &WarehouseError) -> ScanWarning {

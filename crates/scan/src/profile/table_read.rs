@@ -50,11 +50,17 @@ pub(crate) async fn read_table(
     Ok(whole.unwrap_or_else(|| TableCollector::new(&[]).finish(Extent::Sample, None)))
 }
 
-/// The columns with their families.
+/// Whether a statement can name a column so: the gate lets no sign through that steers a terminal.
+pub(crate) fn is_readable(name: &str) -> bool {
+    !name.chars().any(char::is_control)
+}
+
+/// The columns that a statement can name, with their families.
 pub(crate) fn columns(table: &Table) -> Vec<(String, TypeFamily)> {
     table
         .columns
         .iter()
+        .filter(|column| is_readable(&column.name))
         .map(|column| (column.name.clone(), TypeFamily::of(column)))
         .collect()
 }

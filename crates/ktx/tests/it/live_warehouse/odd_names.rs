@@ -1,0 +1,226 @@
+//! Tables and columns whose names no author of a schema should choose: scanned, joined, listed and
+//! asked for like any others, on every server.
+
+use ktx_test_support::sandbox::Sandbox;
+
+use super::server::{MariaDb, Postgres, Server};
+use super::warehouse;
+use crate::support::{compare, project, run, write};
+
+/// Odd names of columns that every server takes.
+const COLUMNS: [&str; 8] = [
+    "a.b",
+    "\"quoted\"",
+    "semi;colon--",
+    "back`tick",
+    "it's",
+    "[bracket]",
+    "select",
+    "sixty_letters_sixty_letters_sixty_letters_sixty_letters_sixty",
+];
+
+/// A sign beyond the first plane of Unicode, where names may hold such.
+const PARTY: &str = "\u{1f389} party";
+/// MariaDB's names end with the first plane.
+const SNOWMAN: &str = "\u{2603} man";
+
+/// Two tables with a key between them; a name is put between two `quote`.
+fn tables(quote: char, sign: &str) -> String {
+    let name = |name: &str| {
+        let doubled = name.replace(quote, &format!("{quote}{quote}"));
+        format!("{quote}{doubled}{quote}")
+    };
+    let columns: Vec<String> = COLUMNS
+        .iter()
+        .chain([&sign])
+        .map(|column| format!("{} int", name(column)))
+        .collect();
+    let (parent, child) = (name("x.y"), name("od\"d ta`ble"));
+    let refers = name("x.y no");
+    format!(
+        "CREATE TABLE {parent} (id int PRIMARY KEY, {columns}, amount int);
+         CREATE TABLE {child} (no int PRIMARY KEY, {refers} int NOT NULL, amount int,
+             FOREIGN KEY ({refers}) REFERENCES {parent} (id));
+         INSERT INTO {parent} VALUES (101, {ones}, 3), (102, {twos}, 4);
+         INSERT INTO {child} VALUES (1, 101, 10), (2, 101, 20), (3, 102, 40);",
+        columns = columns.join(", "),
+        ones = ["1"; COLUMNS.len() + 1].join(", "),
+        twos = ["2"; COLUMNS.len() + 1].join(", "),
+    )
+}
+
+/// The places and joins of the shard, the answers about both tables, and rows by SQL.
+fn all_answer(sandbox: &Sandbox, shard: &str, (quote, sign): (char, &str), written: [&str; 4]) {
+    let scanned = run(sandbox, "scan");
+    assert_eq!(scanned.code, Some(0), "{scanned}");
+    assert!(!scanned.stdout.contains("warning"), "{scanned}");
+    let path = format!("semantic-layer/warehouse/_schema/{shard}.yaml");
+    let text = std::fs::read_to_string(sandbox.work().join(&path)).unwrap();
+    let lines = text.lines().map(str::trim_start);
+    let found: Vec<&str> = lines
+        .filter(|line| line.starts_with("table:") || line.starts_with("'on':"))
+        .collect();
+    assert_eq!(found, written);
+    let asked = |measure: &str, dimension: &str| {
+        let printed = sandbox
+            .run_arguments(&[
+                "sl",
+                "query",
+                "--execute",
+                "--format",
+                "csv",
+                "--measure",
+                measure,
+                "--dimension",
+                dimension,
+            ])
+            .unwrap();
+        assert_eq!(printed.code, Some(0), "{printed}");
+        printed.stdout
+    };
+    let sum = format!("sum({quote}x.y{quote}.amount)");
+    assert_eq!(asked(&sum, "x.y.id"), "id,sum_x_y_amount\n101,3\n102,4\n");
+    assert_eq!(
+        asked(&sum, &format!("x.y.{sign}")),
+        format!("{sign},sum_x_y_amount\n1,3\n2,4\n")
+    );
+    write(
+        sandbox,
+        "semantic-layer/warehouse/facts.yaml",
+        "name: 'od\"d ta`ble'\nmeasures:\n  - name: total\n    expr: sum(amount)\n",
+    );
+    assert_eq!(
+        asked("od\"d ta`ble.total", "x.y.id"),
+        "id,total\n101,30\n102,40\n"
+    );
+    let listed = run(sandbox, "sl --output plain");
+    assert_eq!(listed.code, Some(0), "{listed}");
+    assert_eq!(listed.stdout.lines().count(), 2, "{listed}");
+    let statement = format!("select sum({quote}a.b{quote}) as s from {quote}x.y{quote}");
+    let printed = sandbox
+        .run_arguments(&["sql", "--output", "csv", &statement])
+        .unwrap();
+    assert_eq!((printed.code, printed.stdout.as_str()), (Some(0), "s\n3\n"));
+    // A second scan finds its own words again.
+    compare(
+        "scan",
+        &run(sandbox, "scan"),
+        r"
+exit 0
+warehouse: 0 added, 0 modified, 0 deleted, 2 unchanged tables
+  joins: 1 accepted, 0 to review
+  nothing changed
+--- stderr
+Project: [SANDBOX]/work
+warehouse · structure
+warehouse · 2 tables, 14 columns
+warehouse · profile (2)
+warehouse · relationships
+warehouse · 1 joins, 0 to review
+warehouse · artifacts
+",
+    );
+}
+
+#[test]
+fn odd_names_answer_on_postgres() {
+    let Some(server) = Postgres::new("ktx_it_odd") else {
+        return;
+    };
+    server.execute(&tables('"', PARTY));
+    let sandbox = warehouse(&server, server.port(), "    database: ktx_it_odd\n");
+    let written = [
+        "table: 'public.od\"d ta`ble'",
+        "'on': '\"od\"\"d ta`ble\".\"x.y no\" = \"x.y\".id'",
+        "table: public.\"x.y\"",
+        "'on': '\"x.y\".id = \"od\"\"d ta`ble\".\"x.y no\"'",
+    ];
+    all_answer(&sandbox, "public", ('"', PARTY), written);
+}
+
+#[test]
+fn odd_names_answer_on_mariadb() {
+    let Some(server) = MariaDb::new("ktx_it_odd") else {
+        return;
+    };
+    server.execute(&tables('`', SNOWMAN));
+    let sandbox = warehouse(&server, server.port(), "    database: ktx_it_odd\n");
+    let written = [
+        "table: 'ktx_it_odd.od\"d ta`ble'",
+        "'on': '`od\"d ta``ble`.`x.y no` = `x.y`.id'",
+        "table: ktx_it_odd.\"x.y\"",
+        "'on': '`x.y`.id = `od\"d ta``ble`.`x.y no`'",
+    ];
+    all_answer(&sandbox, "ktx_it_odd", ('`', SNOWMAN), written);
+}
+
+#[test]
+fn odd_names_answer_on_sqlite() {
+    let sandbox = project();
+    let file = sandbox.work().join("warehouse.db");
+    rusqlite::Connection::open(file)
+        .unwrap()
+        .execute_batch(&tables('"', PARTY))
+        .unwrap();
+    write(
+        &sandbox,
+        "ktx.yaml",
+        "connections:\n  warehouse: { driver: sqlite, path: warehouse.db }\n",
+    );
+    let written = [
+        "table: 'od\"d ta`ble'",
+        "'on': '\"od\"\"d ta`ble\".\"x.y no\" = \"x.y\".id'",
+        "table: '\"x.y\"'",
+        "'on': '\"x.y\".id = \"od\"\"d ta`ble\".\"x.y no\"'",
+    ];
+    all_answer(&sandbox, "public", ('"', PARTY), written);
+}
+
+/// Names that steer a terminal are shown without that, and what cannot be named is told and hides
+/// nothing else.
+#[test]
+fn what_cannot_be_named_is_told() {
+    let sandbox = project();
+    let file = sandbox.work().join("warehouse.db");
+    rusqlite::Connection::open(file)
+        .unwrap()
+        .execute_batch(
+            "CREATE TABLE \"\u{1b}[31mred\" (id INTEGER);
+             CREATE TABLE \"\" (id INTEGER);
+             CREATE TABLE kept (id INTEGER PRIMARY KEY, \"new\nline\" TEXT, amount INTEGER);
+             INSERT INTO kept VALUES (1, 'a', 5);",
+        )
+        .unwrap();
+    write(
+        &sandbox,
+        "ktx.yaml",
+        "connections:\n  warehouse: { driver: sqlite, path: warehouse.db }\n",
+    );
+    compare(
+        "scan",
+        &run(&sandbox, "scan"),
+        r#"
+exit 0
+warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
+  joins: 0 accepted, 0 to review
+  warning: could not read a sample of `�[31mred`: the read-only gate refused the statement: the quoted name "\"\u{1b}[31mred\"" is not allowed
+  warning: the column `kept.new\nline` was not read: its name holds control characters; make a view with another name for it
+  warning: the table `` has no source: no query can name it; make a view of it with another name
+  warning: the table `\u{1b}[31mred` has no source: no query can name it; make a view of it with another name
+  commit: [COMMIT]
+--- stderr
+Project: [SANDBOX]/work
+warehouse · structure
+warehouse · 3 tables, 5 columns
+warehouse · profile (3)
+warehouse · relationships
+warehouse · 0 joins, 0 to review
+warehouse · artifacts
+"#,
+    );
+    let listed = run(&sandbox, "sl --output plain");
+    assert_eq!(
+        listed.stdout,
+        "warehouse\tkept\tcolumns=3\tmeasures=0\tjoins=0\n"
+    );
+}
