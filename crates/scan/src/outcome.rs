@@ -22,7 +22,7 @@ use crate::relationships::wire::{
 use crate::request::{Paused, ScanError, ScanMode, ScanOutcome, ScanRequest, Stopped, Writing};
 use crate::settings::Switch;
 use crate::spending::{Spent, StopReason};
-use crate::structural::artifact::{json, structural_files, table_file};
+use crate::structural::artifact::{json, structural_files};
 use crate::structural::diff::DiffSummary;
 use crate::structural::sync::{Previous, syncs_folder};
 use crate::structural::wire::{
@@ -114,15 +114,9 @@ pub(crate) fn compose_outcome(
     };
     let new = previous.sync_id.as_ref() != Some(&gathered.sync);
     if new {
-        for (name, bytes) in structural_files(request, snapshot, &gathered.warnings)? {
+        let now = &gathered.now;
+        for (name, bytes) in structural_files(request, snapshot, now, &gathered.warnings)? {
             files.put(&name, bytes, &[])?;
-        }
-        for table in gathered
-            .now
-            .values()
-            .filter(|table| gathered.unread.contains(&table.place().to_string()))
-        {
-            files.put(&table_file(&table.place()), json(table)?, &[])?;
         }
     } else if request.mode > ScanMode::Structural {
         let warnings = WarningsArtifact {

@@ -17,7 +17,7 @@ pub(crate) fn to_yaml(value: &Value) -> String {
         Value::Mapping(map) if !map.is_empty() => write_mapping(&mut text, map, 0),
         Value::Sequence(list) if !list.is_empty() => write_sequence(&mut text, list, 0),
         other => {
-            text.push_str(&scalar(other));
+            write_scalar(&mut text, other);
             text.push('\n');
         }
     }
@@ -33,7 +33,7 @@ fn write_mapping(text: &mut String, map: &serde_yaml::Mapping, depth: usize) {
 
 /// One `key: value`; the indent is already there.
 fn write_entry(text: &mut String, key: &Value, value: &Value, depth: usize) {
-    text.push_str(&scalar(key));
+    write_scalar(text, key);
     text.push(':');
     write_nested(text, value, depth + 1);
 }
@@ -56,7 +56,7 @@ fn write_nested(text: &mut String, value: &Value, depth: usize) {
         }
         other => {
             text.push(' ');
-            text.push_str(&scalar(other));
+            write_scalar(text, other);
             text.push('\n');
         }
     }
@@ -87,15 +87,20 @@ fn indent(text: &mut String, depth: usize) {
     }
 }
 
-fn scalar(value: &Value) -> String {
+fn write_scalar(text: &mut String, value: &Value) {
     match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::String(text) => text_scalar(text),
-        Value::Sequence(_) => "[]".to_owned(),
-        Value::Mapping(_) => "{}".to_owned(),
-        Value::Tagged(tagged) => format!("{} {}", tagged.tag, scalar(&tagged.value)),
+        Value::Null => text.push_str("null"),
+        Value::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
+        Value::Number(number) => text.push_str(&number.to_string()),
+        Value::String(plain) if is_plain(plain) => text.push_str(plain),
+        Value::String(other) => text.push_str(&text_scalar(other)),
+        Value::Sequence(_) => text.push_str("[]"),
+        Value::Mapping(_) => text.push_str("{}"),
+        Value::Tagged(tagged) => {
+            text.push_str(&tagged.tag.to_string());
+            text.push(' ');
+            write_scalar(text, &tagged.value);
+        }
     }
 }
 
@@ -142,5 +147,5 @@ fn is_plain(text: &str) -> bool {
         && !text.ends_with([' ', ':'])
         && !text.contains(": ")
         && !text.contains(" #")
-        && !WORDS.contains(&text.to_ascii_lowercase().as_str())
+        && !WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }

@@ -1,5 +1,7 @@
 //! The texts and names of the structural artifacts.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ktx_vocabulary::TableRef;
@@ -8,7 +10,7 @@ use serde::Serialize;
 
 use crate::request::{ScanError, ScanRequest};
 use crate::stage_rows::digest;
-use crate::structural::hash::structure_hash;
+use crate::structural::hash::hash_of;
 use crate::structural::wire::{
     ConnectionArtifact, ConnectionMetadata, ForeignKeysArtifact, ListedForeignKey, ScopeArtifact,
     TableArtifact, WarningsArtifact,
@@ -46,14 +48,16 @@ pub(crate) fn table_file(table: &TableRef) -> String {
 /// The artifact of a table, with its hash.
 pub(crate) fn table_artifact(table: &Table) -> TableArtifact {
     let mut artifact = TableArtifact::of(table);
-    artifact.structure_hash = Some(structure_hash(table));
+    artifact.structure_hash = Some(hash_of(&mut artifact));
     artifact
 }
 
-/// The structural files of a sync folder, by name in the folder.
+/// The structural files of a sync folder, by name in the folder; `now` holds the artifacts of the
+/// tables, and of those whose absence is not certain.
 pub(crate) fn structural_files(
     request: &ScanRequest,
     snapshot: &SchemaSnapshot,
+    now: &BTreeMap<TableRef, TableArtifact>,
     warnings: &[ScanWarning],
 ) -> Result<Vec<(String, Vec<u8>)>, ScanError> {
     let connection = ConnectionArtifact {
@@ -85,8 +89,8 @@ pub(crate) fn structural_files(
             })?,
         ),
     ];
-    for table in &snapshot.tables {
-        files.push((table_file(&table.table), json(&table_artifact(table))?));
+    for (place, table) in now {
+        files.push((table_file(place), json(table)?));
     }
     Ok(files)
 }

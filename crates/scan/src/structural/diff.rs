@@ -76,21 +76,21 @@ pub(crate) fn diff(
 
 /// Files of KTX 0.12 lack the keys that it did not know: they say nothing about a change.
 fn is_same(old: &TableArtifact, new: &TableArtifact) -> bool {
-    let groups_known = old.structure_hash.is_some();
-    let strip = |table: &TableArtifact| {
-        let mut table = table.clone();
-        table.estimated_rows = None;
-        table.structure_hash = None;
-        if !groups_known {
-            table.primary_key.clear();
-            table.foreign_key_groups.clear();
-            table
-                .foreign_keys
-                .sort_by(|left, right| left.from_column.cmp(&right.from_column));
-        }
-        table
+    let place = (&old.catalog, &old.db, &old.name) == (&new.catalog, &new.db, &new.name);
+    let same =
+        place && old.kind == new.kind && old.comment == new.comment && old.columns == new.columns;
+    if old.structure_hash.is_some() {
+        return same
+            && old.foreign_keys == new.foreign_keys
+            && old.primary_key == new.primary_key
+            && old.foreign_key_groups == new.foreign_key_groups;
+    }
+    let sorted = |table: &TableArtifact| {
+        let mut keys = table.foreign_keys.clone();
+        keys.sort_by(|left, right| left.from_column.cmp(&right.from_column));
+        keys
     };
-    strip(old) == strip(new)
+    same && sorted(old) == sorted(new)
 }
 
 fn compare_columns(old: &TableArtifact, new: &TableArtifact, summary: &mut DiffSummary) {

@@ -7,10 +7,16 @@ use crate::structural::wire::TableArtifact;
 
 /// The hash of everything that the catalog says about a table, but for its number of rows.
 pub(crate) fn structure_hash(table: &Table) -> String {
-    let mut artifact = TableArtifact::of(table);
-    artifact.estimated_rows = None;
-    artifact.structure_hash = None;
+    hash_of(&mut TableArtifact::of(table))
+}
+
+/// The same of a table's artifact, which is as before afterwards.
+pub(crate) fn hash_of(artifact: &mut TableArtifact) -> String {
+    let rows = artifact.estimated_rows.take();
+    let hash = artifact.structure_hash.take();
     // Serialising plain structs of strings cannot fail; an empty text would only cost work twice.
-    let text = serde_json::to_string(&artifact).unwrap_or_default();
+    let text = serde_json::to_string(artifact).unwrap_or_default();
+    artifact.estimated_rows = rows;
+    artifact.structure_hash = hash;
     digest(["structure-1", text.as_str()])
 }
