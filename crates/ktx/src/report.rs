@@ -139,8 +139,12 @@ impl From<WarehouseError> for Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self::new(Exit::Refused, refusal.code, refusal.reason)
-            .hint("ktx runs single read-only queries; write to the warehouse with your own tools")
+        let hint = if refusal.code == "parse_error" {
+            "correct the statement, or write it in another way; only what can be read is sent"
+        } else {
+            "ktx runs single read-only queries; write to the warehouse with your own tools"
+        };
+        Self::new(Exit::Refused, refusal.code, refusal.reason).hint(hint)
     }
 }
 

@@ -229,6 +229,12 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
         diff.tables_deleted,
         diff.tables_unchanged
     ))?;
+    let tables = diff.tables_added + diff.tables_modified + diff.tables_unchanged;
+    if tables == 0 && diff.tables_deleted == 0 {
+        printer.line(
+            "  no table or view was found; check the database, the schemas and the rights of the login",
+        )?;
+    }
     let joins = &report.relationships;
     printer.line(&format!(
         "  joins: {} accepted, {} to review",

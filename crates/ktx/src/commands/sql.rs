@@ -105,7 +105,7 @@ fn with_next_step(error: WarehouseError) -> WarehouseError {
     let step = match error.kind {
         _ if error.hint.is_some() => return error,
         ErrorKind::Sql | ErrorKind::NotFound => {
-            "correct the statement; `ktx sl list` shows what has been scanned"
+            "correct the statement; `ktx sl` shows what has been scanned"
         }
         ErrorKind::Timeout => "narrow the statement with filters, or raise --timeout",
         ErrorKind::Limit => "narrow the statement with filters, or select fewer columns",

@@ -309,6 +309,7 @@ exit 4
         r"
 exit 0
 warehouse: 0 added, 0 modified, 0 deleted, 0 unchanged tables
+  no table or view was found; check the database, the schemas and the rights of the login
   joins: 0 accepted, 0 to review
   dry run: nothing was written
 --- stderr

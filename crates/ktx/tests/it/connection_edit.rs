@@ -431,3 +431,26 @@ ktx.yaml is changed and not committed
         "{scanned}"
     );
 }
+
+/// Google's own tools keep the login outside of the project, and may do so later than now.
+#[test]
+fn a_bigquery_connection_may_come_before_its_login() {
+    let sandbox = project();
+    check(
+        &sandbox,
+        "connection add lake --driver bigquery --field project_id=acme --schema sales --test",
+        r"
+exit 3
+Added connection: lake
+Driver: bigquery
+--- stderr
+Project: [SANDBOX]/work
+ktx.yaml is changed and not committed
+error: connection `lake` cannot be used
+  caused by: connection `lake` has no credentials: secret file `[SANDBOX]/home/.config/gcloud/application_default_credentials.json` cannot be read
+
+hint: give the text of a service account's key in `credentials_json` (as `file:key.json` or `env:NAME`), or run `gcloud auth application-default login`
+hint: the connection stays in ktx.yaml; run `ktx connection test lake` again
+",
+    );
+}

@@ -252,7 +252,7 @@ exit 6
 Project: [SANDBOX]/work
 error: sql parser error: Expected: an SQL statement, found: selec
 
-hint: ktx runs single read-only queries; write to the warehouse with your own tools
+hint: correct the statement, or write it in another way; only what can be read is sent
 ",
     );
     check(
@@ -280,7 +280,7 @@ exit 4
 Project: [SANDBOX]/work
 error: no such table: nope
 
-hint: correct the statement; `ktx sl list` shows what has been scanned
+hint: correct the statement; `ktx sl` shows what has been scanned
 ",
     );
     check(
@@ -292,7 +292,7 @@ exit 4
   "error": {
     "code": "query_failed",
     "message": "no such table: nope",
-    "hint": "correct the statement; `ktx sl list` shows what has been scanned"
+    "hint": "correct the statement; `ktx sl` shows what has been scanned"
   }
 }
 "#,

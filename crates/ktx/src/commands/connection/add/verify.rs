@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ktx_config::Connection;
+use ktx_config::{Connection, Driver};
 use ktx_secrets::{Secret, SecretSource};
 
 use super::super::show::look_up;
@@ -87,7 +87,7 @@ pub(super) fn settings(
         let plain = ["host", "port", "database", "username", "user", "password"];
         looked.problem.is_some() && !plain.contains(&looked.reference.field.as_str())
     });
-    if decisive {
+    if decisive || has_outside_login(connection) {
         return Ok(());
     }
     source.otherwise = Otherwise::StandIn;
@@ -97,4 +97,12 @@ pub(super) fn settings(
             exit: Exit::Usage,
             ..Failure::from(error)
         })
+}
+
+/// Whether the login is what Google's own tools have left on the machine, perhaps later than now.
+fn has_outside_login(connection: &Connection) -> bool {
+    let said = connection.text(&["credentials"]);
+    connection.driver == Driver::BigQuery
+        && connection.text(&["credentials_json"]).is_none()
+        && matches!(said.as_deref(), None | Some("adc"))
 }
