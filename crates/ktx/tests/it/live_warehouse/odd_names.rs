@@ -3,7 +3,7 @@
 
 use ktx_test_support::sandbox::Sandbox;
 
-use super::server::{MariaDb, Postgres, Server};
+use super::server::{MariaDb, Postgres, Server as _};
 use super::warehouse;
 use crate::support::{compare, project, run, write};
 
