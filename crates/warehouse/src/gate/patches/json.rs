@@ -201,10 +201,7 @@ pub(super) fn sub_objects(tokens: &[Token]) -> Edits {
             && tokens.get(index - 1) == Some(&Token::Caret)
             && super::is_name(tokens.get(index))
         {
-            edits.replace(
-                index - 1..index,
-                [super::word("ktx__caret"), Token::Period],
-            );
+            edits.replace(index - 1..index, [super::word("ktx__caret"), Token::Period]);
         }
     }
     edits

@@ -24,10 +24,7 @@ pub(super) fn serialisations(tokens: &[Token], carried: &mut Carried) -> Edits {
         let ending = tokens.get(place..end).unwrap_or_default();
         if place > index + 2 && is_ending(ending) {
             let first = carried.name("", ", ", kind.to_owned());
-            edits.replace(
-                index + 1..index + 2,
-                [super::word(&first), Token::Comma],
-            );
+            edits.replace(index + 1..index + 2, [super::word(&first), Token::Comma]);
             let last = carried.name(", ", ")", format!(" {})", spelled(ending)));
             edits.replace(place..end, [Token::Comma, super::word(&last)]);
         }

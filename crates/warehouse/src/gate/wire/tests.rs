@@ -6,7 +6,10 @@ use crate::Dialect;
 #[test]
 fn an_allowed_text_comes_with_its_statement() {
     assert_eq!(
-        verdict_line(r#"{"id": "a", "dialect": "postgres", "sql": "select 1 -- x"}"#, None),
+        verdict_line(
+            r#"{"id": "a", "dialect": "postgres", "sql": "select 1 -- x"}"#,
+            None
+        ),
         r#"{"id":"a","allowed":true,"code":null,"reason":null,"statement":"SELECT 1"}"#
     );
 }
@@ -14,7 +17,10 @@ fn an_allowed_text_comes_with_its_statement() {
 #[test]
 fn a_refused_text_comes_with_code_and_reason() {
     assert_eq!(
-        verdict_line(r#"{"id": 7, "dialect": "sqlserver", "sql": "DROP TABLE t"}"#, None),
+        verdict_line(
+            r#"{"id": 7, "dialect": "sqlserver", "sql": "DROP TABLE t"}"#,
+            None
+        ),
         concat!(
             r#"{"id":7,"allowed":false,"code":"not_a_query","#,
             r#""reason":"only queries are allowed","statement":null}"#
