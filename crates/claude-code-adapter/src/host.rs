@@ -96,7 +96,12 @@ impl Host {
         let settings = Arc::new(settings);
         let guard = Arc::new(Guard::new(&settings));
         Self {
-            spares: Spares::new(Arc::clone(&settings), Arc::clone(&guard), places),
+            spares: Spares::new(
+                Arc::clone(&settings),
+                Arc::clone(&guard),
+                places,
+                Arc::clone(&events),
+            ),
             guard,
             limits: Limits::new(Arc::clone(&settings)),
             settings,

@@ -219,7 +219,9 @@ impl Limits {
         let rules = &self.settings.rate_limit;
         let announced = limit.and_then(|limit| Announced::of(limit, model));
         let again = failures < rules.max_attempts && rules.governing == Governing::On;
-        let Some(announced) = announced.filter(|announced| !left(announced).is_zero()) else {
+        let Some(announced) = announced
+            .filter(|announced| !left(announced).is_zero() && announced.is_believable(unix_now()))
+        else {
             let pause = rules.backoff(failures, 0.5);
             return (again && self.is_allowed(pause)).then_some(pause);
         };

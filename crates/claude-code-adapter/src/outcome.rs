@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ktx_llm_runtime::{LlmError, LlmErrorKind, StopReason};
+use ktx_llm_runtime::{LONGEST_WAIT, LlmError, LlmErrorKind, StopReason};
 
 use crate::protocol::{RateLimit, ResultFrame};
 use crate::surface::not_usable;
@@ -64,7 +64,9 @@ pub(crate) fn failure(
     if kind == LlmErrorKind::RateLimit
         && let Some(resets_at) = signs.rejected.as_ref().and_then(|limit| limit.resets_at)
     {
-        error.retry_after = u64::try_from(resets_at - now).ok().map(Duration::from_secs);
+        // Neither clock is to be trusted: what is over is no wait, and no wait is longer than any window.
+        let left = u64::try_from(resets_at.saturating_sub(now)).ok();
+        error.retry_after = left.map(|seconds| Duration::from_secs(seconds).min(LONGEST_WAIT));
     }
     error.detail(words(result, signs))
 }

@@ -1,6 +1,6 @@
 //! The probe: one isolated turn that proves that the local session can be used (KTX-83, KTX-84).
 
-use ktx_llm_runtime::{CallLabel, LlmError, LlmErrorKind, ProbeReport};
+use ktx_llm_runtime::{CallLabel, LlmError, ProbeReport};
 use ktx_vocabulary::{ModelRole, RunId};
 use tokio_util::sync::CancellationToken;
 
@@ -12,8 +12,8 @@ use crate::process::find_program;
 use crate::report::Caller;
 use crate::runtime::{model_of, natural, query_for};
 
-/// Runs the probe.
-pub(crate) async fn probe(host: &Host) -> Result<ProbeReport, LlmError> {
+/// Runs the probe of this run.
+pub(crate) async fn probe(host: &Host, run_id: &RunId) -> Result<ProbeReport, LlmError> {
     let program = find_program(&host.settings)?;
     let role = ModelRole::Default;
     let query = query_for(
@@ -24,16 +24,9 @@ pub(crate) async fn probe(host: &Host) -> Result<ProbeReport, LlmError> {
         "Say ok.".to_owned(),
         "probe",
     )?;
-    let run_id = RunId::parse("probe")
-        .map_err(|error| LlmError::new(LlmErrorKind::Internal, error.to_string()))?;
     let caller = Caller {
         role,
-        label: CallLabel {
-            run_id,
-            stage: "probe".to_owned(),
-            unit: None,
-            connection: None,
-        },
+        label: CallLabel::of_probe(run_id),
         cancel: CancellationToken::new(),
     };
     let mut warnings = Vec::new();

@@ -1,5 +1,6 @@
 //! The child: spawned in a group of its own, its pipes served, its whole tree ended.
 
+mod farewell;
 mod guard;
 mod launch;
 mod pipes;
@@ -23,8 +24,10 @@ use crate::invocation::Query;
 use crate::report::too_old;
 use crate::settings::ClaudeCodeSettings;
 
+use farewell::Farewell;
 pub(crate) use guard::Guard;
 pub(crate) use launch::find_program;
+use pipes::Writer;
 pub(crate) use pipes::{Input, Tail};
 pub(crate) use registry::sweep;
 use tree::Tree;
@@ -134,40 +137,90 @@ impl Running {
         (&mut self.stdout, &mut self.child)
     }
 
-    /// Ends the process and everything that descends from it. Gives its status and the end of its
-    /// complaints.
-    pub(crate) async fn end(
-        self,
-        ending: Ending,
-        limits: &crate::Timeouts,
-    ) -> (Option<ExitStatus>, String) {
+    /// Ends the process and everything that descends from it.
+    pub(crate) async fn end(self, ending: Ending, limits: &crate::Timeouts) -> Ended {
+        self.closing(Ending::Kill).end(ending, limits).await
+    }
+
+    /// Closes its input, so that it can only end. With `Ending::Wait` it is given a moment even when
+    /// nobody waits for it any more.
+    pub(crate) fn closing(self, when_dropped: Ending) -> Closing {
         let Self {
             mut stdout,
             input,
             complaints,
-            mut child,
+            child,
             tree,
         } = self;
         let mut drain = JoinSet::new();
         drain.spawn(async move { tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await });
-        let _writer = input.close();
+        Closing {
+            farewell: (when_dropped == Ending::Wait).then(|| Farewell::to(child.id())),
+            tree,
+            child,
+            _writer: input.close(),
+            _drain: drain,
+            complaints,
+        }
+    }
+}
+
+/// A process that can only end. Dropping it kills its whole tree, behind the moment it was promised.
+#[derive(Debug)]
+pub(crate) struct Closing {
+    /// The first to be dropped.
+    farewell: Option<Farewell>,
+    tree: Tree,
+    child: Child,
+    _writer: Writer,
+    _drain: JoinSet<std::io::Result<u64>>,
+    complaints: Tail,
+}
+
+impl Closing {
+    /// Ends the process and everything that descends from it.
+    pub(crate) async fn end(mut self, ending: Ending, limits: &crate::Timeouts) -> Ended {
         let mut status = None;
         if ending == Ending::Wait {
-            status = within(limits.exit, &mut child).await;
+            status = within(limits.exit, &mut self.child).await;
         }
+        if let Some(farewell) = self.farewell.take() {
+            farewell.over();
+        }
+        let went = status.is_some();
         if status.is_none() && ending != Ending::Kill {
-            tree.terminate();
-            status = within(limits.terminate, &mut child).await;
+            self.tree.terminate();
+            status = within(limits.terminate, &mut self.child).await;
         }
         if status.is_none() {
-            tree.kill();
-            status = within(limits.terminate, &mut child).await;
+            self.tree.kill();
+            status = within(limits.terminate, &mut self.child).await;
         }
+        let Self {
+            tree,
+            _drain: drain,
+            complaints,
+            ..
+        } = self;
         drop(tree);
         drop(drain);
-        let tail = complaints.finish(limits.drain).await;
-        (status, tail)
+        Ended {
+            status,
+            went,
+            complaints: complaints.finish(limits.drain).await,
+        }
     }
+}
+
+/// How a process ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Its status, when it was seen.
+    pub(crate) status: Option<ExitStatus>,
+    /// Whether it went without being told to.
+    pub(crate) went: bool,
+    /// The end of its complaints.
+    pub(crate) complaints: String,
 }
 
 async fn within(limit: Duration, child: &mut Child) -> Option<ExitStatus> {

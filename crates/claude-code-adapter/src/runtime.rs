@@ -9,7 +9,7 @@ use ktx_llm_runtime::{
     ObjectOutcome, ObjectRequest, ProbeReport, RunHandle, RunRequest, Step, StopReason,
     TextOutcome, TextRequest, validated_object,
 };
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{ModelRole, RunId};
 
 use crate::call::run;
 use crate::conversation::Note;
@@ -209,8 +209,8 @@ impl LlmRuntime for ClaudeCodeRuntime {
         crate::run::start(Arc::clone(&self.host), request)
     }
 
-    async fn probe(&self) -> Result<ProbeReport, LlmError> {
-        crate::probe::probe(&self.host).await
+    async fn probe(&self, run: &RunId) -> Result<ProbeReport, LlmError> {
+        crate::probe::probe(&self.host, run).await
     }
 
     fn describe(&self) -> BackendInfo {

@@ -1,10 +1,12 @@
 //! The shell around one conversation: the lines of a child, the tools, the watchdogs.
 
+mod stop;
+
 use std::collections::BTreeMap;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use ktx_llm_runtime::{CallMetrics, LlmError, LlmErrorKind, RuntimeEvent};
+use ktx_llm_runtime::{CallMetrics, LlmError, LlmErrorKind, RuntimeEvent, StopReason};
 use ktx_tool_descriptors::{CallContext, NoProgress, ToolError, ToolOutput};
 use serde_json::Value;
 use tokio::io::AsyncReadExt as _;
@@ -18,49 +20,16 @@ use crate::conversation::{Action, Conversation, Note};
 use crate::host::WarmUp;
 use crate::invocation::Query;
 use crate::link::Link;
-use crate::process::{Ending, Running};
+use crate::process::{Ended, Ending, Running};
 use crate::protocol::{Frame, Line, LineDecoder};
 use crate::report::{Report, died, log_differences, with_complaints};
 use crate::settings::Timeouts;
 use crate::spares::Moment;
 
+use stop::{Life, Stop};
+
 /// The longest announced wait that is waited for.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
-
-/// Whether the process still runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Life {
-    /// It does.
-    Running,
-    /// It has ended, with this status when it was seen.
-    Gone(Option<ExitStatus>),
-}
-
-impl Life {
-    fn status(self) -> Option<ExitStatus> {
-        match self {
-            Self::Running => None,
-            Self::Gone(status) => status,
-        }
-    }
-}
-
-/// Why the reading stopped.
-#[derive(Debug)]
-enum Stop {
-    /// The result is here.
-    Result,
-    /// The output ended, or the process did.
-    Ended(Option<ExitStatus>),
-    /// The child must not go on.
-    Fail(LlmError),
-    /// A deadline passed.
-    Watchdog(LlmError),
-    /// The interrupt was not answered in time.
-    Cancelled,
-    /// A limit was announced to another call before the prompt of this one was sent.
-    HeldBack(LlmError),
-}
 
 pub(crate) struct Session<'a> {
     call: Call<'a>,
@@ -78,8 +47,10 @@ pub(crate) struct Session<'a> {
     /// Why a waiting child must not get its prompt.
     held_back: Option<LlmError>,
     model: String,
-    /// Free when the session is over, behind the child.
-    _place: OwnedSemaphorePermit,
+    /// Whether the child waited for its call.
+    was_spare: bool,
+    /// Free when the child has ended.
+    place: Option<OwnedSemaphorePermit>,
 }
 
 impl<'a> Session<'a> {
@@ -105,13 +76,15 @@ impl<'a> Session<'a> {
             deadline: Instant::now() + call.host.settings.timeouts.initialize,
             interrupted: false,
             held_back: None,
-            _place: link.place,
+            was_spare: false,
+            place: Some(link.place),
         };
         (session, link.running)
     }
 
     /// Gives a child that waited its call.
     pub(crate) fn release(&mut self, query: Query, running: &Running) {
+        self.was_spare = true;
         let actions = self.conversation.release(query);
         if !actions.is_empty() {
             self.held_back = self.call.host.limits.closed(&self.model);
@@ -144,18 +117,34 @@ impl<'a> Session<'a> {
         for token in self.tokens.values() {
             token.cancel();
         }
+        if self.may_leave(&stop) {
+            let spares = &self.call.host.spares;
+            spares.see_off(running, self.place.take(), self.call.demand);
+            return self.report(stop, None, "");
+        }
         let ending = match &stop {
             Stop::Result | Stop::Ended(_) => Ending::Wait,
             Stop::Watchdog(_) | Stop::Cancelled | Stop::HeldBack(_) => Ending::Stop,
             Stop::Fail(_) => Ending::Kill,
         };
-        let (status, complaints) = running.end(ending, self.limits()).await;
+        let Ended {
+            status, complaints, ..
+        } = running.end(ending, self.limits()).await;
+        drop(self.place.take());
         for action in self.conversation.flush() {
             if let Action::Note(note) = action {
                 self.note(&note);
             }
         }
         self.report(stop, status, &complaints)
+    }
+
+    /// Whether the child may end behind the caller's back. Who made a call that found a child waiting
+    /// makes many, and all is said with a natural result; after anything else nothing is left when
+    /// the call returns.
+    fn may_leave(&self, stop: &Stop) -> bool {
+        let natural = self.conversation.stop_reason() == Some(StopReason::Natural);
+        matches!(stop, Stop::Result) && natural && self.was_spare && !self.interrupted
     }
 
     /// Moves the deadline, unless it is that of an end which has begun.

@@ -2,12 +2,15 @@
 //! for one call of a kind that was made before, because a start takes ten times as long as the rest.
 
 mod keep;
+mod leave;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ktx_llm_runtime::EventSink;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Duration, Instant};
 
 use crate::invocation::Query;
@@ -19,7 +22,7 @@ use crate::settings::ClaudeCodeSettings;
 const MOST_KINDS: usize = 16;
 
 /// A kind of call: what its next spare would be started with.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Demand {
     kind: Arc<str>,
     query: Query,
@@ -34,18 +37,21 @@ pub(crate) enum Moment {
     Ended,
 }
 
-/// The places and the spares of one runtime. Dropping it kills the spares.
-#[derive(Debug)]
+/// The places and the spares of one runtime. Dropping it kills the spares, and ends what is leaving.
 pub(crate) struct Spares {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
 struct Shared {
     settings: Arc<ClaudeCodeSettings>,
     guard: Arc<Guard>,
     places: Arc<Semaphore>,
     shelf: Mutex<Shelf>,
+    /// Children whose calls are over.
+    leaving: Mutex<JoinSet<()>>,
+    events: Arc<dyn EventSink>,
+    /// Whether the user knows of a child that did not end by itself.
+    told: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +62,8 @@ struct Shelf {
     waiting: usize,
     /// Slots so far.
     numbers: u64,
+    /// Whether the runtime is gone: what still leaves is followed by nothing.
+    is_closed: bool,
 }
 
 /// How often and when a kind of call was seen.
@@ -91,12 +99,20 @@ enum Order {
 
 impl Spares {
     /// No spares yet, and this many places.
-    pub(crate) fn new(settings: Arc<ClaudeCodeSettings>, guard: Arc<Guard>, places: usize) -> Self {
+    pub(crate) fn new(
+        settings: Arc<ClaudeCodeSettings>,
+        guard: Arc<Guard>,
+        places: usize,
+        events: Arc<dyn EventSink>,
+    ) -> Self {
         let shared = Shared {
             settings,
             guard,
             places: Arc::new(Semaphore::new(places)),
             shelf: Mutex::default(),
+            leaving: Mutex::default(),
+            events,
+            told: AtomicBool::new(false),
         };
         Self {
             shared: Arc::new(shared),
@@ -138,41 +154,13 @@ impl Spares {
 
     /// Starts the spare for the next call of this kind, if another one is likely and there is room.
     pub(crate) fn prepare(&self, demand: &Demand, moment: Moment) {
-        let shared = &self.shared;
-        let mut shelf = shared.shelf();
-        let Some(seen) = shelf.seen.get_mut(&demand.kind) else {
-            return;
-        };
-        seen.last = Instant::now();
-        let pause = match (moment, seen.calls) {
-            (Moment::Working, 0..2) => return,
-            // A start takes all of a processor, which the call needs until its prompt is sent.
-            (Moment::Working, _) | (Moment::Ended, 0..2) => shared.settings.timeouts.spare_pause,
-            (Moment::Ended, _) => Duration::ZERO,
-        };
-        let full = shelf.slots.len() >= shared.settings.max_spares;
-        if full || shelf.slots.contains_key(&demand.kind) {
-            return;
-        }
-        shelf.numbers += 1;
-        let number = shelf.numbers;
-        let (orders, inbox) = oneshot::channel();
-        let spare = keep::Spare {
-            shared: Arc::clone(shared),
-            kind: Arc::clone(&demand.kind),
-            number,
-        };
-        let slot = Slot {
-            number,
-            orders,
-            task: tokio::spawn(spare.keep(demand.query.clone(), pause, inbox)),
-            place: Place::None,
-        };
-        shelf.slots.insert(Arc::clone(&demand.kind), slot);
+        self.shared.prepare(demand, moment);
     }
 
-    /// Ends all spares and waits for their end.
+    /// Ends all spares and waits for their end, and for the end of what is leaving.
     pub(crate) async fn end_all(&self) {
+        // First: a child that has left may be followed by a spare.
+        self.shared.everyone_has_left().await;
         let slots = std::mem::take(&mut self.shared.shelf().slots);
         let tasks: Vec<_> = slots
             .into_values()
@@ -196,6 +184,8 @@ impl Spares {
 
 impl Drop for Spares {
     fn drop(&mut self) {
+        self.shared.shelf().is_closed = true;
+        self.shared.leaving().abort_all();
         self.kill_all();
     }
 }
@@ -249,6 +239,39 @@ impl Shelf {
 impl Shared {
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn prepare(self: &Arc<Self>, demand: &Demand, moment: Moment) {
+        let mut shelf = self.shelf();
+        let Some(seen) = shelf.seen.get_mut(&demand.kind) else {
+            return;
+        };
+        seen.last = Instant::now();
+        let pause = match (moment, seen.calls) {
+            (Moment::Working, 0..2) => return,
+            // A start takes all of a processor, which the call needs until its prompt is sent.
+            (Moment::Working, _) | (Moment::Ended, 0..2) => self.settings.timeouts.spare_pause,
+            (Moment::Ended, _) => Duration::ZERO,
+        };
+        let full = shelf.slots.len() >= self.settings.max_spares;
+        if full || shelf.is_closed || shelf.slots.contains_key(&demand.kind) {
+            return;
+        }
+        shelf.numbers += 1;
+        let number = shelf.numbers;
+        let (orders, inbox) = oneshot::channel();
+        let spare = keep::Spare {
+            shared: Arc::clone(self),
+            kind: Arc::clone(&demand.kind),
+            number,
+        };
+        let slot = Slot {
+            number,
+            orders,
+            task: tokio::spawn(spare.keep(demand.query.clone(), pause, inbox)),
+            place: Place::None,
+        };
+        shelf.slots.insert(Arc::clone(&demand.kind), slot);
     }
 
     /// Counts a call that waits, and ends as many spares as places are short.

@@ -22,7 +22,7 @@ use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-pub(crate) use accounting::{LedgerSink, price_file, prices};
+pub(crate) use accounting::{LedgerSink, ProbeSink, price_file, prices};
 pub(crate) use budget::budget;
 pub(crate) use http::{model_facts, price_providers, priced_model};
 pub(crate) use limits::known_limit;
@@ -132,7 +132,7 @@ pub(crate) fn llm(
     budget: Option<Budget>,
 ) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
     let config = &opened.config;
-    let events = telemetry::traced_events(opened, events);
+    let events = telemetry::traced_events(Some(price_file(opened)), events);
     let runtime: Arc<dyn LlmRuntime> = match config.llm.backend {
         Backend::None => return Ok(None),
         Backend::ClaudeCode => {
@@ -163,17 +163,17 @@ pub(crate) fn llm_for(
     backend: Backend,
     events: Arc<dyn EventSink>,
 ) -> Outcome<Arc<dyn LlmRuntime>> {
-    match backend {
+    let mut config = Project::defaults();
+    config.llm.backend = backend;
+    let events = telemetry::traced_events(None, events);
+    let runtime: Arc<dyn LlmRuntime> = match backend {
         Backend::ClaudeCode => {
-            let settings = claude_code(session, dir, &Project::defaults())?;
-            Ok(Arc::new(ClaudeCodeRuntime::new(settings, events)?))
+            let settings = claude_code(session, dir, &config)?;
+            Arc::new(ClaudeCodeRuntime::new(settings, events)?)
         }
-        other => {
-            let mut config = Project::defaults();
-            config.llm.backend = other;
-            http::runtime(session, dir, &config, events, http::Start::default())
-        }
-    }
+        _ => http::runtime(session, dir, &config, events, http::Start::default())?,
+    };
+    Ok(telemetry::traced(runtime, session, &config))
 }
 
 fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<ClaudeCodeSettings> {

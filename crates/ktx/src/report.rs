@@ -152,6 +152,8 @@ impl From<LlmError> for Failure {
     fn from(error: LlmError) -> Self {
         let exit = match error.kind {
             ktx_llm_runtime::LlmErrorKind::Cancelled => Exit::Interrupted,
+            // The same command with a larger budget goes on.
+            ktx_llm_runtime::LlmErrorKind::Budget => Exit::Partial,
             _ => Exit::Model,
         };
         let mut failure = Self::new(exit, error.kind.code(), error.message);

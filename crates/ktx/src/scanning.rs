@@ -106,7 +106,12 @@ pub(crate) fn scan_all(
             let result = scan_one(&job, around).await;
             let stop = match &result {
                 Ok(scanned) => scanned.outcome.paused.is_some(),
-                Err(failure) => matches!(failure.exit, Exit::Model | Exit::Interrupted),
+                Err(failure) => {
+                    matches!(
+                        failure.exit,
+                        Exit::Model | Exit::Partial | Exit::Interrupted
+                    )
+                }
             };
             results.push((id, result));
             if stop {
@@ -312,10 +317,13 @@ impl StageStore for Stages {
 }
 
 /// Asks the backend whether it can be used, before anything changes.
-pub(crate) fn require_usable(runtime: &Arc<dyn LlmRuntime>) -> Outcome<ProbeReport> {
+pub(crate) fn require_usable(
+    runtime: &Arc<dyn LlmRuntime>,
+    session: &Session,
+) -> Outcome<ProbeReport> {
     compose::block_on(|cancel| async move {
         tokio::select! {
-            answer = runtime.probe() => answer.map_err(Failure::from),
+            answer = runtime.probe(&session.run_id) => answer.map_err(Failure::from),
             () = cancel.cancelled() => Err(ktx_llm_runtime::LlmError::cancelled().into()),
         }
     })

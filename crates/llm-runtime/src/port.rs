@@ -1,6 +1,7 @@
 //! The port itself.
 
 use async_trait::async_trait;
+use ktx_vocabulary::RunId;
 
 use crate::{
     LlmError, LoopOutcome, LoopRequest, ObjectOutcome, ObjectRequest, RunHandle, RunRequest,
@@ -42,8 +43,8 @@ pub trait LlmRuntime: Send + Sync {
     /// Starts a run and returns at once; see [`RunHandle`].
     fn start_run(&self, request: RunRequest) -> RunHandle;
 
-    /// Proves with one isolated turn that the backend can be used now.
-    async fn probe(&self) -> Result<ProbeReport, LlmError>;
+    /// Proves with one isolated turn that the backend can be used now. The turn belongs to this run.
+    async fn probe(&self, run: &RunId) -> Result<ProbeReport, LlmError>;
 
     /// Says what the backend is.
     fn describe(&self) -> BackendInfo;

@@ -21,6 +21,18 @@ pub struct CallLabel {
     pub connection: Option<ConnectionId>,
 }
 
+impl CallLabel {
+    /// The label of a run's probe.
+    pub fn of_probe(run: &RunId) -> Self {
+        Self {
+            run_id: run.clone(),
+            stage: "probe".to_owned(),
+            unit: None,
+            connection: None,
+        }
+    }
+}
+
 /// Asks for text.
 #[derive(Debug, Clone)]
 pub struct TextRequest {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use ktx_tool_descriptors::CallContext;
+use ktx_vocabulary::RunId;
 use serde_json::Value;
 
 use crate::{
@@ -253,7 +254,7 @@ impl LlmRuntime for ScriptedRuntime {
         handle
     }
 
-    async fn probe(&self) -> Result<ProbeReport, LlmError> {
+    async fn probe(&self, _run: &RunId) -> Result<ProbeReport, LlmError> {
         Ok(ProbeReport {
             facts: Vec::new(),
             warnings: Vec::new(),

@@ -221,15 +221,10 @@ impl LlmRuntime for TracedRuntime {
         })
     }
 
-    async fn probe(&self) -> Result<ProbeReport, LlmError> {
-        let label = CallLabel {
-            run_id: self.facts.run_id.clone(),
-            stage: "probe".to_owned(),
-            unit: None,
-            connection: None,
-        };
+    async fn probe(&self, run: &RunId) -> Result<ProbeReport, LlmError> {
+        let label = CallLabel::of_probe(run);
         let span = self.call("chat", ModelRole::Default, &label);
-        let report = self.inner.probe().instrument(span.clone()).await;
+        let report = self.inner.probe(run).instrument(span.clone()).await;
         if let Err(error) = &report {
             failed(&span, error);
         }

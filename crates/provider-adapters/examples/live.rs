@@ -204,7 +204,7 @@ async fn wrong_key(preset: Preset) -> Checked {
     }
     settings.api_key = Some(Secret::new("no-such-key-0000000000"));
     let runtime = HttpRuntime::new(settings, Arc::new(NoEvents)).map_err(|error| shown(&error))?;
-    match runtime.probe().await {
+    match runtime.probe(&label()?.run_id).await {
         Err(error) if error.kind == ktx_llm_runtime::LlmErrorKind::Auth => {
             Ok(CallMetrics::default())
         }

@@ -359,15 +359,8 @@ impl LlmRuntime for HttpRuntime {
         handle
     }
 
-    async fn probe(&self) -> Result<ProbeReport, LlmError> {
-        let run_id = RunId::parse("probe")
-            .map_err(|error| LlmError::new(LlmErrorKind::Internal, error.to_string()))?;
-        let label = CallLabel {
-            run_id,
-            stage: "probe".to_owned(),
-            unit: None,
-            connection: None,
-        };
+    async fn probe(&self, run: &RunId) -> Result<ProbeReport, LlmError> {
+        let label = CallLabel::of_probe(run);
         let cancel = CancellationToken::new();
         let mut operation = self.inner.operation(ModelRole::Default, &label, &cancel)?;
         let mut asked = operation.request("", "Answer with the word ok.");

@@ -41,8 +41,9 @@ impl Limits {
 /// The list price of usage by the model of a role; `None` when it is not known.
 type ListPrice = Box<dyn Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sync>;
 
-/// Bytes of text per token, for the estimate of a turn before it is made.
-const BYTES_PER_TOKEN: u64 = 3;
+/// Bytes of text per token, for the estimate of a turn before it is made: prose has four and more,
+/// code and JSON about three, digits and ids a little more than two.
+const BYTES_PER_TOKEN: u64 = 2;
 /// Output tokens that a first turn is expected to use.
 const FIRST_OUTPUT: u64 = 500;
 
@@ -224,12 +225,13 @@ impl Inner {
 }
 
 impl Plan {
-    /// What a turn is expected to use. Input counts as the dearest that it can be.
+    /// What a turn is expected to use, on the high side. Input counts as the dearest that it can be.
     fn expected(&self, turn: PlannedTurn) -> TokenUsage {
         let open = self.output.unwrap_or(FIRST_OUTPUT);
         TokenUsage {
             cache_write_1h: tokens_of(turn.bytes).saturating_add(self.hidden_input),
-            output: turn.max_output.map_or(open, |most| most.min(open)),
+            // A limit of the request's own is a bound, whatever answers were so far.
+            output: turn.max_output.unwrap_or(open),
             ..TokenUsage::default()
         }
     }

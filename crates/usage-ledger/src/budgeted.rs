@@ -8,7 +8,7 @@ use ktx_llm_runtime::{
     ObjectRequest, PlannedTurn, ProbeReport, RunFinal, RunHandle, RunRequest, StopReason,
     TextOutcome, TextRequest, TokenUsage, TurnGate as _, TurnPermit, run_channel,
 };
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{ModelRole, RunId};
 use tokio_util::sync::CancellationToken;
 
 use crate::Budget;
@@ -48,6 +48,9 @@ impl Budgeted {
         }
     }
 }
+
+/// More bytes than a backend's probe asks with.
+const PROBE: usize = 100;
 
 const fn planned(role: ModelRole, bytes: usize) -> PlannedTurn {
     PlannedTurn {
@@ -135,8 +138,13 @@ impl LlmRuntime for Budgeted {
         }
     }
 
-    async fn probe(&self) -> Result<ProbeReport, LlmError> {
-        self.inner.probe().await
+    async fn probe(&self, run: &RunId) -> Result<ProbeReport, LlmError> {
+        // What it used is in the meter; its report says nothing that could be learnt.
+        let _permit = self
+            .budget
+            .admit(planned(ModelRole::Default, PROBE))
+            .await?;
+        self.inner.probe(run).await
     }
 
     fn describe(&self) -> BackendInfo {

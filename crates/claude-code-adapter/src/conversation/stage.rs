@@ -19,3 +19,10 @@ pub(super) enum Stage {
     /// The prompt is written.
     Prompted,
 }
+
+impl super::Conversation {
+    /// How the turns came to their end, once there is a result.
+    pub(crate) fn stop_reason(&self) -> Option<ktx_llm_runtime::StopReason> {
+        self.result.as_ref().map(crate::outcome::stop_reason_of)
+    }
+}

@@ -4,6 +4,10 @@ use ktx_llm_runtime::window_words;
 
 use crate::protocol::RateLimit;
 
+/// Seconds from now to an end that is still taken for one: a hundred years. Milliseconds that stand for
+/// seconds are far behind it.
+const FARTHEST: i64 = 100 * 365 * 24 * 60 * 60;
+
 /// A limit that the provider has announced with its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Announced {
@@ -39,6 +43,11 @@ impl Announced {
         }
     }
 
+    /// Whether the end can be true. One that nobody lives to see is none: the unit is wrong.
+    pub(crate) fn is_believable(&self, now: i64) -> bool {
+        self.resets_at.saturating_sub(now) <= FARTHEST
+    }
+
     fn holds_for(&self, model: &str) -> bool {
         self.model.as_deref().is_none_or(|own| own == model)
     }
@@ -67,7 +76,7 @@ impl Book {
         let own = self.announced.iter().filter(|limit| limit.holds_for(model));
         match own.max_by_key(|limit| limit.resets_at) {
             None => Admission::Open,
-            Some(limit) if limit.resets_at <= now => Admission::Trial,
+            Some(limit) if limit.resets_at <= now || !limit.is_believable(now) => Admission::Trial,
             Some(limit) => Admission::Closed(limit.clone()),
         }
     }
@@ -98,8 +107,9 @@ impl Book {
     /// forgotten.
     pub(crate) fn served(&mut self, model: &str, now: i64) -> bool {
         let before = self.announced.len();
-        self.announced
-            .retain(|limit| !limit.holds_for(model) || limit.resets_at > now);
+        self.announced.retain(|limit| {
+            !limit.holds_for(model) || (limit.resets_at > now && limit.is_believable(now))
+        });
         self.announced.len() != before
     }
 

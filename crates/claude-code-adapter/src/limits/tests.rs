@@ -63,3 +63,21 @@ fn the_last_word_about_a_window_counts() {
     let both = [limit("five_hour", "", 400), limit("seven_day", "", 1)];
     assert_eq!(book.all(), both);
 }
+
+/// An end in a thousand years closes nothing, and is forgotten with the first call that is served.
+#[test]
+fn an_end_that_cannot_be_true_closes_nothing() {
+    let now = 1_795_300_000;
+    for end in [now * 1000, i64::MAX] {
+        let mut book = Book::default();
+        let far = limit("five_hour", "sonnet", end);
+        assert!(!far.is_believable(now));
+        book.announce(far);
+        check(&book, "sonnet", now, &Admission::Trial);
+        assert!(book.served("sonnet", now));
+        check(&book, "sonnet", now, &Admission::Open);
+    }
+    let week = limit("seven_day", "sonnet", now + 7 * 24 * 60 * 60);
+    assert!(week.is_believable(now));
+    assert!(limit("five_hour", "sonnet", i64::MIN).is_believable(i64::MAX));
+}

@@ -222,6 +222,36 @@ fn a_rate_limit_says_how_long_to_wait() {
     assert_eq!(late.retry_after, None);
 }
 
+/// A clock that is wrong and an end that is absurd are no reason to break down, nor to wait for ever.
+#[test]
+fn the_wait_is_sane_whatever_the_clocks_say() {
+    let wait = |resets_at: i64, now: i64| {
+        let signs = FailureSigns {
+            class: Some("rate_limit".to_owned()),
+            rejected: Some(RateLimit {
+                status: "rejected".to_owned(),
+                window: "five_hour".to_owned(),
+                utilization: None,
+                resets_at: Some(resets_at),
+            }),
+        };
+        let result = result("success", None, Some(429));
+        let error = failure(&result, &signs, "sonnet", now);
+        assert_eq!(error.kind, LlmErrorKind::RateLimit);
+        error.retry_after.map(|wait| wait.as_secs())
+    };
+    let (week, now) = (7 * 24 * 60 * 60, 1_795_300_000);
+    assert_eq!(wait(now, now), Some(0));
+    assert_eq!(wait(now + 1, now), Some(1));
+    assert_eq!(wait(now - 1, now), None);
+    // Milliseconds for seconds.
+    assert_eq!(wait(now * 1000, now), Some(week));
+    assert_eq!(wait(i64::MAX, now), Some(week));
+    assert_eq!(wait(i64::MAX, i64::MIN), Some(week));
+    assert_eq!(wait(i64::MIN, now), None);
+    assert_eq!(wait(i64::MIN, i64::MAX), None);
+}
+
 /// Older versions tell the status in words.
 #[test]
 fn a_status_in_the_text_counts_when_there_is_no_other() {

@@ -133,8 +133,8 @@ pub(super) fn kill_by_token(token: &str) {
 fn wait_for(handle: &std::os::fd::OwnedFd) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let limit = Timespec {
-        tv_sec: 0,
-        tv_nsec: 250_000_000,
+        tv_sec: 1,
+        tv_nsec: 0,
     };
     let mut watched = [PollFd::new(handle, PollFlags::IN)];
     if let Err(error) = poll(&mut watched, Some(&limit)) {

@@ -4,7 +4,8 @@ use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent, StopReason};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Bench, canaries, loop_request, object_request, one_call, run_request, short, text_request,
+    Bench, canaries, label, loop_request, object_request, one_call, run_request, short,
+    text_request,
 };
 
 /// Answers whatever is asked.
@@ -30,7 +31,7 @@ async fn every_query_carries_the_whole_tuple() {
     assert_eq!(outcome.stop_reason, StopReason::Natural);
     let last = runtime.start_run(run_request("Work.")).finish().await;
     assert_eq!(last.result.as_deref(), Ok("ok"));
-    runtime.probe().await.unwrap();
+    runtime.probe(&label().run_id).await.unwrap();
 
     let records = bench.records();
     let endings: Vec<&Value> = records.iter().map(|record| &record["ending"]).collect();
@@ -393,7 +394,7 @@ async fn the_system_prompt_is_one_text_without_a_mark() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_probe_carries_the_whole_tuple() {
     let bench = Bench::new(anything());
-    bench.runtime().probe().await.unwrap();
+    bench.runtime().probe(&label().run_id).await.unwrap();
     let record = bench.records().remove(0);
     assert_eq!(record["ending"], "done");
     assert!(record["arguments"].to_string().contains("--max-turns=1"));

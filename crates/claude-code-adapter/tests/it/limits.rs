@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ktx_llm_runtime::{Governing, LlmErrorKind, LlmRuntime as _, RuntimeEvent, StopReason};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, loop_request, object_request, short, text_request, until};
+use crate::support::{Bench, label, loop_request, object_request, short, text_request, until};
 
 const REACHED: &str =
     "the 5-hour usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC";
@@ -68,7 +68,7 @@ async fn one_request_finds_a_limit_out() {
     );
     drop(runtime);
     let next = bench.runtime();
-    assert_eq!(short(next.probe().await), limit);
+    assert_eq!(short(next.probe(&label().run_id).await), limit);
     assert_eq!(
         short(next.generate_text(text_request("Five.")).await),
         limit
@@ -87,11 +87,11 @@ async fn a_limit_is_that_of_a_login() {
         .unwrap_err();
     let other = ("CLAUDE_CONFIG_DIR".to_owned(), "/elsewhere".to_owned());
     bench.settings.environment.extend([other]);
-    bench.runtime().probe().await.unwrap_err();
+    bench.runtime().probe(&label().run_id).await.unwrap_err();
     assert_eq!(refused(&bench), 2);
     // The file is what the last login was told.
     std::fs::write(bench.root().join("state/limits.json"), "no JSON").unwrap();
-    bench.runtime().probe().await.unwrap_err();
+    bench.runtime().probe(&label().run_id).await.unwrap_err();
     assert_eq!(refused(&bench), 3);
 }
 

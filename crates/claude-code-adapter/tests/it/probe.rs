@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use ktx_llm_runtime::{BackendInfo, LlmErrorKind, LlmRuntime as _};
 use serde_json::json;
 
-use crate::support::{Bench, short};
+use crate::support::{Bench, label, short};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_usable_session_tells_its_facts() {
     let bench = Bench::new(json!({ "echo": {} }));
-    let report = bench.runtime().probe().await.unwrap();
+    let report = bench.runtime().probe(&label().run_id).await.unwrap();
     let program = bench
         .settings
         .program
@@ -37,7 +37,7 @@ async fn a_usable_session_tells_its_facts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_untested_version_is_a_warning() {
     let bench = Bench::new(json!({ "version": "3.0.0", "echo": {} }));
-    let report = bench.runtime().probe().await.unwrap();
+    let report = bench.runtime().probe(&label().run_id).await.unwrap();
     assert_eq!(
         report.warnings,
         ["Claude Code 3.0.0 is outside the tested range 2.1.76 to 2.1.330"]
@@ -53,7 +53,11 @@ async fn a_missing_login_says_how_to_log_in() {
         { "api_error": { "class": "authentication_failed", "status": 401, "text": "Invalid bearer token" } },
     ] });
     for scenario in [not_logged_in, refused] {
-        let error = Bench::new(scenario).runtime().probe().await.unwrap_err();
+        let error = Bench::new(scenario)
+            .runtime()
+            .probe(&label().run_id)
+            .await
+            .unwrap_err();
         assert_eq!(
             (error.kind, &*error.message, error.hint.as_deref()),
             (
@@ -71,13 +75,13 @@ async fn a_missing_program_is_named() {
     bench.settings.program = None;
     let message = "Claude Code is not installed: there is no `claude` on the PATH";
     assert_eq!(
-        short(bench.runtime().probe().await),
+        short(bench.runtime().probe(&label().run_id).await),
         (LlmErrorKind::Process, message.to_owned())
     );
     bench.settings.program = Some(PathBuf::from("/no/such/claude"));
     let message = "Claude Code is not installed: `/no/such/claude` does not exist";
     assert_eq!(
-        short(bench.runtime().probe().await),
+        short(bench.runtime().probe(&label().run_id).await),
         (LlmErrorKind::Process, message.to_owned())
     );
 }
@@ -86,7 +90,7 @@ async fn a_missing_program_is_named() {
 async fn an_old_program_is_named() {
     let bench =
         Bench::new(json!({ "version": "2.0.10", "unknown_options": ["--strict-mcp-config"] }));
-    let error = bench.runtime().probe().await.unwrap_err();
+    let error = bench.runtime().probe(&label().run_id).await.unwrap_err();
     assert_eq!(
         (
             error.kind,
@@ -112,7 +116,7 @@ async fn an_old_program_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_program_without_an_option_is_not_called_old() {
     let bench = Bench::new(json!({ "version": "3.1.0", "unknown_options": ["--settings"] }));
-    let error = bench.runtime().probe().await.unwrap_err();
+    let error = bench.runtime().probe(&label().run_id).await.unwrap_err();
     assert_eq!(
         (&*error.message, error.hint.as_deref()),
         (
@@ -131,7 +135,7 @@ async fn the_program_is_found_on_the_given_path() {
     std::os::unix::fs::symlink(bench.settings.program.take().unwrap(), bin.join("claude")).unwrap();
     let path = format!("relative:{}:/usr/bin:/bin", bin.display());
     bench.settings.environment.insert("PATH".to_owned(), path);
-    let report = bench.runtime().probe().await.unwrap();
+    let report = bench.runtime().probe(&label().run_id).await.unwrap();
     assert_eq!(
         report.facts.first().unwrap().1,
         bin.join("claude").display().to_string()

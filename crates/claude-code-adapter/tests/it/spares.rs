@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_claude_code_adapter::ClaudeCodeRuntime;
-use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
+use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Bench, kill, loop_request, object_request, one_call, short, text_request, until,
+    Bench, kill, label, loop_request, object_request, one_call, short, text_request, until,
 };
 
 /// A bench with spares that start at once and wait for long.
@@ -31,6 +31,24 @@ async fn spare(bench: &Bench) -> u32 {
     })
     .await;
     *bench.survivors().first().expect("it is still there")
+}
+
+/// The one child that waits, when this one has left.
+async fn spare_behind(bench: &Bench, left: u32) -> u32 {
+    until("another spare waits", || {
+        let found = bench.survivors();
+        found.len() == 1 && !found.contains(&left) && bench.notes() == 1
+    })
+    .await;
+    *bench.survivors().first().expect("it is still there")
+}
+
+/// Waits for the record of so many children: a child that was a spare writes it behind its call.
+async fn ended(bench: &Bench, children: usize) {
+    until("the children have ended", || {
+        bench.records().len() >= children
+    })
+    .await;
 }
 
 /// Process and prompt of every child that ended by itself.
@@ -56,6 +74,7 @@ async fn the_second_call_of_a_kind_finds_a_child_that_waits() {
     assert_eq!(say(&runtime, "First.").await, "ok");
     let waiting = spare(&bench).await;
     assert_eq!(say(&runtime, "Second.").await, "ok");
+    ended(&bench, 2).await;
     let found = prompted(&bench);
     let [(first, one), (second, two)] = found.as_slice() else {
         panic!("two children have worked: {found:?}");
@@ -63,8 +82,8 @@ async fn the_second_call_of_a_kind_finds_a_child_that_waits() {
     assert_ne!(*first, u64::from(waiting));
     assert_eq!(*second, u64::from(waiting));
     assert_eq!((one, two), (&json!("First."), &json!("Second.")));
-    let next = spare(&bench).await;
-    assert_ne!(next, waiting, "a child has one call");
+    // A child has one call.
+    spare_behind(&bench, waiting).await;
 }
 
 /// System prompt and schema are fixed when a child is initialised.
@@ -91,8 +110,8 @@ async fn another_kind_of_call_takes_a_child_of_its_own() {
             .all(|(process, _)| *process != u64::from(waiting))
     );
     say(&runtime, "Fifth.").await;
-    let last = prompted(&bench).pop();
-    assert_eq!(last, Some((u64::from(waiting), json!("Fifth."))));
+    let last = Some((u64::from(waiting), json!("Fifth.")));
+    until("it has ended", || prompted(&bench).pop() == last).await;
 }
 
 /// The handlers are those of the call, also when the tools were listed before it.
@@ -107,6 +126,7 @@ async fn a_loop_in_a_spare_calls_its_own_tools() {
     let second = runtime.run_agent_loop(loop_request("Second.", 4)).await;
     assert_eq!((&first.text, &first.tools), (&second.text, &second.tools));
     assert_eq!(second.tools.first().unwrap().markdown, "**orders**");
+    ended(&bench, 2).await;
     let last = prompted(&bench).pop().unwrap();
     assert_eq!(last.0, u64::from(waiting));
 }
@@ -201,7 +221,7 @@ async fn a_call_that_stays_alone_starts_one_child() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_probe_and_a_runtime_without_spares_start_none() {
     let mut bench = bench(json!({ "echo": {} }));
-    bench.runtime().probe().await.unwrap();
+    bench.runtime().probe(&label().run_id).await.unwrap();
     bench.settings.max_spares = 0;
     let runtime = bench.runtime();
     for _ in 0..3 {
@@ -339,10 +359,136 @@ async fn spares_are_bounded() {
             let mut request = text_request("Say hello.");
             request.system = system.to_owned();
             runtime.generate_text(request).await.unwrap();
-            assert!(bench.notes() <= 2);
+            // The third is the child of this call, which may be leaving.
+            assert!(bench.notes() <= 3);
+            until("it has left", || bench.notes() <= 2).await;
         }
     }
     until("two spares wait", || bench.survivors().len() == 2).await;
     drop(runtime);
     nothing_is_left(&bench).await;
+}
+
+/// The answer is there when the model has given it, not when the program has put its things away. Until
+/// it has, it is written down and watched, and the runtime takes it along.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spare_ends_behind_its_answer() {
+    let bench = bench(second_process(json!({ "after": ["hang"] })));
+    let runtime = bench.runtime();
+    say(&runtime, "First.").await;
+    let waiting = spare(&bench).await;
+    // The deadline of its end is a minute away.
+    assert_eq!(say(&runtime, "Second.").await, "ok");
+    assert!(bench.survivors().contains(&waiting));
+    assert!(bench.notes() >= 1);
+    drop(runtime);
+    nothing_is_left(&bench).await;
+}
+
+/// Whatever a child does behind its answer, the answer counts, and nothing is left of the child.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_end_behind_an_answer_changes_nothing() {
+    let after = [
+        json!(["hang"]),
+        json!(["ignore_termination", "hang"]),
+        json!(["die"]),
+        json!([{ "exit": 7 }]),
+        json!(["close_stdout", "hang"]),
+        json!([{ "flood_stderr": 4_000_000 }]),
+        json!([{ "big_line": 30_000_000 }]),
+        json!([{ "raw": { "type": "result", "subtype": "success", "is_error": false, "result": "BAD" } }]),
+        json!([{ "daemon": "same" }]),
+        json!([{ "daemon": "own" }]),
+    ];
+    for after in after {
+        let mut bench = bench(second_process(json!({ "after": after })));
+        bench.settings.timeouts.exit = Duration::from_millis(300);
+        bench.settings.timeouts.terminate = Duration::from_millis(500);
+        bench.settings.timeouts.drain = Duration::from_millis(300);
+        let runtime = bench.runtime();
+        say(&runtime, "First.").await;
+        let waiting = spare(&bench).await;
+        assert_eq!(say(&runtime, "Second.").await, "ok", "{after}");
+        spare_behind(&bench, waiting).await;
+        let warned = bench.events().iter().any(|event| {
+            let text = "Claude Code did not end by itself after an answer and was ended";
+            *event == RuntimeEvent::Warning(text.to_owned())
+        });
+        let stays = after.to_string().contains("hang");
+        assert_eq!(warned, stays, "{after}");
+        drop(runtime);
+        nothing_is_left(&bench).await;
+    }
+}
+
+/// A child that is leaving counts: the next one starts when it has left.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_keeps_its_place_until_it_has_left() {
+    let mut bench = bench(second_process(json!({ "after": [{ "sleep": 300 }] })));
+    bench.settings.max_children = Some(1);
+    let runtime = bench.runtime();
+    say(&runtime, "First.").await;
+    let waiting = spare(&bench).await;
+    say(&runtime, "Second.").await;
+    let third = say(&runtime, "Third.");
+    let mut third = std::pin::pin!(third);
+    let mut most = 0;
+    loop {
+        tokio::select! {
+            text = &mut third => {
+                assert_eq!(text, "ok");
+                break;
+            }
+            () = tokio::time::sleep(Duration::from_millis(5)) => most = most.max(bench.notes()),
+        }
+    }
+    assert_eq!(most, 1);
+    until("three have worked", || {
+        prompted(&bench)
+            .iter()
+            .filter(|(_, prompt)| !prompt.is_null())
+            .count()
+            == 3
+    })
+    .await;
+    let second = prompted(&bench).get(1).cloned();
+    assert_eq!(second, Some((u64::from(waiting), json!("Second."))));
+}
+
+/// The end of the runtime gives the program a moment for its own files.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_that_is_leaving_is_not_cut_off() {
+    let after = json!([{ "sleep": 20 }, { "mark": "in order" }]);
+    let bench = bench(second_process(json!({ "after": after })));
+    let runtime = bench.runtime();
+    say(&runtime, "First.").await;
+    spare(&bench).await;
+    say(&runtime, "Second.").await;
+    drop(runtime);
+    nothing_is_left(&bench).await;
+    assert!(bench.settings.project_dir.join("in order").exists());
+}
+
+/// When a cancelled call returns, nothing is left, also of the calls before it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_call_waits_for_what_is_leaving() {
+    let hangs = json!([{ "prompt_contains": "Hang.", "steps": [{ "mark": "asked" }, "hang"] }]);
+    let mut scenario = second_process(json!({ "after": [{ "sleep": 700 }, { "mark": "left" }] }));
+    scenario["sequence"][1]["when"] = hangs.clone();
+    scenario["sequence"][2]["when"] = hangs;
+    let bench = bench(scenario);
+    let runtime = Arc::new(bench.runtime());
+    say(&runtime, "First.").await;
+    spare(&bench).await;
+    say(&runtime, "Second.").await;
+    let request = text_request("Hang.");
+    let cancel = request.cancel.clone();
+    let shared = Arc::clone(&runtime);
+    let call = tokio::spawn(async move { shared.generate_text(request).await });
+    let asked = bench.settings.project_dir.join("asked");
+    until("the model works", || asked.exists()).await;
+    cancel.cancel();
+    assert_eq!(short(call.await.unwrap()).0, LlmErrorKind::Cancelled);
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+    assert!(bench.settings.project_dir.join("left").exists());
 }

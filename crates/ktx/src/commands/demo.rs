@@ -34,7 +34,7 @@ pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
     if let Some(backend) = backend {
         // Before anything is written: a login that does not work changes nothing.
         let runtime = compose::llm_for(session, &session.current, backend, Arc::new(NoEvents))?;
-        require_usable(&runtime)?;
+        require_usable(&runtime, session)?;
     }
     let teller = Teller {
         printer: printer.clone(),

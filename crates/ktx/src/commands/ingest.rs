@@ -78,7 +78,7 @@ fn described(
         .hint("set `llm.provider.backend: claude-code` to use your own local Claude Code session")
         .hint("run `ktx scan` to read structure and joins without a model"));
     };
-    require_usable(&runtime)?;
+    require_usable(&runtime, session)?;
     let jobs = connections
         .into_iter()
         .map(|connection| Job {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ktx_llm_runtime::{NoEvents, TokenUsage};
+use ktx_llm_runtime::TokenUsage;
 use ktx_usage_ledger::{PriceTable, RequestTraits};
 use ktx_vocabulary::ModelRole;
 use serde_json::{Value, json};
@@ -201,7 +201,9 @@ fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -
 
 /// Proves with one turn that the backend answers.
 fn probe(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
-    let Some(runtime) = compose::llm(session, opened, Arc::new(NoEvents), None)? else {
+    let sink = Arc::new(compose::ProbeSink::new(opened, printer));
+    let events = Arc::clone(&sink);
+    let Some(runtime) = compose::llm(session, opened, events, None)? else {
         return Err(Failure::new(
             Exit::Config,
             "model_required",
@@ -210,7 +212,9 @@ fn probe(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
         .hint("set it to `claude-code` to use your own local Claude Code session"));
     };
     let info = runtime.describe();
-    let report = require_usable(&runtime)?;
+    let report = require_usable(&runtime, session);
+    sink.finish();
+    let report = report?;
     if printer.mode == Mode::Json {
         let facts: serde_json::Map<String, Value> = report
             .facts

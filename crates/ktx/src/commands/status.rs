@@ -6,7 +6,7 @@ mod text;
 use std::sync::Arc;
 
 use ktx_config::Backend;
-use ktx_llm_runtime::{LlmError, NoEvents, ProbeReport};
+use ktx_llm_runtime::{LlmError, ProbeReport};
 use serde_json::{Value, json};
 
 use crate::cli::StatusArgs;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
         }
         Err(failure) => return Err(failure),
     };
-    let probe = probe(args, session, &opened)?;
+    let probe = probe(args, session, &opened, &printer)?;
     let status = checks::status(session, &opened, &probe);
     if printer.mode == Mode::Json {
         printer.json(&status)?;
@@ -83,26 +83,36 @@ fn validate(session: &Session, printer: &Printer) -> Outcome {
     Ok(Exit::Success)
 }
 
-fn probe(args: &StatusArgs, session: &Session, opened: &Opened) -> Outcome<Probe> {
+fn probe(
+    args: &StatusArgs,
+    session: &Session,
+    opened: &Opened,
+    printer: &Printer,
+) -> Outcome<Probe> {
     if opened.config.llm.backend == Backend::None {
         return Ok(Probe::None);
     }
     if args.fast {
         return Ok(Probe::Skipped);
     }
-    let runtime = match compose::llm(session, opened, Arc::new(NoEvents), None) {
+    let sink = Arc::new(compose::ProbeSink::new(opened, printer));
+    let events = Arc::clone(&sink);
+    let runtime = match compose::llm(session, opened, events, None) {
         Ok(Some(runtime)) => runtime,
         Ok(None) => return Ok(Probe::None),
         Err(failure) => return Ok(Probe::Unusable(failure)),
     };
-    compose::block_on(|cancel| async move {
+    let run = &session.run_id;
+    let probe = compose::block_on(|cancel| async move {
         let answer: Result<ProbeReport, LlmError> = tokio::select! {
-            answer = runtime.probe() => answer,
+            answer = runtime.probe(run) => answer,
             () = cancel.cancelled() => Err(LlmError::cancelled()),
         };
         Ok(match answer {
             Ok(report) => Probe::Usable(report),
             Err(error) => Probe::Unusable(Failure::from(error)),
         })
-    })
+    });
+    sink.finish();
+    probe
 }

@@ -112,6 +112,39 @@ impl EventSink for LedgerSink {
     }
 }
 
+/// Writes to the ledger what a probe uses. What there is to say stands in the probe's report.
+#[derive(Debug)]
+pub(crate) struct ProbeSink(LedgerSink);
+
+impl ProbeSink {
+    /// A sink that opens the ledger when something was used.
+    pub(crate) fn new(opened: &Opened, printer: &Printer) -> Self {
+        Self(LedgerSink::new(opened, printer.clone()))
+    }
+
+    /// Writes what still waits, and tells what is lost.
+    pub(crate) fn finish(&self) {
+        self.0.finish();
+    }
+}
+
+impl EventSink for ProbeSink {
+    fn event(&self, event: RuntimeEvent) {
+        match event {
+            RuntimeEvent::Usage(_)
+            | RuntimeEvent::RateLimitObserved { .. }
+            | RuntimeEvent::RateLimitRefused { .. } => self.0.event(event),
+            RuntimeEvent::ConcurrencyAdjusted { .. }
+            | RuntimeEvent::WaitStarted { .. }
+            | RuntimeEvent::WaitTick { .. }
+            | RuntimeEvent::WaitFinished
+            | RuntimeEvent::Retry { .. }
+            | RuntimeEvent::IsolationVerified { .. }
+            | RuntimeEvent::Warning(_) => {}
+        }
+    }
+}
+
 /// What people read while nothing happens: seconds when it is short, else the time at which it goes on.
 fn waiting(reason: &str, duration: Duration, now: jiff::Timestamp) -> String {
     let until = jiff::SignedDuration::try_from(duration)

@@ -1,5 +1,6 @@
 //! Logs and traces, from the environment: set up once, sent through the one HTTP client.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
@@ -14,9 +15,9 @@ use ktx_usage_ledger::{PriceTable, price_of};
 use ktx_vocabulary::ModelRole;
 
 use super::CLAUDE_CODE_MODEL;
-use super::accounting::{price_file, read_prices};
+use super::accounting::read_prices;
 use super::http::model_facts;
-use crate::session::{Opened, Session};
+use crate::session::Session;
 
 /// What sees log lines and spans of this process. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -98,14 +99,19 @@ impl Delivery for Post {
     }
 }
 
-/// Events that logs and traces see too. Prices are read when the first message asks for one.
-pub(super) fn traced_events(opened: &Opened, events: Arc<dyn EventSink>) -> Arc<dyn EventSink> {
-    let file = price_file(opened);
+/// Events that logs and traces see too. Prices are read when the first message asks for one: from a
+/// project's file when there is one.
+pub(super) fn traced_events(
+    file: Option<PathBuf>,
+    events: Arc<dyn EventSink>,
+) -> Arc<dyn EventSink> {
     let prices: OnceLock<Option<PriceTable>> = OnceLock::new();
     let price = move |fact: &UsageFact| {
         let table = prices.get_or_init(|| {
             // A table that cannot be read is reported by the ledger; spans then have no cost.
-            read_prices(&file).ok()
+            file.as_deref()
+                .map_or_else(PriceTable::built_in, read_prices)
+                .ok()
         });
         let now = jiff::Timestamp::now().to_string();
         let cost = price_of(fact, &now, table.as_ref()?)?;

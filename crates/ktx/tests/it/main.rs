@@ -30,6 +30,7 @@ mod generated;
 mod kill;
 mod live_warehouse;
 mod mcp;
+mod probes;
 mod real_claude;
 mod scan;
 mod scan_review;

@@ -219,6 +219,24 @@ fn an_ingest_over_http_is_one_trace_with_its_cost() {
     }
 }
 
+/// The question whether a backend works at all is a call of the run, too.
+#[test]
+fn the_first_probe_of_a_demo_is_traced() {
+    let mut sandbox = crate::support::sandbox();
+    play(&mut sandbox, json!({ "echo": {} }));
+    let collector = Collector::start().unwrap();
+    exporting(&mut sandbox, &collector);
+    succeeds(&sandbox, "demo --backend claude-code");
+    let outline = outline(&collector.spans().unwrap());
+    let probes: Vec<&String> = outline
+        .iter()
+        .filter(|line| line.contains("stage probe"))
+        .collect();
+    let probe =
+        " chat sonnet kind 3 chat anthropic in 137 out 20 stage probe role default connection null";
+    assert_eq!(probes, [probe, probe], "{outline:#?}");
+}
+
 fn bodies(collector: &Collector) -> String {
     collector
         .requests()

@@ -287,7 +287,10 @@ async fn a_probe_is_one_small_call_that_is_no_stream() {
         "stop_reason": "max_tokens", "usage": {"input_tokens": 3, "output_tokens": 1}});
     let server = server(vec![ResponseTemplate::new(200).set_body_json(body)]).await;
     let (runtime, events) = anthropic(&server.uri(), "claude-sonnet-9");
-    let report = runtime.probe().await.unwrap();
+    let report = runtime
+        .probe(&RunId::parse("run-7").unwrap())
+        .await
+        .unwrap();
     let labels: Vec<&str> = report
         .facts
         .iter()

@@ -136,6 +136,66 @@ async fn turns_at_the_same_time_stay_below_the_limit() {
     }
 }
 
+/// A turn whose answer has a limit reserves that limit, however short the answers were so far: with such
+/// turns alone, the limit is never exceeded.
+#[tokio::test]
+async fn a_limit_of_the_answer_is_reserved_whole() {
+    let meter = Arc::new(Meter::default());
+    let budget = Budget::new(tokens(1_000), Arc::clone(&meter), cent);
+    let first = budget.admit(turn(20)).await.unwrap();
+    spend(&meter, used(10, 10), None);
+    first.settle(used(10, 10));
+    let bounded = PlannedTurn {
+        max_output: Some(300),
+        ..turn(20)
+    };
+    for _ in 0..3 {
+        let permit = budget.admit(bounded).await.unwrap();
+        spend(&meter, used(10, 300), None);
+        permit.settle(used(10, 300));
+    }
+    assert_eq!(
+        words(budget.admit(bounded).await),
+        Err("the next model call would exceed the budget: 950 of 1000 tokens are used".to_owned())
+    );
+    assert!(budget.admit(turn(20)).await.is_ok());
+    let together = Budget::new(tokens(700), Arc::default(), cent);
+    let held = [
+        together.admit(bounded).await.unwrap(),
+        together.admit(bounded).await.unwrap(),
+    ];
+    assert!(together.admit_now(bounded).is_err());
+    drop(held);
+}
+
+/// Input is estimated at two bytes for a token, which is more than ids and digits need.
+#[tokio::test]
+async fn input_is_estimated_on_the_high_side() {
+    let turn = |bytes| PlannedTurn {
+        max_output: Some(1),
+        ..turn(bytes)
+    };
+    let budget = Budget::new(tokens(501), Arc::default(), cent);
+    assert!(budget.admit(turn(1_000)).await.is_ok());
+    assert!(budget.admit(turn(1_001)).await.is_err());
+}
+
+/// The probe is a paid call like every other.
+#[tokio::test]
+async fn a_probe_is_held_to_the_budget() {
+    let inner = Arc::new(ScriptedRuntime::new([], Arc::new(NoEvents)));
+    let meter = Arc::new(Meter::default());
+    let run = RunId::parse("run-1").unwrap();
+    let budget = Budget::new(tokens(1_000), Arc::clone(&meter), cent);
+    let runtime = Budgeted::new(inner, budget);
+    assert!(runtime.probe(&run).await.is_ok());
+    spend(&meter, used(900, 50), None);
+    assert_eq!(
+        words(runtime.probe(&run).await),
+        Err("the next model call would exceed the budget: 950 of 1000 tokens are used".to_owned())
+    );
+}
+
 /// What is reserved is given back when a turn ends, however it ends.
 #[tokio::test]
 async fn a_turn_that_fails_gives_its_share_back() {

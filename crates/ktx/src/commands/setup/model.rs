@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ktx_config::Backend;
 use ktx_config::edit::set;
-use ktx_llm_runtime::{NoEvents, ProbeReport};
+use ktx_llm_runtime::ProbeReport;
 use ktx_vocabulary::ModelRole;
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
             .hint("`--llm-backend anthropic --anthropic-api-key-env ANTHROPIC_API_KEY` uses a key")
             .hint("`--skip-llm` does without"));
     }
-    let report = prove(session, opened)?;
+    let report = prove(args, session, opened)?;
     Ok(described(State::Ready, opened, report.as_ref()))
 }
 
@@ -88,7 +88,7 @@ fn configure(
         config: meaning(&text)?,
         warnings: Vec::new(),
     };
-    let report = prove(session, &edited)?;
+    let report = prove(args, session, &edited)?;
     write(opened, &text)?;
     drop(held);
     let step = described(State::Done, &edited, report.as_ref());
@@ -123,9 +123,14 @@ fn settings(args: &SetupArgs, backend: Backend) -> Vec<(Vec<&'static str>, Strin
     settings
 }
 
-fn prove(session: &Session, opened: &Opened) -> Outcome<Option<ProbeReport>> {
-    let runtime = compose::llm(session, opened, Arc::new(NoEvents), None)?;
-    runtime.map(|runtime| require_usable(&runtime)).transpose()
+fn prove(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Option<ProbeReport>> {
+    let printer = session.printer(&args.output)?;
+    let sink = Arc::new(compose::ProbeSink::new(opened, &printer));
+    let events = Arc::clone(&sink);
+    let runtime = compose::llm(session, opened, events, None)?;
+    let report = runtime.map(|runtime| require_usable(&runtime, session));
+    sink.finish();
+    report.transpose()
 }
 
 fn described(state: State, opened: &Opened, report: Option<&ProbeReport>) -> Step {

@@ -78,7 +78,7 @@ fn next_turn(facts: &Facts, tokens: u64) -> Result<(), String> {
     };
     let turn = PlannedTurn {
         role: ModelRole::Default,
-        bytes: 3,
+        bytes: 2,
         max_output: Some(1),
     };
     let budget = Budget::new(limits, facts.meter(), |_, _| None);

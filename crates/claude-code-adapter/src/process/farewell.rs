@@ -1,0 +1,55 @@
+//! A moment more for a process that is about to end, when its owner cannot wait for it any longer.
+
+/// As long as this lives, its process is expected to end by itself. Dropping it waits a moment for
+/// that, so that the program is not killed while it puts its own files in order.
+#[derive(Debug)]
+pub(super) struct Farewell {
+    process: Option<u32>,
+}
+
+impl Farewell {
+    /// To a child that was not waited for yet; its id is its own until then.
+    pub(super) fn to(process: Option<u32>) -> Self {
+        Self { process }
+    }
+
+    /// The process has ended, or its time is up.
+    pub(super) fn over(mut self) {
+        self.process = None;
+    }
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        if let Some(process) = self.process.take() {
+            wait_for(process);
+        }
+    }
+}
+
+/// The program takes 10 to 150 ms from the end of its input to its own.
+#[cfg(target_os = "linux")]
+const MOMENT: rustix::event::Timespec = rustix::event::Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
+
+#[cfg(target_os = "linux")]
+fn wait_for(process: u32) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    // An error means that it is gone.
+    let Some(Ok(handle)) = process.map(|process| pidfd_open(process, PidfdFlags::empty())) else {
+        return;
+    };
+    let mut watched = [PollFd::new(&handle, PollFlags::IN)];
+    if let Err(error) = poll(&mut watched, Some(&MOMENT)) {
+        tracing::debug!(%error, "the end of a Claude Code process was not waited for");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn wait_for(_process: u32) {
+    std::thread::sleep(std::time::Duration::from_millis(150));
+}

@@ -1,0 +1,79 @@
+//! Children whose call is over and has its answer: each ends behind the caller's back, in its place,
+//! under the guard and with its note, and the next spare follows it.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use ktx_llm_runtime::RuntimeEvent;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinSet;
+
+use super::{Demand, Moment, Shared, Spares};
+use crate::process::{Ended, Ending, Running, status_words};
+
+impl Spares {
+    /// Sees a child off that has given its result: it has as long for its end as every child.
+    pub(crate) fn see_off(
+        &self,
+        running: Running,
+        place: Option<OwnedSemaphorePermit>,
+        demand: Option<&Demand>,
+    ) {
+        let shared = Arc::clone(&self.shared);
+        let demand = demand.cloned();
+        let mut leaving = self.shared.leaving();
+        while let Some(left) = leaving.try_join_next() {
+            log_breakdown(left);
+        }
+        // Before the task: it may be dropped before it begins.
+        let closing = running.closing(Ending::Wait);
+        leaving.spawn(async move {
+            let ended = closing.end(Ending::Wait, &shared.settings.timeouts).await;
+            drop(place);
+            shared.tell(&ended);
+            if let Some(demand) = demand {
+                shared.prepare(&demand, Moment::Ended);
+            }
+        });
+    }
+}
+
+impl Shared {
+    pub(super) fn leaving(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until nothing is leaving any more.
+    pub(super) async fn everyone_has_left(&self) {
+        let mut leaving = std::mem::take(&mut *self.leaving());
+        while let Some(left) = leaving.join_next().await {
+            log_breakdown(left);
+        }
+    }
+
+    /// The answer is out; what its child did afterwards can only be told.
+    fn tell(&self, ended: &Ended) {
+        let status = status_words(ended.status);
+        if !ended.went {
+            tracing::warn!(
+                status,
+                "a Claude Code process stayed behind its answer and was ended"
+            );
+            if !self.told.swap(true, Ordering::Relaxed) {
+                let text = "Claude Code did not end by itself after an answer and was ended";
+                self.events.event(RuntimeEvent::Warning(text.to_owned()));
+            }
+        } else if ended.status.is_some_and(|status| !status.success()) {
+            tracing::warn!(
+                status,
+                "a Claude Code process ended badly behind its answer"
+            );
+        }
+    }
+}
+
+fn log_breakdown(left: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = left {
+        tracing::error!(%error, "a Claude Code process was not seen off in order");
+    }
+}
