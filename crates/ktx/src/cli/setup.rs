@@ -22,7 +22,7 @@ pub struct SetupArgs {
     /// The model backend, such as `claude-code`; it is written only when it can be used
     #[arg(long, value_name = "BACKEND", conflicts_with = "skip_llm")]
     pub llm_backend: Option<String>,
-    /// The model for every role that names none [default: the backend's own]
+    /// The model for every role that names none [default: `sonnet` with `claude-code`; others need one]
     #[arg(long, value_name = "ID", requires = "llm_backend")]
     pub llm_model: Option<String>,
     /// The environment variable that holds the Anthropic API key

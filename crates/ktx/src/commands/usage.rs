@@ -58,6 +58,15 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
         aligned(&headers, &rows)
     };
     printer.out(&text)?;
+    if report.total.messages == 0 {
+        printer.note(&match (&args.run, &args.since) {
+            (Some(run), _) => format!(
+                "no usage of a run `{run}` is recorded; `ktx usage --by run` lists the runs"
+            ),
+            (None, Some(since)) => format!("no usage since {since} is recorded"),
+            (None, None) => "no usage is recorded yet".to_owned(),
+        });
+    }
     if report.total.unpriced > 0 {
         printer.note(&format!(
             "{} messages have no known price; the cost is of the others",

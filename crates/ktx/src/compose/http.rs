@@ -75,7 +75,9 @@ fn settings(session: &Session, dir: &Path, config: &Project) -> Outcome<HttpSett
             "model_missing",
             format!("backend `{}` needs `llm.models.default`", backend.as_str()),
         )
-        .hint("name a model under `llm.models.default` in ktx.yaml"));
+        .hint(
+            "name a model under `llm.models.default` in ktx.yaml, or with `ktx setup --llm-model`",
+        ));
     };
     let key = key(preset, &endpoint, backend, &secrets, session)?;
     if let Some(key) = &key {

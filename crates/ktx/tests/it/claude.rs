@@ -61,7 +61,7 @@ fn describes() -> Value {
     })
 }
 
-/// KTX-03, KTX-44: one commit with the descriptions.
+/// One commit with the descriptions.
 #[test]
 fn ingest_describes_tables_in_one_commit() {
     let sandbox = project(describes());
@@ -82,7 +82,7 @@ warehouse · descriptions (1)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
-1 model messages, 137 tokens in, 20 out, list price unknown
+2 model messages, 274 tokens in, 40 out, list price unknown
 ",
     );
     let shard = sandbox
@@ -207,6 +207,7 @@ warehouse · descriptions (1)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
+1 model messages, 137 tokens in, 20 out, list price unknown
 ",
     );
     let after = (tree(&sandbox), processes(&sandbox));
@@ -439,7 +440,7 @@ Model        ✗ claude-code · Claude Code is not usable with your local sessio
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 0 source files, 0 manifest shards
-Next         see the llm line for what to do
+Next         see the model's line for what to do
 ",
     );
     assert_eq!(tree(&sandbox), before);
@@ -599,7 +600,7 @@ warehouse · descriptions (1)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
-1 model messages, 137 tokens in, 20 out, list price unknown
+2 model messages, 274 tokens in, 40 out, list price unknown
 ",
     );
 }

@@ -124,7 +124,7 @@ warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
 warning: the model stopped: 7 of 12 tables are not described yet
-5 model messages, 685 tokens in, 100 out, list price unknown
+6 model messages, 822 tokens in, 120 out, list price unknown
 paused: the 5-hour usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC
 
 hint: run the command again after that; what is finished is kept

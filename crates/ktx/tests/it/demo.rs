@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::{check, compare_text, run, sandbox, write};
 
-/// KTX-61: the naive answer is wrong, the compiled one is right, and the project is a real one.
+/// The naive answer is wrong, the compiled one is right, and the project is a real one.
 #[test]
 fn the_demo_answers_its_question() {
     let sandbox = sandbox();
@@ -143,7 +143,7 @@ error: `[SANDBOX]/work/file` cannot be used
     assert_eq!(run(&sandbox, "demo --dir mine --bogus").code, Some(2));
 }
 
-/// KTX-61: with a model, tables are described; the fake answers with the smallest right object.
+/// With a model, tables are described; the fake answers with the smallest right object.
 #[test]
 fn the_demo_describes_its_tables_with_a_model() {
     let mut sandbox = sandbox();

@@ -11,7 +11,7 @@ use crate::support::{check, commit, json as answer, run, unscanned, write};
 fn project(provider: &Loopback) -> Sandbox {
     let mut sandbox = unscanned(REGIONS);
     let llm = format!(
-        "llm:\n  provider:\n    backend: anthropic\n    anthropic:\n      api_key: env:PLANTED\n      base_url: {}\n  models:\n    default: sonnet\n",
+        "llm:\n  provider:\n    backend: anthropic\n    anthropic:\n      api_key: env:PLANTED\n      base_url: {}\n  models:\n    default: sonnet\ningest:\n  rateLimit:\n    retry:\n      maxAttempts: 1\n",
         provider.address()
     );
     let config = CONFIG.split("llm:").next().unwrap();
@@ -39,6 +39,15 @@ fn provider() -> Loopback {
 fn every_probe_is_a_row_of_the_ledger() {
     let provider = provider();
     let sandbox = project(&provider);
+    let empty = |line| run(&sandbox, line).stderr;
+    assert_eq!(
+        empty("usage"),
+        "Project: [SANDBOX]/work\nno usage is recorded yet\n"
+    );
+    assert_eq!(
+        empty("usage --run nope"),
+        "Project: [SANDBOX]/work\nno usage of a run `nope` is recorded; `ktx usage --by run` lists the runs\n"
+    );
     let rows = || answer(&sandbox, "usage --json")["data"]["total"]["messages"].clone();
     for (line, expected) in [
         ("llm probe", 1),
@@ -78,4 +87,100 @@ fn a_probe_is_held_to_the_budget() {
     play(&mut sandbox, json!({ "echo": {} }));
     check(&sandbox, "ingest --max-tokens 10", REFUSED);
     assert!(!sandbox.home().join("record.jsonl").exists());
+}
+
+/// KTX-03: keys, addresses and other backends beside `claude-code` are never a way out: not without the
+/// program, not without a login, not at a limit of the account, and not when the program breaks down.
+#[test]
+fn no_other_backend_steps_in() {
+    let provider = provider();
+    let limit = json!({ "steps": [{ "api_error": { "class": "rate_limit", "status": 429, "text": "no" } }] });
+    let scenarios = [
+        None,
+        Some(json!({ "account": { "tokenSource": "none" } })),
+        Some(limit),
+        Some(json!({ "steps": [{ "exit": 3 }] })),
+    ];
+    for scenario in scenarios {
+        let mut sandbox = unscanned(REGIONS);
+        let others = format!(
+            "    anthropic:\n      api_key: env:ANTHROPIC_API_KEY\n      base_url: {0}\n    gateway:\n      api_key: env:AI_GATEWAY_API_KEY\n      base_url: {0}\ningest:\n  rateLimit:\n    maxWaitMs: 1\n    retry:\n      maxAttempts: 1\n",
+            provider.address()
+        );
+        write(&sandbox, "ktx.yaml", &format!("{CONFIG}{others}"));
+        commit(&sandbox, "claude-code beside others");
+        for name in ["ANTHROPIC_API_KEY", "AI_GATEWAY_API_KEY"] {
+            sandbox.set(name, "planted-key-0123456789");
+        }
+        for name in ["ANTHROPIC_BASE_URL", "AI_GATEWAY_BASE_URL", "HTTPS_PROXY"] {
+            sandbox.set(name, provider.address());
+        }
+        match &scenario {
+            Some(scenario) => play(&mut sandbox, scenario.clone()),
+            None => sandbox.set("KTX_CLAUDE_PATH", "/nowhere/claude"),
+        }
+        let before = crate::support::tree(&sandbox);
+        for line in ["llm probe", "ingest", "status"] {
+            let printed = run(&sandbox, line);
+            assert_eq!(printed.code, Some(5), "{scenario:?}: ktx {line}: {printed}");
+        }
+        assert_eq!(crate::support::tree(&sandbox), before, "{scenario:?}");
+    }
+    assert_eq!(provider.requests().len(), 0);
+}
+
+/// What is wrong on the way to a provider is told with the next step.
+#[test]
+fn a_way_that_is_barred_says_what_to_check() {
+    let gone = provider();
+    let mut sandbox = project(&gone);
+    drop(gone);
+    check(
+        &sandbox,
+        "llm probe",
+        r"
+exit 5
+--- stderr
+Project: [SANDBOX]/work
+error: the provider could not be reached
+
+hint: check the network, the proxy, and `base_url` in `ktx.yaml` where one is set; then run the command again
+",
+    );
+    for (status, message, hint) in [
+        (
+            403,
+            "the provider does not accept the key (HTTP 403)",
+            "check the key; the answer is no JSON, so a proxy or a sign-in page may stand in the way of `base_url`",
+        ),
+        (
+            502,
+            "the provider failed (HTTP 502)",
+            "run the command again later; `--debug` shows what the provider said",
+        ),
+    ] {
+        let page = Loopback::start(move |_, _| Answer::new(status, "text/html", "<html>no</html>"))
+            .unwrap();
+        let sandbox = project(&page);
+        let expected = format!(
+            "\nexit 5\n--- stderr\nProject: [SANDBOX]/work\nerror: {message}\n\nhint: {hint}\n"
+        );
+        check(&sandbox, "llm probe", &expected);
+    }
+    sandbox.unset("PLANTED");
+    let status = answer_of_failed_status(&sandbox);
+    assert_eq!(
+        status["llm"]["detail"],
+        json!(
+            "`llm.provider.anthropic.api_key` has no value: environment variable `PLANTED` is not set"
+        ),
+        "{status}"
+    );
+}
+
+/// The status of a project whose model cannot be used.
+fn answer_of_failed_status(sandbox: &Sandbox) -> serde_json::Value {
+    let printed = run(sandbox, "status --json");
+    assert_eq!(printed.code, Some(5), "{printed}");
+    serde_json::from_str(&printed.stdout).unwrap()
 }

@@ -368,6 +368,7 @@ exit 0
 total	0	0	0	0	0	$0.0000
 --- stderr
 Project: [SANDBOX]/work
+no usage is recorded yet
 ",
     );
     check(
@@ -379,6 +380,7 @@ exit 0
 total  0         0      0              0           0       $0.0000
 --- stderr
 Project: [SANDBOX]/work
+no usage is recorded yet
 ",
     );
     check(

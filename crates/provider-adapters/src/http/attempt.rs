@@ -197,6 +197,9 @@ impl Endpoint {
                 ..Complaint::default()
             });
         let mut error = failure::classified(status, &complaint);
+        if parsed.is_none() && error.kind == LlmErrorKind::Auth {
+            error = error.hint("check the key; the answer is no JSON, so a proxy or a sign-in page may stand in the way of `base_url`");
+        }
         error.retry_after = limits::retry_after(headers).or(error.retry_after);
         let again = match (limits::advice(headers), error.kind) {
             (_, LlmErrorKind::Billing) | (Advice::Stop, _) => Again::Pointless,
@@ -240,8 +243,22 @@ impl Endpoint {
             words.push(error.to_string());
             cause = error.source();
         }
-        let error = LlmError::new(kind, message).detail(words.join(": "));
+        let words = words.join(": ");
+        let error = LlmError::new(kind, message)
+            .hint(next_step(&words))
+            .detail(words);
         Failure::new(self.redacted(error), Again::Worth)
+    }
+}
+
+/// What to do when there is no way to the provider, from what the client says about it.
+fn next_step(words: &str) -> &'static str {
+    if words.contains("certificate") {
+        "check `base_url` in `ktx.yaml`; where a proxy opens TLS, `SSL_CERT_FILE` names its certificate"
+    } else if words.contains("dns error") {
+        "check the network, and the host name of `base_url` in `ktx.yaml` where one is set"
+    } else {
+        "check the network, the proxy, and `base_url` in `ktx.yaml` where one is set; then run the command again"
     }
 }
 

@@ -207,6 +207,9 @@ fn hint(kind: LlmErrorKind) -> Option<&'static str> {
             Some("add credit to the provider's account, or use another backend")
         }
         LlmErrorKind::ModelNotFound => Some("check `llm.models` and `base_url` in `ktx.yaml`"),
+        LlmErrorKind::Server | LlmErrorKind::Overloaded => {
+            Some("run the command again later; `--debug` shows what the provider said")
+        }
         _ => None,
     }
 }

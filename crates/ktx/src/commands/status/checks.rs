@@ -110,7 +110,11 @@ fn llm(opened: &Opened, probe: &Probe) -> Value {
         }
         Probe::Unusable(failure) => json!({
             "status": "fail",
-            "detail": failure.message,
+            "detail": std::iter::once(&failure.message)
+                .chain(&failure.causes)
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(": "),
             "code": failure.code,
             "fix": failure.hints.first(),
         }),
@@ -273,7 +277,7 @@ fn verdict(capabilities: &Value, opened: &Opened, is_scanned: bool) -> Value {
         });
         ("ready", "everything works that needs no model")
     } else {
-        next.push("see the llm line for what to do");
+        next.push("see the model's line for what to do");
         (
             "partial",
             "the configured model cannot be used; everything else works",
