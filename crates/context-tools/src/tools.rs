@@ -44,7 +44,7 @@ pub fn context_tools(context: &Arc<dyn ProjectContext>) -> Result<ToolSet, ToolS
         title: spec.title.to_owned(),
         description: spec.description.to_owned(),
         input_schema: (spec.input)(),
-        output_schema: Some((spec.output)()),
+        output_schema: Some(envelope::schema(spec.contents, (spec.output)())),
         effect: spec.effect,
         handler: Arc::new(Handler {
             context: Arc::clone(context),

@@ -26,6 +26,9 @@ use crate::serve::ServerIdentity;
 /// Calls that run at the same time; further ones wait for their turn.
 const RUNNING: usize = 16;
 
+/// Methods that are answered when their parameters have the right shape.
+const KNOWN: [&str; 3] = ["initialize", "ping", "tools/list"];
+
 /// Answers one client.
 #[derive(Debug, Clone)]
 pub(crate) struct Bridge {
@@ -172,6 +175,13 @@ impl ServerHandler for Bridge {
                 "content": [{"type": "text", "text": text}],
                 "isError": true,
             })));
+        }
+        if KNOWN.contains(&request.method.as_str()) {
+            let text = format!(
+                "the parameters of `{}` have the wrong shape",
+                request.method
+            );
+            return Err(ErrorData::invalid_params(text, None));
         }
         Err(ErrorData::new(
             ErrorCode::METHOD_NOT_FOUND,

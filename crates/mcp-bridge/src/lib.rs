@@ -9,6 +9,7 @@ mod bridge;
 mod lazy;
 mod progress;
 mod serve;
+mod wire;
 
 pub use lazy::LazyTools;
 pub use serve::{Ended, ServeError, ServerIdentity, serve_stdio, serve_stream};

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bridge::Bridge;
 use crate::lazy::LazyTools;
+use crate::wire::Wire;
 
 /// Who the server says it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +76,10 @@ pub async fn serve_stream(
     shutdown: CancellationToken,
 ) -> Result<Ended, ServeError> {
     let bridge = Bridge::new(tools, identity);
-    let session = match bridge.serve_with_ct((reader, writer), shutdown).await {
+    let session = match bridge
+        .serve_with_ct(Wire::new(reader, writer), shutdown)
+        .await
+    {
         Ok(session) => session,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(Ended::InputClosed),
         Err(ServerInitializeError::Cancelled) => return Ok(Ended::Shutdown),

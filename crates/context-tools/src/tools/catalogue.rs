@@ -3,6 +3,7 @@
 use ktx_tool_descriptors::WriteEffect;
 use serde_json::{Value, json};
 
+use super::envelope::schema;
 use super::specs::SPECS;
 
 /// Every tool with its schemas, in the order in which a reader meets them.
@@ -15,7 +16,7 @@ pub fn tool_catalogue() -> Value {
             "readOnly": spec.effect != WriteEffect::Writes,
             "idempotent": spec.effect == WriteEffect::Idempotent,
             "inputSchema": (spec.input)(),
-            "outputSchema": (spec.output)(),
+            "outputSchema": schema(spec.contents, (spec.output)()),
         })
     });
     Value::Array(tools.collect())
@@ -28,8 +29,8 @@ pub fn tool_catalogue_markdown() -> String {
     let mut page = String::from(
         "# MCP tools\n\n\
          What `ktx mcp` offers to agents. Every tool only reads. A result comes as `structuredContent` and, as\n\
-         compact JSON, as text; the text of results that hold words of other people begins with a `_note` which\n\
-         says that they are data. A tool that fails answers with `isError` and `code: message`, followed by\n\
+         compact JSON, as text; results that hold words of other people begin with a `_note` which says that\n\
+         they are data. A tool that fails answers with `isError` and `code: message`, followed by\n\
          `hint:` lines.\n",
     );
     for tool in tools {

@@ -200,6 +200,12 @@ fn junk_is_no_reason_to_stop() {
     let mut client = Client::start(&sandbox);
     client.initialize();
     client.line("");
+    client.line("{\"jsonrpc\": \"2.0\", \"id\": 1,");
+    let answer = client.read();
+    assert_eq!(
+        json!([answer["error"]["code"], answer["id"]]),
+        json!([-32700, null])
+    );
     client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/unknown" }));
     assert_eq!(
         client.call("wiki_read", json!({ "key": "revenue" }))["key"],

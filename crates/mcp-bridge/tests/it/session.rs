@@ -316,3 +316,147 @@ async fn the_official_client_understands_it() {
     assert_eq!(result.structured_content, Some(json!({"text": "hi"})));
     client.cancel().await.unwrap();
 }
+
+/// Lines that are no message are answered as JSON-RPC 2.0 wants it, and the session goes on.
+#[tokio::test]
+async fn what_is_no_message_is_answered() {
+    let (stream, _server) = start(&CancellationToken::new());
+    let mut client = Lines::open(stream).await;
+    let long = format!("\"{}\"", "x".repeat(16 * 1024 * 1024));
+    let refused = "Invalid request: ";
+    let table = [
+        (
+            "{\"jsonrpc\": \"2.0\", \"id\": 1,",
+            json!(null),
+            -32700,
+            "Parse error: EOF while parsing",
+        ),
+        (
+            "hello",
+            json!(null),
+            -32700,
+            "Parse error: expected value at line 1 column 1",
+        ),
+        ("\u{feff}nope", json!(null), -32700, "Parse error: "),
+        (
+            "[]",
+            json!(null),
+            -32600,
+            "Invalid request: batches are not supported",
+        ),
+        (
+            "7",
+            json!(null),
+            -32600,
+            "Invalid request: a message is an object",
+        ),
+        ("{}", json!(null), -32600, refused),
+        (
+            "{\"id\": 3, \"method\": \"ping\"}",
+            json!(3),
+            -32600,
+            "Invalid request: `jsonrpc` must be \"2.0\"",
+        ),
+        (
+            "{\"jsonrpc\": \"2.0\", \"id\": \"a\", \"method\": 1}",
+            json!("a"),
+            -32600,
+            "Invalid request: `method` must be a text",
+        ),
+        (
+            "{\"jsonrpc\": \"2.0\", \"id\": null, \"method\": \"ping\"}",
+            json!(null),
+            -32600,
+            "Invalid request: `id` must be",
+        ),
+        (
+            "{\"jsonrpc\": \"2.0\", \"id\": {}, \"method\": \"ping\"}",
+            json!(null),
+            -32600,
+            "Invalid request: `id` must be",
+        ),
+        (
+            "{\"jsonrpc\": \"2.0\", \"id\": 4, \"method\": \"no/such\"}",
+            json!(4),
+            -32601,
+            "no/such",
+        ),
+        (
+            "{\"jsonrpc\": \"2.0\", \"id\": 5, \"method\": \"tools/list\", \"params\": \"x\"}",
+            json!(5),
+            -32602,
+            "the parameters of `tools/list` have the wrong shape",
+        ),
+        (
+            "{\"jsonrpc\": \"2.0\", \"id\": 6, \"method\": \"initialize\", \"params\": {\"protocolVersion\": 1}}",
+            json!(6),
+            -32602,
+            "the parameters of `initialize` have the wrong shape",
+        ),
+        (
+            long.as_str(),
+            json!(null),
+            -32600,
+            "Invalid request: a line is longer than 16777216 bytes",
+        ),
+    ];
+    for (line, id, code, message) in table {
+        client
+            .writer
+            .write_all(format!("{line}\r\n").as_bytes())
+            .await
+            .expect("the pipe is open");
+        let answer = client.receive().await;
+        let shown: String = line.chars().take(100).collect();
+        assert_eq!(answer.get("jsonrpc"), Some(&json!("2.0")), "{shown}");
+        assert_eq!(answer.get("id"), Some(&id), "{shown}: {answer}");
+        assert_eq!(
+            answer.pointer("/error/code"),
+            Some(&json!(code)),
+            "{shown}: {answer}"
+        );
+        let text = answer.pointer("/error/message").and_then(Value::as_str);
+        assert!(
+            text.is_some_and(|text| text.starts_with(message)),
+            "{shown}: {answer}"
+        );
+    }
+    // None of these is answered: blank lines, answers to nothing, notifications that nobody knows.
+    for line in [
+        "",
+        "  ",
+        "{\"jsonrpc\": \"2.0\", \"id\": 99, \"result\": {}}",
+        "{\"jsonrpc\": \"2.0\", \"id\": null, \"error\": {\"code\": -32700, \"message\": \"Parse error\"}}",
+        "{\"jsonrpc\": \"2.0\", \"method\": \"notifications/nothing\", \"params\": 7}",
+    ] {
+        client
+            .writer
+            .write_all(format!("{line}\n").as_bytes())
+            .await
+            .expect("the pipe is open");
+    }
+    let answer = client.ask(8, "ping", json!({})).await;
+    assert_eq!(answer, json!({"jsonrpc": "2.0", "id": 8, "result": {}}));
+}
+
+/// Before the handshake too a line that is no message ends nothing.
+#[tokio::test]
+async fn a_session_begins_after_junk() {
+    let (mut stream, _server) = start(&CancellationToken::new());
+    stream.write_all(b"junk\n").await.expect("the pipe is open");
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\n") {
+        answer.push(
+            tokio::io::AsyncReadExt::read_u8(&mut stream)
+                .await
+                .expect("an answer"),
+        );
+    }
+    let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+    assert_eq!(answer.pointer("/error/code"), Some(&json!(-32700)));
+    let mut client = Lines::open(stream).await;
+    assert_eq!(
+        client.ask(1, "ping", json!({})).await.get("id"),
+        Some(&json!(1))
+    );
+}

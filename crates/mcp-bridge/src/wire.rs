@@ -1,0 +1,221 @@
+//! One JSON-RPC message a line: what is none is answered, and the session goes on.
+
+use std::sync::Arc;
+
+use rmcp::model::ErrorCode;
+use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::{Mutex, mpsc};
+use tokio_util::task::AbortOnDropHandle;
+
+/// The longest line in bytes; a client that never ends its line must not fill the memory.
+const LONGEST: usize = 16 * 1024 * 1024;
+
+/// Messages that are read before the session has taken the earlier ones.
+const WAITING: usize = 16;
+
+type Message = RxJsonRpcMessage<RoleServer>;
+type Writer = Arc<Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>>;
+
+/// Both directions of a session.
+pub(crate) struct Wire {
+    messages: mpsc::Receiver<Message>,
+    writer: Writer,
+    /// Reads on its own, so that an answer to a wrong line is written whole.
+    _reader: AbortOnDropHandle<()>,
+}
+
+impl Wire {
+    /// Begins to read. Needs a running runtime.
+    pub(crate) fn new(
+        reader: Box<dyn AsyncRead + Send + Unpin>,
+        writer: Box<dyn AsyncWrite + Send + Unpin>,
+    ) -> Self {
+        let writer: Writer = Arc::new(Mutex::new(Some(writer)));
+        let (sender, messages) = mpsc::channel(WAITING);
+        let reading = read(BufReader::new(reader), sender, Arc::clone(&writer));
+        Self {
+            messages,
+            writer,
+            _reader: AbortOnDropHandle::new(tokio::spawn(reading)),
+        }
+    }
+}
+
+impl Transport<RoleServer> for Wire {
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let writer = Arc::clone(&self.writer);
+        async move { write(&writer, serde_json::to_vec(&item)?).await }
+    }
+
+    async fn receive(&mut self) -> Option<Message> {
+        self.messages.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        drop(self.writer.lock().await.take());
+        Ok(())
+    }
+}
+
+/// Hands messages on until the client leaves, the session ends or nothing can be written.
+async fn read(
+    mut reader: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
+    session: mpsc::Sender<Message>,
+    writer: Writer,
+) {
+    let mut line = Vec::new();
+    while let Ok(read) = next_line(&mut reader, &mut line).await {
+        let found = match read {
+            Read::End => return,
+            Read::TooLong => Found::Wrong(refusal(
+                ErrorCode::INVALID_REQUEST,
+                &format!("Invalid request: a line is longer than {LONGEST} bytes"),
+                Value::Null,
+            )),
+            Read::Line => examine(&line),
+        };
+        let goes_on = match found {
+            Found::Nothing => true,
+            Found::Message(message) => session.send(*message).await.is_ok(),
+            Found::Wrong(answer) => write(&writer, answer.to_string().into_bytes())
+                .await
+                .is_ok(),
+        };
+        if !goes_on {
+            return;
+        }
+    }
+}
+
+enum Read {
+    Line,
+    TooLong,
+    End,
+}
+
+/// Reads up to the next line feed. Of a line that is too long nothing is kept.
+async fn next_line(
+    reader: &mut BufReader<Box<dyn AsyncRead + Send + Unpin>>,
+    line: &mut Vec<u8>,
+) -> std::io::Result<Read> {
+    line.clear();
+    let mut too_long = false;
+    loop {
+        let available = reader.fill_buf().await?;
+        if available.is_empty() {
+            return Ok(match (too_long, line.is_empty()) {
+                (true, _) => Read::TooLong,
+                (false, true) => Read::End,
+                (false, false) => Read::Line,
+            });
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(available.len(), |end| end + 1);
+        too_long |= line.len() + taken > LONGEST;
+        if too_long {
+            line.clear();
+        } else {
+            line.extend(available.iter().take(taken));
+        }
+        reader.consume(taken);
+        if end.is_some() {
+            return Ok(if too_long { Read::TooLong } else { Read::Line });
+        }
+    }
+}
+
+enum Found {
+    /// A blank line, or a notification that nobody knows.
+    Nothing,
+    Message(Box<Message>),
+    /// What to answer.
+    Wrong(Value),
+}
+
+fn examine(line: &[u8]) -> Found {
+    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return Found::Nothing;
+    }
+    let value: Value = match serde_json::from_slice(line) {
+        Ok(value) => value,
+        Err(error) => {
+            let text = format!("Parse error: {error}");
+            return Found::Wrong(refusal(ErrorCode::PARSE_ERROR, &text, Value::Null));
+        }
+    };
+    let id = value.get("id").cloned();
+    let is_answer = value.get("method").is_none()
+        && (value.get("result").is_some() || value.get("error").is_some());
+    if let Some(reason) = wrong_shape(&value)
+        && !is_answer
+    {
+        let text = format!("Invalid request: {reason}");
+        let id = id.filter(is_id).unwrap_or(Value::Null);
+        return Found::Wrong(refusal(ErrorCode::INVALID_REQUEST, &text, id));
+    }
+    let method = value
+        .get("method")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    match (serde_json::from_value(value), id) {
+        (Ok(message), _) => Found::Message(Box::new(message)),
+        // Neither an answer nor a notification is answered.
+        (Err(_), _) if is_answer => Found::Nothing,
+        (Err(_), None) => Found::Nothing,
+        // The rest of the message is right.
+        (Err(_), Some(id)) => {
+            let text = format!("the parameters of `{method}` have the wrong shape");
+            Found::Wrong(refusal(ErrorCode::INVALID_PARAMS, &text, id))
+        }
+    }
+}
+
+/// Why this is no request and no notification; none when it is one.
+fn wrong_shape(value: &Value) -> Option<&'static str> {
+    if value.is_array() {
+        return Some("batches are not supported, send one message a line");
+    }
+    if !value.is_object() {
+        return Some("a message is an object");
+    }
+    if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Some("`jsonrpc` must be \"2.0\"");
+    }
+    if !value.get("method").is_some_and(Value::is_string) {
+        return Some("`method` must be a text");
+    }
+    match value.get("id") {
+        Some(id) if !is_id(id) => Some("`id` must be a text or a whole number"),
+        _ => None,
+    }
+}
+
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
+}
+
+fn refusal(code: ErrorCode, text: &str, id: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code.0, "message": text } })
+}
+
+/// Writes one line whole.
+async fn write(writer: &Writer, mut line: Vec<u8>) -> std::io::Result<()> {
+    line.push(b'\n');
+    let mut writer = writer.lock().await;
+    let Some(open) = writer.as_mut() else {
+        return Err(std::io::Error::from(std::io::ErrorKind::NotConnected));
+    };
+    open.write_all(&line).await?;
+    open.flush().await
+}
