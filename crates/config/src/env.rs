@@ -154,11 +154,6 @@ impl Environment {
         self.text("KTX_LOG")
     }
 
-    /// The bearer token of the MCP server.
-    pub fn mcp_token(&self) -> Option<ktx_secrets::Secret> {
-        self.text("KTX_MCP_TOKEN").map(ktx_secrets::Secret::new)
-    }
-
     /// `KTX_PROFILE_INGEST`: `1` and `true` mean a table, `json` means JSON.
     pub fn profile_ingest(&self) -> Option<crate::Profile> {
         match self.text("KTX_PROFILE_INGEST")? {

@@ -35,7 +35,7 @@ use crate::stop::Stop;
 use instance::{Engine, Instance};
 use query::{Event, Interrupter, Request};
 
-const FILE: FileKind = FileKind {
+pub(crate) const FILE: FileKind = FileKind {
     name: "DuckDB",
     schemes: &["duckdb:"],
     example: "data/warehouse.duckdb",

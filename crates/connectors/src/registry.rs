@@ -1,5 +1,6 @@
 //! Which driver is served by which connector.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ktx_config::{Connection, Driver};
@@ -7,7 +8,9 @@ use ktx_secrets::SecretSource;
 use ktx_warehouse::{Connector, Dialect, ErrorKind, ReadOnlySql, Scope, WarehouseError};
 
 use crate::settings::{Clock, Settings};
-use crate::{bigquery, clickhouse, duckdb, mysql, postgres, snowflake, sqlite, sqlserver, url};
+use crate::{
+    bigquery, clickhouse, duckdb, file, mysql, postgres, snowflake, sqlite, sqlserver, url,
+};
 
 /// What a driver's module offers.
 struct Entry {
@@ -139,6 +142,27 @@ pub fn open(
         Some(entry) => (entry.open)(&Settings::new(connection, secrets, Clock::new(unix_now))),
         None => Err(unsupported(connection)),
     }
+}
+
+/// The file of an embedded database, when one is there; `None` for drivers without a file. No server
+/// is reached and no database opened.
+///
+/// # Errors
+/// What [`open`]'s connector would say about the settings and the file.
+pub fn look_at_file(
+    connection: &Connection,
+    secrets: &dyn SecretSource,
+) -> Result<Option<PathBuf>, WarehouseError> {
+    let kind = match connection.driver {
+        Driver::Sqlite => &sqlite::FILE,
+        Driver::DuckDb => &duckdb::FILE,
+        _ => return Ok(None),
+    };
+    // Nothing is signed, so that the time does not matter.
+    let settings = Settings::new(connection, secrets, Clock::new(0));
+    let path = file::locate(&settings, kind)?;
+    file::inspect(&path, kind)?;
+    Ok(Some(path))
 }
 
 /// The part of the warehouse that the connection's own settings name: the driver's schema keys with

@@ -31,7 +31,7 @@ use crate::stop::Stop;
 use pool::Pool;
 use query::{Event, Request};
 
-const FILE: FileKind = FileKind {
+pub(crate) const FILE: FileKind = FileKind {
     name: "SQLite",
     schemes: &["sqlite3:", "sqlite:"],
     example: "data/warehouse.db",

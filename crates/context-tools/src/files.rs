@@ -4,6 +4,7 @@ mod config;
 mod index;
 mod listing;
 mod pages;
+mod reindex;
 mod scans;
 mod sources;
 mod stamp;
@@ -25,6 +26,9 @@ use crate::context::{AuditEntry, ProjectContext, Runner};
 use crate::failure::Failure;
 use crate::scans::ScanSnapshot;
 use crate::wire::SourceList;
+
+pub use index::Scope as IndexScope;
+pub use reindex::{Reindexed, ReindexedScope, Reindexing};
 
 /// What the composition of the program knows of warehouse drivers.
 pub trait Warehouses: Send + Sync {

@@ -18,7 +18,10 @@ pub use context::{
     AuditEntry, AuditOutcome, ProjectContext, Runner, connection_of, warehouse_of, warehouses_of,
 };
 pub use failure::{Failure, MAX_CANDIDATES, Words};
-pub use files::{AuditSink, FileContext, FileContextParts, IndexPlace, NoAudit, Warehouses};
+pub use files::{
+    AuditSink, FileContext, FileContextParts, IndexPlace, IndexScope, NoAudit, Reindexed,
+    ReindexedScope, Reindexing, Warehouses,
+};
 pub use scans::{
     Profile, ProfiledColumn, ScanFiles, ScanSnapshot, ScannedForeignKey, ScannedTable,
     read_snapshot,

@@ -361,6 +361,26 @@ pub struct McpArgs {
 pub enum McpCommand {
     /// Serve over stdin and stdout, for one agent
     Stdio,
+    /// Not in this version: agents start their own server
+    #[command(hide = true)]
+    Start(OtherWords),
+    /// Say that nothing runs in the background
+    #[command(hide = true)]
+    Stop(OtherWords),
+    /// Say whether a server runs in the background
+    #[command(hide = true)]
+    Status(OtherWords),
+    /// Not in this version: agents keep what their server writes to stderr
+    #[command(hide = true)]
+    Logs(OtherWords),
+}
+
+/// Words of KTX 0.12 that are read and not used.
+#[derive(Debug, Args)]
+pub struct OtherWords {
+    /// Whatever was given
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub words: Vec<String>,
 }
 
 /// `ktx admin`
@@ -385,6 +405,18 @@ pub enum AdminCommand {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Bring the search index up to date; searches do that too
+    Reindex {
+        /// Make the index anew
+        #[arg(long)]
+        force: bool,
+        /// How to print
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Say that there is no separate runtime
+    #[command(hide = true)]
+    Runtime(OtherWords),
     /// Print the JSON Schema of `ktx.yaml`, or of source files
     Schema {
         /// The schema of the files in `semantic-layer/` instead

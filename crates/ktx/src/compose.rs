@@ -258,6 +258,14 @@ pub(crate) fn open_connector(
     ktx_connectors::open(connection, secrets, unix_now)
 }
 
+/// The file of an embedded database, when one is there; reaches no server.
+pub(crate) fn look_at_file(
+    connection: &Connection,
+    secrets: &dyn ktx_secrets::SecretSource,
+) -> Result<Option<std::path::PathBuf>, ktx_warehouse::WarehouseError> {
+    ktx_connectors::look_at_file(connection, secrets)
+}
+
 /// The part of a warehouse that a connection's settings name.
 pub(crate) fn scope(connection: &Connection) -> ktx_warehouse::Scope {
     ktx_connectors::scope(connection)

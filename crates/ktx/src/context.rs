@@ -58,11 +58,22 @@ pub(crate) fn open_for(
     Ok(context(session, opened, user))
 }
 
+/// The project's files with an index that is kept, in a folder that is made when it is missing.
+pub(crate) fn files(session: &Session, opened: &Opened) -> Outcome<FileContext> {
+    let user = UserId::parse("local")
+        .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+    Ok(over(session, opened, user, kept_index(&opened.dir)))
+}
+
 fn context(session: &Session, opened: &Opened, user: UserId) -> Arc<dyn ProjectContext> {
-    Arc::new(FileContext::new(FileContextParts {
+    Arc::new(over(session, opened, user, index(&opened.dir)))
+}
+
+fn over(session: &Session, opened: &Opened, user: UserId, index: IndexPlace) -> FileContext {
+    FileContext::new(FileContextParts {
         root: opened.dir.clone(),
         user,
-        index: index(&opened.dir),
+        index,
         warehouses: Arc::new(Connectors {
             dir: opened.dir.clone(),
             environment: session.environment.clone(),
@@ -70,15 +81,19 @@ fn context(session: &Session, opened: &Opened, user: UserId) -> Arc<dyn ProjectC
             started: Instant::now(),
         }),
         audit: Arc::new(AuditLog::new(&opened.store)),
-    }))
+    })
 }
 
 /// The search index lies beside the other local state, when the project has any.
 fn index(dir: &Path) -> IndexPlace {
-    let state = ktx_project_store::Layout::new(dir).state();
-    if state.is_dir() {
-        IndexPlace::File(state.join("search.sqlite"))
+    if ktx_project_store::Layout::new(dir).state().is_dir() {
+        kept_index(dir)
     } else {
         IndexPlace::Memory
     }
+}
+
+fn kept_index(dir: &Path) -> IndexPlace {
+    let state = ktx_project_store::Layout::new(dir).state();
+    IndexPlace::File(state.join("search.sqlite"))
 }

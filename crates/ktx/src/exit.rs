@@ -9,7 +9,8 @@ pub enum Exit {
     Failure,
     /// The command line was wrong.
     Usage,
-    /// No project, or `ktx.yaml` or another project file is wrong.
+    /// No project, `ktx.yaml` or another project file is wrong, or the project has nothing of the name
+    /// that the command was given.
     Config,
     /// A warehouse could not be reached or refused.
     Connection,
@@ -58,7 +59,10 @@ impl Exit {
             Self::Success => "done",
             Self::Failure => "something failed that has no code of its own",
             Self::Usage => "the command line was wrong",
-            Self::Config => "no project, or `ktx.yaml` or another project file is wrong",
+            Self::Config => {
+                "no project, `ktx.yaml` or another project file is wrong, or the project has nothing \
+                 of the name that was given (a connection, source, page, join or revision)"
+            }
             Self::Connection => "a warehouse could not be reached, or it refused",
             Self::Model => "the model backend could not be used",
             Self::Refused => "a statement or semantic query was refused",

@@ -41,17 +41,14 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         compose::internal_guard();
         return ExitCode::SUCCESS;
     }
+    let environment = Environment::from_process();
     let json = wants_json(&arguments);
+    let all_json = json || environment.text("KTX_OUTPUT") == Some("json");
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
-        Err(error) => return usage(&error, json),
+        Err(error) => return usage(&error, all_json),
     };
-    let environment = Environment::from_process();
-    let mode = if json || environment.text("KTX_OUTPUT") == Some("json") {
-        Mode::Json
-    } else {
-        Mode::Plain
-    };
+    let mode = if all_json { Mode::Json } else { Mode::Plain };
     let debug = cli.global.debug;
     let telemetry = Telemetry::install(&environment);
     let outcome = Session::start(&cli, environment, telemetry.clone())
@@ -90,29 +87,61 @@ fn wants_json(arguments: &[OsString]) -> bool {
 /// Help and version go to stdout and succeed; everything else is a usage error.
 fn usage(error: &clap::Error, json: bool) -> ExitCode {
     use clap::error::ErrorKind;
-    let shown = matches!(
+    let asked = matches!(
         error.kind(),
-        ErrorKind::DisplayHelp
-            | ErrorKind::DisplayVersion
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
-    if shown || !json {
-        // Nobody is left to tell when the streams are closed.
-        error.print().unwrap_or_default();
-        let exit = if error.use_stderr() {
-            Exit::Usage
-        } else {
-            Exit::Success
+    if asked {
+        return match printer::print_help(error) {
+            Ok(()) => ExitCode::from(Exit::Success.code()),
+            Err(failure) => {
+                print_failure(&failure, Mode::Plain);
+                ExitCode::from(failure.exit.code())
+            }
         };
-        return ExitCode::from(exit.code());
     }
+    if json {
+        print_failure(&usage_failure(error), Mode::Json);
+    } else {
+        // Nobody is left to tell when stderr is closed.
+        error.print().unwrap_or_default();
+    }
+    ExitCode::from(Exit::Usage.code())
+}
+
+/// All that the parser says: its first paragraph is the message, its tips are the hints.
+fn usage_failure(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
-    let line = text.lines().next().unwrap_or_default();
-    let message = line.strip_prefix("error: ").unwrap_or(line);
-    let failure =
-        Failure::new(Exit::Usage, "usage", message).hint("run `ktx help` for the commands");
-    print_failure(&failure, Mode::Json);
-    ExitCode::from(failure.exit.code())
+    let line = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut failure = Failure::new(Exit::Usage, "usage", "");
+    let mut command = "ktx".to_owned();
+    for part in text.split("\n\n") {
+        if let Some(usage) = part.strip_prefix("Usage: ") {
+            command = command_of(usage);
+        } else if let Some(message) = part.strip_prefix("error: ") {
+            failure.message = line(message);
+        } else if part.trim_start().starts_with("tip: ") {
+            let tips = part.lines().map(str::trim);
+            let tips = tips.map(|tip| line(tip.strip_prefix("tip: ").unwrap_or(tip)));
+            failure.hints.extend(tips.filter(|tip| !tip.is_empty()));
+        }
+    }
+    if failure.message.is_empty() {
+        // The whole help came instead of a message.
+        let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+        command = command_of(usage.unwrap_or("ktx"));
+        failure.message = format!("`{command}` needs a command");
+    }
+    failure.hint(format!("run `{command} --help` for what it takes"))
+}
+
+/// The command of a usage line: its words before options and placeholders.
+fn command_of(usage: &str) -> String {
+    usage
+        .split_whitespace()
+        .take_while(|word| word.starts_with(|first: char| first.is_ascii_lowercase()))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The reference page of all commands, made from their help.

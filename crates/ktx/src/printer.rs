@@ -119,9 +119,12 @@ pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
     }
     if mode == Mode::Json {
         let text = format!("{:#}\n", failure.to_json());
-        // Nobody is left to tell when stdout is closed.
-        write_stdout(text.as_bytes()).unwrap_or_default();
-        return;
+        match write_stdout(text.as_bytes()) {
+            Ok(()) => return,
+            Err(error) if error.code == BROKEN_PIPE => return,
+            // A full disk is told where it can be read.
+            Err(_) => {}
+        }
     }
     let mut stderr = anstream::stderr();
     // Nobody is left to tell when stderr is closed.
@@ -152,11 +155,20 @@ fn write_stdout(bytes: &[u8]) -> Outcome<()> {
     stdout
         .write_all(bytes)
         .and_then(|()| stdout.flush())
-        .map_err(|error| {
-            if error.kind() == std::io::ErrorKind::BrokenPipe {
-                // The reader has seen enough: not an error.
-                return Failure::new(Exit::Success, BROKEN_PIPE, "the reader has gone");
-            }
-            Failure::from_error(Exit::Failure, "output", &error).context("stdout cannot be written")
-        })
+        .map_err(|error| not_written(&error))
+}
+
+/// Prints the parser's help or version, in colours where the terminal has them.
+pub(crate) fn print_help(help: &clap::Error) -> Outcome<()> {
+    help.print()
+        .and_then(|()| std::io::stdout().flush())
+        .map_err(|error| not_written(&error))
+}
+
+fn not_written(error: &std::io::Error) -> Failure {
+    if error.kind() == std::io::ErrorKind::BrokenPipe {
+        // The reader has seen enough: not an error.
+        return Failure::new(Exit::Success, BROKEN_PIPE, "the reader has gone");
+    }
+    Failure::from_error(Exit::Failure, "output", error).context("stdout cannot be written")
 }

@@ -175,12 +175,13 @@ impl From<ktx_context_tools::Failure> for Failure {
             }
             "connection_required" => Exit::Usage,
             "unknown_connection" | "not_a_warehouse" | "no_warehouse" | "invalid_config"
-            | "invalid_source" | "missing_project" => Exit::Config,
+            | "invalid_source" | "missing_project" | "page_not_found" => Exit::Config,
+            "invalid_name" | "invalid_wiki_key" => Exit::Usage,
             "internal" | "search_failed" => Exit::Failure,
-            // Refused statements, semantic queries, and names that do not exist.
+            // Refused statements and semantic queries.
             _ => Exit::Refused,
         };
-        let mut mapped = Self::new(exit, failure.code, failure.message);
+        let mut mapped = Self::new(exit, failure.code, for_people(&failure.message));
         mapped.hints = failure
             .hints
             .iter()
@@ -190,15 +191,16 @@ impl From<ktx_context_tools::Failure> for Failure {
     }
 }
 
-/// A hint that names a tool of the agents, with the command instead.
-fn for_people(hint: &str) -> String {
+/// A text that names a tool of the agents or its argument, with the command or option instead.
+fn for_people(text: &str) -> String {
     [
         ("`wiki_search`", "`ktx wiki`"),
         ("`connection_list`", "`ktx connection list`"),
+        ("`connectionId`", "`--connection-id`"),
     ]
     .into_iter()
-    .fold(hint.to_owned(), |hint, (tool, command)| {
-        hint.replace(tool, command)
+    .fold(text.to_owned(), |text, (tool, command)| {
+        text.replace(tool, command)
     })
 }
 

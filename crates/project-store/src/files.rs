@@ -108,11 +108,28 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
 
 /// Writes a file so that readers see the old content or the new one, never a part: a new file in
 /// the same folder, synced, renamed over the old one. Missing folders are made; permissions of an
-/// existing file and a symbolic link to it stay; equal content is not written.
+/// existing file and a symbolic link to it stay; equal content is not written. A device or a pipe is
+/// written to and stays what it is.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return stream(path, bytes);
+    }
     let target = destination(path)?;
     let folder = target.parent().unwrap_or(Path::new("."));
     put(&target, bytes, folder, Access::Shared)
+}
+
+/// Writes to what is no file: there is nothing to keep whole, and nothing to read back.
+fn stream(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
+    let written = File::options()
+        .write(true)
+        .open(path)
+        .and_then(|mut device| device.write_all(bytes));
+    written.map_err(|source| FileError::Write {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(Written::Changed)
 }
 
 /// Adds a line to the end of a file, which only the user may read when it is new. The line is
@@ -241,6 +258,24 @@ pub fn remove(path: &Path) -> Result<Removed, FileError> {
             source,
         }),
     }
+}
+
+/// Moves a folder to another name on the same disk.
+#[expect(clippy::disallowed_methods, reason = "folders are moved here")]
+pub fn move_folder(from: &Path, to: &Path) -> Result<(), FileError> {
+    fs::rename(from, to).map_err(|source| FileError::Write {
+        path: to.to_owned(),
+        source,
+    })
+}
+
+/// Removes a folder with all that is in it; links in it are removed and not followed.
+#[expect(clippy::disallowed_methods, reason = "folders are removed here")]
+pub fn remove_folder(path: &Path) -> Result<(), FileError> {
+    fs::remove_dir_all(path).map_err(|source| FileError::Remove {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// Who may read a file.

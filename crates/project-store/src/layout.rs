@@ -129,6 +129,11 @@ impl Layout {
         self.state().join("ktx.sqlite")
     }
 
+    /// `.ktx/state/demo.json`: says that `ktx demo` made this folder.
+    pub fn demo_record(&self) -> PathBuf {
+        self.state().join("demo.json")
+    }
+
     /// `.ktx/state/audit.jsonl`: one line for each statement that was sent or refused.
     pub fn audit(&self) -> PathBuf {
         self.state().join("audit.jsonl")

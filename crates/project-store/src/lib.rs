@@ -17,7 +17,8 @@ mod store;
 
 pub use failpoint::Failpoints;
 pub use files::{
-    FileError, Removed, Written, append_line, list, read_optional, remove, write_atomically,
+    FileError, Removed, Written, append_line, list, move_folder, read_optional, remove,
+    remove_folder, write_atomically,
 };
 pub use git::GitError;
 pub use init::{Force, InitError, Initialized, PROJECT_FILE_TEMPLATE, init};

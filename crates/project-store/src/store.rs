@@ -7,8 +7,9 @@ use ktx_diagnostics::{Diagnostic, Diagnostics, Hint, Hints};
 use ktx_secrets::Secret;
 
 use crate::files::{Access, make_folder, make_private_folder, sweep, write_staged};
+use crate::git::Git;
 use crate::{
-    Failpoints, FileError, History, HistoryError, Holder, Layout, LockError, ProjectLock,
+    Failpoints, FileError, GitError, History, HistoryError, Holder, Layout, LockError, ProjectLock,
     ProjectPath, PublishError, Publisher, Removed, StateDatabase, StateError, Wait, Written,
     append_line, read_optional, remove, write_atomically,
 };
@@ -193,6 +194,14 @@ impl Store {
     /// The project's git, for publishing. A folder in no repository gets one of its own.
     pub fn publisher(&self) -> Result<Publisher, PublishError> {
         Publisher::open(self.clone())
+    }
+
+    /// Looks whether git is there and new enough. Makes nothing.
+    ///
+    /// # Errors
+    /// [`GitError`] when git is missing, too old or does not start.
+    pub fn look_at_git(&self) -> Result<(), GitError> {
+        Git::find(self.layout.root(), &self.environment).map(drop)
     }
 
     /// The commits of the repository that the project lies in. Makes nothing.

@@ -90,6 +90,17 @@ impl Index {
         units: &[UnitState],
         read: &mut dyn FnMut(&str) -> Option<Vec<Document>>,
     ) -> Result<SyncReport, SearchError> {
+        self.sync_noting(units, read, &mut |_, _, _| {})
+    }
+
+    /// As [`Index::sync`]; `note` is told of each unit that was read or removed how many documents of
+    /// it were written and how many removed.
+    pub fn sync_noting(
+        &mut self,
+        units: &[UnitState],
+        read: &mut dyn FnMut(&str) -> Option<Vec<Document>>,
+        note: &mut dyn FnMut(&str, usize, usize),
+    ) -> Result<SyncReport, SearchError> {
         let mut report = SyncReport {
             scanned: units.len(),
             ..SyncReport::default()
@@ -113,7 +124,9 @@ impl Index {
             .keys()
             .filter(|unit| !wanted.contains_key(unit.as_str()))
         {
-            report.deleted += write_unit(&tx, unit, Vec::new())?.1;
+            let (_, deleted) = write_unit(&tx, unit, Vec::new())?;
+            report.deleted += deleted;
+            note(unit, 0, deleted);
             tx.execute("DELETE FROM units WHERE unit = ?1", [unit])?;
         }
         for (unit, stamp) in wanted {
@@ -127,6 +140,7 @@ impl Index {
             let (updated, deleted) = write_unit(&tx, unit, documents)?;
             report.updated += updated;
             report.deleted += deleted;
+            note(unit, updated, deleted);
             tx.execute(
                 "INSERT INTO units(unit, stamp) VALUES (?1, ?2)
                  ON CONFLICT(unit) DO UPDATE SET stamp = excluded.stamp",

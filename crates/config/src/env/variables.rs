@@ -54,12 +54,6 @@ pub const VARIABLES: &[Variable] = &[
         "How results are written: `pretty`, `plain` or `json`. Another value is an error.",
         "`pretty` on a terminal, else `plain`",
     ),
-    row(
-        PROJECT,
-        "KTX_MCP_TOKEN",
-        "The bearer token that `ktx mcp start` asks its clients for.",
-        "",
-    ),
     row(PROJECT, "NO_COLOR", "No colours, when set to anything.", ""),
     row(PROJECT, "CI", "No questions and no animation.", ""),
     row(PROJECT, "TERM", "No animation when `dumb`.", ""),
@@ -331,6 +325,12 @@ pub const VARIABLES: &[Variable] = &[
     ),
     row(QUIET, "NO_UPDATE_NOTIFIER", "There is no update check.", ""),
     row(QUIET, "KTX_NO_STAR", "There is no star prompt.", ""),
+    row(
+        QUIET,
+        "KTX_MCP_TOKEN",
+        "`ktx mcp stdio` serves the client that starts it and asks for no token.",
+        "",
+    ),
     row(
         QUIET,
         "KTX_RUNTIME_ROOT",

@@ -5,15 +5,39 @@ use std::path::Path;
 
 use ktx_search::{Document, Index, Kind, Query, SearchError, SearchOutcome, UnitState};
 use ktx_vocabulary::ConnectionId;
-use ktx_wiki::Scope;
+use ktx_wiki::Scope as PageScope;
 
 use super::pages::PageFile;
 use super::{IndexPlace, Inner, lock};
 use crate::documents;
 use crate::failure::Failure;
 
+/// What units of the index belong together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// The pages for everyone.
+    GlobalPages,
+    /// The pages of one user.
+    UserPages(String),
+    /// The sources and the last scan of a connection.
+    Connection(String),
+}
+
+/// The scope of a unit, by the names that [`Inner::units`] gives.
+pub(super) fn scope_of(unit: &str) -> Scope {
+    let connection = unit
+        .strip_prefix("sources of ")
+        .or_else(|| unit.strip_prefix("scan of "));
+    let user = unit.strip_prefix("wiki/user/");
+    match (connection, user.and_then(|rest| rest.split('/').next())) {
+        (Some(id), _) => Scope::Connection(id.to_owned()),
+        (None, Some(user)) => Scope::UserPages(user.to_owned()),
+        (None, None) => Scope::GlobalPages,
+    }
+}
+
 /// What a unit of the index is made of.
-enum Unit {
+pub(super) enum Unit {
     Page(PageFile),
     Sources(ConnectionId),
     Scan(ConnectionId),
@@ -25,7 +49,7 @@ impl Inner {
         let shadowed: BTreeSet<String> = files
             .iter()
             .filter(
-                |file| matches!(&file.path.scope, Scope::User(user) if *user == self.parts.user),
+                |file| matches!(&file.path.scope, PageScope::User(user) if *user == self.parts.user),
             )
             .map(|file| file.path.key.to_string())
             .collect();
@@ -76,7 +100,7 @@ impl Inner {
         Ok(outcome)
     }
 
-    fn open_index(&self) -> Result<Index, SearchError> {
+    pub(super) fn open_index(&self) -> Result<Index, SearchError> {
         match &self.parts.index {
             IndexPlace::Memory => Index::in_memory(),
             IndexPlace::File(path) => match open_file(path) {
@@ -87,7 +111,7 @@ impl Inner {
     }
 
     /// The units of the index with their stamps; nothing is read for them.
-    fn units(
+    pub(super) fn units(
         &self,
         files: Vec<PageFile>,
     ) -> Result<(Vec<UnitState>, BTreeMap<String, Unit>), Failure> {
@@ -121,7 +145,7 @@ impl Inner {
         Ok((states, units))
     }
 
-    fn documents(&self, unit: &Unit) -> Result<Option<Vec<Document>>, Failure> {
+    pub(super) fn documents(&self, unit: &Unit) -> Result<Option<Vec<Document>>, Failure> {
         Ok(match unit {
             Unit::Page(file) => self.page(file)?.map(|page| vec![documents::of_page(&page)]),
             Unit::Sources(id) => {

@@ -54,7 +54,7 @@ pub enum ConnectionCommand {
 }
 
 /// `ktx connection add`
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct ConnectionAddArgs {
     /// The id of the new connection
     pub id: String,

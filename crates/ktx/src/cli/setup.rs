@@ -55,6 +55,15 @@ pub struct SetupArgs {
     /// Do without a warehouse for now
     #[arg(long)]
     pub skip_databases: bool,
+    /// Taken from older scripts: search is full-text, there are no embeddings to set up
+    #[arg(long, hide = true)]
+    pub skip_embeddings: bool,
+    /// Taken from older scripts: context sources are added with `ktx connection add`
+    #[arg(long, hide = true)]
+    pub skip_sources: bool,
+    /// Taken from older scripts: query history is not read
+    #[arg(long, hide = true)]
+    pub disable_query_history: bool,
     /// Attach a coding agent; needs `--target`
     #[arg(long, requires = "target")]
     pub agents: bool,

@@ -1,5 +1,7 @@
 //! `ktx admin`: projects and schemas.
 
+mod reindex;
+
 use std::path::Path;
 
 use ktx_project_store::{Failpoints, Force, Initialized, init};
@@ -21,6 +23,8 @@ pub(crate) fn run(args: &AdminArgs, session: &Session) -> Outcome {
                 .map_or_else(|| session.init_dir(), |dir| Ok(session.current.join(dir)))?;
             init_project(&dir, *force, output, session)
         }
+        AdminCommand::Reindex { force, output } => reindex::run(*force, output, session),
+        AdminCommand::Runtime(other) => runtime(&other.words),
         AdminCommand::Schema { sources, output } => {
             let schema = if *sources {
                 ktx_semantic_layer::source_schema()
@@ -67,6 +71,19 @@ pub(crate) fn make(dir: &Path, force: Force, session: &Session) -> Outcome<Initi
             &error,
         )
     })
+}
+
+/// The commands of the Python runtime of KTX 0.12: there is nothing to install, start or stop.
+fn runtime(words: &[String]) -> Outcome {
+    let detail = "ktx is one program: there is no separate runtime to install, start or stop";
+    let json = words.iter().any(|word| word == "--json");
+    crate::printer::stdout(&if json {
+        let answer = json!({ "kind": "ready", "detail": detail, "checks": [] });
+        format!("{answer:#}\n")
+    } else {
+        format!("{detail}\n")
+    })?;
+    Ok(Exit::Success)
 }
 
 fn print_schema(schema: &Value, file: Option<&Path>, session: &Session) -> Outcome {

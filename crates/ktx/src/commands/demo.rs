@@ -22,14 +22,14 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::{Job, require_usable, scan_all, with_hints};
 use crate::session::{Opened, Session, load};
 
-/// The first line of the sample's `ktx.yaml`; a folder with it is an earlier demo.
+/// The first line of the sample's `ktx.yaml`; a folder with it looks like an earlier demo.
 const MARK: &str = "# The sample project of `ktx demo`.";
 
 /// Makes the sample project and tells its story.
 pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     let dir = session.current.join(&args.dir);
-    let force = refuse_what_is_there(&dir, args.force)?;
+    let earlier = refuse_what_is_there(&dir, args.force)?;
     let backend = args.backend.as_deref().map(backend).transpose()?;
     if let Some(backend) = backend {
         // Before anything is written: a login that does not work changes nothing.
@@ -39,20 +39,67 @@ pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
     let teller = Teller {
         printer: printer.clone(),
     };
+    let Earlier::Replace = earlier else {
+        return build(&dir, backend, session, &printer, &teller);
+    };
+    let aside = aside(&dir, session);
+    let failed = |error: &ktx_project_store::FileError| {
+        Failure::from_error(Exit::Failure, "demo_folder", error)
+            .context("the earlier demo cannot be replaced")
+    };
+    ktx_project_store::move_folder(&dir, &aside).map_err(|error| failed(&error))?;
+    match build(&dir, backend, session, &printer, &teller) {
+        Ok(exit) => {
+            ktx_project_store::remove_folder(&aside).map_err(|error| failed(&error))?;
+            Ok(exit)
+        }
+        Err(failure) => Err(put_back(&dir, &aside, failure)),
+    }
+}
+
+/// Where the earlier demo waits until the new one is whole: a folder that is not there yet.
+fn aside(dir: &Path, session: &Session) -> PathBuf {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    dir.with_file_name(format!(".{name}.before-{}", session.run_id))
+}
+
+/// Takes away what was begun and puts the earlier demo back.
+fn put_back(dir: &Path, aside: &Path, failure: Failure) -> Failure {
+    let removed = if dir.exists() {
+        ktx_project_store::remove_folder(dir)
+    } else {
+        Ok(())
+    };
+    match removed.and_then(|()| ktx_project_store::move_folder(aside, dir)) {
+        Ok(()) => failure.hint("the earlier demo is in its place again"),
+        Err(error) => failure
+            .because(error.to_string())
+            .hint(format!("the earlier demo is in `{}`", aside.display())),
+    }
+}
+
+/// Makes the project, step by step.
+fn build(
+    dir: &Path,
+    backend: Option<Backend>,
+    session: &Session,
+    printer: &Printer,
+    teller: &Teller,
+) -> Outcome {
     teller.say(&format!("1  a project in {}", dir.display()));
-    let opened = make(&dir, force, backend, session)?;
+    let opened = make(dir, backend, session)?;
     teller.say("2  a warehouse: an online coffee shop with the usual traps");
     let rows = fill(&opened)?;
     teller.say(&format!("   13 tables, {rows} rows"));
     teller.say("3  scan: structure, values and joins, without a model");
-    let scan = scan(session, &opened, &printer)?;
+    let scan = scan(session, &opened, printer)?;
     teller.say(&format!("   {}", scan.line()));
     let model = match backend {
         None => Value::Null,
-        Some(_) => describe(session, &opened, &printer, &teller)?,
+        Some(_) => describe(session, &opened, printer, teller)?,
     };
-    let story = story::tell(session, &opened, &teller)?;
-    let attach = attach(&dir, session);
+    let story = story::tell(session, &opened, teller)?;
+    let attach = attach(dir, session);
     if printer.mode == Mode::Json {
         printer.json(&json!({
             "projectDir": dir.display().to_string(),
@@ -99,38 +146,76 @@ impl Teller {
     }
 }
 
-fn refuse_what_is_there(dir: &Path, force: bool) -> Outcome<Force> {
+/// Whether there is an earlier demo in the folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Earlier {
+    /// Nothing is in the way.
+    None,
+    /// This program made what is there, and it is to be replaced.
+    Replace,
+}
+
+/// Refuses every folder that holds anything, but one that `ktx demo` made at that place.
+fn refuse_what_is_there(dir: &Path, force: bool) -> Outcome<Earlier> {
     let mut entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Force::No),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Earlier::None),
         Err(error) => {
             return Err(Failure::from_error(Exit::Config, "demo_folder", &error)
                 .context(format!("`{}` cannot be used", dir.display())));
         }
     };
     if entries.next().is_none() {
-        return Ok(Force::No);
+        return Ok(Earlier::None);
     }
-    let earlier =
+    let looks_so =
         std::fs::read_to_string(dir.join(FILE_NAME)).is_ok_and(|text| text.starts_with(MARK));
-    match (earlier, force) {
-        (true, true) => Ok(Force::Yes),
-        (true, false) => Err(Failure::new(
+    let refused = |what: &str| {
+        Failure::new(
             Exit::Config,
             "demo_exists",
-            format!("`{}` is an earlier demo", dir.display()),
+            format!("`{}` {what}", dir.display()),
         )
-        .hint("use `--force` to make it anew, or `--dir` for another folder")),
-        (false, _) => Err(Failure::new(
-            Exit::Config,
-            "demo_exists",
-            format!(
-                "`{}` is not empty and no demo; it is left alone",
-                dir.display()
-            ),
-        )
-        .hint("name an empty or new folder with `--dir`")),
+    };
+    if !looks_so {
+        return Err(refused("is not empty and no demo; it is left alone")
+            .hint("name an empty or new folder with `--dir`"));
     }
+    if !force {
+        return Err(refused("is an earlier demo")
+            .hint("use `--force` to make it anew, or `--dir` for another folder"));
+    }
+    if !is_made_here(dir) {
+        return Err(refused(
+            "looks like a demo, but there is no record that `ktx demo` made it here; it is left alone",
+        )
+        .hint("name an empty or new folder with `--dir`, or remove the folder yourself"));
+    }
+    Ok(Earlier::Replace)
+}
+
+/// Whether the record in the folder names the folder itself: a copy, a clone, a folder that was moved
+/// and a link to one are somebody's own.
+fn is_made_here(dir: &Path) -> bool {
+    let is_link = std::fs::symlink_metadata(dir).is_ok_and(|found| found.is_symlink());
+    let record = ktx_project_store::Layout::new(dir).demo_record();
+    let record = std::fs::read(record).ok();
+    let record: Option<Value> = record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let named = record.as_ref().and_then(|record| record["dir"].as_str());
+    let here = dir.canonicalize().ok();
+    !is_link && here.is_some_and(|here| named == Some(&*here.to_string_lossy()))
+}
+
+/// Notes in the folder that this program made it, and where.
+fn record(store: &Store, dir: &Path) -> Outcome<()> {
+    let failed = |error: &(dyn std::error::Error + 'static)| {
+        Failure::from_error(Exit::Failure, "demo_folder", error)
+    };
+    let here = dir.canonicalize().map_err(|error| failed(&error))?;
+    let text = format!("{:#}\n", json!({ "dir": here.to_string_lossy() }));
+    ktx_project_store::write_atomically(&store.layout().demo_record(), text.as_bytes())
+        .map_err(|error| failed(&error))?;
+    Ok(())
 }
 
 /// A backend that runs a model, by its name.
@@ -153,8 +238,9 @@ pub(super) fn backend(name: &str) -> Outcome<Backend> {
 }
 
 /// Makes the project and commits the sample's own files.
-fn make(dir: &Path, force: Force, backend: Option<Backend>, session: &Session) -> Outcome<Opened> {
-    let store = admin::make(dir, force, session)?.store;
+fn make(dir: &Path, backend: Option<Backend>, session: &Session) -> Outcome<Opened> {
+    let store = admin::make(dir, Force::No, session)?.store;
+    record(&store, dir)?;
     let publisher = store.publisher().map_err(|error| {
         with_hints(
             Failure::from_error(Exit::Failure, "publish_failed", &error),
@@ -323,7 +409,7 @@ fn attach(dir: &Path, session: &Session) -> Value {
 }
 
 /// A word for a POSIX shell.
-pub(super) fn shell(word: &str) -> String {
+pub(in crate::commands) fn shell(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%,=".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

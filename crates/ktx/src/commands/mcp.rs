@@ -8,8 +8,11 @@ use crate::session::Session;
 
 /// Serves the project.
 pub(crate) fn run(args: &McpArgs, session: &Session) -> Outcome {
-    match args.command {
+    match &args.command {
         McpCommand::Stdio => stdio(session),
+        McpCommand::Start(_) => Err(absent("start", "no server is put into the background")),
+        McpCommand::Logs(_) => Err(absent("logs", "no server runs in the background")),
+        McpCommand::Stop(_) | McpCommand::Status(_) => nothing_runs(session),
     }
 }
 
@@ -22,5 +25,33 @@ fn stdio(session: &Session) -> Outcome {
             .await
             .map_err(|error| Failure::from_error(Exit::Failure, "mcp_server", &error))
     })?;
+    Ok(Exit::Success)
+}
+
+/// A command of KTX 0.12 that is not there.
+fn absent(word: &str, reason: &str) -> Failure {
+    Failure::new(
+        Exit::Usage,
+        "not_available",
+        format!(
+            "`ktx mcp {word}` is not in this version: {reason}, each agent starts its own over stdio"
+        ),
+    )
+    .hint("`ktx setup --agents --target claude-code` writes the settings of an agent")
+    .hint("any MCP client can start `ktx --project-dir <folder> mcp stdio`")
+}
+
+/// What `mcp stop` and `mcp status` say, and what KTX 0.12 may have left.
+fn nothing_runs(session: &Session) -> Outcome {
+    let dir = session.project_dir()?;
+    let opened = crate::session::load(&dir, &session.environment)?;
+    crate::printer::stdout(
+        "stopped: nothing runs in the background; each agent starts its own `ktx mcp stdio`\n",
+    )?;
+    if opened.store.layout().mcp_state().is_file() {
+        crate::printer::stderr_line(
+            "note: `.ktx/mcp.json` is of a server of KTX 0.12; if it still runs, stop it with that version",
+        );
+    }
     Ok(Exit::Success)
 }

@@ -22,6 +22,20 @@ use crate::report::{Failure, Outcome};
 use crate::session::Session;
 use crate::tables::aligned;
 
+/// A source that is named on the command line and is not there; in a semantic query the same code is
+/// a refusal.
+fn not_there(failure: ktx_context_tools::Failure) -> Failure {
+    let is_unknown = failure.code == "unknown_source";
+    let mut failure = Failure::from(failure);
+    if is_unknown {
+        failure.exit = Exit::Config;
+        if failure.hints.is_empty() {
+            failure = failure.hint("run `ktx sl` for all sources");
+        }
+    }
+    failure
+}
+
 /// Works on semantic sources.
 pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
     if matches!(args.command, Some(SlCommand::Conformance)) {
@@ -39,7 +53,7 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
             let source = compose::block_on(|_| async {
                 read_source(context.as_ref(), connection, name)
                     .await
-                    .map_err(Failure::from)
+                    .map_err(not_there)
             })?;
             if printer.mode == Mode::Json {
                 printer.json(&source)?;

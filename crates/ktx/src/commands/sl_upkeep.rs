@@ -72,7 +72,7 @@ pub(crate) fn fmt(
     for path in source_files(&root).map_err(|error| failed(&error))? {
         let text = std::fs::read_to_string(&path).map_err(|error| failed(&error))?;
         let place = ProjectPath::inside(&opened.dir, &path).map_err(|error| failed(&error))?;
-        match format_source(&text, place.as_str()) {
+        match in_its_line_ends(&text, |text| format_source(text, place.as_str())) {
             Ok(formatted) if formatted == text => {}
             Ok(formatted) => {
                 if tidying == Tidying::Write {
@@ -106,6 +106,24 @@ pub(crate) fn fmt(
     }
     let clean = refused.is_empty() && (tidying == Tidying::Write || changed.is_empty());
     Ok(if clean { Exit::Success } else { Exit::Config })
+}
+
+/// Formats a text that has the line ends of Windows, or a byte order mark, as if it had neither, and
+/// gives them back: they are the editor's and the repository's matter.
+fn in_its_line_ends<E>(
+    text: &str,
+    format: impl FnOnce(&str) -> Result<String, E>,
+) -> Result<String, E> {
+    let (mark, body) = match text.strip_prefix('\u{feff}') {
+        Some(body) => ("\u{feff}", body),
+        None => ("", text),
+    };
+    let first_line = body.split_inclusive('\n').next().unwrap_or_default();
+    if !first_line.ends_with("\r\n") {
+        return Ok(format!("{mark}{}", format(body)?));
+    }
+    let formatted = format(&body.replace("\r\n", "\n"))?;
+    Ok(format!("{mark}{}", formatted.replace('\n', "\r\n")))
 }
 
 fn source_files(root: &std::path::Path) -> std::io::Result<Vec<std::path::PathBuf>> {

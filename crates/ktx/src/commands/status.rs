@@ -1,6 +1,7 @@
 //! `ktx status`: what works in this project and what is missing.
 
 mod checks;
+mod looks;
 mod text;
 
 use std::sync::Arc;
@@ -48,8 +49,13 @@ pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
         }
         Err(failure) => return Err(failure),
     };
+    let looks = if args.fast {
+        looks::Looks::none(&opened)
+    } else {
+        looks::Looks::take(session, &opened)?
+    };
     let probe = probe(args, session, &opened, &printer)?;
-    let status = checks::status(session, &opened, &probe);
+    let status = checks::status(session, &opened, &probe, &looks);
     if printer.mode == Mode::Json {
         printer.json(&status)?;
     } else {

@@ -341,7 +341,11 @@ exit 2
   "error": {
     "code": "usage",
     "message": "unrecognized subcommand 'conection'",
-    "hint": "run `ktx help` for the commands"
+    "hint": "some similar subcommands exist: 'completion', 'connection'",
+    "hints": [
+      "some similar subcommands exist: 'completion', 'connection'",
+      "run `ktx --help` for what it takes"
+    ]
   }
 }
 "#,
@@ -370,7 +374,68 @@ exit 2
   "error": {
     "code": "usage",
     "message": "invalid value '0' for '--max-rows <N>': 0 is not in 1..=10000",
-    "hint": "run `ktx help` for the commands"
+    "hint": "run `ktx --help` for what it takes"
+  }
+}
+"#,
+    );
+    // All that is missing, and nothing that was given.
+    check(
+        &sandbox,
+        "connection add --json",
+        r#"
+exit 2
+{
+  "error": {
+    "code": "usage",
+    "message": "the following required arguments were not provided: --driver <DRIVER> <ID>",
+    "hint": "run `ktx connection add --help` for what it takes"
+  }
+}
+"#,
+    );
+    check(
+        &sandbox,
+        "status --fasst --output json",
+        r#"
+exit 2
+{
+  "error": {
+    "code": "usage",
+    "message": "unexpected argument '--fasst' found",
+    "hint": "a similar argument exists: '--fast'",
+    "hints": [
+      "a similar argument exists: '--fast'",
+      "run `ktx status --help` for what it takes"
+    ]
+  }
+}
+"#,
+    );
+    check(
+        &sandbox,
+        "setup --target x --json",
+        r#"
+exit 2
+{
+  "error": {
+    "code": "usage",
+    "message": "invalid value 'x' for '--target <TARGET>' [possible values: claude-code, claude-desktop, codex, cursor, opencode, universal]",
+    "hint": "run `ktx --help` for what it takes"
+  }
+}
+"#,
+    );
+    check(
+        &sandbox,
+        "llm --json",
+        r#"
+exit 2
+{
+  "error": {
+    "code": "usage",
+    "message": "'ktx llm' requires a subcommand but one was not provided [subcommands: models, pricing, probe, help]",
+    "hint": "run `ktx llm --help` for what it takes"
   }
 }
 "#,
@@ -408,7 +473,7 @@ exit 2
   "error": {
     "code": "usage",
     "message": "the argument '--plain' cannot be used with '--json'",
-    "hint": "run `ktx help` for the commands"
+    "hint": "run `ktx ingest --help` for what it takes"
   }
 }
 "#,
@@ -495,6 +560,20 @@ exit 0
 }
 --- stderr
 no connections; add one under `connections:` in ktx.yaml
+"#,
+    );
+    check(
+        &sandbox,
+        "mcp",
+        r#"
+exit 2
+{
+  "error": {
+    "code": "usage",
+    "message": "`ktx mcp` needs a command",
+    "hint": "run `ktx mcp --help` for what it takes"
+  }
+}
 "#,
     );
     check(

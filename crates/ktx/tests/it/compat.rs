@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ktx_test_support::sandbox::Sandbox;
 
-use crate::support::{check, database, git, sandbox, tree};
+use crate::support::{check, database, git, run, sandbox, tree};
 
 /// The fixture project with its warehouse built from `warehouse.sql`.
 fn older() -> Sandbox {
@@ -77,6 +77,7 @@ Model        · none · no model is configured; scanning, searching, querying an
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 2 source files, 1 manifest shards
+Not seen     git (`ktx status`) · semantic sources (`ktx status`)
 Next         attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions
 ",
     );
@@ -158,4 +159,236 @@ warehouse · artifacts
         ""
     );
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
+}
+
+/// Commands of KTX 0.12 that have nothing to do say so, and those that are not there say what to do
+/// instead.
+#[test]
+fn commands_of_the_older_version_are_answered() {
+    let sandbox = older();
+    check(
+        &sandbox,
+        "mcp start --port 7878 --token t --foreground",
+        r"
+exit 2
+--- stderr
+error: `ktx mcp start` is not in this version: no server is put into the background, each agent starts its own over stdio
+
+hint: `ktx setup --agents --target claude-code` writes the settings of an agent
+hint: any MCP client can start `ktx --project-dir <folder> mcp stdio`
+",
+    );
+    let stopped = r"
+exit 0
+stopped: nothing runs in the background; each agent starts its own `ktx mcp stdio`
+";
+    check(&sandbox, "mcp status", stopped);
+    check(&sandbox, "mcp stop", stopped);
+    assert_eq!(run(&sandbox, "mcp logs --follow").code, Some(2));
+    sandbox.write(".ktx/mcp.json", "{}").unwrap();
+    check(
+        &sandbox,
+        "mcp status",
+        r"
+exit 0
+stopped: nothing runs in the background; each agent starts its own `ktx mcp stdio`
+--- stderr
+note: `.ktx/mcp.json` is of a server of KTX 0.12; if it still runs, stop it with that version
+",
+    );
+    check(
+        &sandbox,
+        "admin runtime install --feature core --yes",
+        r"
+exit 0
+ktx is one program: there is no separate runtime to install, start or stop
+",
+    );
+    assert_eq!(
+        crate::support::json(&sandbox, "admin runtime status --json")["kind"],
+        serde_json::json!("ready")
+    );
+}
+
+/// Every key of KTX 0.12, every driver, every field of sources and pages: each command opens the folder,
+/// what no version knows is reported and kept, and nothing is rewritten.
+#[test]
+fn a_project_with_every_key_is_opened_by_every_command() {
+    let sandbox = sandbox();
+    let fixture =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/projects/ktx-0.12-full");
+    sandbox.copy(&fixture, ".").unwrap();
+    let sql = sandbox.read("warehouse.sql").unwrap();
+    database(&sandbox, "warehouse.db", &sql);
+    git(&sandbox, &["init", "--quiet", "--initial-branch", "main"]);
+    crate::support::commit(&sandbox, "as it was");
+    let before = tree(&sandbox);
+    let unknown = [
+        "warning: ktx.yaml:101:3: Unsupported ingest.tomorrow: unknown field (ignored)",
+        "warning: ktx.yaml:120:1: Unsupported memory: unknown field (ignored)",
+    ];
+    let table = [
+        ("status --validate", 0),
+        ("status --fast", 0),
+        ("status", 0),
+        ("connection", 0),
+        ("connection show warehouse", 0),
+        ("connection show metabase", 0),
+        ("connection test warehouse", 0),
+        ("connection test notion", 4),
+        ("sl", 0),
+        ("sl revenue", 0),
+        ("sl read orders", 0),
+        ("sl read customers", 0),
+        ("sl read by_month", 0),
+        ("sl validate", 0),
+        ("sl graph --connection-id warehouse", 0),
+        ("sl diff", 0),
+        ("sl fmt --check --connection-id warehouse", 3),
+        ("sl test --connection-id warehouse", 0),
+        ("sl export --connection-id warehouse", 0),
+        (
+            "sl query --connection-id warehouse --measure orders.revenue --dimension customers.segment --execute",
+            0,
+        ),
+        ("sql -c warehouse 'select count(*) from orders'", 0),
+        ("wiki", 0),
+        ("wiki --user-id ada", 0),
+        ("wiki revenue", 0),
+        ("wiki read revenue", 0),
+        ("usage", 0),
+        ("llm models", 0),
+        ("scan warehouse --dry-run", 0),
+        ("scan relationships warehouse", 1),
+        ("ingest warehouse", 3),
+    ];
+    let mut found = Vec::new();
+    for (line, _) in table {
+        let printed = run(&sandbox, line);
+        let silent = unknown
+            .iter()
+            .filter(|text| !printed.stderr.contains(*text));
+        let silent: Vec<_> = silent.collect();
+        // The page of status has its own lines for what is wrong in the configuration.
+        if !line.starts_with("status") || line.contains("--validate") {
+            assert!(
+                silent.is_empty(),
+                "`{line}` does not say {silent:?}: {printed}"
+            );
+        }
+        found.push((line, printed.code));
+    }
+    assert_eq!(found, table.map(|(line, exit)| (line, Some(exit))));
+    assert_eq!(tree(&sandbox), before);
+    check(
+        &sandbox,
+        "sl graph",
+        r"
+exit 2
+--- stderr
+Project: [SANDBOX]/work
+warning: ktx.yaml:101:3: Unsupported ingest.tomorrow: unknown field (ignored)
+warning: ktx.yaml:120:1: Unsupported memory: unknown field (ignored)
+error: the project has 7 warehouses: say which with `--connection-id`
+
+hint: use one of `warehouse`, `pg`, `my`, `ms`, `ch`, `sf`, `bq`
+",
+    );
+    // An edit in place keeps every other byte.
+    assert_eq!(
+        run(&sandbox, "connection remove notion --yes").code,
+        Some(0)
+    );
+    let edited = git(&sandbox, &["diff", "--numstat"]);
+    assert_eq!(edited, "0\t1\tktx.yaml\n");
+}
+
+/// The scripted line of KTX 0.12 that asks for nothing is taken as it is.
+#[test]
+fn the_scripted_setup_of_the_older_version_is_taken() {
+    let sandbox = older();
+    let before = tree(&sandbox);
+    check(
+        &sandbox,
+        "setup --no-input --yes --skip-llm --skip-embeddings --skip-databases --disable-query-history --skip-sources --skip-agents",
+        r"
+exit 0
+project   ready    [SANDBOX]/work
+model     skipped  scan, search and query need none
+database  skipped  nothing can be asked yet
+agents    skipped  none was named
+next: run `ktx status` to see what works
+",
+    );
+    assert_eq!(tree(&sandbox), before);
+}
+
+/// The index is brought up to date with what has changed, or made anew.
+#[test]
+fn the_index_is_brought_up_to_date() {
+    let sandbox = older();
+    let before = tree(&sandbox);
+    let scopes = |line: &str| {
+        let answer = crate::support::json(&sandbox, line);
+        let data = &answer["data"];
+        assert_eq!(answer["kind"], "reindex");
+        assert_eq!(data["dbPath"], "[SANDBOX]/work/.ktx/state/search.sqlite");
+        assert!(sandbox.work().join(".ktx/state/search.sqlite").is_file());
+        let scopes = data["scopes"].as_array().unwrap().iter().map(|scope| {
+            let number = |key: &str| scope[key].as_u64().unwrap();
+            (
+                scope["label"].as_str().unwrap().to_owned(),
+                number("scanned"),
+                number("updated"),
+                number("deleted"),
+            )
+        });
+        scopes.collect::<Vec<_>>()
+    };
+    let wiki = |pages, updated, deleted| ("wiki global".to_owned(), pages, updated, deleted);
+    let ada = |updated| ("wiki user ada".to_owned(), 1, updated, 0);
+    let first = scopes("admin reindex --json");
+    assert_eq!(first[..2], [wiki(2, 2, 0), ada(1)]);
+    let (label, sources, entries, deleted) = first[2].clone();
+    assert_eq!((label.as_str(), sources, deleted), ("sl warehouse", 3, 0));
+    assert!(entries > sources, "{first:?}");
+    let same = scopes("admin reindex --json");
+    assert_eq!(same[..2], [wiki(2, 0, 0), ada(0)]);
+    assert_eq!(same[2].2, 0);
+    std::fs::remove_file(sandbox.work().join("wiki/global/refunded-orders.md")).unwrap();
+    sandbox
+        .write("wiki/global/new.md", "---\nsummary: New\n---\nNew.\n")
+        .unwrap();
+    assert_eq!(scopes("admin reindex --json")[0], wiki(2, 1, 1));
+    assert_eq!(
+        scopes("admin reindex --force --json"),
+        [
+            wiki(2, 2, 0),
+            ada(1),
+            ("sl warehouse".to_owned(), 3, entries, 0)
+        ]
+    );
+    assert!(
+        run(&sandbox, "wiki new")
+            .stdout
+            .contains("GLOBAL\tnew\tNew")
+    );
+    check(
+        &sandbox,
+        "admin reindex",
+        r"
+exit 0
+wiki global	scanned=2	updated=0	deleted=0
+wiki user ada	scanned=1	updated=0	deleted=0
+sl warehouse	scanned=3	updated=0	deleted=0
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+    // Nothing but the two pages is different.
+    let mut after = tree(&sandbox);
+    after.remove("wiki/global/new.md");
+    let mut before = before;
+    before.remove("wiki/global/refunded-orders.md");
+    assert_eq!(after, before);
 }

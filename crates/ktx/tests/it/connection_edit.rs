@@ -178,6 +178,9 @@ exit 0
       ".ktx/secrets/pg-url"
     ],
     "mentions": [],
+    "hints": [
+      "nothing in ktx.yaml names this secret any more; delete it with `rm [SANDBOX]/work/.ktx/secrets/pg-url`"
+    ],
     "committed": false
   },
   "meta": {
@@ -186,6 +189,37 @@ exit 0
 }
 "#,
     );
+    check(
+        &sandbox,
+        "connection remove my --yes",
+        r"
+exit 0
+Removed connection: my
+Remains: .ktx/secrets/my-password-2
+--- stderr
+Project: [SANDBOX]/work
+ktx.yaml is changed and not committed
+hint: nothing in ktx.yaml names this secret any more; delete it with `rm [SANDBOX]/work/.ktx/secrets/my-password-2`
+",
+    );
+    // The model's key is the same file: it is not offered for deletion.
+    let text = config(&sandbox).replace(
+        "backend: none",
+        "backend: none\n    anthropic:\n      api_key: file:.ktx/secrets/my-password",
+    );
+    write(&sandbox, "ktx.yaml", &text);
+    check(
+        &sandbox,
+        "connection remove old --yes",
+        r"
+exit 0
+Removed connection: old
+--- stderr
+Project: [SANDBOX]/work
+ktx.yaml is changed and not committed
+",
+    );
+    assert_eq!(secret(&sandbox, "my-password").0, "hunter3\n");
 }
 
 #[test]

@@ -172,3 +172,87 @@ fn the_demo_describes_its_tables_with_a_model() {
         ""
     );
 }
+
+/// `--force` replaces the whole folder, and only one that the demo itself made at that place.
+#[test]
+fn a_demo_is_made_anew_only_where_it_was_made() {
+    let sandbox = sandbox();
+    assert_eq!(run(&sandbox, "demo").code, Some(0));
+    write(
+        &sandbox,
+        "ktx-demo/semantic-layer/warehouse/extra.yaml",
+        "name: extra\n",
+    );
+    write(&sandbox, "ktx-demo/notes/mine.txt", "mine");
+    let again = run(&sandbox, "demo --force");
+    assert_eq!(again.code, Some(0), "{again}");
+    for gone in ["notes", "semantic-layer/warehouse/extra.yaml"] {
+        assert!(
+            !sandbox.work().join("ktx-demo").join(gone).exists(),
+            "{gone}"
+        );
+    }
+    assert_eq!(
+        sandbox.git("ktx-demo", &["status", "--porcelain"]).unwrap(),
+        ""
+    );
+    let names = |sandbox: &ktx_test_support::sandbox::Sandbox| {
+        let mut names: Vec<String> = std::fs::read_dir(sandbox.work())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&sandbox), ["ktx-demo"]);
+    // A copy, a folder that was moved and a link are somebody's own.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("ktx-demo", sandbox.work().join("link")).unwrap();
+        assert_eq!(run(&sandbox, "demo --force --dir link").code, Some(3));
+        std::fs::remove_file(sandbox.work().join("link")).unwrap();
+    }
+    sandbox
+        .copy(&sandbox.work().join("ktx-demo"), "copy")
+        .unwrap();
+    std::fs::rename(
+        sandbox.work().join("ktx-demo"),
+        sandbox.work().join("moved"),
+    )
+    .unwrap();
+    for dir in ["copy", "moved"] {
+        check(
+            &sandbox,
+            &format!("demo --force --dir {dir}"),
+            &format!(
+                "exit 3
+--- stderr
+error: `[SANDBOX]/work/{dir}` looks like a demo, but there is no record that `ktx demo` made it here; it is left alone
+
+hint: name an empty or new folder with `--dir`, or remove the folder yourself
+"
+            ),
+        );
+        assert!(sandbox.work().join(dir).join("warehouse.db").is_file());
+    }
+    assert_eq!(names(&sandbox), ["copy", "moved"]);
+}
+
+/// A demo that cannot be made anew leaves the earlier one as it was.
+#[test]
+fn an_earlier_demo_survives_a_failure() {
+    let mut sandbox = sandbox();
+    assert_eq!(run(&sandbox, "demo").code, Some(0));
+    write(&sandbox, "ktx-demo/notes/mine.txt", "mine");
+    sandbox.set("PATH", "/nonexistent");
+    let failed = run(&sandbox, "demo --force");
+    assert_eq!(failed.code, Some(3), "{failed}");
+    assert!(
+        failed.stderr.ends_with(
+            "hint: install git and put it on `PATH`\nhint: the earlier demo is in its place again\n"
+        ),
+        "{failed}"
+    );
+    assert_eq!(sandbox.read("ktx-demo/notes/mine.txt").unwrap(), "mine");
+    assert_eq!(std::fs::read_dir(sandbox.work()).unwrap().count(), 1);
+}

@@ -259,7 +259,7 @@ hint: run `ktx scan warehouse`
         &sandbox,
         "scan review accept 5c485287",
         r"
-exit 2
+exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: no join `5c485287` in the last scan

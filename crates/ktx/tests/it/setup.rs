@@ -263,3 +263,61 @@ fn agents_without_a_settings_file_of_their_own_are_told_what_to_add() {
     }
     assert!(!sandbox.work().join(".mcp.json").exists());
 }
+
+/// The same line again changes nothing: the database is known by its address, wherever its parts are
+/// written.
+#[test]
+fn the_same_database_is_added_once() {
+    let sandbox = project();
+    let sql = "CREATE TABLE t (id INTEGER PRIMARY KEY);";
+    database(&sandbox, "shop.db", sql);
+    database(&sandbox, "other.db", sql);
+    let line = "setup --skip-llm --skip-agents --database sqlite --database-url";
+    let states = |address: &str| {
+        let answer = json_of(&sandbox, &format!("{line} {address} --json"));
+        steps(&answer)[2].1.to_owned()
+    };
+    assert_eq!(states("shop.db"), "done");
+    let before = tree(&sandbox);
+    let whole = sandbox.work().join("shop.db");
+    for address in [
+        "shop.db",
+        "./shop.db",
+        &format!("sqlite:{}", whole.display()),
+    ] {
+        assert_eq!(states(address), "ready", "{address}");
+    }
+    assert_eq!(tree(&sandbox), before);
+    assert_eq!(states("other.db"), "done");
+    let list = json_of(&sandbox, "connection list --json");
+    let ids: Vec<&Value> = list["data"]["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| &item["id"])
+        .collect();
+    assert_eq!(ids, ["sqlite-local", "sqlite-local-2"]);
+    // Another connection to the same file is one when its name is given.
+    let named = json_of(
+        &sandbox,
+        &format!("{line} shop.db --database-connection-id second --json"),
+    );
+    assert_eq!(steps(&named)[2], ("database", "done"));
+}
+
+/// An address with a password is known again though it stands in a file of secrets.
+#[test]
+fn a_secret_address_is_added_once() {
+    let sandbox = project();
+    // Nobody listens there: what counts is which connections stand in the file afterwards.
+    let line = "setup --skip-llm --skip-agents --database postgres \
+                --database-url postgres://ada:canary-secret@127.0.0.1:9/shop";
+    for _ in 0..2 {
+        assert_eq!(run(&sandbox, line).code, Some(4));
+    }
+    let config = sandbox.read("ktx.yaml").unwrap();
+    assert_eq!(config.matches("url: file:").count(), 1, "{config}");
+    assert!(!config.contains("canary-secret"));
+    let secrets = std::fs::read_dir(sandbox.work().join(".ktx/secrets")).unwrap();
+    assert_eq!(secrets.count(), 2);
+}

@@ -1,6 +1,6 @@
 //! `ktx sl`: list, search, read, validate.
 
-use crate::support::{ORDERS, SHOP, check, project, shop, unscanned, write};
+use crate::support::{ORDERS, SHOP, check, project, run, shop, unscanned, write};
 
 #[test]
 fn sources_are_listed() {
@@ -271,7 +271,7 @@ exit 0
         &sandbox,
         "sl read region",
         r"
-exit 6
+exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: unknown source `region`
@@ -518,4 +518,28 @@ LIMIT 1000
 Project: [SANDBOX]/work
 ",
     );
+}
+
+/// Line ends and a byte order mark are the editor's matter: formatting keeps them.
+#[test]
+fn formatting_keeps_line_ends_and_mark() {
+    let sandbox = shop();
+    let path = "semantic-layer/warehouse/orders.yaml";
+    assert_eq!(run(&sandbox, "sl fmt").code, Some(0));
+    let plain = sandbox.read(path).unwrap();
+    let untidy = plain.replace("name: orders", "name:   orders");
+    for (mark, end) in [("", "\r\n"), ("\u{feff}", "\n"), ("\u{feff}", "\r\n")] {
+        let written = |text: &str| format!("{mark}{}", text.replace('\n', end));
+        write(&sandbox, path, &written(&plain));
+        assert_eq!(run(&sandbox, "sl fmt --check").code, Some(0), "{end:?}");
+        write(&sandbox, path, &written(&untidy));
+        assert_eq!(run(&sandbox, "sl fmt --check").code, Some(3), "{end:?}");
+        assert_eq!(run(&sandbox, "sl fmt").code, Some(0));
+        assert_eq!(sandbox.read(path).unwrap(), written(&plain));
+        assert_eq!(
+            run(&sandbox, "sl validate orders").code,
+            Some(0),
+            "{mark:?} {end:?}"
+        );
+    }
 }

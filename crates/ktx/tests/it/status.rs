@@ -1,6 +1,6 @@
 //! `ktx status` and `ktx usage`.
 
-use crate::support::{check, project, sandbox, shop, write};
+use crate::support::{check, project, run, sandbox, shop, write};
 
 #[test]
 fn outside_a_project_there_is_a_next_step() {
@@ -96,6 +96,7 @@ Model        · none · no model is configured; scanning, searching, querying an
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 1 source files, 1 manifest shards
+Not seen     git (`ktx status`) · semantic sources (`ktx status`)
 Embeddings   search is full-text; embeddings are not used by this version
 Work units   {"stepBudget":40,"maxConcurrency":1,"failureMode":"continue"}
 Joins        {"acceptThreshold":0.85,"reviewThreshold":0.55,"maxLlmTablesPerBatch":40,"validationConcurrency":4}
@@ -207,6 +208,16 @@ exit 0
     "maxLlmTablesPerBatch": 40,
     "validationConcurrency": 4
   },
+  "git": {
+    "status": "ok",
+    "detail": "usable"
+  },
+  "sources": {
+    "status": "ok",
+    "detail": "readable",
+    "issues": []
+  },
+  "notLookedAt": [],
   "verdict": "ready",
   "verdictReason": "everything works that needs no model",
   "nextActions": [
@@ -307,14 +318,17 @@ fn an_incomplete_connection_is_named() {
         r"
 exit 0
 Project      [SANDBOX]/work
-Verdict      blocked (no warehouse connection is complete)
+Verdict      blocked (no warehouse connection can be used)
 Config       ✓ valid
 Model        · none · no model is configured; scanning, searching, querying and serving need none
 Connections  ! one (postgres) · url: environment variable `KTX_TEST_NOT_SET` is not set
+             hint: set it in the shell that runs ktx, or use a `file:` reference
              ! two (sqlite) · `path` or `url` is missing
+             hint: add it under connections.two
 Can          query no · scan no · search yes · serve yes · ingest no
 Local data   one: 0 source files, 0 manifest shards
 Local data   two: 0 source files, 0 manifest shards
+Not seen     warehouse servers (`ktx connection test`)
 Next         complete the connection that is marked, then run `ktx connection test`
 ",
     );
@@ -349,6 +363,7 @@ Model        · claude-code · not asked (--fast)
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest unknown
 Local data   warehouse: 1 source files, 1 manifest shards
+Not seen     model (`ktx status`) · git (`ktx status`) · semantic sources (`ktx status`)
 Warning      the local Claude Code session decides on caching itself; ignored: llm.promptCaching.systemTtl, llm.promptCaching.toolsTtl
              hint: remove the fields, or use an HTTP backend
 Next         run `ktx status` without `--fast` to ask the model
@@ -426,5 +441,105 @@ hint: use `2026-01-31`, or a number of days such as `7d`
     assert!(
         !sandbox.work().join(".ktx/state/usage.sqlite").exists(),
         "looking makes no ledger"
+    );
+}
+
+/// A database file that is gone, a file of the layer that cannot be read and a machine without git are
+/// seen; nothing is reached for that.
+#[test]
+fn what_is_broken_is_not_ready() {
+    let mut sandbox = shop();
+    let shard = "semantic-layer/warehouse/_schema/public.yaml";
+    let whole = sandbox.read(shard).unwrap();
+    write(&sandbox, shard, &format!("{whole}: ["));
+    check(
+        &sandbox,
+        "status",
+        r"
+exit 0
+Project      [SANDBOX]/work
+Verdict      partial (1 error in the files of `semantic-layer/`)
+Config       ✓ valid
+Model        · none · no model is configured; scanning, searching, querying and serving need none
+Connections  ✓ warehouse (sqlite) · configured
+Sources      ✗ semantic-layer/warehouse/_schema/public.yaml:66:1: did not find expected key
+Can          query yes · scan yes · search yes · serve yes · ingest no
+Local data   warehouse: 1 source files, 1 manifest shards
+Next         correct the files that are named; `ktx sl validate` checks them
+",
+    );
+    write(&sandbox, shard, &whole);
+    std::fs::remove_file(sandbox.work().join("warehouse.db")).unwrap();
+    for line in ["status", "status --fast"] {
+        let printed = run(&sandbox, line).stdout;
+        assert!(
+            printed.contains("Verdict      blocked (no warehouse connection can be used)\n"),
+            "{printed}"
+        );
+        assert!(
+            printed.contains(
+                "Connections  ✗ warehouse (sqlite) · the database file `[SANDBOX]/work/warehouse.db` does not exist\n             hint: correct `path`; a relative path starts at the project folder\n"
+            ),
+            "{printed}"
+        );
+    }
+    crate::support::database(&sandbox, "warehouse.db", crate::support::SHOP);
+    sandbox.set("PATH", "/nonexistent");
+    check(
+        &sandbox,
+        "status",
+        r"
+exit 0
+Project      [SANDBOX]/work
+Verdict      partial (`git` is not installed)
+Config       ✓ valid
+Model        · none · no model is configured; scanning, searching, querying and serving need none
+Connections  ✓ warehouse (sqlite) · configured
+Git          ✗ `git` is not installed
+Can          query yes · scan no · search yes · serve yes · ingest no
+Local data   warehouse: 1 source files, 1 manifest shards
+Next         install git and put it on `PATH`
+",
+    );
+    let answer = crate::support::json(&sandbox, "status --json");
+    assert_eq!(
+        serde_json::json!([
+            answer["git"],
+            answer["sources"],
+            answer["capabilities"]["scan"],
+            answer["capabilities"]["query"]["able"],
+            answer["notLookedAt"],
+        ]),
+        serde_json::json!([
+            { "status": "fail", "detail": "`git` is not installed", "fix": "install git and put it on `PATH`" },
+            { "status": "ok", "detail": "readable", "issues": [] },
+            { "able": "no", "reason": "`git` is not installed" },
+            "yes",
+            [],
+        ])
+    );
+}
+
+/// What was not looked at is told, with the command that looks.
+#[test]
+fn what_was_not_seen_is_told() {
+    let sandbox = shop();
+    let answer = crate::support::json(&sandbox, "status --fast --json");
+    assert_eq!(
+        answer["notLookedAt"],
+        serde_json::json!([
+            { "what": "git", "command": "ktx status" },
+            { "what": "semantic sources", "command": "ktx status" },
+        ])
+    );
+    let config = format!(
+        "{}  far:\n    driver: postgres\n    host: 127.0.0.1\n    database: d\n",
+        crate::support::CONFIG
+    );
+    write(&sandbox, "ktx.yaml", &config);
+    let printed = run(&sandbox, "status").stdout;
+    assert!(
+        printed.contains("Not seen     warehouse servers (`ktx connection test`)\n"),
+        "{printed}"
     );
 }

@@ -262,7 +262,7 @@ fn a_page_that_is_not_there_is_named() {
         &sandbox,
         "wiki read finance/revenue",
         r"
-exit 6
+exit 2
 --- stderr
 Project: [SANDBOX]/work
 error: unsafe wiki key `finance/revenue`: keys are flat, of letters, digits, `_` and `-`
@@ -274,7 +274,7 @@ hint: use `finance-revenue`
         &sandbox,
         "wiki read revenu",
         r"
-exit 6
+exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: there is no wiki page `revenu`
@@ -286,7 +286,7 @@ hint: use one of `revenue`
         &sandbox,
         "wiki read zebra --json",
         r#"
-exit 6
+exit 3
 {
   "error": {
     "code": "page_not_found",

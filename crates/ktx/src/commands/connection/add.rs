@@ -4,7 +4,7 @@ mod draft;
 mod verify;
 
 use ktx_config::{Connection, Driver, edit};
-use ktx_secrets::Secret;
+use ktx_secrets::{Secret, SecretRef};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
@@ -108,6 +108,60 @@ pub(in crate::commands) fn enter(
         notes: draft.notes,
         secrets: draft.secrets,
     })
+}
+
+/// The connection that stands in `ktx.yaml` for the database that the options name, if one does:
+/// the same driver and the same address, wherever its parts are written.
+pub(in crate::commands) fn standing<'a>(
+    args: &ConnectionAddArgs,
+    session: &Session,
+    opened: &'a Opened,
+) -> Outcome<Option<&'a Connection>> {
+    let driver = driver(&args.driver)?;
+    let without_schemas = ConnectionAddArgs {
+        schema: Vec::new(),
+        ..args.clone()
+    };
+    let draft = Draft::of(&without_schemas, driver, None, str::to_owned)?;
+    let secrets = session.secrets(&opened.dir);
+    let wanted = Connection {
+        id: ConnectionId::parse(&args.id)?,
+        driver,
+        fields: draft.fields,
+    };
+    let kept = |text: &str| {
+        let name = text.strip_prefix("file:.ktx/secrets/")?;
+        let kept = draft.secrets.iter().find(|kept| kept.name == name)?;
+        Some(kept.secret.expose().trim().to_owned())
+    };
+    let file = |connection: &Connection| {
+        let path = crate::compose::look_at_file(connection, &secrets).ok()??;
+        path.canonicalize().ok()
+    };
+    let value = |connection: &Connection, key: &str| {
+        let value = connection.fields.get(key)?;
+        let Some(text) = value.as_str() else {
+            return Some(value.to_string());
+        };
+        if !super::mask::is_reference(driver, key, text) {
+            return Some(text.to_owned());
+        }
+        let looked_up = SecretRef::parse(text).resolve(&secrets);
+        Some(looked_up.map_or_else(|_| text.to_owned(), |found| found.expose().to_owned()))
+    };
+    let same_fields = |known: &Connection| {
+        wanted.fields.iter().all(|(key, given)| {
+            let given = given.as_str().and_then(kept);
+            value(known, key) == given.or_else(|| value(&wanted, key))
+        })
+    };
+    let same_file = |known: &Connection| file(known).is_some() && file(known) == file(&wanted);
+    Ok(opened
+        .config
+        .connections
+        .values()
+        .filter(|known| known.driver == driver)
+        .find(|known| same_fields(known) || same_file(known)))
 }
 
 fn driver(text: &str) -> Outcome<Driver> {

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::edit::{NOT_COMMITTED, current, edit_failure, folders, mentions, write};
 use super::mask::references;
+use crate::commands::demo::shell;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
@@ -40,7 +41,15 @@ pub(super) fn run(
     write(opened, &text)?;
     drop(held);
     let mut remaining = folders(opened, id);
-    remaining.extend(secret_files(connection, &current.project, opened));
+    let secrets = secret_files(connection, &current.project, &text, opened);
+    let hints: Vec<String> = secrets
+        .iter()
+        .map(|path| {
+            let path = shell(&opened.dir.join(path).display().to_string());
+            format!("nothing in ktx.yaml names this secret any more; delete it with `rm {path}`")
+        })
+        .collect();
+    remaining.extend(secrets);
     let mentions: Vec<String> = mentions(&text, id)?
         .into_iter()
         .map(|path| path.join("."))
@@ -53,6 +62,7 @@ pub(super) fn run(
                 "status": "removed",
                 "remainingFiles": remaining,
                 "mentions": mentions,
+                "hints": hints,
                 "committed": false,
             },
             "meta": { "command": "connection remove" },
@@ -67,13 +77,18 @@ pub(super) fn run(
         printer.note(&format!("warning: `{mention}` in ktx.yaml still names it"));
     }
     printer.note(NOT_COMMITTED);
+    for hint in &hints {
+        printer.note(&format!("hint: {hint}"));
+    }
     Ok(Exit::Success)
 }
 
-/// The files below `.ktx/secrets/` that only this connection refers to.
+/// The files below `.ktx/secrets/` that only this connection refers to. They are not deleted: a
+/// password that is nowhere else would be lost.
 fn secret_files(
     connection: &Connection,
     project: &ktx_config::Project,
+    remaining: &str,
     opened: &Opened,
 ) -> Vec<String> {
     let of = |connection: &Connection| {
@@ -90,7 +105,10 @@ fn secret_files(
         .flat_map(of)
         .collect();
     let mut files = of(connection);
-    files.retain(|path| !others.contains(path) && opened.dir.join(path).is_file());
+    // Other parts of the file, such as the model's key, may name it too.
+    files.retain(|path| {
+        !others.contains(path) && !remaining.contains(path) && opened.dir.join(path).is_file()
+    });
     files.sort();
     files.dedup();
     files

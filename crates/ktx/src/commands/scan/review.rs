@@ -84,7 +84,7 @@ fn the_one<'f>(found: &'f [Found], wanted: &str) -> Outcome<(&'f ConnectionId, &
         [] => {
             let keys: Vec<String> = all().map(|(_, link)| link.key()).collect();
             let failure = Failure::new(
-                Exit::Usage,
+                Exit::Config,
                 "unknown_relationship",
                 format!("no join `{wanted}` in the last scan"),
             );

@@ -75,6 +75,9 @@ fn added(args: &SetupArgs, driver: &str, session: &Session, opened: &Opened) -> 
         schema: args.database_schema.clone(),
         ..ConnectionAddArgs::default()
     };
+    if let Some(step) = known(args, &entry, session, opened)? {
+        return Ok(step);
+    }
     let entered = add::enter(&entry, session, opened)?;
     let id = entered.connection.id.to_string();
     let opened = load(&opened.dir, &session.environment)?;
@@ -90,6 +93,34 @@ fn added(args: &SetupArgs, driver: &str, session: &Session, opened: &Opened) -> 
         step = step.hint(note);
     }
     Ok(step.hint("ktx.yaml is changed and not committed"))
+}
+
+/// The step for a database that is configured already: it is reached, and `ktx.yaml` stays. Another
+/// id that is asked for by name is another connection.
+fn known(
+    args: &SetupArgs,
+    entry: &ConnectionAddArgs,
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<Option<Step>> {
+    let Some(standing) = add::standing(entry, session, opened)? else {
+        return Ok(None);
+    };
+    let asked = args.database_connection_id.as_deref();
+    if asked.is_some_and(|id| id != standing.id.as_str()) {
+        return Ok(None);
+    }
+    for tested in probe(&[standing], session, opened)? {
+        tested.result?;
+    }
+    let id = &standing.id;
+    let mut step = Step::new("database", State::Ready, format!("{id}: reached"));
+    if !args.database_schema.is_empty() {
+        step = step.hint(format!(
+            "its schemas stay as they are; change them under connections.{id} in ktx.yaml"
+        ));
+    }
+    Ok(Some(step))
 }
 
 /// `sqlite-local`, `postgres-warehouse`; with a number when that is taken.

@@ -9,11 +9,12 @@ use ktx_vocabulary::ModelRole;
 use serde_json::{Value, json};
 
 use super::Probe;
+use super::looks::{Looks, counted};
 use crate::compose;
 use crate::session::{Opened, Session};
 
 /// Everything that status says.
-pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe) -> Value {
+pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe, looks: &Looks) -> Value {
     let config = &opened.config;
     let connections = connections(session, opened);
     let broken: Vec<String> = connections
@@ -25,9 +26,12 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe) -> Value
     if let Some(limit) = compose::known_limit(session, opened) {
         llm["rateLimit"] = limit.to_json();
     }
-    let capabilities = capabilities(opened, probe, &broken);
+    let capabilities = capabilities(opened, probe, &broken, looks);
     let local = local_stats(opened);
-    let verdict = verdict(&capabilities, opened, is_scanned(&local));
+    let verdict = match limited(&capabilities, &broken, looks) {
+        Some(limited) => limited,
+        None => verdict(&capabilities, opened, is_scanned(&local)),
+    };
     let issues: Vec<Value> = opened.warnings.iter().map(issue).collect();
     let mut status = json!({
         "projectName": opened.dir.file_name().map(|name| name.to_string_lossy().into_owned()),
@@ -75,6 +79,7 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe) -> Value
         },
     });
     if let (Value::Object(map), Value::Object(verdict)) = (&mut status, verdict) {
+        looks.add_to(map);
         map.extend(verdict);
     }
     status
@@ -196,6 +201,8 @@ fn connection_status(session: &Session, opened: &Opened, connection: &Connection
             format!("`{fields}` is missing"),
             Some(format!("add it under connections.{}", connection.id)),
         )
+    } else if let Err(error) = compose::look_at_file(connection, &secrets) {
+        ("fail", error.message, error.hint)
     } else {
         ("ok", "configured".to_owned(), None)
     };
@@ -209,7 +216,7 @@ fn connection_status(session: &Session, opened: &Opened, connection: &Connection
 }
 
 /// What the project can do now.
-fn capabilities(opened: &Opened, probe: &Probe, broken: &[String]) -> Value {
+fn capabilities(opened: &Opened, probe: &Probe, broken: &[String], looks: &Looks) -> Value {
     let warehouses: Vec<&Connection> = opened
         .config
         .connections
@@ -224,10 +231,15 @@ fn capabilities(opened: &Opened, probe: &Probe, broken: &[String]) -> Value {
     } else if usable {
         ("yes", "a warehouse is configured")
     } else {
-        ("no", "no warehouse connection is complete")
+        ("no", "no warehouse connection can be used")
+    };
+    // What is read from a warehouse is kept in commits.
+    let scan = match looks.git_problem() {
+        Some(problem) if query.0 == "yes" => ("no", problem.message.as_str()),
+        _ => query,
     };
     let ingest = match probe {
-        _ if query.0 == "no" => query,
+        _ if scan.0 == "no" => scan,
         Probe::None => ("no", "no model is configured"),
         Probe::Skipped => ("unknown", "the model was not asked"),
         Probe::Usable(_) => ("yes", "the model can be used"),
@@ -236,7 +248,7 @@ fn capabilities(opened: &Opened, probe: &Probe, broken: &[String]) -> Value {
     let say = |(able, reason): (&str, &str)| json!({ "able": able, "reason": reason });
     json!({
         "query": say(query),
-        "scan": say(query),
+        "scan": say(scan),
         "search": say(("yes", "needs nothing")),
         "serve": say(("yes", "needs nothing")),
         "ingest": say(ingest),
@@ -247,6 +259,34 @@ fn capabilities(opened: &Opened, probe: &Probe, broken: &[String]) -> Value {
 fn is_scanned(local: &Value) -> bool {
     let sources = local["semanticLayer"].as_array().into_iter().flatten();
     sources.into_iter().any(|source| source["shardCount"] != 0)
+}
+
+/// The verdict on a project of which a part cannot be used; none when nothing of that kind is seen.
+fn limited(capabilities: &Value, broken: &[String], looks: &Looks) -> Option<Value> {
+    if capabilities["query"]["able"] != "yes" {
+        return None;
+    }
+    let mut reasons = Vec::new();
+    let mut next = Vec::new();
+    if let Some(problem) = looks.git_problem() {
+        reasons.push(problem.message.clone());
+        next.extend(problem.hints.first().cloned());
+    }
+    if looks.wrong_sources() > 0 {
+        reasons.push(counted(looks.wrong_sources()));
+        next.push("correct the files that are named; `ktx sl validate` checks them".to_owned());
+    }
+    if !broken.is_empty() {
+        reasons.push(format!("not usable: {}", broken.join(", ")));
+        next.push("see the connection that is marked for what to do".to_owned());
+    }
+    (!reasons.is_empty()).then(|| {
+        json!({
+            "verdict": "partial",
+            "verdictReason": reasons.join("; "),
+            "nextActions": next,
+        })
+    })
 }
 
 fn verdict(capabilities: &Value, opened: &Opened, is_scanned: bool) -> Value {

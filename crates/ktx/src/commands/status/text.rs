@@ -67,6 +67,19 @@ pub(crate) fn render(status: &Value, verbose: bool) -> String {
                 text(&connection["detail"])
             ),
         );
+        if let Some(fix) = connection["fix"].as_str() {
+            line("", &format!("hint: {fix}"));
+        }
+    }
+    if status["git"]["status"] == "fail" {
+        line("Git", &format!("✗ {}", text(&status["git"]["detail"])));
+    }
+    for (index, issue) in items(&status["sources"]["issues"]).iter().enumerate() {
+        let label = if index == 0 { "Sources" } else { "" };
+        line(
+            label,
+            &format!("✗ {}: {}", text(&issue["path"]), text(&issue["message"])),
+        );
     }
     if let Value::Object(capabilities) = &status["capabilities"] {
         let said: Vec<String> = capabilities
@@ -85,6 +98,13 @@ pub(crate) fn render(status: &Value, verbose: bool) -> String {
                 text(&source["connectionId"])
             ),
         );
+    }
+    let unseen: Vec<String> = items(&status["notLookedAt"])
+        .iter()
+        .map(|unseen| format!("{} (`{}`)", text(&unseen["what"]), text(&unseen["command"])))
+        .collect();
+    if !unseen.is_empty() {
+        line("Not seen", &unseen.join(" · "));
     }
     for warning in items(&status["warnings"]) {
         line("Warning", &text(&warning["message"]));

@@ -1,0 +1,106 @@
+//! `ktx admin reindex`: the search index, brought up to date or made anew.
+
+use std::time::Instant;
+
+use ktx_context_tools::{IndexScope, Reindexed, ReindexedScope, Reindexing};
+use serde_json::{Value, json};
+
+use crate::cli::OutputArgs;
+use crate::compose;
+use crate::context;
+use crate::exit::Exit;
+use crate::printer::Mode;
+use crate::report::{Failure, Outcome};
+use crate::session::Session;
+
+/// Reads pages, sources and scans, and says what the index did not know yet.
+pub(crate) fn run(force: bool, output: &OutputArgs, session: &Session) -> Outcome {
+    let printer = session.printer(output)?;
+    let opened = session.open(&printer)?;
+    let files = context::files(session, &opened)?;
+    let how = if force {
+        Reindexing::Everything
+    } else {
+        Reindexing::Changed
+    };
+    let began = Instant::now();
+    let done =
+        compose::block_on(|_| async move { files.reindex(how).await.map_err(Failure::from) })?;
+    let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if printer.mode == Mode::Json {
+        printer.json(&to_json(&done, force, took))?;
+        return Ok(Exit::Success);
+    }
+    for scope in &done.scopes {
+        printer.line(&format!(
+            "{}\tscanned={}\tupdated={}\tdeleted={}",
+            label(&scope.scope),
+            scope.scanned,
+            scope.updated,
+            scope.deleted
+        ))?;
+    }
+    if done.scopes.is_empty() {
+        printer.note("nothing to index: no wiki pages, no sources, no scans");
+    }
+    if done.place.is_none() {
+        printer.note(
+            "warning: the index cannot be kept in `.ktx/state/`; every search reads all files",
+        );
+    }
+    Ok(Exit::Success)
+}
+
+fn label(scope: &IndexScope) -> String {
+    match scope {
+        IndexScope::GlobalPages => "wiki global".to_owned(),
+        IndexScope::UserPages(user) => format!("wiki user {user}"),
+        IndexScope::Connection(id) => format!("sl {id}"),
+    }
+}
+
+/// The form of KTX 0.12; the fields about embeddings are zero: search is full-text. The time of a
+/// scope is not measured by itself.
+fn to_json(done: &Reindexed, force: bool, took: u64) -> Value {
+    let sum = |part: fn(&ReindexedScope) -> usize| done.scopes.iter().map(part).sum::<usize>();
+    json!({
+        "kind": "reindex",
+        "data": {
+            "scopes": done.scopes.iter().map(item).collect::<Vec<_>>(),
+            "totals": {
+                "scanned": sum(|scope| scope.scanned),
+                "updated": sum(|scope| scope.updated),
+                "deleted": sum(|scope| scope.deleted),
+                "embeddingsRecomputed": 0,
+                "embeddingsFailed": 0,
+            },
+            "dbPath": done.place.as_ref().map(|place| place.display().to_string()),
+            "force": force,
+            "embeddingsAvailable": false,
+            "durationMs": took,
+        },
+        "meta": { "command": "admin reindex" },
+    })
+}
+
+fn item(scope: &ReindexedScope) -> Value {
+    let mut item = match &scope.scope {
+        IndexScope::GlobalPages => json!({ "kind": "wiki", "scope": "GLOBAL" }),
+        IndexScope::UserPages(user) => {
+            json!({ "kind": "wiki", "scope": "USER", "scopeId": user })
+        }
+        IndexScope::Connection(id) => json!({ "kind": "sl", "connectionId": id }),
+    };
+    let rest = json!({
+        "label": label(&scope.scope),
+        "scanned": scope.scanned,
+        "updated": scope.updated,
+        "deleted": scope.deleted,
+        "embeddingsRecomputed": 0,
+        "embeddingsFailed": 0,
+    });
+    if let (Value::Object(item), Value::Object(rest)) = (&mut item, rest) {
+        item.extend(rest);
+    }
+    item
+}

@@ -1,0 +1,122 @@
+//! What `ktx status` looks at besides `ktx.yaml`, and what it did not look at.
+
+use ktx_config::{Backend, Driver, DriverKind};
+use ktx_diagnostics::{Diagnostic, Hints as _, Severity};
+use serde_json::{Value, json};
+
+use super::checks::issue;
+use crate::compose;
+use crate::context;
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session};
+
+/// What was seen. Everything that was not looked at is told by name.
+pub(crate) struct Looks {
+    /// Whether git can be used; none when it was not looked at.
+    git: Option<Result<(), Failure>>,
+    /// What is wrong in the files of the semantic layer; none when they were not read.
+    sources: Option<Vec<Diagnostic>>,
+    /// What was not looked at, and the command that looks at it.
+    unseen: Vec<(&'static str, &'static str)>,
+}
+
+impl Looks {
+    /// With `--fast`: no program is started and no source is read.
+    pub(crate) fn none(opened: &Opened) -> Self {
+        let mut unseen = Vec::new();
+        if opened.config.llm.backend != Backend::None {
+            unseen.push(("model", "ktx status"));
+        }
+        unseen.extend([("git", "ktx status"), ("semantic sources", "ktx status")]);
+        unseen.extend(servers(opened));
+        Self {
+            git: None,
+            sources: None,
+            unseen,
+        }
+    }
+
+    /// Asks git for its version and reads the sources. No server is reached.
+    pub(crate) fn take(session: &Session, opened: &Opened) -> Outcome<Self> {
+        let git = opened.store.look_at_git().map_err(|error| Failure {
+            hints: error.hints().iter().map(ToString::to_string).collect(),
+            ..Failure::from_error(crate::exit::Exit::Failure, "git", &error)
+        });
+        let context = context::open(session, opened)?;
+        let sources = compose::block_on(|_| async {
+            let mut found = Vec::new();
+            for warehouse in opened.config.warehouses() {
+                let listed = context.listing(&warehouse.id).await?;
+                found.extend(listed.diagnostics);
+            }
+            Ok::<_, Failure>(found)
+        })?;
+        let wrong = sources
+            .into_iter()
+            .filter(|found| found.severity == Severity::Error);
+        Ok(Self {
+            git: Some(git),
+            sources: Some(wrong.collect()),
+            unseen: servers(opened).into_iter().collect(),
+        })
+    }
+
+    /// Why commits cannot be made.
+    pub(crate) fn git_problem(&self) -> Option<&Failure> {
+        self.git.as_ref()?.as_ref().err()
+    }
+
+    /// How many files of the semantic layer are wrong.
+    pub(crate) fn wrong_sources(&self) -> usize {
+        self.sources.as_ref().map_or(0, Vec::len)
+    }
+
+    /// `git`, `sources` and `notLookedAt` of the JSON form.
+    pub(crate) fn add_to(&self, status: &mut serde_json::Map<String, Value>) {
+        let git = match &self.git {
+            None => json!({ "status": "skipped", "detail": "not looked at (--fast)" }),
+            Some(Ok(())) => json!({ "status": "ok", "detail": "usable" }),
+            Some(Err(failure)) => json!({
+                "status": "fail",
+                "detail": failure.message,
+                "fix": failure.hints.first(),
+            }),
+        };
+        let sources = match &self.sources {
+            None => json!({ "status": "skipped", "detail": "not read (--fast)", "issues": [] }),
+            Some(wrong) if wrong.is_empty() => {
+                json!({ "status": "ok", "detail": "readable", "issues": [] })
+            }
+            Some(wrong) => json!({
+                "status": "fail",
+                "detail": counted(wrong.len()),
+                "issues": wrong.iter().map(issue).collect::<Vec<_>>(),
+            }),
+        };
+        let unseen: Vec<Value> = self
+            .unseen
+            .iter()
+            .map(|(what, command)| json!({ "what": what, "command": command }))
+            .collect();
+        status.insert("git".to_owned(), git);
+        status.insert("sources".to_owned(), sources);
+        status.insert("notLookedAt".to_owned(), Value::Array(unseen));
+    }
+}
+
+/// `1 error`, `2 errors` in the files of the semantic layer.
+pub(crate) fn counted(errors: usize) -> String {
+    let s = if errors == 1 { "" } else { "s" };
+    format!("{errors} error{s} in the files of `semantic-layer/`")
+}
+
+/// Warehouses behind a server are never reached here.
+fn servers(opened: &Opened) -> Option<(&'static str, &'static str)> {
+    let is_server = |driver: Driver| {
+        driver.kind() == DriverKind::Warehouse && !matches!(driver, Driver::Sqlite | Driver::DuckDb)
+    };
+    let mut connections = opened.config.connections.values();
+    connections
+        .any(|connection| is_server(connection.driver))
+        .then_some(("warehouse servers", "ktx connection test"))
+}
