@@ -78,7 +78,7 @@ async fn read(
             Read::TooLong => Found::Wrong(refusal(
                 ErrorCode::INVALID_REQUEST,
                 &format!("Invalid request: a line is longer than {LONGEST} bytes"),
-                Value::Null,
+                &Value::Null,
             )),
             Read::Line => examine(&line),
         };
@@ -150,7 +150,7 @@ fn examine(line: &[u8]) -> Found {
         Ok(value) => value,
         Err(error) => {
             let text = format!("Parse error: {error}");
-            return Found::Wrong(refusal(ErrorCode::PARSE_ERROR, &text, Value::Null));
+            return Found::Wrong(refusal(ErrorCode::PARSE_ERROR, &text, &Value::Null));
         }
     };
     let id = value.get("id").cloned();
@@ -161,7 +161,7 @@ fn examine(line: &[u8]) -> Found {
     {
         let text = format!("Invalid request: {reason}");
         let id = id.filter(is_id).unwrap_or(Value::Null);
-        return Found::Wrong(refusal(ErrorCode::INVALID_REQUEST, &text, id));
+        return Found::Wrong(refusal(ErrorCode::INVALID_REQUEST, &text, &id));
     }
     let method = value
         .get("method")
@@ -176,7 +176,7 @@ fn examine(line: &[u8]) -> Found {
         // The rest of the message is right.
         (Err(_), Some(id)) => {
             let text = format!("the parameters of `{method}` have the wrong shape");
-            Found::Wrong(refusal(ErrorCode::INVALID_PARAMS, &text, id))
+            Found::Wrong(refusal(ErrorCode::INVALID_PARAMS, &text, &id))
         }
     }
 }
@@ -205,7 +205,7 @@ fn is_id(id: &Value) -> bool {
     id.is_string() || id.is_i64() || id.is_u64()
 }
 
-fn refusal(code: ErrorCode, text: &str, id: Value) -> Value {
+fn refusal(code: ErrorCode, text: &str, id: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code.0, "message": text } })
 }
 

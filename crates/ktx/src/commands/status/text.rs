@@ -5,7 +5,6 @@ use serde_json::Value;
 /// One screen for people.
 pub(crate) fn render(status: &Value, verbose: bool) -> String {
     let mut page = String::new();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut line = |label: &str, value: &str| {
         page.extend([format!("{label:<13}{value}\n")]);
     };
@@ -56,31 +55,7 @@ pub(crate) fn render(status: &Value, verbose: bool) -> String {
     if let Some(fix) = llm["fix"].as_str() {
         line("", &format!("hint: {fix}"));
     }
-    for (index, connection) in items(&status["connections"]).iter().enumerate() {
-        let label = if index == 0 { "Connections" } else { "" };
-        let (name, driver) = (text(&connection["name"]), text(&connection["driver"]));
-        line(
-            label,
-            &format!(
-                "{} {name} ({driver}) · {}",
-                mark(connection),
-                text(&connection["detail"])
-            ),
-        );
-        if let Some(fix) = connection["fix"].as_str() {
-            line("", &format!("hint: {fix}"));
-        }
-    }
-    if status["git"]["status"] == "fail" {
-        line("Git", &format!("✗ {}", text(&status["git"]["detail"])));
-    }
-    for (index, issue) in items(&status["sources"]["issues"]).iter().enumerate() {
-        let label = if index == 0 { "Sources" } else { "" };
-        line(
-            label,
-            &format!("✗ {}: {}", text(&issue["path"]), text(&issue["message"])),
-        );
-    }
+    parts(status, &mut line);
     if let Value::Object(capabilities) = &status["capabilities"] {
         let said: Vec<String> = capabilities
             .iter()
@@ -120,6 +95,39 @@ pub(crate) fn render(status: &Value, verbose: bool) -> String {
         line("Next", &text(action));
     }
     page
+}
+
+/// The lines of what the project is made of: connections, git, files of the semantic layer.
+fn parts(status: &Value, line: &mut dyn FnMut(&str, &str)) {
+    for (index, connection) in items(&status["connections"]).iter().enumerate() {
+        let label = if index == 0 { "Connections" } else { "" };
+        let (name, driver) = (text(&connection["name"]), text(&connection["driver"]));
+        line(
+            label,
+            &format!(
+                "{} {name} ({driver}) · {}",
+                mark(connection),
+                text(&connection["detail"])
+            ),
+        );
+        if let Some(fix) = connection["fix"].as_str() {
+            line("", &format!("hint: {fix}"));
+        }
+    }
+    if status["git"]["status"] == "fail" {
+        line("Git", &format!("✗ {}", text(&status["git"]["detail"])));
+    }
+    for (index, issue) in items(&status["sources"]["issues"]).iter().enumerate() {
+        let label = if index == 0 { "Sources" } else { "" };
+        line(
+            label,
+            &format!("✗ {}: {}", text(&issue["path"]), text(&issue["message"])),
+        );
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 fn items(value: &Value) -> &[Value] {
