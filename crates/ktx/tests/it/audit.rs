@@ -37,7 +37,7 @@ fn every_statement_of_a_person_leaves_one_line() {
     assert_eq!(run(&sandbox, "sql 'drop table regions'").code, Some(6));
     assert_eq!(
         run(&sandbox, "sql 'select nope from regions'").code,
-        Some(1)
+        Some(4)
     );
     assert_eq!(run(&sandbox, "sql --check 'select 1'").code, Some(0));
     let query = "sl query --measure orders.order_count --format table";
