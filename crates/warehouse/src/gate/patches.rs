@@ -229,6 +229,7 @@ impl Patched {
                         (clauses::TUPLE_INDEX, "."),
                         ("ktx__]", ""),
                         (json::SUB_OBJECT, ".^"),
+                        (json::SUB_TYPE, ".:"),
                         (PLAIN_NAME, ""),
                         (STAR, "*"),
                     ],

@@ -190,18 +190,23 @@ pub(super) fn transformations(tokens: &[Token], carried: &mut Carried) -> Edits 
     edits
 }
 
-/// What stands for the `.^` of [`sub_objects`] in the printed text.
+/// What stands in the printed text, and the signs of [`sub_objects`] that it stands for.
 pub(super) const SUB_OBJECT: &str = ".ktx__caret.";
+pub(super) const SUB_TYPE: &str = ".ktx__typed.";
 
-/// ClickHouse: `j.^a`, the part of a JSON column that is an object, becomes a longer path.
+/// ClickHouse: `j.^a`, the part of a JSON column that is an object, and `j.a.:Int64`, its values of one
+/// type, become longer paths.
 pub(super) fn sub_objects(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
-        if tokens.get(index - 2) == Some(&Token::Period)
-            && tokens.get(index - 1) == Some(&Token::Caret)
-            && super::is_name(tokens.get(index))
-        {
-            edits.replace(index - 1..index, [super::word("ktx__caret"), Token::Period]);
+        let name = match tokens.get(index - 1) {
+            Some(Token::Caret) => "ktx__caret",
+            Some(Token::Colon) => "ktx__typed",
+            _ => continue,
+        };
+        let inside = tokens.get(index - 2) == Some(&Token::Period);
+        if inside && super::is_name(tokens.get(index)) {
+            edits.replace(index - 1..index, [super::word(name), Token::Period]);
         }
     }
     edits
