@@ -379,7 +379,12 @@ exit 2
 }
 "#,
     );
-    // All that is missing, and nothing that was given.
+}
+
+/// All that is missing, and nothing that was given.
+#[test]
+fn wrong_command_lines_are_told_whole() {
+    let sandbox = sandbox();
     check(
         &sandbox,
         "connection add --json",

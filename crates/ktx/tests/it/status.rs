@@ -104,6 +104,11 @@ Pipeline     {"adapters":[],"enrichmentMode":"none","relationshipsEnabled":true,
 Next         attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions
 "#,
     );
+}
+
+#[test]
+fn a_scanned_project_is_ready_in_json_too() {
+    let sandbox = shop();
     check(
         &sandbox,
         "status --json",
