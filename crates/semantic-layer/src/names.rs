@@ -1,6 +1,8 @@
 //! What names mean: columns, measures and segments of sources and roles, for queries and for the
 //! expressions of sources.
 
+mod quotes;
+
 use std::collections::BTreeSet;
 
 use ktx_warehouse::Dialect;
@@ -68,31 +70,6 @@ impl<'a> Names<'a> {
     /// The name of a node.
     pub(crate) fn node_name(&self, node: NodeId) -> &'a str {
         self.catalog.graph.name(node)
-    }
-
-    /// Parses an expression of a source, or of the query where no source is given. A text in double
-    /// quotes that is a column's name is refused: an author who has other warehouses in mind means
-    /// the column, and a constant in its place would be a wrong number.
-    pub(crate) fn parse(&self, text: &str, own: Option<&Source>) -> Result<Expr, QueryError> {
-        let tree = crate::expression::parse(text, self.dialect)?;
-        for quoted in crate::expression::double_quoted(text, self.dialect) {
-            let is_column = match own {
-                Some(source) => source.column(&quoted).is_some(),
-                None => self.is_column(&[quoted.as_str()]),
-            };
-            if is_column {
-                let name = self.dialect.quote(&quoted);
-                let message = format!(
-                    "`\"{quoted}\"` is a text in {}, and a column has that name; write {name} for the \
-                     column or '{quoted}' for the text",
-                    self.dialect.name()
-                );
-                return Err(QueryError::new(ErrorKind::ParseError, message)
-                    .about(text)
-                    .suggest([name, format!("'{quoted}'")]));
-            }
-        }
-        Ok(tree)
     }
 
     /// The node that the longest possible front of `parts` names, and the rest; `None` when no front

@@ -17,7 +17,7 @@ exit 0
   "rows": [],
   "truncated": false,
   "notes": [
-    "rows of `orders` whose `region_id` has no match in `regions` count under NULL"
+    "rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL"
   ],
   "plan": {
     "sources_used": [
@@ -155,7 +155,7 @@ exit 0
   ],
   "truncated": false,
   "notes": [
-    "rows of `orders` whose `region_id` has no match in `regions` count under NULL"
+    "rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL"
   ],
   "plan": {
     "sources_used": [
@@ -312,7 +312,7 @@ ORDER BY name
 LIMIT 1000
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `region_id` has no match in `regions` count under NULL
+note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ",
     );
     check(
@@ -354,7 +354,7 @@ North    15.5
 South    10
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `region_id` has no match in `regions` count under NULL
+note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ",
     );
     check(
@@ -368,7 +368,7 @@ North    15.5
 South    10
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `region_id` has no match in `regions` count under NULL
+note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ",
     );
     check(
@@ -383,7 +383,7 @@ South,10,3
 Islands,,0
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `region_id` has no match in `regions` count under NULL
+note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ",
     );
 }
@@ -403,7 +403,7 @@ North,15.5
 South,10
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `region_id` has no match in `regions` count under NULL
+note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ",
     );
     check(
@@ -416,7 +416,7 @@ North,15.5
 South,10
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `region_id` has no match in `regions` count under NULL
+note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ",
     );
     check(
@@ -503,7 +503,7 @@ South,2
 --- stderr
 Project: [SANDBOX]/work
 note: members of `regions` without facts are left out: filter `customers.test = 0` names `customers`, which has many rows per row of `regions`
-note: rows of `orders` whose `region_id` has no match in `regions` count under NULL
+note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ",
     );
 }
@@ -628,7 +628,7 @@ part orders_part (groups)
 
 part regions_members (members)
   regions
-note: rows of `orders` whose `region_id` has no match in `regions` count under NULL
+note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 --- stderr
 Project: [SANDBOX]/work
 ",

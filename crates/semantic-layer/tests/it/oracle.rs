@@ -13,7 +13,9 @@
 mod brute;
 mod calendar;
 mod engine;
+mod filter;
 mod live;
+mod lookups;
 mod measures;
 mod question;
 pub(crate) mod random;

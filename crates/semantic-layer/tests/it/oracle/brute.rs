@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::calendar::{self, At, Start, Unit};
+use super::filter::{Comparison, Filter};
+use super::lookups::{Step, follow, path};
 use super::measures::{COUNT, Frame, Measure, Span, TOTAL};
-use super::question::{Asked, Comparison, Dimension, Filter, Question, formula};
+use super::question::{Asked, Dimension, Question, formula};
 use super::world::{Row, World};
 
 /// What the right answer is.
@@ -31,102 +33,6 @@ const LOOKUPS: [&str; 8] = [
 
 /// The most periods that are filled in.
 const MOST_FILLED: usize = 10_000;
-
-/// One step of a look-up.
-#[derive(Clone, Copy)]
-enum Step {
-    /// From a row to the row that its key names.
-    Along { key: usize, to: usize },
-    /// From a row to the only row whose unique key names it.
-    Against { key: usize, to: usize },
-}
-
-/// The steps that lead from a node to others without multiplying rows.
-fn steps(world: &World, from: usize) -> Vec<Step> {
-    let node = &world.nodes[from];
-    let mut steps = Vec::new();
-    if !node.is_role {
-        for (key, declared) in world.tables[node.table].keys.iter().enumerate() {
-            steps.push(Step::Along {
-                key,
-                to: declared.node,
-            });
-        }
-    }
-    for (table, theirs) in world.tables.iter().enumerate() {
-        for (key, declared) in theirs.keys.iter().enumerate() {
-            if declared.node == from && declared.is_unique {
-                steps.push(Step::Against { key, to: table });
-            }
-        }
-    }
-    steps
-}
-
-fn target(step: Step) -> usize {
-    match step {
-        Step::Along { to, .. } | Step::Against { to, .. } => to,
-    }
-}
-
-/// All simple look-up paths from one node to another.
-fn paths(
-    world: &World,
-    from: usize,
-    to: usize,
-    seen: &mut Vec<usize>,
-    so_far: &mut Vec<Step>,
-    all: &mut Vec<Vec<Step>>,
-) {
-    if from == to {
-        all.push(so_far.clone());
-        return;
-    }
-    seen.push(from);
-    for step in steps(world, from) {
-        if !seen.contains(&target(step)) {
-            so_far.push(step);
-            paths(world, target(step), to, seen, so_far, all);
-            so_far.pop();
-        }
-    }
-    seen.pop();
-}
-
-/// A look-up path, or nothing where there is none or more than one is shortest.
-fn path(world: &World, from: usize, to: usize) -> Option<Vec<Step>> {
-    let mut all = Vec::new();
-    paths(world, from, to, &mut Vec::new(), &mut Vec::new(), &mut all);
-    let shortest = all.iter().map(Vec::len).min()?;
-    let mut best = all.into_iter().filter(|path| path.len() == shortest);
-    best.next().filter(|_| best.next().is_none())
-}
-
-/// Whether any look-up path leads from one node to another.
-pub(super) fn reaches(world: &World, from: usize, to: usize) -> bool {
-    let mut all = Vec::new();
-    paths(world, from, to, &mut Vec::new(), &mut Vec::new(), &mut all);
-    !all.is_empty()
-}
-
-/// The row at the end of a path.
-fn follow<'w>(world: &'w World, row: &'w Row, path: &[Step]) -> Option<&'w Row> {
-    let mut row = Some(row);
-    for step in path {
-        let rows_of = |node: usize| &world.tables[world.nodes[node].table].rows;
-        row = match *step {
-            Step::Along { key, to } => {
-                let wanted = row.and_then(|row| row.keys[key]);
-                wanted.and_then(|id| rows_of(to).iter().find(|row| row.id == id))
-            }
-            Step::Against { key, to } => {
-                let id = row.map(|row| row.id);
-                id.and_then(|id| rows_of(to).iter().find(|row| row.keys[key] == Some(id)))
-            }
-        };
-    }
-    row
-}
 
 /// One value of a dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

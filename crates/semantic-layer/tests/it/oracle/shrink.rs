@@ -1,6 +1,7 @@
 //! The smallest model and question that still fail: parts are dropped as long as they do.
 
-use super::question::{Asked, Dimension, Filter, Question};
+use super::filter::Filter;
+use super::question::{Asked, Dimension, Question};
 use super::world::World;
 
 /// A failing case.

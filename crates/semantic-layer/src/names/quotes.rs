@@ -1,0 +1,34 @@
+//! Expressions whose double quotes mean one thing to their author and another to the warehouse.
+
+use sqlparser::ast::Expr;
+
+use super::Names;
+use crate::resolved::Source;
+use crate::{ErrorKind, QueryError, expression};
+
+impl Names<'_> {
+    /// Parses an expression of a source, or of the query where no source is given. A text in double
+    /// quotes that is a column's name is refused: an author who has other warehouses in mind means
+    /// the column, and a constant in its place would be a wrong number.
+    pub(crate) fn parse(&self, text: &str, own: Option<&Source>) -> Result<Expr, QueryError> {
+        let tree = expression::parse(text, self.dialect)?;
+        for quoted in expression::double_quoted(text, self.dialect) {
+            let is_column = match own {
+                Some(source) => source.column(&quoted).is_some(),
+                None => self.is_column(&[quoted.as_str()]),
+            };
+            if is_column {
+                let name = self.dialect.quote(&quoted);
+                let message = format!(
+                    "`\"{quoted}\"` is a text in {}, and a column has that name; write {name} for the \
+                     column or '{quoted}' for the text",
+                    self.dialect.name()
+                );
+                return Err(QueryError::new(ErrorKind::ParseError, message)
+                    .about(text)
+                    .suggest([name, format!("'{quoted}'")]));
+            }
+        }
+        Ok(tree)
+    }
+}

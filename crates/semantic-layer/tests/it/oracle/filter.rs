@@ -1,0 +1,108 @@
+//! Predicates of random questions, and which rows pass them.
+
+use super::calendar::At;
+use super::measures::{Measure, real};
+use super::world::Row;
+
+/// How a time is compared with a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    From,
+    After,
+    Before,
+    To,
+}
+
+/// A predicate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filter {
+    /// The node's text is the one given.
+    Text(usize, &'static str),
+    /// The node's number is above the one given.
+    Above(usize, i64),
+    /// The node's time compared with a day.
+    Time(usize, Comparison, i64),
+    /// The node's time is from a day on, or its text is `a`.
+    TimeOrText(usize, i64),
+    /// The first node has no text, or the number of the second is above the one given: both NULL where
+    /// the node is not reached.
+    NoTextOr(usize, usize, i64),
+    /// The node's row is there and has no text, which a computed column says.
+    Lacks(usize),
+    /// The node's text is there and another one than the one given.
+    NotText(usize, &'static str),
+    /// The node's flag is the one given.
+    Flag(usize, bool),
+    /// A measure of a table is above the number.
+    MeasureAbove(usize, Measure, i64),
+    /// The total of one table is above the number, or that of another.
+    EitherAbove(usize, usize, i64),
+}
+
+impl Filter {
+    /// The nodes whose rows it looks at.
+    pub(super) fn nodes(self) -> Vec<usize> {
+        match self {
+            Self::Text(node, _)
+            | Self::Lacks(node)
+            | Self::NotText(node, _)
+            | Self::Flag(node, _)
+            | Self::Above(node, _)
+            | Self::Time(node, ..)
+            | Self::TimeOrText(node, _) => vec![node],
+            Self::NoTextOr(one, other, _) => vec![one, other],
+            Self::MeasureAbove(..) | Self::EitherAbove(..) => Vec::new(),
+        }
+    }
+
+    /// Whether it keeps a row that sees these rows of its nodes.
+    pub(super) fn passes(self, seen: Option<&Row>, other: Option<&Row>) -> bool {
+        match self {
+            Self::Text(_, text) => seen.and_then(|row| row.text) == Some(text),
+            Self::Above(_, number) => seen
+                .and_then(|row| row.number)
+                .is_some_and(|own| own > real(number)),
+            Self::Time(_, comparison, day) => seen.and_then(|row| row.at).is_some_and(|at| {
+                let day = At { day, minute: None };
+                match comparison {
+                    Comparison::From => at >= day,
+                    Comparison::After => at > day,
+                    Comparison::Before => at < day,
+                    Comparison::To => at <= day,
+                }
+            }),
+            Self::TimeOrText(node, day) => {
+                Self::Time(node, Comparison::From, day).passes(seen, None)
+                    || Self::Text(node, "a").passes(seen, None)
+            }
+            Self::Flag(_, flag) => seen.and_then(|row| row.flag) == Some(flag),
+            Self::Lacks(_) => seen.is_some_and(|row| row.text.is_none()),
+            Self::NotText(_, text) => seen.and_then(|row| row.text).is_some_and(|own| own != text),
+            Self::NoTextOr(_, node, number) => {
+                seen.and_then(|row| row.text).is_none()
+                    || Self::Above(node, number).passes(other, None)
+            }
+            Self::MeasureAbove(..) | Self::EitherAbove(..) => true,
+        }
+    }
+
+    /// The same filter over other nodes.
+    pub(super) fn moved(self, place: impl Fn(usize) -> usize) -> Self {
+        match self {
+            Self::Text(node, text) => Self::Text(place(node), text),
+            Self::NotText(node, text) => Self::NotText(place(node), text),
+            Self::Lacks(node) => Self::Lacks(place(node)),
+            Self::Flag(node, flag) => Self::Flag(place(node), flag),
+            Self::Above(node, number) => Self::Above(place(node), number),
+            Self::Time(node, sign, day) => Self::Time(place(node), sign, day),
+            Self::TimeOrText(node, day) => Self::TimeOrText(place(node), day),
+            Self::NoTextOr(one, other, number) => Self::NoTextOr(place(one), place(other), number),
+            Self::MeasureAbove(table, measure, number) => {
+                Self::MeasureAbove(place(table), measure, number)
+            }
+            Self::EitherAbove(one, other, number) => {
+                Self::EitherAbove(place(one), place(other), number)
+            }
+        }
+    }
+}
