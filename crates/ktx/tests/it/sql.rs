@@ -250,7 +250,7 @@ hint: ktx runs single read-only queries; write to the warehouse with your own to
 exit 6
 --- stderr
 Project: [SANDBOX]/work
-error: sql parser error: Expected: an SQL statement, found: selec
+error: sql parser error: Expected: an SQL statement, found: selec at Line: 1, Column: 1
 
 hint: correct the statement, or write it in another way; only what can be read is sent
 ",

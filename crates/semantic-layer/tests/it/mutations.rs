@@ -213,5 +213,5 @@ fn queries_hold() {
 
 #[test]
 fn sources_hold() {
-    holds("source_yaml", 300, targets::source_holds);
+    holds("source_yaml", 120, targets::source_holds);
 }
