@@ -61,6 +61,7 @@ mod derived {
     );
 
     derive_dialect!(SqliteGrammar, SQLiteDialect, preserve_type_id = true, overrides = {
+        supports_cross_join_constraint = true,
         supports_bitwise_shift_operators = true,
     });
 

@@ -13,6 +13,7 @@ mod hints;
 mod joins;
 mod json;
 mod marks;
+mod operators;
 mod orders;
 mod pivot;
 mod queries;
@@ -66,6 +67,7 @@ impl Patched {
     /// The patches of clauses that several dialects have.
     fn rewrite_common(&mut self, dialect: Dialect) -> Result<(), Refusal> {
         self.apply(clauses::spell_out_table)?;
+        self.apply(operators::bracket_null_patterns)?;
         if dialect != Dialect::Postgres {
             self.apply(hints::drop_materialized)?;
         }
@@ -93,6 +95,7 @@ impl Patched {
                     self.apply_carrying(orders::group_orders)?;
                     self.apply_carrying(orders::separated_limits)?;
                 }
+                self.apply(operators::spell_out_and)?;
                 self.apply(hints::drop_from_first)?;
                 self.apply(hints::drop_select_modifiers)?;
                 self.apply(clauses::cross_join_lists)?;
@@ -248,7 +251,8 @@ impl Patched {
             Dialect::Trino | Dialect::SqlServer | Dialect::MySql | Dialect::MariaDb => {
                 versions::undo(printed, dialect)?
             }
-            Dialect::Sqlite | Dialect::Snowflake | Dialect::Databricks => printed.to_owned(),
+            Dialect::Sqlite => text::in_code(printed, dialect, operators::SQLITE_WORDS)?,
+            Dialect::Snowflake | Dialect::Databricks => printed.to_owned(),
         };
         text = self.carried.undo(&text, dialect)?;
         if !self.joins.is_empty() {

@@ -37,6 +37,22 @@ fn comments_and_the_last_semicolon_are_not_printed() {
 }
 
 #[test]
+fn operators_of_mysql_keep_their_sides() {
+    for dialect in [Dialect::MySql, Dialect::MariaDb] {
+        prints(
+            dialect,
+            "SELECT a FROM t WHERE a > 1 && b < 2 && c BETWEEN 1 AND 2 || d = 3",
+            "SELECT a FROM t WHERE a > 1 AND b < 2 AND c BETWEEN 1 AND 2 || d = 3",
+        );
+        prints(
+            dialect,
+            "SELECT a RLIKE NULL, a NOT REGEXP NULL FROM t WHERE 1 RLIKE NULL OR a = 1",
+            "SELECT a RLIKE (NULL), a NOT REGEXP (NULL) FROM t WHERE 1 RLIKE (NULL) OR a = 1",
+        );
+    }
+}
+
+#[test]
 fn literals_are_printed_as_they_were_written() {
     prints(
         Dialect::Postgres,

@@ -4,3 +4,4 @@
 mod corpus;
 mod fuzz_corpus;
 mod properties;
+mod sqlite;

@@ -17,6 +17,9 @@ const MARKER: u8 = 2;
 /// The binding of `a ? b : c`, weaker than `OR`.
 const TERNARY: u8 = 3;
 
+/// The right side of an operator that has none; the printed text is rid of it.
+const NOTHING: &str = "ktx__nothing";
+
 /// What stands next, where an operator may stand.
 #[derive(Debug, Clone, Copy)]
 enum Operator {
@@ -28,6 +31,8 @@ enum Operator {
     IsNull,
     /// `NOTNULL`
     IsNotNull,
+    /// SQLite: these words behind a value, which end it where `IS NULL` reads on.
+    Behind(&'static [&'static str]),
     /// `[GLOBAL] [NOT] IN` of a set; the words that it is made of.
     In(&'static [&'static str]),
     /// `? … :`
@@ -72,7 +77,9 @@ pub(super) fn precedence(parser: &Parser<'_>, dialect: Dialect, stock: &dyn Gram
     Some(match next(parser, dialect)? {
         Operator::IntegerDivision => stock.prec_value(Precedence::MulDivModOp),
         Operator::Words(_, precedence) => stock.prec_value(precedence),
-        Operator::IsNull | Operator::IsNotNull => stock.prec_value(Precedence::Is),
+        Operator::IsNull | Operator::IsNotNull | Operator::Behind(_) => {
+            stock.prec_value(Precedence::Is)
+        }
         Operator::In(_) => stock.prec_value(Precedence::Between),
         Operator::Ternary => TERNARY,
         Operator::Columns(_) | Operator::Path => stock.prec_value(Precedence::DoubleColon),
@@ -113,6 +120,13 @@ pub(super) fn parse(
             parser.advance_token();
             Ok(Expr::IsNotNull(left))
         }
+        Operator::Behind(words) => {
+            for _ in words {
+                parser.advance_token();
+            }
+            let nothing = Expr::Identifier(Ident::new(NOTHING));
+            Ok(words_between(left, &words.join(" "), nothing))
+        }
         Operator::Ternary => ternary(parser, left),
         Operator::Columns(part) => columns(parser, left, part),
         Operator::Path => path(parser, left),
@@ -150,14 +164,15 @@ fn next_word(parser: &Parser<'_>, dialect: Dialect, first: &str) -> Option<Opera
             NOT_GLOB
         }
         Dialect::Sqlite if first_is("NOT") && word_at(parser, 1, "MATCH") => NOT_MATCH,
-        Dialect::Sqlite | Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb
-            if first_is("ISNULL") =>
-        {
+        Dialect::Sqlite if first_is("ISNULL") => return Some(Operator::Behind(&["ISNULL"])),
+        Dialect::Sqlite if first_is("NOTNULL") => return Some(Operator::Behind(&["NOTNULL"])),
+        Dialect::Sqlite if first_is("NOT") && word_at(parser, 1, "NULL") => {
+            return Some(Operator::Behind(&["NOT", "NULL"]));
+        }
+        Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb if first_is("ISNULL") => {
             return Some(Operator::IsNull);
         }
-        Dialect::Sqlite | Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb
-            if first_is("NOTNULL") =>
-        {
+        Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb if first_is("NOTNULL") => {
             return Some(Operator::IsNotNull);
         }
         Dialect::ClickHouse | Dialect::DuckDb | Dialect::Sqlite => {

@@ -1,0 +1,34 @@
+//! Operators that the parser reads otherwise than the servers do.
+
+use sqlparser::tokenizer::Token;
+
+use super::edits::Edits;
+use super::{is_any_word, is_word, word};
+
+/// What SQLite's operators without a right side are printed with, and what stands there instead.
+pub(super) const SQLITE_WORDS: &[(&str, &str)] = &[(" ktx__nothing", "")];
+
+/// MySQL: `&&` becomes `AND`, which is the same; the parser has it bind like a comparison.
+pub(super) fn spell_out_and(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for (index, token) in tokens.iter().enumerate() {
+        if *token == Token::Overlap {
+            edits.replace(index..index + 1, [word("AND")]);
+        }
+    }
+    edits
+}
+
+/// `a RLIKE NULL` becomes `a RLIKE (NULL)`, which is the same; the parser would drop the `NULL`.
+pub(super) fn bracket_null_patterns(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if is_any_word(tokens.get(index - 1), &["RLIKE", "REGEXP"])
+            && is_word(tokens.get(index), "NULL")
+        {
+            edits.insert(index, [Token::LParen]);
+            edits.insert(index + 1, [Token::RParen]);
+        }
+    }
+    edits
+}
