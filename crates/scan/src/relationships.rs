@@ -10,6 +10,7 @@ mod facts;
 mod learned;
 mod lexicon;
 pub(crate) mod link;
+mod modules;
 mod name_index;
 mod prefix;
 mod probe;

@@ -9,6 +9,7 @@ use crate::relationships::lexicon::{
     PERSON_TABLES, PLACEHOLDERS, SELF_ROLES, STRONG_KEYS, TABLE_NOISE, TABLE_TAILS, TRADES,
     WEAK_KEYS, layer_of, synonym,
 };
+use crate::relationships::modules::Modules;
 use crate::relationships::prefix::Prefix;
 
 /// Whether a table is a copy of another by its name.
@@ -29,7 +30,7 @@ pub(crate) struct TableName {
     pub whole: Vec<String>,
     /// The warehouse layer.
     pub layer: Option<&'static str>,
-    /// A first word that other tables share, such as an application's short name.
+    /// A first or last word that other tables share, such as an application's short name.
     pub namespace: Option<String>,
     /// Whether the name says that it is a copy.
     pub copy: Copy,
@@ -40,8 +41,8 @@ pub(crate) struct TableName {
 }
 
 impl TableName {
-    /// Reads a table's name. `is_shared` tells whether a first word begins the names of many tables.
-    pub(crate) fn read(name: &str, schema: Option<&str>, is_shared: impl Fn(&str) -> bool) -> Self {
+    /// Reads a table's name; `modules` are the words that stand for a part of the database.
+    pub(crate) fn read(name: &str, schema: Option<&str>, modules: &Modules) -> Self {
         let all = Words::of(name).0;
         let telling = is_telling(&all);
         let mut words = all.as_slice();
@@ -66,7 +67,7 @@ impl TableName {
             }
             if let Some(found) = layer_of(first) {
                 layer = Some(found);
-            } else if namespace.is_none() && is_shared(first) {
+            } else if namespace.is_none() && modules.first.contains(first) {
                 let number = rest
                     .first()
                     .filter(|word| rest.len() > 1 && is_number(word));
@@ -78,6 +79,13 @@ impl TableName {
                 break;
             }
             words = words.get(1..).unwrap_or_default();
+        }
+        if let [rest @ .., last] = words
+            && !rest.is_empty()
+            && modules.last.contains(last)
+        {
+            namespace = Some(namespace.unwrap_or_default() + last);
+            words = rest;
         }
         let mut copy = Copy::Original;
         let whole = words.to_vec();

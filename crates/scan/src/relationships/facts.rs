@@ -6,11 +6,11 @@ use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Table, TableKind};
 
 use crate::history::Joins;
-use crate::names::Words;
 use crate::profile::{ColumnProfile, Extent, TableProfile};
 use crate::relationships::entity::{ColumnName, KeyMark, TableName, entity_match};
 use crate::relationships::learned::learned_keys;
 use crate::relationships::lexicon::{ATTRIBUTES, synonym};
+use crate::relationships::modules::Modules;
 use crate::relationships::prefix::shared_prefix;
 use crate::types::TypeFamily;
 
@@ -74,7 +74,7 @@ impl<'a> Facts<'a> {
         profiles: &'a BTreeMap<TableRef, TableProfile>,
         joins: &'a Joins,
     ) -> Self {
-        let shared = shared_first_words(tables);
+        let modules = Modules::of(tables);
         let stored = tables
             .iter()
             .filter(|table| table.kind != TableKind::View)
@@ -84,7 +84,7 @@ impl<'a> Facts<'a> {
             let facts = |table: &'a Table| {
                 let profile = profiles.get(&table.table);
                 let schema = table.table.db.as_deref();
-                let name = TableName::read(&table.table.name, schema, |word| shared.contains(word));
+                let name = TableName::read(&table.table.name, schema, &modules);
                 let included = views_too || table.kind != TableKind::View;
                 table_facts(table, profile, (name, learned), included)
             };
@@ -100,7 +100,7 @@ impl<'a> Facts<'a> {
         Self {
             tables,
             people,
-            namespaces: shared,
+            namespaces: modules.first,
             joins,
         }
     }
@@ -184,40 +184,6 @@ impl ColumnFacts<'_> {
                 && (profile.shape.digits > 0.8 || one_length)
                 && profile.shape.blanks < 0.1)
     }
-}
-
-/// First words with which three or more table names begin and that are no entity themselves: `order` of
-/// `order_items` is one where there are `orders`, `crm` of `crm_orders` is not.
-fn shared_first_words(tables: &[Table]) -> BTreeSet<String> {
-    let names: Vec<Vec<String>> = tables
-        .iter()
-        .map(|table| Words::of(&table.table.name).0)
-        .collect();
-    let mut sharing: BTreeMap<&str, BTreeSet<&[String]>> = BTreeMap::new();
-    for name in &names {
-        if let [first, rest @ ..] = name.as_slice()
-            && !rest.is_empty()
-        {
-            sharing.entry(first).or_default().insert(rest);
-        }
-    }
-    let alone: BTreeSet<&str> = names
-        .iter()
-        .filter_map(|name| match name.as_slice() {
-            [only] => Some(only.as_str()),
-            _ => None,
-        })
-        .collect();
-    let is_entity = |word: &str| {
-        alone
-            .iter()
-            .any(|only| crate::names::word_likeness(only, word) > 0.9)
-    };
-    sharing
-        .into_iter()
-        .filter(|(word, names)| names.len() >= 3 && word.len() <= 6 && !is_entity(word))
-        .map(|(word, _)| word.to_owned())
-        .collect()
 }
 
 fn table_facts<'a>(

@@ -58,6 +58,12 @@ pub(crate) fn resolve(
                     .reasons
                     .push("another table fits equally well".to_owned());
             }
+            if first.evidence.name > 1.0 && refers_back(&leads, &first) {
+                first.odds = first.odds.min(1.0);
+                first
+                    .reasons
+                    .push("the other table refers to this one".to_owned());
+            }
             best.push(first);
         }
         for loser in rivals.filter(|loser| loser.likelihood() >= WORTH_TELLING) {
@@ -75,6 +81,14 @@ pub(crate) fn resolve(
         }
     }
     links
+}
+
+/// Whether another column of the parent's table refers to the child: the two count different things.
+fn refers_back(leads: &BTreeMap<At, At>, link: &Scored) -> bool {
+    let mut others = leads.iter();
+    others.any(|(child, parent)| {
+        *parent == link.child && child.table == link.parent.table && *child != link.parent
+    })
 }
 
 /// Where the best fitting key is not good enough, one that the column names and that is goes before it.

@@ -4,6 +4,7 @@
 //! holds speak for themselves. The weights follow from how telling each observation is; they are not
 //! fitted to any schema.
 
+mod chance;
 mod names;
 mod values;
 
@@ -12,6 +13,7 @@ use crate::relationships::candidates::robust_range;
 use crate::relationships::entity::{Copy, entity_match};
 use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
 use crate::relationships::link::{Check, Evidence};
+use crate::relationships::score::chance::{EXCLUDED, UNLIKELY, is_remote, surprise};
 use crate::relationships::score::names::name_evidence;
 use crate::relationships::score::values::{
     dense_odds, least, remote_odds, same_set, spread, telling, used_codes,
@@ -126,6 +128,10 @@ pub(crate) fn score(
     let mut odds = -2.2 + name.odds + values.odds;
     odds += structure(&pair, own_primary, name.score, &mut reasons);
     let queries = pair.queries;
+    if name.score > 1.0 && queries == 0 && may_be_own_count(&pair, probed, ignored) {
+        odds = odds.min(1.0);
+        reasons.push("each of the two may count its own rows".to_owned());
+    }
     if queries > 0 {
         odds += (3.0 + 0.5 * ratio(queries, 1).ln()).min(6.0);
         reasons.push(format!("past queries join them, {queries} runs"));
@@ -175,7 +181,7 @@ fn calls_other(facts: &Facts<'_>, child: At) -> bool {
 /// Whether the child numbers the rows of its own table, so that it refers to nothing.
 fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
     let named = pair.child.own >= 0.7;
-    if pair.from.name.satellite && !pair.to.name.satellite {
+    if (pair.from.name.satellite && !pair.to.name.satellite) || is_log_of(pair) {
         return false;
     }
     if pair.queries > 0 {
@@ -209,6 +215,23 @@ fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
     // Where each table counts its own rows, a name that many tables give their keys says nothing.
     let common = numbered && pair.parent.own < 0.7;
     common || (named && (numbered || pair.child.own >= name || names_same_entity(pair)))
+}
+
+/// Whether the child's table tells about rows of the parent's, by its name a history or the like of it,
+/// and holds nothing of what they hold but their key: then it is no copy.
+fn is_log_of(pair: &Pair<'_>) -> bool {
+    let (own, other) = (&pair.from.name, &pair.to.name);
+    let named = !pair.child.name.is_bare_key() && pair.is_primary && names_same_entity(pair);
+    let has = |name: &str| {
+        let mut columns = pair.to.columns.iter();
+        columns.any(|column| column.column.name.eq_ignore_ascii_case(name))
+    };
+    let shares = pair.from.columns.iter().any(|column| {
+        column.column.name != pair.child.column.name
+            && !column.name.is_bare_key()
+            && has(&column.column.name)
+    });
+    own.copy == Copy::Copy && other.copy == Copy::Original && named && !shares
 }
 
 fn names_same_entity(pair: &Pair<'_>) -> bool {
@@ -300,7 +323,8 @@ fn value_evidence(
             fit.span * 100.0
         ));
     } else {
-        odds += ((1.0 + distinct).ln() * telling(pair, containers)).min(4.6);
+        let shared = ((1.0 + distinct).ln() * telling(pair, containers)).min(4.6);
+        odds += by_chance(pair, &contained, (containers, name), shared);
         if let Some(spread) = spread(pair).filter(|_| parent.is_dense()) {
             let named = if name >= NAMED { 0.25 } else { 0.6 };
             odds += joined(
@@ -323,6 +347,36 @@ fn value_evidence(
         evidence,
         check,
         reasons,
+    })
+}
+
+/// What shared values say, where numbers may lie among the keys by chance. An exact name stands for
+/// what chance explains; where chance is excluded and no other table holds the numbers, they need none.
+fn by_chance(
+    pair: &Pair<'_>,
+    contained: &Containment,
+    (containers, name): (usize, f64),
+    shared: f64,
+) -> f64 {
+    let named = (NAMED..=1.0).contains(&name) || pair.queries > 0;
+    match surprise(pair, contained) {
+        Some(nats) if nats >= EXCLUDED && containers <= 1 && contained.distinct >= 1.0 => {
+            shared + if name < 0.4 { 1.5 } else { 0.0 }
+        }
+        Some(nats) if !named && !is_remote(pair) => shared.min(nats),
+        _ => shared,
+    }
+}
+
+/// Whether the key of a table that is called like another, with something behind, may be that other's
+/// key only by chance: each counts its own rows.
+fn may_be_own_count(pair: &Pair<'_>, probed: Option<Containment>, ignored: &[u64]) -> bool {
+    let (Some(child), Some(parent)) = (pair.child.profile, pair.parent.profile) else {
+        return false;
+    };
+    let contained = probed.or_else(|| child.sketch.containment_in(&parent.sketch, ignored));
+    contained.is_some_and(|contained| {
+        surprise(pair, &contained).is_some_and(|nats| nats < UNLIKELY || contained.distinct < 0.98)
     })
 }
 

@@ -13,6 +13,7 @@ use crate::relationships::composite::Proposal;
 use crate::relationships::decisions::{DecidedSide, Decision, Decisions, Verdict};
 use crate::relationships::discover::formal_links;
 use crate::relationships::entity::{ColumnName, KeyMark, TableName, entity_match};
+use crate::relationships::modules::Modules;
 use crate::relationships::prefix::{Prefix, shared_prefix};
 
 use crate::relationships::facts::{At, Facts};
@@ -27,7 +28,11 @@ fn words(text: &str) -> Vec<String> {
 #[test]
 fn reads_the_entity_out_of_a_table_name() {
     let check = |name: &str, entity: &str, layer: Option<&str>, namespace: Option<&str>| {
-        let read = TableName::read(name, None, |word| word == "crm");
+        let modules = Modules {
+            first: BTreeSet::from(["crm".to_owned()]),
+            last: BTreeSet::from(["us".to_owned()]),
+        };
+        let read = TableName::read(name, None, &modules);
         assert_eq!(
             (read.words.join(" "), read.layer, read.namespace.as_deref()),
             (entity.to_owned(), layer, namespace),
@@ -40,6 +45,7 @@ fn reads_the_entity_out_of_a_table_name() {
     check("tblCustomer", "customer", None, None);
     check("crm_customers_backup", "customers", None, Some("crm"));
     check("crm2_customers", "customers", None, Some("crm2"));
+    check("order_items_us", "order items", None, Some("us"));
     check("SalesOrderHeader", "sales order", None, None);
     check("dim", "dim", None, None);
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::generator::{Style, Truth, build};
 use crate::memory::World;
 use crate::schemas::{Entity, SCHOOL, SHOP, UNRELATED};
-use crate::shapes::{NAMELESS, OUTSIDE, SHAPES, Shape, WORDS, build_shape};
+use crate::shapes::{CHANCE, NAMELESS, OUTSIDE, SHAPES, Shape, WORDS, build_shape};
 use crate::sqlite::{Keys, Sqlite};
 use crate::styles::{PLAIN, dirt_and_layers, endings, styles, words_and_values};
 
@@ -229,7 +229,7 @@ async fn finds_links_in_databases_of_particular_shapes() {
     let mut all = Tally::default();
     let mut sum_of_f1 = 0.0;
     let mut count = 0.0;
-    for (shape, seed) in SHAPES.iter().chain(WORDS).zip(3000..) {
+    for (shape, seed) in SHAPES.iter().chain(WORDS).chain(CHANCE).zip(3000..) {
         let (script, truth) = build_shape(shape, seed);
         let one = tally_script(shape.label, &script, &truth, ScanSettings::default()).await;
         let (precision, recall, f1) = one.scores();

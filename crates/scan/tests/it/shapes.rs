@@ -2,10 +2,12 @@
 //! lists of kinds, rows of many parents, layers, satellites, glued prefixes, numbers that are no links.
 
 mod build;
+mod chance;
 mod outside;
 mod words;
 
 pub(crate) use build::build_shape;
+pub(crate) use chance::CHANCE;
 pub(crate) use outside::{NAMELESS, OUTSIDE};
 pub(crate) use words::WORDS;
 
@@ -14,6 +16,10 @@ pub(crate) use words::WORDS;
 pub(crate) enum Fill {
     /// Numbers that follow each other from here on.
     Count(u64),
+    /// Numbers from 1 on of which two in seven are left out, at places of this seed.
+    Gaps(u64),
+    /// Numbers of seven digits anywhere, from this seed.
+    Scattered(u64),
     /// Numbers of nineteen digits far apart, from this seed.
     Apart(u64),
     /// Values of another table's column, of rows from the first to the second hundredth; a link.

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::generator::{Random, Truth};
-use crate::shapes::Fill::{self, Apart, Code, Count, Day, Each, Hash, Like, Of, UpTo, Word};
+use crate::shapes::Fill::{
+    self, Apart, Code, Count, Day, Each, Gaps, Hash, Like, Of, Scattered, UpTo, Word,
+};
 use crate::shapes::Shape;
 
 /// The statements that make a database, and its true links.
@@ -61,7 +63,7 @@ fn source(shape: &Shape, table: &str, key: &str) -> (u64, Fill) {
 
 fn type_of(shape: &Shape, fill: Fill) -> &'static str {
     match fill {
-        Count(_) | UpTo(_) | Apart(_) => "INTEGER",
+        Count(_) | Gaps(_) | Scattered(_) | UpTo(_) | Apart(_) => "INTEGER",
         Code(_) | Hash(_) | Word(_) | Day => "TEXT",
         Of(table, key, _) | Like(table, key, _) | Each(table, key) => {
             type_of(shape, source(shape, table, key).1)
@@ -75,6 +77,18 @@ fn cell(shape: &Shape, fill: Fill, row: u64, random: &mut Random) -> String {
         Apart(seed) => {
             let far = Random::new(seed * 1_000_003 + row).below(1_000_000_000_000_000);
             (1_400_000_000_000_000_000 + far).to_string()
+        }
+        Gaps(seed) => {
+            let mut block = Random::new(seed * 1_000_003 + row / 5);
+            let first = block.below(7);
+            let gaps = [first, (first + 1 + block.below(6)) % 7];
+            let mut kept = (0..7).filter(|place| !gaps.contains(place));
+            let place = kept.nth(usize::try_from(row % 5).expect("a place"));
+            (1 + row / 5 * 7 + place.expect("five of seven")).to_string()
+        }
+        Scattered(seed) => {
+            let number = Random::new(seed * 1_000_003 + row).below(9_000_000);
+            (1_000_000 + number).to_string()
         }
         UpTo(most) => (1 + random.below(most)).to_string(),
         Code(begin) => format!("'{begin}{row:06}'"),
