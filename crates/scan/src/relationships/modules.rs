@@ -31,48 +31,66 @@ impl Modules {
             .map(|table| Words::of(&table.table.name).0)
             .collect();
         let columns: Vec<BTreeSet<String>> = tables.iter().map(column_names).collect();
-        let (mut first, mut last) = (Sharing::new(), Sharing::new());
-        for (at, name) in names.iter().enumerate().filter(|(_, name)| name.len() > 1) {
-            if let Some((word, rest)) = name.split_first() {
-                first.entry(word).or_default().insert(rest, at);
-            }
-            if let Some((word, rest)) = name.split_last() {
-                last.entry(word).or_default().insert(rest, at);
-            }
-        }
-        let alone = |word: &str| {
-            names.iter().any(
-                |name| matches!(name.as_slice(), [only] if crate::names::word_likeness(only, word) > 0.9),
-            )
-        };
-        let candidates = |sharing: &Sharing<'_>| -> BTreeSet<String> {
-            let many = sharing.iter().filter(|(_, names)| names.len() >= 3);
-            let words = many.map(|(word, _)| (*word).to_owned());
-            words.filter(|word| !alone(word)).collect()
-        };
-        let begins = candidates(&first);
-        let all_begin = names.len() >= 6
-            && names.iter().all(|name| {
-                name.len() > 1 && name.first().is_some_and(|word| begins.contains(word))
-            });
-        let is_module =
-            |word: &String| word.len() <= SHORT || all_begin || has_twins(&first, word, &columns);
-        let not_told = |word: &String| {
-            let lists = [COPY_TAILS, TABLE_TAILS, LISTING_TAILS];
-            !lists.iter().any(|list| list.contains(&word.as_str()))
-        };
-        let ends = candidates(&last).into_iter();
-        Self {
-            last: ends
-                .filter(|word| not_told(word) && has_twins(&last, word, &columns))
-                .collect(),
-            first: begins
-                .iter()
-                .filter(|word| is_module(word))
-                .cloned()
-                .collect(),
+        let last = last_words(&names, &columns);
+        // What stands behind a name makes no word before it a shared one: `order_us` and `order_eu`.
+        let bare: Vec<&[String]> = names.iter().map(|name| without(name, &last)).collect();
+        let first = first_words(&bare, &columns);
+        Self { first, last }
+    }
+}
+
+fn without<'n>(name: &'n [String], last: &BTreeSet<String>) -> &'n [String] {
+    match name {
+        [rest @ .., word] if !rest.is_empty() && last.contains(word) => rest,
+        _ => name,
+    }
+}
+
+fn last_words(names: &[Vec<String>], columns: &[BTreeSet<String>]) -> BTreeSet<String> {
+    let mut sharing = Sharing::new();
+    for (at, name) in names.iter().enumerate() {
+        if let Some((word, rest)) = name.split_last().filter(|(_, rest)| !rest.is_empty()) {
+            sharing.entry(word).or_default().insert(rest, at);
         }
     }
+    let all: Vec<&[String]> = names.iter().map(Vec::as_slice).collect();
+    let told = [COPY_TAILS, TABLE_TAILS, LISTING_TAILS];
+    shared(&sharing, &all)
+        .into_iter()
+        .filter(|word| !told.iter().any(|list| list.contains(&word.as_str())))
+        .filter(|word| has_twins(&sharing, word, columns))
+        .collect()
+}
+
+fn first_words(names: &[&[String]], columns: &[BTreeSet<String>]) -> BTreeSet<String> {
+    let mut sharing = Sharing::new();
+    for (at, name) in names.iter().enumerate() {
+        if let Some((word, rest)) = name.split_first().filter(|(_, rest)| !rest.is_empty()) {
+            sharing.entry(word).or_default().insert(rest, at);
+        }
+    }
+    let begins = shared(&sharing, names);
+    let begun =
+        |name: &&[String]| name.len() > 1 && name.first().is_some_and(|word| begins.contains(word));
+    let all_begin = names.len() >= 6 && names.iter().all(begun);
+    begins
+        .iter()
+        .filter(|word| word.len() <= SHORT || all_begin || has_twins(&sharing, word, columns))
+        .cloned()
+        .collect()
+}
+
+/// Words that three or more tables share and that no table is called by alone.
+fn shared(sharing: &Sharing<'_>, names: &[&[String]]) -> BTreeSet<String> {
+    let is_likely = |only: &String, word: &str| crate::names::word_likeness(only, word) > 0.9;
+    let alone = |word: &str| {
+        let mut names = names.iter();
+        names.any(|name| matches!(name, [only] if is_likely(only, word)))
+    };
+    let many = sharing.iter().filter(|(_, rests)| rests.len() >= 3);
+    many.map(|(word, _)| (*word).to_owned())
+        .filter(|word| !alone(word))
+        .collect()
 }
 
 fn column_names(table: &Table) -> BTreeSet<String> {
@@ -99,5 +117,8 @@ fn has_twins(sharing: &Sharing<'_>, word: &str, columns: &[BTreeSet<String>]) ->
         })
     };
     let twins = own.iter().filter(is_twin).count();
-    twins >= 2 && twins * 2 >= own.len()
+    // Tables of one module hold different things; tables of one entity hold the same.
+    let kinds: BTreeSet<&BTreeSet<String>> =
+        own.values().filter_map(|at| columns.get(*at)).collect();
+    twins >= 2 && twins * 2 >= own.len() && kinds.len() >= 2 && kinds.len() * 2 >= own.len()
 }

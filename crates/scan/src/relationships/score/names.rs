@@ -163,6 +163,10 @@ fn names_other_namespace(pair: &Pair<'_>) -> bool {
         return false;
     };
     let bases = &pair.child.name.bases;
+    // `sales_order_id` names a table of `sales_order`, in whatever module it stands.
+    if bases.contains(&pair.to.name.words) {
+        return false;
+    }
     let mut named = bases
         .iter()
         .filter_map(|base| base.get(place_of_namespace(pair, base)?))
@@ -177,7 +181,10 @@ fn by_table(pair: &Pair<'_>) -> f64 {
         .name
         .bases
         .iter()
-        .map(|base| match_in(&pair.child.name, own_words(pair, base), words))
+        .map(|base| {
+            let matched = |base: &[String]| match_in(&pair.child.name, base, words);
+            matched(base).max(matched(own_words(pair, base)))
+        })
         .fold(0.0, f64::max);
     if pair.is_primary {
         return named;

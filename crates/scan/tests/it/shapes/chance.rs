@@ -114,6 +114,20 @@ pub(crate) const CHANCE: &[Shape] = &[
                 900,
                 &[("id", Count(1)), ("order_id", Of("order_eu", "id", ALL))],
             ),
+            ("customer_jp", 200, &[("id", Count(1)), ("since", Day)]),
+            (
+                "order_jp",
+                500,
+                &[
+                    ("id", Count(1)),
+                    ("customer_id", Of("customer_jp", "id", ALL)),
+                ],
+            ),
+            (
+                "item_jp",
+                900,
+                &[("id", Count(1)), ("order_id", Of("order_jp", "id", ALL))],
+            ),
         ],
     },
     Shape {
