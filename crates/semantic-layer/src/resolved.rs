@@ -1,6 +1,7 @@
 //! Sources as the planner sees them: typed, joined by parsed conditions, every name in place.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use crate::authored::{Relationship, Role, Visibility};
 use crate::formula::{Formula, Snapshot};
@@ -134,7 +135,37 @@ pub struct Source {
     pub descriptions: BTreeMap<String, String>,
     /// What is wrong with it, when something is: queries that need it are refused with this.
     pub problem: Option<(ErrorKind, String)>,
+    /// Where `measures` has each name.
+    pub(crate) measure_places: MeasurePlaces,
 }
+
+/// The places of measures by their names in lower case. Made when first needed: a source with thousands of
+/// measures that are built on one another is searched as often.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MeasurePlaces(OnceLock<BTreeMap<String, Vec<usize>>>);
+
+impl MeasurePlaces {
+    fn of(&self, measures: &[Measure], name: &str) -> Option<&[usize]> {
+        let places = self.0.get_or_init(|| {
+            let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+            for (place, measure) in measures.iter().enumerate() {
+                let name = measure.name.to_ascii_lowercase();
+                places.entry(name).or_default().push(place);
+            }
+            places
+        });
+        places.get(&name.to_ascii_lowercase()).map(Vec::as_slice)
+    }
+}
+
+/// They follow from the measures.
+impl PartialEq for MeasurePlaces {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for MeasurePlaces {}
 
 /// The description shown when several people wrote one.
 pub(crate) fn best_description(descriptions: &BTreeMap<String, String>) -> Option<String> {
@@ -183,7 +214,13 @@ impl Source {
 
     /// The measure called `name`: exactly, else the only one that differs in case.
     pub fn measure(&self, name: &str) -> Option<&Measure> {
-        find_named(&self.measures, name, |measure| &measure.name).map(|(_, measure)| measure)
+        let places = self.measure_places.of(&self.measures, name)?;
+        let named = || places.iter().filter_map(|place| self.measures.get(*place));
+        let exact = named().find(|measure| measure.name == name);
+        exact.or_else(|| match places {
+            [_] => named().next(),
+            _ => None,
+        })
     }
 
     /// The segment called `name`: exactly, else the only one that differs in case.

@@ -317,14 +317,10 @@ async fn the_official_client_understands_it() {
     client.cancel().await.unwrap();
 }
 
-/// Lines that are no message are answered as JSON-RPC 2.0 wants it, and the session goes on.
-#[tokio::test]
-async fn what_is_no_message_is_answered() {
-    let (stream, _server) = start(&CancellationToken::new());
-    let mut client = Lines::open(stream).await;
-    let long = format!("\"{}\"", "x".repeat(16 * 1024 * 1024));
+/// Lines that are no message, with the id, the code and the beginning of the message of their answers.
+fn no_messages() -> Vec<(&'static str, Value, i32, &'static str)> {
     let refused = "Invalid request: ";
-    let table = [
+    vec![
         (
             "{\"jsonrpc\": \"2.0\", \"id\": 1,",
             json!(null),
@@ -393,13 +389,18 @@ async fn what_is_no_message_is_answered() {
             -32602,
             "the parameters of `initialize` have the wrong shape",
         ),
-        (
-            long.as_str(),
-            json!(null),
-            -32600,
-            "Invalid request: a line is longer than 16777216 bytes",
-        ),
-    ];
+    ]
+}
+
+/// Lines that are no message are answered as JSON-RPC 2.0 wants it, and the session goes on.
+#[tokio::test]
+async fn what_is_no_message_is_answered() {
+    let (stream, _server) = start(&CancellationToken::new());
+    let mut client = Lines::open(stream).await;
+    let long = format!("\"{}\"", "x".repeat(16 * 1024 * 1024));
+    let too_long = "Invalid request: a line is longer than 16777216 bytes";
+    let mut table = no_messages();
+    table.push((long.leak(), json!(null), -32600, too_long));
     for (line, id, code, message) in table {
         client
             .writer

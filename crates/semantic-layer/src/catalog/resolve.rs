@@ -12,7 +12,9 @@ use crate::formula::{Formula, Snapshot};
 use crate::near::nearest;
 use crate::places::Spot;
 use crate::probes::Part;
-use crate::resolved::{Column, Join, Measure, Relation, SaidBy, Segment, Source, best_description};
+use crate::resolved::{
+    Column, Join, Measure, MeasurePlaces, Relation, SaidBy, Segment, Source, best_description,
+};
 use crate::{ColumnType, ErrorKind, Granularity, expression};
 
 /// What a source may refer to.
@@ -103,6 +105,7 @@ pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Fla
         segments: written.segments.iter().map(segment).collect(),
         descriptions,
         problem: refusal,
+        measure_places: MeasurePlaces::default(),
     };
     (resolved, flaws)
 }

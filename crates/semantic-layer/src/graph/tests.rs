@@ -30,6 +30,7 @@ fn source(name: &str, joins: Vec<Join>) -> Source {
         segments: Vec::new(),
         descriptions: BTreeMap::new(),
         problem: None,
+        measure_places: crate::resolved::MeasurePlaces::default(),
     }
 }
 
