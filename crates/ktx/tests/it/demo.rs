@@ -66,7 +66,7 @@ exit 0
 warehouse: 13 sources are valid
 --- stderr
 Project: [SANDBOX]/work/ktx-demo
-warning: semantic-layer/warehouse/: disconnected_components: the sources form 3 groups without a join between them, such as those of `crm_accounts`, `customers`, `support_tickets`
+warning: semantic-layer/warehouse/: disconnected_components: the sources form 2 groups without a join between them, such as those of `crm_accounts`, `customers`
 ",
     );
     check(

@@ -221,6 +221,6 @@ warehouse · artifacts
     let listed = run(&sandbox, "sl --output plain");
     assert_eq!(
         listed.stdout,
-        "warehouse\tkept\tcolumns=3\tmeasures=0\tjoins=0\n"
+        "warehouse\tkept\tcolumns=2\tmeasures=0\tjoins=0\n"
     );
 }
