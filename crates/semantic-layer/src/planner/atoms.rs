@@ -1,21 +1,26 @@
 //! Measures become scalar trees over atoms: one aggregate call, its filter, its home.
 
+mod meaning;
+
 use std::collections::BTreeMap;
 
 use sqlparser::ast::{Expr, Function};
 
 use crate::aggregates::{self, Call, Counted};
-use crate::bound::{self, Meaning};
+use crate::bound;
 use crate::expression::whole;
 use crate::graph::{Lookup, NodeId, Routes};
 use crate::names::{MeasureAt, Names, Scope};
 use crate::planner::formulas::SnapshotTrees;
 use crate::planner::frames::{self, Frame};
-use crate::planner::refusals::{ambiguous_path, doubtful_path, no_measure};
+use crate::planner::refusals::{ambiguous_path, doubtful_path};
 use crate::planner::types;
 use crate::query::MeasureRequest;
 use crate::resolved::Segment;
 use crate::{ColumnType, ErrorKind, QueryError};
+
+use meaning::InQuery;
+pub(super) use meaning::InSource;
 
 /// The longest chain of measures built on measures.
 const DEEPEST: usize = 200;
@@ -409,105 +414,4 @@ fn about(mut error: QueryError, text: &str) -> QueryError {
 /// A bound text without its markers.
 fn readable(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).collect()
-}
-
-/// Meaning of names in the query's own expressions.
-struct InQuery<'e, 'a> {
-    evaluator: &'e mut Evaluator<'a>,
-    /// The measure being evaluated: its own name means something else within it.
-    own: Option<usize>,
-}
-
-impl Meaning for InQuery<'_, '_> {
-    fn outside(&mut self, parts: &[&str]) -> Result<Expr, QueryError> {
-        let names = self.evaluator.names;
-        if let [name] = parts
-            && let Some(at) = self.evaluator.named_request(name)
-            && (Some(at) != self.own || names.known_measure(parts).is_none())
-        {
-            return self.evaluator.request(at).map(whole);
-        }
-        if let Some(at) = names.measure(parts)? {
-            return self.evaluator.predefined(at, &[]);
-        }
-        Err(no_measure(names, parts))
-    }
-
-    fn inside(&mut self, parts: &[&str]) -> Result<Expr, QueryError> {
-        let names = self.evaluator.names;
-        names
-            .column(parts, Scope::QueryAggregate)
-            .map_err(|error| measure_in_aggregate(names, parts, error))
-    }
-
-    fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError> {
-        self.evaluator.atom(&call, None, &[], None)
-    }
-}
-
-/// An aggregate over something that is no column: a measure is an aggregate itself.
-fn measure_in_aggregate(names: Names<'_>, parts: &[&str], error: QueryError) -> QueryError {
-    let is_measure = error.kind == ErrorKind::UnknownColumn
-        && names.measure(parts).is_ok_and(|found| found.is_some());
-    if !is_measure {
-        return error;
-    }
-    let name = parts.join(".");
-    let message = format!("measure `{name}` inside an aggregate; a measure aggregates by itself");
-    QueryError::new(ErrorKind::NestedAggregate, message)
-        .about(&name)
-        .suggest([name])
-}
-
-/// Meaning of names in a source's measure.
-pub(super) struct InSource<'e, 'a> {
-    pub(super) evaluator: &'e mut Evaluator<'a>,
-    pub(super) at: MeasureAt<'a>,
-    pub(super) filters: Vec<Expr>,
-    /// Of which moment's rows the measure's own aggregates are.
-    pub(super) snapshot: Option<SnapshotTrees>,
-}
-
-impl Meaning for InSource<'_, '_> {
-    fn outside(&mut self, parts: &[&str]) -> Result<Expr, QueryError> {
-        let names = self.evaluator.names;
-        let source = names.source(self.at.node)?;
-        let own = match parts {
-            [name] => source.measure(name),
-            [front, name] if *front == source.name => source.measure(name),
-            _ => None,
-        };
-        let found = match own {
-            Some(measure) => Some(MeasureAt {
-                node: self.at.node,
-                measure,
-            }),
-            None if names.is_column(parts) => None,
-            None => names.measure(parts)?,
-        };
-        match found {
-            Some(_) if self.snapshot.is_some() => {
-                let message = format!(
-                    "`semi_additive` goes with an aggregate of its own, not with the measure `{}`",
-                    parts.join(".")
-                );
-                Err(QueryError::new(ErrorKind::BadSnapshot, message).about(parts.join(".")))
-            }
-            Some(at) => self.evaluator.predefined(at, &self.filters.clone()),
-            None => Err(no_measure(names, parts)),
-        }
-    }
-
-    fn inside(&mut self, parts: &[&str]) -> Result<Expr, QueryError> {
-        self.evaluator
-            .names
-            .column(parts, Scope::Source(self.at.node))
-    }
-
-    fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError> {
-        let filters = self.filters.clone();
-        let snapshot = self.snapshot.clone();
-        self.evaluator
-            .atom(&call, Some(self.at.node), &filters, snapshot.as_ref())
-    }
 }
