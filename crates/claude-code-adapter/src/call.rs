@@ -30,7 +30,31 @@ pub(crate) struct Call<'a> {
 
 /// Runs one query to its end: at once, or when a limit of the account has reset. Never panics, never
 /// leaves a process but the spares of the host.
+///
+/// A child that breaks down is followed by one other when nothing but tokens was spent on it: the
+/// system may have ended it for its memory, and a night of work is not lost with one child.
 pub(crate) async fn run(
+    host: &Host,
+    query: Query,
+    caller: &Caller,
+    observe: &mut (dyn FnMut(&Note) + Send),
+) -> Report {
+    let first = limited(host, query.clone(), caller, observe).await;
+    if !first.has_crashed() || !query.is_repeatable() || caller.cancel.is_cancelled() {
+        return first;
+    }
+    tracing::warn!("a Claude Code process broke down, the call is made again with another one");
+    host.tell(RuntimeEvent::Retry {
+        attempt: 2,
+        code: LlmErrorKind::Crashed.code(),
+    });
+    let mut second = limited(host, query, caller, observe).await;
+    second.metrics.usage += first.metrics.usage;
+    second
+}
+
+/// Runs one query until no limit of the account is in its way.
+async fn limited(
     host: &Host,
     query: Query,
     caller: &Caller,

@@ -3,10 +3,11 @@
 mod action;
 mod lines;
 mod stage;
+mod traces;
 
 use std::collections::BTreeMap;
 
-use ktx_llm_runtime::{StopReason, ToolTrace};
+use ktx_llm_runtime::StopReason;
 use ktx_tool_descriptors::{ToolError, ToolOutput, ToolSet};
 use serde_json::{Value, json};
 
@@ -25,6 +26,7 @@ pub(crate) use stage::PromptAt;
 
 use lines::{control_answer, mcp_answer, question};
 use stage::Stage;
+use traces::Traces;
 
 /// The id of our first question.
 const INITIALIZE: &str = "ktx-initialize";
@@ -55,7 +57,7 @@ pub(crate) struct Conversation {
     stage: Stage,
     init: Option<InitFrame>,
     calls: BTreeMap<String, OpenCall>,
-    traces: Vec<ToolTrace>,
+    traces: Traces,
     objects: BTreeMap<String, Value>,
     accepted: Option<Value>,
     turns: TurnCounter,
@@ -75,7 +77,7 @@ impl Conversation {
             stage: Stage::Opening,
             init: None,
             calls: BTreeMap::new(),
-            traces: Vec::new(),
+            traces: Traces::default(),
             objects: BTreeMap::new(),
             accepted: None,
             turns: TurnCounter::default(),
@@ -170,9 +172,15 @@ impl Conversation {
                 }
                 actions.push(Action::Note(Note::RateLimit(limit)));
             }
-            Frame::Retry { attempt, delay_ms } => {
-                actions.push(Action::Note(Note::Retry { attempt, delay_ms }));
-            }
+            Frame::Retry {
+                attempt,
+                delay_ms,
+                status,
+            } => actions.push(Action::Note(Note::Retry {
+                attempt,
+                delay_ms,
+                status,
+            })),
             Frame::Compaction => actions.push(Action::Note(Note::Compaction)),
             Frame::Result(result) => self.on_result(*result, &mut actions),
             Frame::Progress | Frame::Known => {}
@@ -240,7 +248,7 @@ impl Conversation {
         if self.turns.assistant(frame) {
             actions.push(Action::Note(Note::Step));
         }
-        if self.turns.messages() > self.query.most_messages() {
+        if self.turns.is_endless(self.query.max_turns()) {
             actions.push(Action::Fail(self.query.out_of_turns()));
             return;
         }
@@ -256,27 +264,8 @@ impl Conversation {
             self.objects.insert(id.to_owned(), input.clone());
             return;
         }
-        self.trace(id, tool_name(name).unwrap_or(name), input, actions);
-    }
-
-    /// The trace of a call; begins one when the call is new.
-    fn trace(&mut self, id: &str, name: &str, arguments: &Value, actions: &mut Vec<Action>) {
-        if self.traces.iter().any(|trace| trace.call_id == id) {
-            return;
-        }
-        self.traces.push(ToolTrace {
-            call_id: id.to_owned(),
-            name: name.to_owned(),
-            arguments: arguments.clone(),
-            markdown: String::new(),
-            structured: None,
-            is_error: false,
-        });
-        actions.push(Action::Note(Note::ToolStart {
-            call_id: id.to_owned(),
-            name: name.to_owned(),
-            arguments: arguments.clone(),
-        }));
+        let name = tool_name(name).unwrap_or(name);
+        actions.extend(self.traces.begin(id, name, input).map(Action::Note));
     }
 
     fn on_tool_results(&mut self, results: &[ToolResult], actions: &mut Vec<Action>) {
@@ -288,20 +277,7 @@ impl Conversation {
                 }
                 continue;
             }
-            let found = self
-                .traces
-                .iter_mut()
-                .find(|trace| trace.call_id == result.call_id);
-            let Some(trace) = found else { continue };
-            trace.is_error |= result.is_error;
-            if trace.markdown.is_empty() {
-                trace.markdown.clone_from(&result.text);
-            }
-            actions.push(Action::Note(Note::ToolEnd {
-                call_id: trace.call_id.clone(),
-                markdown: trace.markdown.clone(),
-                is_error: trace.is_error,
-            }));
+            actions.extend(self.traces.told(result).map(Action::Note));
         }
     }
 
@@ -322,10 +298,11 @@ impl Conversation {
             return;
         }
         let stop = stop_reason_of(&result);
-        if stop == StopReason::Natural && !self.output_allowed(actions) {
+        // Turns that ran out may stand behind an object that would be used.
+        if stop != StopReason::Error && !self.output_allowed(actions) {
             return;
         }
-        actions.extend(self.flush());
+        actions.extend(self.unfinished_messages());
         if self.turns.result(stop) {
             actions.push(Action::Note(Note::Step));
         }
@@ -336,6 +313,7 @@ impl Conversation {
             actions.extend(self.tool_done(&request, &cancelled));
             actions.push(Action::Abort { request });
         }
+        actions.extend(self.traces.close().into_iter().map(Action::Note));
         actions.push(Action::Finish);
     }
 
@@ -346,13 +324,17 @@ impl Conversation {
         }
     }
 
-    /// Counts what never became whole; also called when no result comes any more.
+    /// Counts the messages that never became whole.
+    fn unfinished_messages(&mut self) -> impl Iterator<Item = Action> {
+        let open = self.meter.flush().into_iter();
+        open.map(Note::Usage).map(Action::Note)
+    }
+
+    /// Ends what is open when no result comes any more.
     pub(crate) fn flush(&mut self) -> Vec<Action> {
-        let open = self.meter.flush();
-        open.into_iter()
-            .map(Note::Usage)
-            .map(Action::Note)
-            .collect()
+        let mut actions: Vec<Action> = self.unfinished_messages().collect();
+        actions.extend(self.traces.close().into_iter().map(Action::Note));
+        actions
     }
 
     fn on_ask(&mut self, id: String, ask: Ask, actions: &mut Vec<Action>) {
@@ -425,7 +407,8 @@ impl Conversation {
                     actions.push(Action::Send(mcp_answer(&id, &reply)));
                     return;
                 }
-                self.trace(&call_id, &name, &arguments, actions);
+                let begun = self.traces.begin(&call_id, &name, &arguments);
+                actions.extend(begun.map(Action::Note));
                 let call = OpenCall {
                     rpc,
                     call_id: call_id.clone(),
@@ -455,30 +438,17 @@ impl Conversation {
         };
         let reply = self.server.result_message(&call.rpc, outcome);
         let mut actions = Vec::new();
-        self.trace(&call.call_id, &call.name, &call.arguments, &mut actions);
-        let found = self
-            .traces
-            .iter_mut()
-            .find(|trace| trace.call_id == call.call_id);
-        if let Some(trace) = found {
-            match outcome {
-                Ok(output) => {
-                    trace.markdown.clone_from(&output.markdown);
-                    trace.structured.clone_from(&output.structured);
-                }
-                Err(error) => {
-                    trace.markdown.clone_from(&error.message);
-                    trace.is_error = true;
-                }
-            }
-        }
+        let begun = (self.traces).begin(&call.call_id, &call.name, &call.arguments);
+        actions.extend(begun.map(Action::Note));
+        self.traces.answered(&call.call_id, outcome);
         actions.push(Action::Send(mcp_answer(request, &reply)));
         actions
     }
 
     /// What is left of the call when the child is gone.
     pub(crate) fn into_record(self) -> Record {
-        let tool_failures = self.traces.iter().filter(|trace| trace.is_error).count();
+        let tools = self.traces.into_calls();
+        let tool_failures = tools.iter().filter(|trace| trace.is_error).count();
         Record {
             model: self
                 .init
@@ -486,7 +456,7 @@ impl Conversation {
                 .filter(|model| !model.is_empty()),
             tool_failures: u32::try_from(tool_failures).unwrap_or(u32::MAX),
             usage: self.meter.total(),
-            tools: self.traces,
+            tools,
             accepted: self.accepted,
             signs: self.signs,
             unknown: self.unknown,

@@ -110,12 +110,6 @@ impl Query {
         }
     }
 
-    /// Messages of the model that the turns can explain, a few continuations of long ones included.
-    /// Some versions go on asking a model for an object that it does not give, and count no turns.
-    pub(crate) fn most_messages(&self) -> u32 {
-        self.max_turns().saturating_add(4)
-    }
-
     /// The error of a model that never comes to an end.
     pub(crate) fn out_of_turns(&self) -> LlmError {
         match &self.purpose {
@@ -127,6 +121,15 @@ impl Query {
                 LlmErrorKind::MaxTurns,
                 "the model used up its turns before it answered",
             ),
+        }
+    }
+
+    /// Whether the call may be made twice: nothing but an answer comes of it. The probe tells how
+    /// things stand.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        match &self.purpose {
+            Purpose::Text | Purpose::Object(_) => true,
+            Purpose::Probe | Purpose::Loop { .. } => false,
         }
     }
 

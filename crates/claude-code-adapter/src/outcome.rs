@@ -119,8 +119,8 @@ pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErr
     match (status_of(result), result.terminal_reason.as_deref()) {
         (Some(status), _) => status_kind(status),
         (None, Some("model_error" | "api_error")) => Kind::Server,
-        (None, Some("turn_setup_failed")) => Kind::Process,
-        (None, _) if result.subtype == "error_during_execution" => Kind::Process,
+        (None, Some("turn_setup_failed")) => Kind::Crashed,
+        (None, _) if result.subtype == "error_during_execution" => Kind::Crashed,
         (None, _) => Kind::Protocol,
     }
 }
@@ -172,7 +172,8 @@ fn class_kind(class: &str, result: &ResultFrame) -> Option<LlmErrorKind> {
     Some(kind)
 }
 
-fn status_kind(status: u16) -> LlmErrorKind {
+/// The kind of an HTTP status of the API.
+pub(crate) fn status_kind(status: u16) -> LlmErrorKind {
     match status {
         401 | 403 => LlmErrorKind::Auth,
         402 => LlmErrorKind::Billing,
@@ -214,7 +215,7 @@ fn described(kind: LlmErrorKind, signs: &FailureSigns, model: &str) -> LlmError 
         Kind::MaxTurns => plain("the model used up its turns before it answered"),
         Kind::Budget => plain("the money limit of the call is used up"),
         Kind::Cancelled => LlmError::cancelled(),
-        Kind::Process => plain("Claude Code failed while it worked on the call"),
+        Kind::Process | Kind::Crashed => plain("Claude Code failed while it worked on the call"),
         Kind::Isolation | Kind::Protocol | Kind::UnknownTool | Kind::Internal => {
             plain("Claude Code ended the turn in a way that ktx does not know")
         }

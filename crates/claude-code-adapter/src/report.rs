@@ -75,6 +75,13 @@ impl Report {
         self.never_began && detail.is_some_and(lacks_an_option)
     }
 
+    /// Whether the child broke down before it gave a result.
+    pub(crate) fn has_crashed(&self) -> bool {
+        self.ending
+            .as_ref()
+            .is_err_and(|error| error.kind == LlmErrorKind::Crashed)
+    }
+
     /// Whether nothing was used and nothing was done, so that the same call may be made again.
     pub(crate) fn is_untouched(&self) -> bool {
         self.metrics.usage.total() == 0 && self.tools.is_empty()
@@ -137,8 +144,15 @@ pub(crate) fn died(verified: bool, status: Option<ExitStatus>, complaints: &str)
     } else {
         "began to work"
     };
+    // What ends it from outside, as a system without memory does, says nothing about the next child.
+    let killed = status.is_some_and(|status| status.code().is_none());
+    let kind = if verified || killed {
+        LlmErrorKind::Crashed
+    } else {
+        LlmErrorKind::Process
+    };
     LlmError::new(
-        LlmErrorKind::Process,
+        kind,
         format!(
             "Claude Code ended {} before it {when}",
             status_words(status)

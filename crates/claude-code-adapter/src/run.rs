@@ -133,7 +133,8 @@ fn event_of(note: &Note, caller: &Caller) -> Option<RunEvent> {
         },
         Note::Usage(message) => RunEvent::UsageReport(caller.usage_fact(message)),
         Note::Retry { attempt, .. } => {
-            RunEvent::Status(format!("Claude did not answer, try {} begins", attempt + 1))
+            let next = attempt.saturating_add(1);
+            RunEvent::Status(format!("Claude did not answer, try {next} begins"))
         }
         Note::Compaction => RunEvent::Status("the conversation is being summarised".to_owned()),
         Note::RateLimit(limit) if limit.status == "allowed_warning" => {

@@ -243,6 +243,8 @@ fn object_of(host: &Host, role: ModelRole, report: &Report) -> Result<serde_json
 
 fn loop_outcome(host: &Host, role: ModelRole, report: Report) -> LoopOutcome {
     let (stop_reason, text, error) = match &report.ending {
+        // Some versions count no turns; the budget is used up all the same (KTX-64).
+        Err(error) if error.kind == LlmErrorKind::MaxTurns => (StopReason::Budget, None, None),
         Err(error) => (StopReason::Error, None, Some(error.clone())),
         Ok(result) => match stop_reason_of(result) {
             StopReason::Natural => {

@@ -1,13 +1,14 @@
 //! The shell around one conversation: the lines of a child, the tools, the watchdogs.
 
 mod stop;
+mod tools;
 
 use std::collections::BTreeMap;
 use std::process::ExitStatus;
 use std::time::Duration;
 
 use ktx_llm_runtime::{CallMetrics, LlmError, LlmErrorKind, RuntimeEvent, StopReason};
-use ktx_tool_descriptors::{CallContext, NoProgress, ToolError, ToolOutput};
+use ktx_tool_descriptors::{ToolError, ToolOutput};
 use serde_json::Value;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::OwnedSemaphorePermit;
@@ -20,6 +21,7 @@ use crate::conversation::{Action, Conversation, Note};
 use crate::host::WarmUp;
 use crate::invocation::Query;
 use crate::link::Link;
+use crate::outcome::status_kind;
 use crate::process::{Ended, Ending, Running};
 use crate::protocol::{Frame, Line, LineDecoder};
 use crate::report::{Report, died, log_differences, with_complaints};
@@ -43,6 +45,8 @@ pub(crate) struct Session<'a> {
     stray: Vec<String>,
     life: Life,
     deadline: Instant,
+    /// When the call ends although signs of life go on to come.
+    idle_until: Instant,
     interrupted: bool,
     /// Why a waiting child must not get its prompt.
     held_back: Option<LlmError>,
@@ -74,6 +78,7 @@ impl<'a> Session<'a> {
             stray: Vec::new(),
             life: Life::Running,
             deadline: Instant::now() + call.host.settings.timeouts.initialize,
+            idle_until: Instant::now() + call.host.settings.timeouts.idle,
             interrupted: false,
             held_back: None,
             was_spare: false,
@@ -100,6 +105,7 @@ impl<'a> Session<'a> {
         }
         if self.conversation.is_prompted() {
             self.deadline = Instant::now() + self.limits().surface;
+            self.has_worked(Duration::ZERO);
         }
     }
 
@@ -154,12 +160,17 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Begins to wait anew for the next piece of work, an announced wait included.
+    fn has_worked(&mut self, wait: Duration) {
+        self.idle_until = Instant::now() + self.limits().idle.saturating_add(wait);
+    }
+
     /// Reads until something ends the reading.
     async fn read(&mut self, running: &mut Running) -> Stop {
         let mut buffer = vec![0; 64 * 1024];
         let cancel = self.call.caller.cancel.clone();
         loop {
-            let deadline = self.deadline;
+            let deadline = self.deadline.min(self.idle_until);
             let watched =
                 self.life != Life::Running || self.interrupted || !self.conversation.waits_for_us();
             let (stdout, child) = running.parts();
@@ -234,7 +245,10 @@ impl<'a> Session<'a> {
             return Stop::Cancelled;
         }
         let limits = self.limits();
-        let (what, limit) = if !self.conversation.is_prompted() {
+        let is_idle = self.idle_until < self.deadline;
+        let (what, limit) = if is_idle {
+            ("Claude Code was running but did not work", limits.idle)
+        } else if !self.conversation.is_prompted() {
             ("Claude Code did not start its session", limits.initialize)
         } else if !self.conversation.is_verified() {
             (
@@ -245,7 +259,7 @@ impl<'a> Session<'a> {
             ("Claude Code was silent", limits.silence)
         };
         let seconds = limit.as_secs_f64();
-        let for_how_long = if self.conversation.is_verified() {
+        let for_how_long = if is_idle || self.conversation.is_verified() {
             "for"
         } else {
             "within"
@@ -256,7 +270,7 @@ impl<'a> Session<'a> {
         )
     }
 
-    /// Takes one line. Every line is a sign of life.
+    /// Takes one line. Every line is a sign of life, not every one of work.
     fn take(&mut self, line: Line, running: &Running) -> Option<Stop> {
         let value = match line {
             Line::Json(value) => value,
@@ -270,7 +284,9 @@ impl<'a> Session<'a> {
         };
         let mut extra = Duration::ZERO;
         let mut stop = None;
-        for action in self.conversation.on_frame(Frame::read(&value)) {
+        let frame = Frame::read(&value);
+        let works = frame.is_work();
+        for action in self.conversation.on_frame(frame) {
             match action {
                 Action::Note(note) => {
                     // The prompt is the next action behind the payer.
@@ -291,6 +307,9 @@ impl<'a> Session<'a> {
                 Action::Finish => stop = Some(Stop::Result),
                 other => self.act(other, running),
             }
+        }
+        if works {
+            self.has_worked(extra);
         }
         if self.conversation.is_verified() {
             self.wait_at_most(self.limits().silence.saturating_add(extra));
@@ -327,17 +346,15 @@ impl<'a> Session<'a> {
         let cancel = self.call.caller.cancel.child_token();
         self.tokens.insert(request.clone(), cancel.clone());
         let tools = self.conversation.tools().clone();
-        self.tools.spawn(async move {
-            let context = CallContext {
-                call_id,
-                cancel,
-                progress: std::sync::Arc::new(NoProgress),
-            };
-            // A task of its own, so that a tool that panics fails its call and nothing else.
-            let call = tokio::spawn(async move { tools.call(&name, arguments, context).await });
-            let outcome = AbortOnDrop(call).join().await;
-            (request, outcome)
-        });
+        let call = tools::Call {
+            name,
+            arguments,
+            id: call_id,
+            cancel,
+            limit: self.limits().tool,
+        };
+        self.tools
+            .spawn(async move { (request, tools::run(tools, call).await) });
     }
 
     fn tool_done(
@@ -353,6 +370,7 @@ impl<'a> Session<'a> {
                 other => self.act(other, running),
             }
         }
+        self.has_worked(Duration::ZERO);
         self.wait_at_most(self.limits().silence);
     }
 
@@ -387,11 +405,15 @@ impl<'a> Session<'a> {
                     host.tell(event);
                 }
             }
-            Note::Retry { attempt, delay_ms } => {
+            Note::Retry {
+                attempt,
+                delay_ms,
+                status,
+            } => {
                 tracing::info!(attempt, delay_ms, "Claude Code tries its request again");
                 host.tell(RuntimeEvent::Retry {
-                    attempt: attempt + 1,
-                    code: LlmErrorKind::Transport.code(),
+                    attempt: attempt.saturating_add(1),
+                    code: status.map_or(LlmErrorKind::Transport, status_kind).code(),
                 });
             }
             Note::Compaction => tracing::info!("Claude Code summarises the conversation"),
@@ -447,28 +469,5 @@ impl<'a> Session<'a> {
             never_began,
             held_back,
         }
-    }
-}
-
-/// A task that ends with whoever waits for it.
-struct AbortOnDrop(tokio::task::JoinHandle<Result<ToolOutput, ToolError>>);
-
-impl AbortOnDrop {
-    async fn join(mut self) -> Result<ToolOutput, ToolError> {
-        match (&mut self.0).await {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                tracing::error!(%error, "a tool broke down");
-                Err(ToolError::new(
-                    "the tool failed inside; do not call it again with the same arguments",
-                ))
-            }
-        }
-    }
-}
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

@@ -27,6 +27,10 @@ pub struct Timeouts {
     pub surface: Duration,
     /// Between two lines, while neither a tool of ours runs nor a wait was announced.
     pub silence: Duration,
+    /// From the last piece of work to the end, though signs of life go on to come.
+    pub idle: Duration,
+    /// How long one tool of ours may run.
+    pub tool: Duration,
     /// From the result to the end of the process.
     pub exit: Duration,
     /// From an interrupt to the result that answers it.
@@ -51,6 +55,8 @@ impl Default for Timeouts {
             initialize: Duration::from_mins(1),
             surface: Duration::from_mins(2),
             silence: Duration::from_mins(10),
+            idle: Duration::from_mins(30),
+            tool: Duration::from_mins(10),
             exit: Duration::from_secs(5),
             interrupt: Duration::from_secs(5),
             terminate: Duration::from_secs(3),

@@ -6,11 +6,20 @@ use ktx_llm_runtime::{StopReason, TokenUsage};
 
 use crate::protocol::{AssistantFrame, Block, StreamFrame, ToolResult};
 
+/// Messages of one turn beside its first: continuations and new tries.
+const MESSAGES_BESIDE: u32 = 8;
+
+/// Turns beyond those that were allowed, which the program itself has to stop at.
+const TURNS_BESIDE: u32 = 4;
+
 /// Counts assistant turns (KTX-68). A turn ends when its message has been followed by another one,
 /// after at least one of its tool calls was answered, or by the result.
 #[derive(Debug, Default)]
 pub(crate) struct TurnCounter {
     message: Option<String>,
+    /// Turns that have ended behind tool calls.
+    turns: u32,
+    /// Messages of the turn that goes on.
     messages: u32,
     calls: BTreeSet<String>,
     answered: bool,
@@ -22,6 +31,10 @@ impl TurnCounter {
         let mut ended = false;
         if self.message.as_deref() != Some(&*frame.id) {
             ended = std::mem::take(&mut self.answered);
+            if ended {
+                self.turns = self.turns.saturating_add(1);
+                self.messages = 0;
+            }
             self.message = Some(frame.id.clone());
             self.messages = self.messages.saturating_add(1);
             self.calls.clear();
@@ -34,9 +47,11 @@ impl TurnCounter {
         ended
     }
 
-    /// Messages of the model so far.
-    pub(crate) fn messages(&self) -> u32 {
-        self.messages
+    /// Whether the model will never come to an end by itself. Some versions go on asking for an
+    /// object that it does not give, and count no turns; a long answer is continued in new messages,
+    /// and one that broke off is begun again.
+    pub(crate) fn is_endless(&self, most_turns: u32) -> bool {
+        self.messages > 1 + MESSAGES_BESIDE || self.turns > most_turns.saturating_add(TURNS_BESIDE)
     }
 
     /// Takes results of tool calls.

@@ -16,6 +16,7 @@ use ktx_llm_runtime::{EventSink, LlmRuntime};
 use ktx_usage_ledger::{Budget, Budgeted};
 use ktx_vocabulary::ModelRole;
 use ktx_warehouse::Connector;
+use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::Exit;
@@ -34,7 +35,8 @@ pub(crate) const CLAUDE_CODE: Backend = Backend::ClaudeCode;
 /// The model of the local session when the project names none.
 const CLAUDE_CODE_MODEL: &str = "sonnet";
 
-/// Runs asynchronous work on a runtime of its own. Ctrl-C fires the token.
+/// Runs asynchronous work on a runtime of its own. Ctrl-C fires the token; a second one does not wait
+/// for the work to end in order.
 pub(crate) fn block_on<T, F>(work: impl FnOnce(CancellationToken) -> F) -> Outcome<T>
 where
     F: Future<Output = Outcome<T>>,
@@ -47,14 +49,20 @@ where
             Failure::from_error(Exit::Failure, "internal", &error)
                 .context("the asynchronous runtime does not start")
         })?;
-    let cancel = CancellationToken::new();
-    let on_signal = cancel.clone();
+    let (cancel, at_once) = (CancellationToken::new(), CancellationToken::new());
+    let signals = [cancel.clone(), at_once.clone()];
     runtime.spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            on_signal.cancel();
+        for token in signals {
+            if tokio::signal::ctrl_c().await.is_err() {
+                return;
+            }
+            token.cancel();
         }
     });
-    let outcome = runtime.block_on(work(cancel));
+    let outcome = runtime.block_on(async {
+        let work = work(cancel).with_cancellation_token(&at_once).await;
+        work.unwrap_or_else(|| Err(Failure::new(Exit::Interrupted, "cancelled", "cancelled")))
+    });
     // A blocking call that ignores its deadline must not hold the program.
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     outcome

@@ -43,8 +43,10 @@ pub enum LlmErrorKind {
     Budget,
     /// The caller cancelled.
     Cancelled,
-    /// The child process could not be started or died.
+    /// The child process cannot be started or used.
     Process,
+    /// The child process broke down in the middle of a call; another one may finish it.
+    Crashed,
     /// The other side broke its protocol.
     Protocol,
     /// A fault of ours.
@@ -75,6 +77,7 @@ impl LlmErrorKind {
             Self::Budget => "llm_budget",
             Self::Cancelled => "cancelled",
             Self::Process => "llm_process",
+            Self::Crashed => "llm_crashed",
             Self::Protocol => "llm_protocol",
             Self::Internal => "llm_internal",
         }
@@ -84,7 +87,12 @@ impl LlmErrorKind {
     pub const fn is_retryable(self) -> bool {
         matches!(
             self,
-            Self::RateLimit | Self::Overloaded | Self::Server | Self::Transport | Self::Timeout
+            Self::RateLimit
+                | Self::Overloaded
+                | Self::Server
+                | Self::Transport
+                | Self::Timeout
+                | Self::Crashed
         )
     }
 
@@ -105,6 +113,7 @@ impl LlmErrorKind {
             | Self::Permission
             | Self::Isolation
             | Self::Process
+            | Self::Crashed
             | Self::Protocol
             | Self::Internal => RunErrorCode::Internal,
         }

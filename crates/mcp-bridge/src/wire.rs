@@ -8,6 +8,8 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Mutex, mpsc};
+use tokio_util::future::FutureExt as _;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 /// The longest line in bytes; a client that never ends its line must not fill the memory.
@@ -17,7 +19,14 @@ const LONGEST: usize = 16 * 1024 * 1024;
 const WAITING: usize = 16;
 
 type Message = RxJsonRpcMessage<RoleServer>;
-type Writer = Arc<Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>>;
+
+/// The way to the client, one line at a time.
+#[derive(Clone)]
+struct Writer {
+    open: Arc<Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>>,
+    /// Ends a write that the client does not take: it must not hold up the end.
+    closed: CancellationToken,
+}
 
 /// Both directions of a session.
 pub(crate) struct Wire {
@@ -33,9 +42,12 @@ impl Wire {
         reader: Box<dyn AsyncRead + Send + Unpin>,
         writer: Box<dyn AsyncWrite + Send + Unpin>,
     ) -> Self {
-        let writer: Writer = Arc::new(Mutex::new(Some(writer)));
+        let writer = Writer {
+            open: Arc::new(Mutex::new(Some(writer))),
+            closed: CancellationToken::new(),
+        };
         let (sender, messages) = mpsc::channel(WAITING);
-        let reading = read(BufReader::new(reader), sender, Arc::clone(&writer));
+        let reading = read(BufReader::new(reader), sender, writer.clone());
         Self {
             messages,
             writer,
@@ -51,8 +63,8 @@ impl Transport<RoleServer> for Wire {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let writer = Arc::clone(&self.writer);
-        async move { write(&writer, serde_json::to_vec(&item)?).await }
+        let writer = self.writer.clone();
+        async move { writer.line(serde_json::to_vec(&item)?).await }
     }
 
     async fn receive(&mut self) -> Option<Message> {
@@ -60,7 +72,8 @@ impl Transport<RoleServer> for Wire {
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        drop(self.writer.lock().await.take());
+        self.writer.closed.cancel();
+        drop(self.writer.open.lock().await.take());
         Ok(())
     }
 }
@@ -85,9 +98,7 @@ async fn read(
         let goes_on = match found {
             Found::Nothing => true,
             Found::Message(message) => session.send(*message).await.is_ok(),
-            Found::Wrong(answer) => write(&writer, answer.to_string().into_bytes())
-                .await
-                .is_ok(),
+            Found::Wrong(answer) => writer.line(answer.to_string().into_bytes()).await.is_ok(),
         };
         if !goes_on {
             return;
@@ -209,13 +220,18 @@ fn refusal(code: ErrorCode, text: &str, id: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code.0, "message": text } })
 }
 
-/// Writes one line whole.
-async fn write(writer: &Writer, mut line: Vec<u8>) -> std::io::Result<()> {
-    line.push(b'\n');
-    let mut writer = writer.lock().await;
-    let Some(open) = writer.as_mut() else {
-        return Err(std::io::Error::from(std::io::ErrorKind::NotConnected));
-    };
-    open.write_all(&line).await?;
-    open.flush().await
+impl Writer {
+    /// Writes one line whole, unless the session ends.
+    async fn line(&self, mut line: Vec<u8>) -> std::io::Result<()> {
+        line.push(b'\n');
+        let not_connected = || std::io::Error::from(std::io::ErrorKind::NotConnected);
+        let work = async {
+            let mut writer = self.open.lock().await;
+            let open = writer.as_mut().ok_or_else(not_connected)?;
+            open.write_all(&line).await?;
+            open.flush().await
+        };
+        let written = work.with_cancellation_token(&self.closed).await;
+        written.unwrap_or_else(|| Err(not_connected()))
+    }
 }

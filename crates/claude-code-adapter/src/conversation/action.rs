@@ -59,6 +59,8 @@ pub(crate) enum Note {
         attempt: u32,
         /// The wait.
         delay_ms: u64,
+        /// The HTTP status of the failed try.
+        status: Option<u16>,
     },
     /// The conversation is summarised.
     Compaction,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::{Announced, Book};
 use crate::settings::ClaudeCodeSettings;
@@ -15,12 +16,24 @@ pub(super) fn file(state_dir: &Path) -> PathBuf {
 /// Which login the limits are those of, as far as the environment tells.
 fn login(settings: &ClaudeCodeSettings) -> String {
     let variable = |name: &str| settings.environment.get(name).cloned();
-    if variable("CLAUDE_CODE_OAUTH_TOKEN").is_some() {
-        return "CLAUDE_CODE_OAUTH_TOKEN".to_owned();
+    if let Some(token) = variable("CLAUDE_CODE_OAUTH_TOKEN") {
+        return format!("token {}", fingerprint(&token));
     }
     variable("CLAUDE_CONFIG_DIR")
         .or_else(|| variable("HOME"))
         .unwrap_or_default()
+}
+
+/// Tells tokens apart without showing anything of one.
+fn fingerprint(token: &str) -> String {
+    let digest = Sha256::new()
+        .chain_update("ktx usage limits\0")
+        .chain_update(token)
+        .finalize();
+    digest
+        .iter()
+        .take(8)
+        .fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 /// What the file says about this login; nothing when there is no file or it says something else.

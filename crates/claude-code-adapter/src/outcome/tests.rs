@@ -156,7 +156,7 @@ fn failures_have_one_taxonomy() {
             None,
             Kind::Protocol,
         ),
-        (Some("turn_setup_failed"), None, None, Kind::Process),
+        (Some("turn_setup_failed"), None, None, Kind::Crashed),
         (api, Some(503), Some("class_of_tomorrow"), Kind::Server),
         (Some("reason_of_tomorrow"), None, None, Kind::Protocol),
     ];
@@ -176,7 +176,7 @@ fn failures_have_one_taxonomy() {
         by_subtype("error_during_execution", Some("aborted_tools")),
         Kind::Cancelled
     );
-    assert_eq!(by_subtype("error_during_execution", None), Kind::Process);
+    assert_eq!(by_subtype("error_during_execution", None), Kind::Crashed);
     let mut refusal = result("success", old, None);
     refusal.stop_reason = Some("refusal".to_owned());
     assert_eq!(

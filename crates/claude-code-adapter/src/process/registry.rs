@@ -33,8 +33,11 @@ impl Entry {
             "owner_started": start_of(owner),
         });
         let file = folder.join(format!("{process}-{token}.json"));
-        let written =
-            std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, note.to_string()));
+        // Whole or not at all: a sweep by another program must not find an empty note.
+        let beside = file.with_extension("new");
+        let written = std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::write(&beside, note.to_string()))
+            .and_then(|()| std::fs::rename(&beside, &file));
         match written {
             Ok(()) => Some(Self { file }),
             Err(error) => {
@@ -71,6 +74,9 @@ pub(crate) fn sweep(state_dir: &Path) -> u32 {
     let mut cleared = 0;
     for entry in entries.flatten() {
         let file = entry.path();
+        if file.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
         let note = std::fs::read_to_string(&file)
             .ok()
             .and_then(|text| serde_json::from_str::<Value>(&text).ok())

@@ -65,9 +65,41 @@ fn read_line(bytes: &[u8]) -> Option<Line> {
     if bytes.is_empty() {
         return None;
     }
-    if let Ok(value @ Value::Object(_)) = serde_json::from_slice(bytes) {
+    if let Some(value) = object(bytes).or_else(|| object(&without_lone_surrogates(bytes))) {
         return Some(Line::Json(value));
     }
     let text = String::from_utf8_lossy(bytes);
     Some(Line::Stray(text.chars().take(200).collect()))
+}
+
+fn object(bytes: &[u8]) -> Option<Value> {
+    serde_json::from_slice(bytes).ok().filter(Value::is_object)
+}
+
+/// The same text with U+FFFD for each escaped half of a surrogate pair that stands alone. JavaScript
+/// writes such halves when it cuts a text between them, and a whole answer would be lost with one.
+fn without_lone_surrogates(line: &[u8]) -> Vec<u8> {
+    let mut clean = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        let (before, escape) = rest.split_at(at);
+        clean.extend_from_slice(before);
+        let pair = (surrogate(escape), escape.get(6..).and_then(surrogate));
+        let (kept, length) = match pair {
+            (Some(0xD800..0xDC00), Some(0xDC00..0xE000)) => (escape.get(..12), 12),
+            (Some(_), _) => (Some(br"\ufffd".as_slice()), 6),
+            (None, _) => (escape.get(..2), 2),
+        };
+        clean.extend_from_slice(kept.unwrap_or(escape));
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    clean.extend_from_slice(rest);
+    clean
+}
+
+/// The half of a surrogate pair that is escaped here.
+fn surrogate(escape: &[u8]) -> Option<u16> {
+    let digits = escape.strip_prefix(br"\u")?.get(..4)?;
+    let unit = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (0xD800..0xE000).contains(&unit).then_some(unit)
 }

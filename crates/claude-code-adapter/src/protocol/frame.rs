@@ -41,6 +41,8 @@ pub(crate) enum Frame {
         attempt: u32,
         /// The wait before the next one.
         delay_ms: u64,
+        /// The HTTP status that it failed with; none when the connection did.
+        status: Option<u16>,
     },
     /// The conversation is being summarised, or was.
     Compaction,
@@ -52,6 +54,16 @@ pub(crate) enum Frame {
     Known,
     /// A message that no version had when this was written: its type.
     Unknown(String),
+}
+
+impl Frame {
+    /// Whether it shows that the call goes on; the others show only that the child lives.
+    pub(crate) fn is_work(&self) -> bool {
+        !matches!(
+            self,
+            Self::Progress | Self::Known | Self::Unknown(_) | Self::RateLimit(_)
+        )
+    }
 }
 
 /// A question of the child.

@@ -96,6 +96,7 @@ fn system(line: &Value) -> Frame {
                 .get("retry_delay_ms")
                 .and_then(Value::as_f64)
                 .map_or(0, milliseconds),
+            status: number(line, "error_status").and_then(|status| u16::try_from(status).ok()),
         },
         "compact_boundary" => Frame::Compaction,
         "status" if text(line, "status") == "compacting" => Frame::Compaction,

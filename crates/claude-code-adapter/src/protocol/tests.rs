@@ -43,6 +43,25 @@ fn empty_and_stray_lines_do_not_end_the_reading() {
     );
 }
 
+/// JavaScript cuts texts between the halves of a pair, and a JSON reader refuses what is left.
+#[test]
+fn half_a_surrogate_pair_loses_no_line() {
+    for (line, text) in [
+        (r#"{"a":"x\ud83d"}"#, "x\u{fffd}"),
+        (r#"{"a":"\udc4by"}"#, "\u{fffd}y"),
+        (r#"{"a":"\ud83d\ud83d\ude42"}"#, "\u{fffd}🙂"),
+        (r#"{"a":"\\ud83d \ud83d\n"}"#, "\\ud83d \u{fffd}\n"),
+    ] {
+        assert_eq!(
+            lines(&[line.as_bytes()]),
+            [Line::Json(json!({ "a": text }))],
+            "{line}"
+        );
+    }
+    let stray = r#"{"a":"\ud8"}"#;
+    assert_eq!(lines(&[stray.as_bytes()]), [Line::Stray(stray.to_owned())]);
+}
+
 #[test]
 fn a_line_without_end_is_refused() {
     let mut decoder = LineDecoder::new(8);

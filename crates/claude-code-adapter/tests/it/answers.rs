@@ -328,7 +328,7 @@ async fn a_recovered_call_is_a_success() {
     );
     let retry = RuntimeEvent::Retry {
         attempt: 2,
-        code: "llm_transport",
+        code: "llm_overloaded",
     };
     assert!(bench.events().contains(&retry));
     let mut paid: Vec<(String, u64)> = Vec::new();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Bench, kill, loop_request, until};
 
-use LlmErrorKind::{Cancelled, Process};
+use LlmErrorKind::{Cancelled, Crashed};
 
 /// The endings, by the prompt that brings them about.
 const ENDINGS: [&str; 6] = ["natural", "budget", "cancel", "crash", "kill", "tool-error"];
@@ -65,8 +65,8 @@ async fn no_ending_leaves_a_process() {
         ("natural", StopReason::Natural, None),
         ("budget", StopReason::Budget, None),
         ("cancel", StopReason::Error, Some(Cancelled)),
-        ("crash", StopReason::Error, Some(Process)),
-        ("kill", StopReason::Error, Some(Process)),
+        ("crash", StopReason::Error, Some(Crashed)),
+        ("kill", StopReason::Error, Some(Crashed)),
         ("tool-error", StopReason::Natural, None),
     ];
     let expected: BTreeMap<String, i32> = expected

@@ -104,6 +104,7 @@ fn the_adapter_stands_on_the_port_alone() {
             "jiff",
             "rustix",
             "serde_json",
+            "sha2",
             "thiserror",
             "tokio",
             "tokio-util",

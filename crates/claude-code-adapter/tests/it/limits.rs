@@ -93,6 +93,19 @@ async fn a_limit_is_that_of_a_login() {
     std::fs::write(bench.root().join("state/limits.json"), "no JSON").unwrap();
     bench.runtime().probe(&label().run_id).await.unwrap_err();
     assert_eq!(refused(&bench), 3);
+    // Two tokens are two accounts, and neither is written down.
+    for (token, times) in [
+        ("canary-token-one", 4),
+        ("canary-token-one", 4),
+        ("canary-token-two", 5),
+    ] {
+        let token = ("CLAUDE_CODE_OAUTH_TOKEN".to_owned(), token.to_owned());
+        bench.settings.environment.extend([token]);
+        bench.runtime().probe(&label().run_id).await.unwrap_err();
+        assert_eq!(refused(&bench), times);
+        let stored = std::fs::read_to_string(bench.root().join("state/limits.json")).unwrap();
+        assert!(!stored.contains("canary"), "{stored}");
+    }
 }
 
 /// Eight calls at once with one place: those behind the refused one are held back.

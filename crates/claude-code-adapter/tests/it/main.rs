@@ -13,6 +13,7 @@
 
 mod answers;
 mod billing;
+mod breakdowns;
 mod endings;
 mod isolation;
 mod limits;

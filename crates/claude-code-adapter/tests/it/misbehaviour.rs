@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Bench, far, short, text_request};
 
-use LlmErrorKind::{Isolation, Process, Protocol, Timeout};
+use LlmErrorKind::{Crashed, Isolation, Process, Protocol, Timeout};
 
 /// Deadlines of a child that does not end by itself. The three watchdogs stay far away.
 fn near() -> Timeouts {
@@ -109,22 +109,22 @@ async fn an_end_without_result_is_an_error() {
     );
     check(
         &fails(json!({ "steps": [{ "exit": 0 }] })).await,
-        Process,
+        Crashed,
         "Claude Code ended with exit code 0 before it gave a result",
     );
     check(
         &fails(json!({ "steps": [{ "text": "Half" }, "die"] })).await,
-        Process,
+        Crashed,
         "Claude Code ended by signal 9 before it gave a result",
     );
     check(
         &fails(json!({ "before": ["die"] })).await,
-        Process,
+        Crashed,
         "Claude Code ended by signal 9 before it began to work",
     );
     check(
         &fails(json!({ "steps": [{ "broken_stream": "Half" }, { "exit": 1 }] })).await,
-        Process,
+        Crashed,
         "Claude Code ended with exit code 1 before it gave a result",
     );
 }
@@ -134,12 +134,12 @@ async fn an_end_without_result_is_an_error() {
 async fn a_closed_output_ends_the_call() {
     check(
         &fails(json!({ "steps": ["ignore_termination", "close_stdout", "hang"] })).await,
-        Process,
+        Crashed,
         "Claude Code ended by signal 9 before it gave a result",
     );
     check(
         &fails(json!({ "before": ["close_stdout", "hang"] })).await,
-        Process,
+        Crashed,
         "Claude Code ended by signal 15 before it began to work",
     );
 }
@@ -171,7 +171,7 @@ async fn a_process_left_behind_is_found() {
     for group in ["same", "own"] {
         check(
             &fails(json!({ "steps": [{ "daemon": group }, { "exit": 0 }] })).await,
-            Process,
+            Crashed,
             "Claude Code ended with exit code 0 before it gave a result",
         );
     }
@@ -190,7 +190,7 @@ async fn lines_behind_the_end_keep_nothing_alive() {
     for _ in 0..6 {
         check(
             &fails_within(scenario.clone(), limits.clone()).await,
-            Process,
+            Crashed,
             "Claude Code ended with exit code 3 before it gave a result",
         );
     }
@@ -266,14 +266,15 @@ async fn a_model_that_never_ends_is_stopped() {
         } })
     };
     let steps = |count: u32| (1..=count).map(said).collect::<Vec<_>>();
-    let endless = [steps(6), vec![json!("hang")]].concat();
+    let endless = [steps(10), vec![json!("hang")]].concat();
     check(
         &fails(json!({ "steps": endless })).await,
         LlmErrorKind::MaxTurns,
         "the model used up its turns before it answered",
     );
-    let five = [steps(5), vec![json!({ "text": "Fine." })]].concat();
-    let mut bench = Bench::new(json!({ "steps": five }));
+    // Continuations and new tries are no turns.
+    let many = [steps(8), vec![json!({ "text": "Fine." })]].concat();
+    let mut bench = Bench::new(json!({ "steps": many }));
     bench.settings.timeouts = near();
     let outcome = bench
         .runtime()

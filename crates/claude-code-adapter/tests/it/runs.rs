@@ -98,7 +98,7 @@ async fn a_crash_has_one_final_record() {
             "start answer {\"key\":\"k\"}",
             "usage run-1/0/msg_a_0001",
             "result **k** false",
-            "error Process",
+            "error Crashed",
             "done",
         ]
     );
@@ -106,7 +106,7 @@ async fn a_crash_has_one_final_record() {
     let error = last.result.unwrap_err();
     assert_eq!(
         (error.kind, error.kind.run_code().as_str()),
-        (LlmErrorKind::Process, "internal")
+        (LlmErrorKind::Crashed, "internal")
     );
     assert_eq!(last.usage.input, 100);
 }

@@ -125,7 +125,15 @@ impl Bench {
 
     /// Notes about children that are still there.
     pub(crate) fn notes(&self) -> usize {
-        std::fs::read_dir(self.root().join("state/claude-children")).map_or(0, Iterator::count)
+        let notes = std::fs::read_dir(self.root().join("state/claude-children"));
+        let is_note =
+            |name: std::ffi::OsString| Path::new(&name).extension() == Some("json".as_ref());
+        notes.map_or(0, |notes| {
+            notes
+                .flatten()
+                .filter(|note| is_note(note.file_name()))
+                .count()
+        })
     }
 }
 
@@ -146,6 +154,8 @@ pub(crate) fn far() -> Timeouts {
         initialize: minute,
         surface: minute,
         silence: minute,
+        idle: minute,
+        tool: minute,
         exit: minute,
         interrupt: minute,
         terminate: minute,

@@ -461,3 +461,29 @@ async fn a_session_begins_after_junk() {
         Some(&json!(1))
     );
 }
+
+/// A client that has stopped reading does not hold up the end of the session.
+#[tokio::test]
+async fn an_answer_that_nobody_takes_holds_up_nothing() {
+    let shutdown = CancellationToken::new();
+    let (stream, server) = start(&shutdown);
+    let mut client = Lines::open(stream).await;
+    // Each answer repeats the method: together they are more than the pipe holds.
+    let method = "m".repeat(4000);
+    for id in 1..=100 {
+        let question = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}});
+        let line = format!("{question}\n");
+        let sent = tokio::time::timeout(
+            std::time::Duration::from_millis(200),
+            client.writer.write_all(line.as_bytes()),
+        );
+        if sent.await.is_err() {
+            break;
+        }
+    }
+    shutdown.cancel();
+    server
+        .await
+        .expect("the server does not break down")
+        .expect("it ends in order");
+}

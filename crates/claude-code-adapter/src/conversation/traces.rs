@@ -1,0 +1,120 @@
+//! The tool calls of one conversation: what was asked for, what came of it, what was told.
+
+use std::collections::BTreeMap;
+
+use ktx_llm_runtime::ToolTrace;
+use ktx_tool_descriptors::{ToolError, ToolOutput};
+use serde_json::Value;
+
+use super::Note;
+use crate::protocol::ToolResult;
+
+/// What is put down for a call that nobody answered.
+const UNANSWERED: &str = "the call did not come to an end";
+
+/// How far a call has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// The model asked for it.
+    Asked,
+    /// A tool of ours has given its outcome.
+    Answered,
+    /// Its end was told to whoever listens.
+    Told,
+}
+
+/// The calls in call order, each begun once and ended once.
+#[derive(Debug, Default)]
+pub(super) struct Traces {
+    calls: Vec<(ToolTrace, Progress)>,
+    places: BTreeMap<String, usize>,
+}
+
+impl Traces {
+    /// Begins a call; says nothing about one that is known.
+    pub(super) fn begin(&mut self, id: &str, name: &str, arguments: &Value) -> Option<Note> {
+        if self.places.contains_key(id) {
+            return None;
+        }
+        self.places.insert(id.to_owned(), self.calls.len());
+        let trace = ToolTrace {
+            call_id: id.to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.clone(),
+            markdown: String::new(),
+            structured: None,
+            is_error: false,
+        };
+        self.calls.push((trace, Progress::Asked));
+        Some(Note::ToolStart {
+            call_id: id.to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.clone(),
+        })
+    }
+
+    /// Takes what a tool of ours gave.
+    pub(super) fn answered(&mut self, id: &str, outcome: &Result<ToolOutput, ToolError>) {
+        let Some((trace, progress)) = self.call(id) else {
+            return;
+        };
+        if *progress == Progress::Asked {
+            *progress = Progress::Answered;
+        }
+        match outcome {
+            Ok(output) => {
+                trace.markdown.clone_from(&output.markdown);
+                trace.structured.clone_from(&output.structured);
+            }
+            Err(error) => {
+                trace.markdown.clone_from(&error.message);
+                trace.is_error = true;
+            }
+        }
+    }
+
+    /// Takes what the model was told; gives the end of the call.
+    pub(super) fn told(&mut self, result: &ToolResult) -> Option<Note> {
+        let (trace, progress) = self.call(&result.call_id)?;
+        trace.is_error |= result.is_error;
+        if trace.markdown.is_empty() {
+            trace.markdown.clone_from(&result.text);
+        }
+        let before = std::mem::replace(progress, Progress::Told);
+        (before != Progress::Told).then(|| end_of(trace))
+    }
+
+    /// Ends every call that the model was told nothing about. One without an outcome has failed.
+    pub(super) fn close(&mut self) -> Vec<Note> {
+        let mut ends = Vec::new();
+        for (trace, progress) in &mut self.calls {
+            let before = std::mem::replace(progress, Progress::Told);
+            if before == Progress::Asked {
+                trace.is_error = true;
+                UNANSWERED.clone_into(&mut trace.markdown);
+            }
+            if before != Progress::Told {
+                ends.push(end_of(trace));
+            }
+        }
+        ends
+    }
+
+    /// All calls in call order.
+    pub(super) fn into_calls(self) -> Vec<ToolTrace> {
+        self.calls.into_iter().map(|(trace, _)| trace).collect()
+    }
+
+    fn call(&mut self, id: &str) -> Option<&mut (ToolTrace, Progress)> {
+        let place = self.places.get(id)?;
+        self.calls.get_mut(*place)
+    }
+}
+
+fn end_of(trace: &ToolTrace) -> Note {
+    Note::ToolEnd {
+        call_id: trace.call_id.clone(),
+        markdown: trace.markdown.clone(),
+        is_error: trace.is_error,
+    }
+}

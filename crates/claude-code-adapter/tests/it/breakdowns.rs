@@ -1,0 +1,212 @@
+//! Children, tools and models that break down or never come to an end: what is lost with them, and
+//! what is not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RunEvent, RuntimeEvent, StopReason};
+use ktx_tool_descriptors::{
+    CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, WriteEffect,
+};
+use serde_json::{Value, json};
+
+use crate::support::{Bench, loop_request, object_request, run_request, short, text_request};
+
+/// The tries that were told, with the message ids that were paid for.
+fn told(bench: &Bench) -> (Vec<(u32, &'static str)>, Vec<String>) {
+    let events = bench.heard.all();
+    let retries = events.iter().filter_map(|event| match event {
+        RuntimeEvent::Retry { attempt, code } => Some((*attempt, *code)),
+        _ => None,
+    });
+    let paid = events.iter().filter_map(|event| match event {
+        RuntimeEvent::Usage(fact) => Some(fact.message_id.clone()),
+        _ => None,
+    });
+    (retries.collect(), paid.collect())
+}
+
+/// A child that the system ends in the middle of an answer is followed by one other, and what both
+/// used is counted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crashed_child_is_followed_by_one_other() {
+    let crashed =
+        json!({ "message_ids": "a", "steps": [{ "broken_stream": "Half" }, { "exit": 1 }] });
+    let whole = json!({ "message_ids": "b", "steps": [{ "text": "Whole." }] });
+    let bench = Bench::new(json!({ "sequence": [crashed, whole] }));
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await
+        .unwrap();
+    assert_eq!(outcome.text, "Whole.");
+    let paid = vec!["msg_a_0001".to_owned(), "msg_b_0001".to_owned()];
+    assert_eq!(told(&bench), (vec![(2, "llm_crashed")], paid));
+    let alone = Bench::new(json!({ "steps": [{ "text": "Whole." }] }));
+    let one = alone
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await
+        .unwrap();
+    assert!(outcome.metrics.usage.total() > one.metrics.usage.total());
+}
+
+/// The second crash is the error; a child that cannot even begin is not started twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_other_is_enough() {
+    for (scenario, kind, children) in [
+        (
+            json!({ "steps": [{ "exit": 1 }] }),
+            LlmErrorKind::Crashed,
+            2,
+        ),
+        (
+            json!({ "before": [{ "exit": 3 }] }),
+            LlmErrorKind::Process,
+            1,
+        ),
+    ] {
+        let bench = Bench::new(scenario);
+        let outcome = bench
+            .runtime()
+            .generate_object(object_request("Look."))
+            .await;
+        assert_eq!(short(outcome).0, kind);
+        assert_eq!(bench.records().len(), children);
+    }
+}
+
+/// A loop may have written something: it is not begun again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crashed_loop_is_not_begun_again() {
+    let bench = Bench::new(json!({ "steps": [
+        { "tools": [{ "name": "answer", "input": { "key": "k" } }] }, { "exit": 1 },
+    ] }));
+    let outcome = bench
+        .runtime()
+        .run_agent_loop(loop_request("Work.", 5))
+        .await;
+    assert_eq!(
+        outcome.error.map(|error| error.kind),
+        Some(LlmErrorKind::Crashed)
+    );
+    assert_eq!((bench.records().len(), outcome.tools.len()), (1, 1));
+}
+
+/// Signs of life are no work: a child that only says that it lives is ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn heartbeats_do_not_hold_a_call_for_ever() {
+    let beat = [
+        json!({ "raw": { "type": "keep_alive" } }),
+        json!({ "sleep": 100 }),
+    ];
+    let steps: Vec<Value> = beat.iter().cycle().take(600).cloned().collect();
+    let mut bench = Bench::new(json!({ "steps": steps }));
+    bench.settings.timeouts.idle = Duration::from_millis(1500);
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    let expected = "Claude Code was running but did not work for 1.5 s";
+    assert_eq!(short(outcome), (LlmErrorKind::Timeout, expected.to_owned()));
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+}
+
+/// Works for ever, whatever its token says.
+struct Stuck;
+
+#[async_trait]
+impl ToolHandler for Stuck {
+    async fn call(&self, _: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
+        std::future::pending().await
+    }
+}
+
+fn stuck() -> ToolSet {
+    let tool = ToolDescriptor {
+        name: "stuck".to_owned(),
+        title: "Stuck".to_owned(),
+        description: "Never ends.".to_owned(),
+        input_schema: json!({ "type": "object", "properties": {} }),
+        output_schema: None,
+        effect: WriteEffect::ReadOnly,
+        handler: Arc::new(Stuck),
+    };
+    ToolSet::new(vec![tool]).unwrap()
+}
+
+fn call_of_stuck() -> Value {
+    json!({ "tools": [{ "name": "stuck", "input": {} }] })
+}
+
+/// A tool that never ends fails its call, and the model goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_has_a_deadline() {
+    let mut bench = Bench::new(json!({ "steps": [call_of_stuck(), { "text": "Without it." }] }));
+    bench.settings.timeouts.tool = Duration::from_millis(500);
+    let mut request = loop_request("Work.", 5);
+    request.tools = stuck();
+    let outcome = bench.runtime().run_agent_loop(request).await;
+    let calls: Vec<(String, bool)> = outcome
+        .tools
+        .into_iter()
+        .map(|trace| (trace.markdown, trace.is_error))
+        .collect();
+    let message = "the call took longer than 0.5 s and was stopped".to_owned();
+    assert_eq!(calls, [(message, true)]);
+    assert_eq!(outcome.text.as_deref(), Some("Without it."));
+}
+
+/// COG-06: a call that is open when the run ends has failed, and its end is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_call_ends_with_its_run() {
+    let bench = Bench::new(json!({ "steps": [call_of_stuck()] }));
+    let mut request = run_request("Work.");
+    request.tools = stuck();
+    let cancel = request.cancel.clone();
+    let mut handle = bench.runtime().start_run(request);
+    let mut ends = Vec::new();
+    while let Some(event) = handle.next_event().await {
+        match event {
+            RunEvent::ToolCallStart { .. } => cancel.cancel(),
+            RunEvent::ToolCallResult {
+                markdown, is_error, ..
+            } => ends.push((markdown, is_error)),
+            _ => {}
+        }
+    }
+    assert_eq!(ends.len(), 1, "{ends:?}");
+    assert!(ends.iter().all(|(_, is_error)| *is_error), "{ends:?}");
+}
+
+/// KTX-64: a program that counts no turns is stopped, and that is a used-up budget, not an error.
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_are_counted_here_too() {
+    let said = |number: u32| {
+        json!({ "raw": {
+            "type": "assistant", "parent_tool_use_id": null,
+            "message": { "id": format!("msg_{number}"), "model": "m", "content": [
+                { "type": "tool_use", "id": format!("toolu_{number}"), "name": "mcp__ktx__answer", "input": {} },
+            ] },
+        } })
+    };
+    let answered = |number: u32| {
+        json!({ "raw": {
+            "type": "user", "parent_tool_use_id": null, "message": { "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": format!("toolu_{number}"), "content": "**k**" },
+            ] },
+        } })
+    };
+    let mut steps: Vec<Value> = (1..=20).flat_map(|n| [said(n), answered(n)]).collect();
+    steps.push(json!("hang"));
+    let bench = Bench::new(json!({ "steps": steps }));
+    let outcome = bench
+        .runtime()
+        .run_agent_loop(loop_request("Work.", 3))
+        .await;
+    assert_eq!(
+        (outcome.stop_reason, outcome.error, outcome.metrics.steps),
+        (StopReason::Budget, None, 8)
+    );
+}
