@@ -27,7 +27,14 @@ setuser share show shutdown signal similar smallint some spatial sql ssl start s
 symmetric system system_user table tablesample tag terminated textsize then time timestamp tinyint to top trailing tran transaction \
 treat trigger trim true truncate try_cast unbounded undo union unique unlock unnest unpivot unsigned update usage use user using \
 values varbinary varchar variadic varying verbose view virtual waitfor when where while window with within without \
-write xor year year_month zerofill timezone interpolate settings ttl materialized array_agg ";
+write xor year year_month zerofill timezone interpolate settings ttl materialized array_agg \
+day_hour day_minute day_second day_microsecond hour_minute hour_second hour_microsecond minute_second minute_microsecond \
+second_microsecond utc_date utc_time utc_timestamp portion specific accessible asensitive int1 int2 int3 int4 int8 mediumint \
+middleint tinyblob tinytext mediumblob mediumtext longblob longtext varcharacter sqlstate sqlexception sqlwarning \
+sql_big_result sql_small_result sql_calc_found_rows no_write_to_binlog read_write page_checksum parse_vcol_expr ref_system_id \
+stats_auto_recalc stats_persistent stats_sample_pages do_domain_ids ignore_domain_ids delete_domain_id \
+master_ssl_verify_server_cert master_demote_to_replica master_demote_to_slave master_bind master_heartbeat_period \
+summarize pivot_longer pivot_wider lambda unpack positional nothing raise autoincrement ";
 
 /// Whether `name` may stand without quotes: lower-case snake case, not reserved anywhere.
 fn is_plain(name: &str) -> bool {

@@ -89,7 +89,7 @@ fn weeks_start_on_monday_everywhere() {
         (Dialect::MySql, "DATE_SUB(DATE(x), INTERVAL WEEKDAY(x) DAY)"),
         (
             Dialect::Sqlite,
-            "DATE(x, '-' || ((CAST(STRFTIME('%w', x) AS INTEGER) + 6) % 7) || ' days')",
+            "DATE(DATE(x), '-' || ((CAST(STRFTIME('%w', DATE(x)) AS INTEGER) + 6) % 7) || ' days')",
         ),
         (
             Dialect::ClickHouse,
@@ -98,5 +98,53 @@ fn weeks_start_on_monday_everywhere() {
         (Dialect::Databricks, "DATE_TRUNC('week', x)"),
     ] {
         assert_eq!(truncate(dialect, "x", Granularity::Week, None), expected);
+    }
+}
+
+/// Fractions of a second never move a time into the next unit.
+#[test]
+fn sqlite_keeps_the_last_instant_of_a_unit() {
+    let database = rusqlite::Connection::open_in_memory().unwrap();
+    for (time, unit, expected) in [
+        (
+            "2025-01-05 23:59:59.999999",
+            Granularity::Week,
+            "2024-12-30",
+        ),
+        (
+            "2025-01-06 00:00:00.000001",
+            Granularity::Week,
+            "2025-01-06",
+        ),
+        (
+            "2025-03-31 23:59:59.999999",
+            Granularity::Quarter,
+            "2025-01-01",
+        ),
+        (
+            "2025-03-31 23:59:59.999999",
+            Granularity::Month,
+            "2025-03-01",
+        ),
+        (
+            "2024-12-31 23:59:59.999999",
+            Granularity::Year,
+            "2024-01-01",
+        ),
+        ("2025-01-05 23:59:59.999999", Granularity::Day, "2025-01-05"),
+        (
+            "2025-01-05 22:59:59.999999",
+            Granularity::Hour,
+            "2025-01-05 22:00:00",
+        ),
+        (
+            "2025-01-05 22:58:59.999999",
+            Granularity::Minute,
+            "2025-01-05 22:58:00",
+        ),
+    ] {
+        let sql = format!("SELECT {}", truncate(Dialect::Sqlite, "?1", unit, None));
+        let found: String = database.query_row(&sql, [time], |row| row.get(0)).unwrap();
+        assert_eq!(found, expected, "{time} {unit:?}");
     }
 }

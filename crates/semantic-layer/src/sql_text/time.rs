@@ -35,15 +35,19 @@ pub(crate) fn truncate(
     }
 }
 
+/// Any modifier of a date function rounds to milliseconds there, and the end of a day to the next one:
+/// the day is cut out first.
 fn sqlite(x: &str, unit: Granularity) -> String {
     match unit {
         Granularity::Year => format!("STRFTIME('%Y-01-01', {x})"),
         Granularity::Quarter => format!(
-            "DATE({x}, 'start of month', '-' || ((CAST(STRFTIME('%m', {x}) AS INTEGER) - 1) % 3) || ' months')"
+            "DATE(DATE({x}), 'start of month', '-' || ((CAST(STRFTIME('%m', {x}) AS INTEGER) - 1) % 3) || ' months')"
         ),
         Granularity::Month => format!("STRFTIME('%Y-%m-01', {x})"),
         Granularity::Week => {
-            format!("DATE({x}, '-' || ((CAST(STRFTIME('%w', {x}) AS INTEGER) + 6) % 7) || ' days')")
+            format!(
+                "DATE(DATE({x}), '-' || ((CAST(STRFTIME('%w', DATE({x})) AS INTEGER) + 6) % 7) || ' days')"
+            )
         }
         Granularity::Day => format!("DATE({x})"),
         Granularity::Hour => format!("STRFTIME('%Y-%m-%d %H:00:00', {x})"),
