@@ -14,11 +14,14 @@ mod brute;
 mod calendar;
 mod engine;
 mod filter;
-mod live;
+pub(crate) mod live;
 mod lookups;
 mod measures;
+mod model;
+mod query;
 mod question;
 pub(crate) mod random;
+mod rows;
 mod shrink;
 mod world;
 
@@ -283,12 +286,11 @@ fn failing_cases_are_made_small() {
     let mut world = world;
     while world.tables[0].rows.len() < 4 {
         let row = world::Row {
-            id: 100,
             number: None,
             text: None,
             at: None,
             flag: None,
-            keys: Vec::new(),
+            cells: vec![None; world.tables[0].columns.len()],
         };
         world.tables[0].rows.push(row);
     }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::calendar::{self, At, Start, Unit};
 use super::filter::{Comparison, Filter};
 use super::lookups::{Step, follow, path};
-use super::measures::{COUNT, Frame, Measure, Span, TOTAL};
+use super::measures::{COUNT, Frame, Measure, Span, TOTAL, real};
 use super::question::{Asked, Dimension, Question, formula};
-use super::world::{Row, World};
+use super::world::{Cell, Row, World};
 
 /// What the right answer is.
 pub(super) enum Expected {
@@ -111,6 +111,13 @@ fn placed<'w>(
                 Dimension::Number(_) => seen
                     .and_then(|row| row.number)
                     .map(|number| Member::Number(number.to_bits())),
+                Dimension::Key { column, .. } => {
+                    seen.and_then(|row| row.cells[*column])
+                        .map(|cell| match cell {
+                            Cell::Text(text) => Member::Text(text),
+                            Cell::Integer(number) => Member::Number(real(number).to_bits()),
+                        })
+                }
                 Dimension::IsLarge(_) => seen
                     .and_then(|row| row.number)
                     .map(|number| Member::Flag(number > 2.0)),
@@ -396,6 +403,9 @@ pub(super) fn answer(world: &World, question: &Question) -> Expected {
             refused.extend(LOOKUPS);
         }
     }
+    if question.names_hidden(world) {
+        refused.insert("hidden_column");
+    }
     let is_used = |table: &usize| question.measures().iter().any(|(own, _)| own == table);
     if !question.segments.iter().all(is_used) {
         refused.insert("segment_no_measure");
@@ -416,11 +426,11 @@ pub(super) fn answer(world: &World, question: &Question) -> Expected {
         question.filters.iter().all(|filter| match *filter {
             Filter::MeasureAbove(table, measure, number) => asking
                 .measure(table, measure, tuple)
-                .is_some_and(|value| value > super::measures::real(number)),
+                .is_some_and(|value| value > real(number)),
             Filter::EitherAbove(one, other, number) => {
                 let is_above = |table| {
                     let total = asking.measure(table, TOTAL, tuple);
-                    total.is_some_and(|total| total > super::measures::real(number))
+                    total.is_some_and(|total| total > real(number))
                 };
                 is_above(one) || is_above(other)
             }

@@ -1,13 +1,13 @@
 //! What runs the compiled SQL, and the one spelling in which answers are compared.
 
 use std::cmp::Ordering;
-use std::fmt::Write as _;
 
 use ktx_warehouse::Dialect;
 use serde_json::Value;
 
+use super::model;
 use super::question::{Dimension, Question};
-use super::world::{self, NumberKind, Table, TimeKind, World};
+use super::world::{self, Cell, NumberKind, Table, TimeKind, World};
 use crate::sqlite;
 
 /// Rows as an engine tells them: its own texts.
@@ -57,17 +57,19 @@ pub(super) fn spelled(question: &Question, row: &[Option<String>]) -> Vec<String
             return "null".to_owned();
         };
         match question.dimensions.get(at) {
-            Some(Dimension::Text(_)) => format!("'{text}'"),
+            Some(Dimension::Text(_) | Dimension::Key { is_text: true, .. }) => format!("'{text}'"),
             Some(Dimension::Time(..)) => moment(text).to_owned(),
             Some(Dimension::Flag(_) | Dimension::IsLarge(_)) => match text.as_str() {
                 "1" | "t" | "true" => "true".to_owned(),
                 "0" | "f" | "false" => "false".to_owned(),
                 other => format!("'{other}'"),
             },
-            Some(Dimension::Number(_)) | None => match text.parse::<f64>() {
-                Ok(number) => format!("{:.6}", number + 0.0),
-                Err(_) => format!("'{text}'"),
-            },
+            Some(Dimension::Number(_) | Dimension::Key { .. }) | None => {
+                match text.parse::<f64>() {
+                    Ok(number) => format!("{:.6}", number + 0.0),
+                    Err(_) => format!("'{text}'"),
+                }
+            }
         }
     };
     row.iter().enumerate().map(cell).collect()
@@ -196,35 +198,42 @@ fn created(at: usize, table: &Table, dialect: Dialect, types: &Types) -> String 
         TimeKind::Timestamp => types.timestamp,
         TimeKind::Zoned => types.zoned,
     };
-    let mut text = format!(
-        "CREATE TABLE t{at} ({} {}",
-        dialect.quote("id"),
-        types.integer
-    );
     let columns = [
         ("num", number),
         ("txt", types.text),
         ("at", time),
         ("flag", types.flag),
     ];
-    let keys = table.keys.iter();
-    let keys = keys.map(|key| (key.column.as_str(), types.integer));
-    for (name, kind) in columns.into_iter().chain(keys) {
-        // MariaDB's TIMESTAMP is NOT NULL and changes by itself unless it is told otherwise.
-        write!(text, ", {} {kind} NULL", dialect.quote(name)).expect("text grows");
-    }
-    text + ")"
+    let keys = table.columns.iter().map(|column| {
+        let kind = if column.is_text {
+            types.text
+        } else {
+            types.integer
+        };
+        (column.name.as_str(), kind)
+    });
+    let columns = columns.into_iter().chain(keys);
+    // MariaDB's TIMESTAMP is NOT NULL and changes by itself unless it is told otherwise.
+    let columns = columns.map(|(name, kind)| format!("{} {kind} NULL", dialect.quote(name)));
+    format!(
+        "CREATE TABLE t{at} ({})",
+        columns.collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn cells(row: &world::Row) -> String {
     let mut cells = vec![
-        Some(row.id.to_string()),
         row.number.map(|number| number.to_string()),
         row.text.map(|text| format!("'{text}'")),
-        row.at.map(|at| format!("'{}'", world::time(at))),
+        row.at.map(|at| format!("'{}'", model::time(at))),
         row.flag.map(|flag| flag.to_string()),
     ];
-    cells.extend(row.keys.iter().map(|key| key.map(|key| key.to_string())));
+    cells.extend(row.cells.iter().map(|cell| {
+        cell.map(|cell| match cell {
+            Cell::Integer(number) => number.to_string(),
+            Cell::Text(text) => format!("'{text}'"),
+        })
+    }));
     let cells: Vec<String> = cells
         .into_iter()
         .map(|cell| cell.unwrap_or_else(|| "NULL".to_owned()))

@@ -2,7 +2,7 @@
 
 use super::calendar::At;
 use super::measures::{Measure, real};
-use super::world::Row;
+use super::world::{Cell, Row};
 
 /// How a time is compared with a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub(super) enum Filter {
     NotText(usize, &'static str),
     /// The node's flag is the one given.
     Flag(usize, bool),
+    /// The value of a node's column that keys are made of is the one given.
+    Key(usize, usize, Cell),
     /// A measure of a table is above the number.
     MeasureAbove(usize, Measure, i64),
     /// The total of one table is above the number, or that of another.
@@ -47,6 +49,7 @@ impl Filter {
             | Self::Lacks(node)
             | Self::NotText(node, _)
             | Self::Flag(node, _)
+            | Self::Key(node, ..)
             | Self::Above(node, _)
             | Self::Time(node, ..)
             | Self::TimeOrText(node, _) => vec![node],
@@ -76,6 +79,7 @@ impl Filter {
                     || Self::Text(node, "a").passes(seen, None)
             }
             Self::Flag(_, flag) => seen.and_then(|row| row.flag) == Some(flag),
+            Self::Key(_, column, cell) => seen.is_some_and(|row| row.cells[column] == Some(cell)),
             Self::Lacks(_) => seen.is_some_and(|row| row.text.is_none()),
             Self::NotText(_, text) => seen.and_then(|row| row.text).is_some_and(|own| own != text),
             Self::NoTextOr(_, node, number) => {
@@ -93,6 +97,7 @@ impl Filter {
             Self::NotText(node, text) => Self::NotText(place(node), text),
             Self::Lacks(node) => Self::Lacks(place(node)),
             Self::Flag(node, flag) => Self::Flag(place(node), flag),
+            Self::Key(node, column, cell) => Self::Key(place(node), column, cell),
             Self::Above(node, number) => Self::Above(place(node), number),
             Self::Time(node, sign, day) => Self::Time(place(node), sign, day),
             Self::TimeOrText(node, day) => Self::TimeOrText(place(node), day),

@@ -201,7 +201,7 @@ impl Engine for MariaDb {
 }
 
 /// `DuckDB` behind a pipe, with a database in memory for each world.
-struct DuckDb {
+pub(crate) struct DuckDb {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -219,7 +219,7 @@ impl DuckDb {
         zoned: "TIMESTAMPTZ",
     };
 
-    fn new(python: &str) -> Self {
+    pub(crate) fn new(python: &str) -> Self {
         let script =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/services/duckdb_rows.py");
         let mut child = Command::new(python)
@@ -237,7 +237,7 @@ impl DuckDb {
         }
     }
 
-    fn ask(&mut self, request: &Value) -> Value {
+    pub(crate) fn ask(&mut self, request: &Value) -> Value {
         writeln!(self.input, "{request}").expect("the script reads");
         let mut line = String::new();
         self.output

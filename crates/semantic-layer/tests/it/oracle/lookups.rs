@@ -5,10 +5,10 @@ use super::world::{Row, World};
 /// One step of a look-up.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
-    /// From a row to the row that its key names.
-    Along { key: usize, to: usize },
-    /// From a row to the only row whose unique key names it.
-    Against { key: usize, to: usize },
+    /// From a row of a table to the row that its key names.
+    Along { from: usize, key: usize, to: usize },
+    /// From a row of a table to the only row whose unique key names it.
+    Against { from: usize, key: usize, to: usize },
 }
 
 /// The steps that lead from a node to others without multiplying rows.
@@ -18,6 +18,7 @@ fn steps(world: &World, from: usize) -> Vec<Step> {
     if !node.is_role {
         for (key, declared) in world.tables[node.table].keys.iter().enumerate() {
             steps.push(Step::Along {
+                from: node.table,
                 key,
                 to: declared.node,
             });
@@ -26,7 +27,11 @@ fn steps(world: &World, from: usize) -> Vec<Step> {
     for (table, theirs) in world.tables.iter().enumerate() {
         for (key, declared) in theirs.keys.iter().enumerate() {
             if declared.node == from && declared.is_unique {
-                steps.push(Step::Against { key, to: table });
+                steps.push(Step::Against {
+                    from: node.table,
+                    key,
+                    to: table,
+                });
             }
         }
     }
@@ -81,19 +86,18 @@ pub(super) fn reaches(world: &World, from: usize, to: usize) -> bool {
 
 /// The row at the end of a path.
 pub(super) fn follow<'w>(world: &'w World, row: &'w Row, path: &[Step]) -> Option<&'w Row> {
-    let mut row = Some(row);
+    let mut row = row;
     for step in path {
-        let rows_of = |node: usize| &world.tables[world.nodes[node].table].rows;
-        row = match *step {
-            Step::Along { key, to } => {
-                let wanted = row.and_then(|row| row.keys[key]);
-                wanted.and_then(|id| rows_of(to).iter().find(|row| row.id == id))
-            }
-            Step::Against { key, to } => {
-                let id = row.map(|row| row.id);
-                id.and_then(|id| rows_of(to).iter().find(|row| row.keys[key] == Some(id)))
+        let found = &world.tables[world.nodes[target(*step)].table];
+        let (near, far) = match *step {
+            Step::Along { from, key, .. } => (&world.tables[from].keys[key].columns, &found.grain),
+            Step::Against { from, key, .. } => {
+                (&world.tables[from].grain, &found.keys[key].columns)
             }
         };
+        let wanted = row.key(near)?;
+        let is_it = |other: &&Row| other.key(far).as_ref() == Some(&wanted);
+        row = found.rows.iter().find(is_it)?;
     }
-    row
+    Some(row)
 }

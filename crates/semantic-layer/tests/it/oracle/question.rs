@@ -1,13 +1,11 @@
 //! Random questions about a model.
 
-use serde_json::{Value, json};
-
 use super::calendar::{self, Unit};
 use super::filter::{Comparison, Filter};
 use super::lookups;
 use super::measures::{COUNT, Formula, Frame, MEASURES, Measure, PLAIN, TOTAL};
 use super::random::Random;
-use super::world::{FIRST, TimeKind, World};
+use super::world::{Cell, FIRST, TimeKind, World};
 
 /// What is asked for in one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +33,12 @@ pub(super) enum Dimension {
     Number(usize),
     /// Whether the number of a node is above 2, which a computed column says.
     IsLarge(usize),
+    /// A column of a node that keys are made of.
+    Key {
+        node: usize,
+        column: usize,
+        is_text: bool,
+    },
 }
 
 impl Dimension {
@@ -44,6 +48,7 @@ impl Dimension {
             | Self::Time(node, _)
             | Self::Flag(node)
             | Self::Number(node)
+            | Self::Key { node, .. }
             | Self::IsLarge(node) => node,
         }
     }
@@ -66,7 +71,9 @@ pub(super) struct Question {
 impl Question {
     pub(super) fn random(world: &World, random: &mut Random) -> Self {
         let by_periods = random.chance(55);
-        let asked = asked(world, random, by_periods);
+        // A question around a bridge names it and what it lies between.
+        let around = world.bridge.filter(|_| random.chance(50));
+        let asked = asked(world, random, by_periods, around);
         let mut dimensions: Vec<Dimension> = Vec::new();
         // A node that everything asked for can look up is worth more than an honest choice.
         let likely = match asked.first() {
@@ -78,12 +85,10 @@ impl Question {
             ) => *table,
             None => 0,
         };
-        let node = |random: &mut Random| {
-            if random.chance(75) {
-                likely
-            } else {
-                random.below(world.nodes.len())
-            }
+        let node = |random: &mut Random| match around {
+            Some(around) if random.chance(60) => *random.pick(&around),
+            _ if random.chance(75) => likely,
+            _ => random.below(world.nodes.len()),
         };
         if (by_periods && !random.chance(4)) || random.chance(10) {
             let node = node(random);
@@ -98,10 +103,11 @@ impl Question {
                 Dimension::Time(node, told(world, node, *random.pick(&Unit::ALL)))
             } else {
                 let node = node(random);
-                match random.below(10) {
+                match random.below(11) {
                     0 => Dimension::Flag(node),
                     1 => Dimension::Number(node),
                     2 => Dimension::IsLarge(node),
+                    3 => key_dimension(world, random, node),
                     _ => Dimension::Text(node),
                 }
             };
@@ -129,6 +135,20 @@ impl Question {
         }
     }
 
+    /// Whether a dimension or a filter names a column that questions may not name.
+    pub(super) fn names_hidden(&self, world: &World) -> bool {
+        let dimensions = self.dimensions.iter().filter_map(|one| match *one {
+            Dimension::Key { node, column, .. } => Some((node, column)),
+            _ => None,
+        });
+        let filters = self.filters.iter().filter_map(|filter| match *filter {
+            Filter::Key(node, column, _) => Some((node, column)),
+            _ => None,
+        });
+        let mut named = dimensions.chain(filters);
+        named.any(|(node, column)| world.table_of(node).columns[column].is_hidden)
+    }
+
     /// The measures of tables that are asked for or filtered by.
     pub(super) fn measures(&self) -> Vec<(usize, Measure)> {
         let asked = self.asked.iter().flat_map(|asked| match *asked {
@@ -151,109 +171,6 @@ impl Question {
         let own = self.measures().into_iter().filter(|(own, _)| *own == table);
         own.flat_map(|(_, measure)| formula(measure).frames())
             .collect()
-    }
-
-    /// What a column of the answer is called in an order: dimensions, then what was asked.
-    fn column(&self, world: &World, column: usize) -> String {
-        let node = |node: usize| world.nodes.get(node).map_or("", |node| node.name.as_str());
-        match self.dimensions.get(column) {
-            Some(Dimension::Text(one)) => format!("{}.txt", node(*one)),
-            Some(Dimension::Flag(one)) => format!("{}.flag", node(*one)),
-            Some(Dimension::Number(one)) => format!("{}.num", node(*one)),
-            Some(Dimension::IsLarge(one)) => format!("{}.is_large", node(*one)),
-            Some(Dimension::Time(one, unit)) => format!("{}.at:{}", node(*one), unit.name()),
-            None => {
-                let at = column - self.dimensions.len();
-                match self.asked.get(at) {
-                    Some(Asked::Measure(table, measure)) => {
-                        format!("t{table}.{}", measure_name(*measure))
-                    }
-                    _ => format!("m{at}"),
-                }
-            }
-        }
-    }
-
-    /// The question as a query.
-    pub(super) fn json(&self, world: &World) -> Value {
-        let name =
-            |node: usize| -> &str { world.nodes.get(node).map_or("", |node| node.name.as_str()) };
-        let measures = self.asked.iter().enumerate().map(|(at, asked)| match asked {
-            Asked::Measure(table, measure) => json!(format!("t{table}.{}", measure_name(*measure))),
-            Asked::Ratio(left, right) => {
-                json!({"expr": format!("t{left}.total / t{right}.cnt"), "name": format!("m{at}")})
-            }
-            Asked::Difference(left, right) => {
-                json!({"expr": format!("t{left}.total - t{right}.total"), "name": format!("m{at}")})
-            }
-            Asked::Product(table, node) => json!({
-                "expr": format!("sum({}.num * t{table}.num)", name(*node)), "name": format!("m{at}"),
-            }),
-        });
-        let dimensions = self.dimensions.iter().map(|dimension| match dimension {
-            Dimension::Text(node) => json!(format!("{}.txt", name(*node))),
-            Dimension::Flag(node) => json!(format!("{}.flag", name(*node))),
-            Dimension::Number(node) => json!(format!("{}.num", name(*node))),
-            Dimension::IsLarge(node) => json!(format!("{}.is_large", name(*node))),
-            Dimension::Time(node, unit) => {
-                json!({"field": format!("{}.at", name(*node)), "granularity": unit.name()})
-            }
-        });
-        let filters = self.filters.iter().map(|filter| match filter {
-            Filter::Text(node, text) => format!("{}.txt = '{text}'", name(*node)),
-            Filter::Above(node, number) => format!("{}.num > {number}", name(*node)),
-            Filter::Time(node, comparison, day) => {
-                let sign = match comparison {
-                    Comparison::From => ">=",
-                    Comparison::After => ">",
-                    Comparison::Before => "<",
-                    Comparison::To => "<=",
-                };
-                // Every other day is a literal with a type.
-                let date = if day % 2 == 0 { "DATE " } else { "" };
-                format!("{}.at {sign} {date}'{}'", name(*node), calendar::text(*day))
-            }
-            Filter::TimeOrText(node, day) => format!(
-                "{node}.at >= '{}' or {node}.txt = 'a'",
-                calendar::text(*day),
-                node = name(*node)
-            ),
-            Filter::Lacks(node) => format!("{}.lacks = 'none'", name(*node)),
-            Filter::Flag(node, true) => format!("{}.flag", name(*node)),
-            Filter::Flag(node, false) => format!("{}.flag = false", name(*node)),
-            Filter::NotText(node, text) => format!("not ({}.txt = '{text}')", name(*node)),
-            Filter::NoTextOr(one, other, number) => format!(
-                "{}.txt is null or {}.num > {number}",
-                name(*one),
-                name(*other)
-            ),
-            Filter::MeasureAbove(table, measure, number) => {
-                format!("t{table}.{} > {number}", measure_name(*measure))
-            }
-            Filter::EitherAbove(one, other, number) => {
-                format!("t{one}.total > {number} or t{other}.total > {number}")
-            }
-        });
-        let segments = self.segments.iter().map(|table| format!("t{table}.of_a"));
-        let mut query = json!({
-            "measures": measures.collect::<Vec<_>>(),
-            "dimensions": dimensions.collect::<Vec<_>>(),
-            "filters": filters.collect::<Vec<_>>(),
-            "include_empty": self.include_empty,
-            "fill": self.fill,
-            "limit": self.top.map_or(1_000_000, |(_, _, count)| count),
-        });
-        let fields = query.as_object_mut().expect("an object");
-        if !self.segments.is_empty() {
-            fields.insert("segments".to_owned(), json!(segments.collect::<Vec<_>>()));
-        }
-        if let Some((column, downwards, _)) = self.top {
-            let direction = if downwards { "desc" } else { "asc" };
-            let field = self.column(world, column);
-            let order = json!([{"field": field, "direction": direction}]);
-            fields.insert("order_by".to_owned(), order);
-        }
-        query
     }
 }
 
@@ -295,10 +212,6 @@ pub(super) fn formula(measure: Measure) -> Formula {
     MEASURES.get(measure).expect("a measure").2
 }
 
-fn measure_name(measure: Measure) -> &'static str {
-    MEASURES.get(measure).expect("a measure").0
-}
-
 fn measure(random: &mut Random, by_periods: bool) -> Measure {
     if by_periods && random.chance(65) {
         PLAIN + random.below(MEASURES.len() - PLAIN)
@@ -307,14 +220,20 @@ fn measure(random: &mut Random, by_periods: bool) -> Measure {
     }
 }
 
-fn asked(world: &World, random: &mut Random, by_periods: bool) -> Vec<Asked> {
-    let first = random.below(world.tables.len());
-    let table = |random: &mut Random| {
-        if random.chance(70) {
-            first
-        } else {
-            random.below(world.tables.len())
-        }
+fn asked(
+    world: &World,
+    random: &mut Random,
+    by_periods: bool,
+    around: Option<[usize; 3]>,
+) -> Vec<Asked> {
+    let first = match around {
+        Some(around) => *random.pick(&around),
+        None => random.below(world.tables.len()),
+    };
+    let table = |random: &mut Random| match around {
+        _ if random.chance(70) => first,
+        Some(around) => *random.pick(&around),
+        None => random.below(world.tables.len()),
     };
     let mut asked: Vec<Asked> = Vec::new();
     for _ in 0..=random.below(3) {
@@ -342,6 +261,29 @@ fn looked_up(world: &World, random: &mut Random, table: usize) -> Option<usize> 
     let keys = &world.tables.get(table)?.keys;
     let node = keys.get(random.below(keys.len().max(1)))?.node;
     (!lookups::reaches(world, node, table)).then_some(node)
+}
+
+/// One of the columns of a node that keys are made of.
+fn key_dimension(world: &World, random: &mut Random, node: usize) -> Dimension {
+    let columns = &world.table_of(node).columns;
+    let column = random.below(columns.len());
+    Dimension::Key {
+        node,
+        column,
+        is_text: columns[column].is_text,
+    }
+}
+
+/// One of them compared with a value that it often has.
+fn key_filter(world: &World, random: &mut Random, node: usize) -> Filter {
+    let columns = &world.table_of(node).columns;
+    let column = random.below(columns.len());
+    let cell = if columns[column].is_text {
+        Cell::Text("x")
+    } else {
+        Cell::Integer(1)
+    };
+    Filter::Key(node, column, cell)
 }
 
 fn filters(
@@ -396,7 +338,8 @@ fn filters(
     if random.chance(12) {
         let node = some_node(random);
         filters.push(match random.below(10) {
-            0..3 => Filter::Lacks(node),
+            0..2 => Filter::Lacks(node),
+            2 => key_filter(world, random, node),
             3..5 => Filter::Flag(node, random.chance(50)),
             5..7 => Filter::NotText(node, "b"),
             _ => Filter::NoTextOr(node, some_node(random), 2),

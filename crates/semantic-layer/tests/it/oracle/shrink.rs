@@ -2,7 +2,7 @@
 
 use super::filter::Filter;
 use super::question::{Asked, Dimension, Question};
-use super::world::World;
+use super::world::{Declared, Form, World};
 
 /// A failing case.
 pub(super) type Case = (World, Question);
@@ -25,6 +25,9 @@ pub(super) fn smallest(mut case: Case, check: Check<'_>) -> Case {
 fn smaller((world, question): &Case) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     cases.extend(without_last_table(world, question));
+    if !is_plain(world) {
+        cases.push((plain(world), question.clone()));
+    }
     let mut asked_less = |change: &dyn Fn(&mut Question)| {
         let mut less = question.clone();
         change(&mut less);
@@ -67,6 +70,12 @@ fn smaller((world, question): &Case) -> Vec<Case> {
         }
         for key in 0..own.keys.len() {
             cases.extend(without_key(world, question, table, key));
+        }
+        for column in 0..own.columns.len() {
+            cases.extend(without_column(world, question, table, column));
+        }
+        for part in 0..own.grain.len() {
+            cases.extend(without_part(world, table, part).map(|less| (less, question.clone())));
         }
     }
     cases
@@ -123,6 +132,15 @@ fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case>
             Dimension::Number(node) => Dimension::Number(place(node)),
             Dimension::IsLarge(node) => Dimension::IsLarge(place(node)),
             Dimension::Time(node, unit) => Dimension::Time(place(node), unit),
+            Dimension::Key {
+                node,
+                column,
+                is_text,
+            } => Dimension::Key {
+                node: place(node),
+                column,
+                is_text,
+            },
         };
     }
     for filter in &mut question.filters {
@@ -138,14 +156,94 @@ fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case>
 fn without_key(world: &World, question: &Question, table: usize, key: usize) -> Option<Case> {
     let mut less = world.clone();
     let gone = less.tables[table].keys.remove(key);
-    for row in &mut less.tables[table].rows {
-        row.keys.remove(key);
-    }
     if world.nodes[gone.node].is_role {
         without_node(&less, question, gone.node)
     } else {
         Some((less, question.clone()))
     }
+}
+
+/// The case without a column that no key, no grain and no question needs.
+fn without_column(world: &World, question: &Question, table: usize, gone: usize) -> Option<Case> {
+    let own = &world.tables[table];
+    let is_of = |node: usize| world.nodes[node].table == table;
+    let is_named = question.dimensions.iter().any(
+        |one| matches!(*one, Dimension::Key { node, column, .. } if is_of(node) && column == gone),
+    ) || question.filters.iter().any(
+        |filter| matches!(*filter, Filter::Key(node, column, _) if is_of(node) && column == gone),
+    );
+    let mut keys = own.keys.iter();
+    if is_named || own.grain.contains(&gone) || keys.any(|key| key.columns.contains(&gone)) {
+        return None;
+    }
+    let place = |column: &mut usize| *column -= usize::from(*column > gone);
+    let mut less = world.clone();
+    let own = &mut less.tables[table];
+    own.columns.remove(gone);
+    own.grain.iter_mut().for_each(place);
+    for key in &mut own.keys {
+        key.columns.iter_mut().for_each(place);
+    }
+    for row in &mut own.rows {
+        row.cells.remove(gone);
+    }
+    let mut question = question.clone();
+    for one in &mut question.dimensions {
+        if let Dimension::Key { node, column, .. } = one
+            && is_of(*node)
+        {
+            place(column);
+        }
+    }
+    for filter in &mut question.filters {
+        if let Filter::Key(node, column, _) = filter
+            && is_of(*node)
+        {
+            place(column);
+        }
+    }
+    Some((less, question))
+}
+
+/// The world in which a grain has one column less, and the keys that name it as well, where that tells
+/// rows apart still.
+fn without_part(world: &World, table: usize, part: usize) -> Option<World> {
+    let mut less = world.clone();
+    if world.tables[table].grain.len() == 1 {
+        return None;
+    }
+    less.tables[table].grain.remove(part);
+    for key in less.tables.iter_mut().flat_map(|one| &mut one.keys) {
+        if key.target == table {
+            key.columns.remove(part);
+            key.form = Form::default();
+        }
+    }
+    less.is_sound().then_some(less)
+}
+
+/// The world with its joins written in the plainest way and nothing hidden.
+fn plain(world: &World) -> World {
+    let mut plain = world.clone();
+    for table in &mut plain.tables {
+        for key in &mut table.keys {
+            key.form = Form::default();
+            key.declared = Declared::Here;
+        }
+        for column in &mut table.columns {
+            column.is_hidden = false;
+        }
+    }
+    plain
+}
+
+/// Whether there is nothing to make plain.
+fn is_plain(world: &World) -> bool {
+    world.tables.iter().all(|table| {
+        let mut keys = table.keys.iter();
+        keys.all(|key| key.form == Form::default() && key.declared == Declared::Here)
+            && !table.columns.iter().any(|column| column.is_hidden)
+    })
 }
 
 /// The case without the last table: nothing but questions can name it.

@@ -1,36 +1,77 @@
 //! Random models with their rows.
 
-use std::fmt::Write as _;
-
-use ktx_semantic_layer::SourceFile;
-use serde_json::{Value, json};
-
-use super::calendar::{self, At};
-use super::measures::{MEASURES, real};
+use super::calendar::At;
 use super::random::Random;
+use super::rows;
+
+/// A value of a column that keys are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cell {
+    Integer(i64),
+    Text(&'static str),
+}
+
+/// A column that keys are made of.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) is_text: bool,
+    /// Whether questions may not name it; joins may.
+    pub(super) is_hidden: bool,
+}
+
+/// Which files declare a join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Declared {
+    /// That of the table with the key.
+    Here,
+    /// That of the table that the key leads to.
+    There,
+    Both,
+}
+
+/// How the condition of a join is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Form {
+    /// The pair that comes first.
+    pub(super) first: usize,
+    /// Whether the pairs go backwards from there.
+    pub(super) is_backwards: bool,
+    /// The pairs whose far side comes first, as bits.
+    pub(super) turned: usize,
+    /// Whether the near side is written with its table.
+    pub(super) is_qualified: bool,
+}
 
 /// A foreign key of a table.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct Key {
-    pub(super) column: String,
+    /// The places of its columns, in the order of the target's grain.
+    pub(super) columns: Vec<usize>,
     pub(super) target: usize,
     /// The node that it leads to: the table's own, or a role.
     pub(super) node: usize,
     pub(super) is_unique: bool,
-    /// Whether the join is declared on the target's side.
-    pub(super) is_declared_there: bool,
+    pub(super) declared: Declared,
+    pub(super) form: Form,
 }
 
-/// One row: number, text, time, truth, and the values of its keys.
-#[derive(Clone)]
+/// One row: number, text, time, truth, and the values that keys are made of.
+#[derive(Debug, Clone)]
 pub(super) struct Row {
-    pub(super) id: i64,
     /// Whole, or with quarters where the table has a kind of number that can hold them.
     pub(super) number: Option<f64>,
     pub(super) text: Option<&'static str>,
     pub(super) at: Option<At>,
     pub(super) flag: Option<bool>,
-    pub(super) keys: Vec<Option<i64>>,
+    pub(super) cells: Vec<Option<Cell>>,
+}
+
+impl Row {
+    /// The values of these columns, where none is NULL.
+    pub(super) fn key(&self, columns: &[usize]) -> Option<Vec<Cell>> {
+        columns.iter().map(|at| self.cells[*at]).collect()
+    }
 }
 
 /// How warehouses with types of their own hold a table's numbers.
@@ -53,6 +94,10 @@ pub(super) enum TimeKind {
 pub(super) struct Table {
     pub(super) number: NumberKind,
     pub(super) time: TimeKind,
+    /// What its grain and its keys are made of.
+    pub(super) columns: Vec<Column>,
+    /// The places of the columns that tell its rows apart.
+    pub(super) grain: Vec<usize>,
     pub(super) keys: Vec<Key>,
     pub(super) rows: Vec<Row>,
 }
@@ -70,60 +115,46 @@ pub(super) struct Node {
 pub(super) struct World {
     pub(super) tables: Vec<Table>,
     pub(super) nodes: Vec<Node>,
+    /// A table that lies between two others, with these, where one was meant to.
+    pub(super) bridge: Option<[usize; 3]>,
 }
-
-const TEXTS: [Option<&str>; 4] = [Some("a"), Some("b"), Some("c"), None];
 
 /// The first day of the rows' times: the ends of a leap February and of a year lie ahead.
 pub(super) const FIRST: (i64, i64, i64) = (2023, 12, 20);
 
+/// The most columns of a grain.
+const WIDEST: usize = 4;
+
+/// What a table's rows are told apart by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grain {
+    /// A number of their own.
+    Number,
+    /// So many columns, none of which need be unique.
+    Columns(usize),
+    /// The first key and one more column, as lines of an order are.
+    KeyAndColumn,
+    /// All keys together, as the rows of a bridge are.
+    Keys,
+}
+
 impl World {
     pub(super) fn random(random: &mut Random) -> Self {
         let count = 3 + random.below(4);
-        let mut nodes: Vec<Node> = (0..count)
-            .map(|at| Node {
-                name: format!("t{at}"),
-                table: at,
-                is_role: false,
-            })
-            .collect();
+        let nodes = (0..count).map(|at| Node {
+            name: format!("t{at}"),
+            table: at,
+            is_role: false,
+        });
+        let mut world = Self {
+            nodes: nodes.collect(),
+            tables: Vec::new(),
+            bridge: None,
+        };
         let has_zones = random.chance(50);
         let spread = *random.pick(&[12, 75, 400]);
-        let mut tables: Vec<Table> = Vec::new();
+        let has_bridge = random.chance(35);
         for at in 0..count {
-            let mut keys: Vec<Key> = Vec::new();
-            let wanted = if at == 0 {
-                usize::from(random.chance(20))
-            } else {
-                1 + random.below(2)
-            };
-            for number in 0..wanted {
-                // A table may join itself, by a role.
-                let target = if at == 0 || random.chance(8) {
-                    at
-                } else {
-                    random.below(at)
-                };
-                let needs_role = target == at || keys.iter().any(|key| key.target == target);
-                let node = if needs_role || random.chance(15) {
-                    nodes.push(Node {
-                        name: format!("r{at}_{number}"),
-                        table: target,
-                        is_role: true,
-                    });
-                    nodes.len() - 1
-                } else {
-                    target
-                };
-                let is_role = node != target;
-                keys.push(Key {
-                    column: format!("k{number}"),
-                    target,
-                    node,
-                    is_unique: random.chance(15),
-                    is_declared_there: !is_role && random.chance(30),
-                });
-            }
             let number = [NumberKind::Integer, NumberKind::Decimal, NumberKind::Real];
             let mut time = vec![TimeKind::Date, TimeKind::Timestamp];
             if has_zones {
@@ -132,182 +163,214 @@ impl World {
             let mut table = Table {
                 number: *random.pick(&number),
                 time: *random.pick(&time),
-                keys,
+                columns: Vec::new(),
+                grain: Vec::new(),
+                keys: if has_bridge && at + 1 == count {
+                    world.bridging(random, at)
+                } else {
+                    world.leading(random, at)
+                },
                 rows: Vec::new(),
             };
-            table.rows = rows(random, &table, &tables, spread);
-            tables.push(table);
+            world.lay_out(random, &mut table, at);
+            table.rows = rows::random(random, &table, at, &world.tables, spread);
+            world.tables.push(table);
         }
-        Self { tables, nodes }
+        world
     }
 
-    /// The source files.
-    pub(super) fn files(&self) -> Vec<SourceFile> {
-        let files = (0..self.tables.len()).map(|at| {
-            let mut text = format!("name: t{at}\ntable: t{at}\ngrain: [id]\ncolumns:\n");
-            for (name, kind) in [
-                ("id", "number"),
-                ("num", "number"),
-                ("txt", "string"),
-                ("at", "time"),
-                ("flag", "boolean"),
-            ] {
-                line(&mut text, &format!("- {{name: {name}, type: {kind}}}"));
-            }
-            line(
-                &mut text,
-                "- {name: lacks, type: string, expr: \"coalesce(txt, 'none')\"}",
-            );
-            line(
-                &mut text,
-                "- {name: is_large, type: boolean, expr: num > 2}",
-            );
-            let keys = self
-                .tables
-                .get(at)
-                .map_or(&[] as &[Key], |table| &table.keys);
-            for key in keys {
-                line(
-                    &mut text,
-                    &format!("- {{name: {}, type: number}}", key.column),
-                );
-            }
-            let joins = self.joins(at);
-            if !joins.is_empty() {
-                line(&mut text, "joins:");
-            }
-            for join in joins {
-                line(&mut text, &join);
-            }
-            line(&mut text, "measures:");
-            for (name, definition, _) in MEASURES {
-                line(&mut text, &format!("- {{name: {name}, {definition}}}"));
-            }
-            line(&mut text, "segments:\n- {name: of_a, expr: txt = 'a'}");
-            SourceFile::new(format!("t{at}.yaml"), text)
-        });
-        files.collect()
-    }
-
-    /// The joins that a table's file declares.
-    fn joins(&self, at: usize) -> Vec<String> {
-        let kind = |is_unique, many| if is_unique { "one_to_one" } else { many };
-        let mut joins = Vec::new();
-        let own = self
-            .tables
-            .get(at)
-            .map_or(&[] as &[Key], |table| &table.keys);
-        for key in own.iter().filter(|key| !key.is_declared_there) {
-            let alias = match self.nodes.get(key.node) {
-                Some(node) if node.is_role => format!(", alias: {}", node.name),
-                _ => String::new(),
+    /// Keys of a table to some before it, or to itself; their columns are still to come.
+    fn leading(&mut self, random: &mut Random, at: usize) -> Vec<Key> {
+        let mut keys: Vec<Key> = Vec::new();
+        let wanted = if at == 0 {
+            usize::from(random.chance(20))
+        } else {
+            1 + random.below(2)
+        };
+        for number in 0..wanted {
+            // A table may join itself, by a role.
+            let target = if at == 0 || random.chance(8) {
+                at
+            } else {
+                random.below(at)
             };
-            joins.push(format!(
-                "- {{to: t{target}, on: {} = t{target}.id, relationship: {}{alias}}}",
-                key.column,
-                kind(key.is_unique, "many_to_one"),
-                target = key.target,
-            ));
+            let needs_role = target == at || keys.iter().any(|key| key.target == target);
+            let node = if needs_role || random.chance(15) {
+                self.nodes.push(Node {
+                    name: format!("r{at}_{number}"),
+                    table: target,
+                    is_role: true,
+                });
+                self.nodes.len() - 1
+            } else {
+                target
+            };
+            keys.push(key(random, target, node, 15));
         }
-        for (other, theirs) in self.tables.iter().enumerate() {
-            let here = |key: &&Key| key.target == at && key.is_declared_there;
-            joins.extend(theirs.keys.iter().filter(here).map(|key| {
-                format!(
-                    "- {{to: t{other}, on: id = t{other}.{}, relationship: {}}}",
-                    key.column,
-                    kind(key.is_unique, "one_to_many")
-                )
+        keys
+    }
+
+    /// Keys of a table to two others, which have no other business with each other.
+    fn bridging(&mut self, random: &mut Random, at: usize) -> Vec<Key> {
+        let one = random.below(at);
+        let other = (one + 1 + random.below(at - 1)) % at;
+        self.bridge = Some([at, one, other]);
+        [one, other]
+            .map(|end| key(random, end, end, 0))
+            .into_iter()
+            .collect()
+    }
+
+    /// Gives a table its columns, its grain and its keys theirs.
+    fn lay_out(&self, random: &mut Random, table: &mut Table, at: usize) {
+        let is_bridge = self.bridge.is_some_and(|[bridge, ..]| bridge == at);
+        let joins_itself = table.keys.iter().any(|key| key.target == at);
+        let width = |key: &Key| self.tables.get(key.target).map_or(1, |own| own.grain.len());
+        let first = table.keys.first().map_or(WIDEST, width);
+        let all: usize = table.keys.iter().map(width).sum();
+        let mut plan = match random.below(100) {
+            0..50 => Grain::Number,
+            50..75 => Grain::Columns(2),
+            75..85 => Grain::Columns(3),
+            _ => Grain::KeyAndColumn,
+        };
+        if is_bridge && random.chance(70) {
+            plan = Grain::Keys;
+        }
+        let fits = match plan {
+            Grain::Number | Grain::Columns(_) => true,
+            Grain::KeyAndColumn => !joins_itself && first < WIDEST,
+            Grain::Keys => !joins_itself && all <= WIDEST,
+        };
+        let plan = if fits { plan } else { Grain::Number };
+        let own = match plan {
+            Grain::Number => vec![column("id".to_owned(), false, random)],
+            Grain::Columns(count) => (0..count)
+                .map(|part| column(format!("g{part}"), random.chance(40), random))
+                .collect(),
+            Grain::KeyAndColumn => vec![column("g0".to_owned(), random.chance(40), random)],
+            Grain::Keys => Vec::new(),
+        };
+        table.grain = (0..own.len()).collect();
+        table.columns = own;
+        for number in 0..table.keys.len() {
+            self.add_columns(random, table, at, number);
+        }
+        let taken = match plan {
+            Grain::Number | Grain::Columns(_) => 0,
+            Grain::KeyAndColumn => 1,
+            Grain::Keys => table.keys.len(),
+        };
+        for place in table.keys.iter().take(taken).flat_map(|key| &key.columns) {
+            if !table.grain.contains(place) {
+                table.grain.push(*place);
+            }
+        }
+        // The columns of a key to the table itself stand in the order that the grain has already.
+        if !joins_itself && random.chance(50) {
+            table.grain.reverse();
+        }
+    }
+
+    /// Gives a key its columns: some that the table has already, as two keys share a region.
+    fn add_columns(&self, random: &mut Random, table: &mut Table, at: usize, number: usize) {
+        let Some(target) = table.keys.get(number).map(|key| key.target) else {
+            return;
+        };
+        let found = self.tables.get(target).filter(|_| target != at);
+        let parts: Vec<bool> = found.map_or_else(
+            || table.kinds(&table.grain),
+            |found| found.kinds(&found.grain),
+        );
+        let is_composite = parts.len() > 1;
+        let mut columns: Vec<usize> = Vec::new();
+        for (part, is_text) in parts.into_iter().enumerate() {
+            let shared = (0..table.columns.len()).find(|place| {
+                is_composite
+                    && table.columns[*place].is_text == is_text
+                    && !columns.contains(place)
+                    && random.chance(12)
+            });
+            columns.push(shared.unwrap_or_else(|| {
+                let name = if is_composite {
+                    format!("k{number}_{part}")
+                } else {
+                    format!("k{number}")
+                };
+                table.columns.push(column(name, is_text, random));
+                table.columns.len() - 1
             }));
         }
-        joins
-    }
-
-    /// The rows in the shape of the public models' data.
-    pub(super) fn data(&self) -> Value {
-        let mut tables = serde_json::Map::new();
-        for (at, table) in self.tables.iter().enumerate() {
-            let mut columns = vec![
-                json!(["id", "int"]),
-                json!(["num", "float"]),
-                json!(["txt", "text"]),
-                json!(["at", "text"]),
-                json!(["flag", "bool"]),
-            ];
-            columns.extend(table.keys.iter().map(|key| json!([key.column, "int"])));
-            let rows = table.rows.iter().map(|row| {
-                let mut cells = vec![
-                    json!(row.id),
-                    json!(row.number),
-                    json!(row.text),
-                    json!(row.at.map(time)),
-                    json!(row.flag),
-                ];
-                cells.extend(row.keys.iter().map(|key| json!(key)));
-                Value::from(cells)
-            });
-            tables.insert(
-                format!("t{at}"),
-                json!({"columns": columns, "rows": rows.collect::<Vec<_>>()}),
-            );
+        // All of its own grain would be the row itself.
+        if target == at && columns.iter().all(|place| table.grain.contains(place)) {
+            let name = format!("k{number}_0");
+            let is_text = table.columns[columns[0]].is_text;
+            table.columns.push(column(name, is_text, random));
+            columns[0] = table.columns.len() - 1;
         }
-        json!({"tables": tables})
-    }
-}
-
-fn line(text: &mut String, content: &str) {
-    writeln!(text, "{content}").expect("text");
-}
-
-/// A time as the table holds it.
-pub(super) fn time(at: At) -> String {
-    let date = calendar::text(at.day);
-    match at.minute {
-        Some(minute) => format!("{date} {:02}:{:02}:00", minute / 60, minute % 60),
-        None => date,
-    }
-}
-
-/// Rows with NULL, dangling and, for unique keys, once-used values.
-fn rows(random: &mut Random, own: &Table, tables: &[Table], spread: usize) -> Vec<Row> {
-    let count = random.below(9);
-    let (year, month, day) = FIRST;
-    let first = calendar::day(year, month, day);
-    let mut rows: Vec<Row> = Vec::new();
-    for id in 0..count {
-        let mut values: Vec<Option<i64>> = Vec::new();
-        for (at, key) in own.keys.iter().enumerate() {
-            let targets = tables
-                .get(key.target)
-                .map_or(count, |table| table.rows.len());
-            let value = whole(random.below(targets + 1)) + 1;
-            let is_used = rows
-                .iter()
-                .any(|row| row.keys.get(at) == Some(&Some(value)));
-            let is_null = random.chance(15) || (key.is_unique && is_used);
-            values.push((!is_null).then_some(value));
+        if let Some(key) = table.keys.get_mut(number) {
+            key.form = Form {
+                first: random.below(columns.len()),
+                is_backwards: random.chance(50),
+                turned: random.below(1 << columns.len()),
+                is_qualified: random.chance(40),
+            };
+            key.columns = columns;
         }
-        let has_minute = own.time != TimeKind::Date && random.chance(40);
-        let at = At {
-            day: first + whole(random.below(spread)),
-            minute: has_minute.then(|| whole(random.below(4)) * 359 + 1),
-        };
-        let number = if own.number == NumberKind::Integer {
-            real(whole(random.below(7)))
-        } else {
-            real(whole(random.below(25))) / 4.0
-        };
-        rows.push(Row {
-            id: whole(id) + 1,
-            number: (!random.chance(20)).then_some(number),
-            text: *random.pick(&TEXTS),
-            at: (!random.chance(10)).then_some(at),
-            flag: *random.pick(&[Some(true), Some(false), None]),
-            keys: values,
-        });
     }
-    rows
+
+    /// The table behind a node.
+    pub(super) fn table_of(&self, node: usize) -> &Table {
+        &self.tables[self.nodes[node].table]
+    }
+
+    /// The name of a column of a node.
+    pub(super) fn column_name(&self, node: usize, column: usize) -> &str {
+        &self.table_of(node).columns[column].name
+    }
+
+    /// Whether grains tell rows apart and keys that say so are unique.
+    pub(super) fn is_sound(&self) -> bool {
+        self.tables.iter().all(|table| {
+            let unique = table.keys.iter().filter(|key| key.is_unique);
+            let mut sets = unique
+                .map(|key| &key.columns)
+                .chain(std::iter::once(&table.grain));
+            sets.all(|columns| rows::are_told_apart(&table.rows, columns))
+        })
+    }
 }
 
-fn whole(number: usize) -> i64 {
-    i64::try_from(number).expect("a small number")
+impl Table {
+    /// Which of these columns hold texts.
+    fn kinds(&self, columns: &[usize]) -> Vec<bool> {
+        let kind = |at: &usize| self.columns[*at].is_text;
+        columns.iter().map(kind).collect()
+    }
+}
+
+fn column(name: String, is_text: bool, random: &mut Random) -> Column {
+    Column {
+        name,
+        is_text,
+        is_hidden: random.chance(10),
+    }
+}
+
+/// A key that has no columns yet.
+fn key(random: &mut Random, target: usize, node: usize, unique: usize) -> Key {
+    let declared = match random.below(10) {
+        _ if target != node => Declared::Here,
+        0..3 => Declared::There,
+        3 => Declared::Both,
+        _ => Declared::Here,
+    };
+    Key {
+        columns: Vec::new(),
+        target,
+        node,
+        is_unique: random.chance(unique),
+        declared,
+        form: Form::default(),
+    }
 }
