@@ -132,6 +132,9 @@ pub struct PartInfo {
     pub home: String,
     /// The sources looked up, in order.
     pub lookups: Vec<String>,
+    /// The joins by which it looks them up; among those of the plan already.
+    #[serde(skip)]
+    pub joins: Vec<PlannedJoin>,
     /// The SQL.
     pub sql: String,
 }
@@ -437,6 +440,7 @@ fn parts(planned: &Planned<'_>, written: &Written) -> Vec<PartInfo> {
                 .iter()
                 .map(|edge| planned.names.node_name(edge.to).to_owned())
                 .collect(),
+            joins: part.joins.iter().map(|edge| join(planned, edge)).collect(),
             sql: sql.clone(),
         });
     infos.collect()

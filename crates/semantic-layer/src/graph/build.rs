@@ -211,8 +211,18 @@ impl Builder {
         if let (Some(parent), Some(target)) = (parent, target)
             && !graph.by_name.contains_key(&name)
         {
+            let is_back = |back: &&Edge| {
+                let mut pairs = back.pairs.iter().zip(&last.pairs);
+                back.to == last.from
+                    && back.pairs.len() == last.pairs.len()
+                    && pairs.all(|((one, two), (near, far))| (one, two) == (far, near))
+            };
+            let back = graph.edges_from(last.to).iter().find(is_back);
+            let grounds = [
+                last.grounds,
+                back.map_or(Grounds::Word, |back| back.grounds),
+            ];
             let id = self.add_node(name, target, true);
-            let grounds = [last.grounds; 2];
             self.add_edge(parent, id, last.relationship, &last.pairs, grounds);
         }
     }

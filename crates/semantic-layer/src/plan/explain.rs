@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{PartInfo, Plan, PlannedJoin};
+use super::{PartInfo, PlannedJoin};
 use crate::compile::Compiled;
 
 /// Explains a compiled query to a person. Ends in a line end.
@@ -60,7 +60,7 @@ pub fn explain(compiled: &Compiled) -> String {
             &mut text,
             &format!("part {} ({}{periods})", part.name, part.kind),
         );
-        picture(&mut text, plan, part);
+        picture(&mut text, part);
     }
     if let Some(reason) = &plan.fan_out_description {
         line(&mut text, "");
@@ -79,18 +79,15 @@ fn line(text: &mut String, content: &str) {
 }
 
 /// The look-up tree of a part.
-fn picture(text: &mut String, plan: &Plan, part: &PartInfo) {
+fn picture(text: &mut String, part: &PartInfo) {
     line(text, &format!("  {}", part.home));
-    branches(text, plan, part, &part.home, "  ");
+    branches(text, part, &part.home, "  ");
 }
 
 /// The look-ups that begin at `from`, each under its own branch.
-fn branches(text: &mut String, plan: &Plan, part: &PartInfo, from: &str, margin: &str) {
-    let joins: Vec<&PlannedJoin> = plan
-        .joins
-        .iter()
-        .filter(|join| join.from_source == from && part.lookups.contains(&join.to_source))
-        .collect();
+fn branches(text: &mut String, part: &PartInfo, from: &str, margin: &str) {
+    let joins = part.joins.iter().filter(|join| join.from_source == from);
+    let joins: Vec<&PlannedJoin> = joins.collect();
     for (at, join) in joins.iter().enumerate() {
         let is_last = at + 1 == joins.len();
         let (branch, next) = if is_last {
@@ -104,13 +101,7 @@ fn branches(text: &mut String, plan: &Plan, part: &PartInfo, from: &str, margin:
         );
         line(text, &content);
         if margin.len() < 64 {
-            branches(
-                text,
-                plan,
-                part,
-                &join.to_source,
-                &format!("{margin}{next}"),
-            );
+            branches(text, part, &join.to_source, &format!("{margin}{next}"));
         }
     }
 }

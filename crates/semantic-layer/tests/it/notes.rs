@@ -255,3 +255,98 @@ fn names_of_other_sources_are_proposed() {
         assert_eq!(ask(query), expected);
     }
 }
+
+/// A role's own role, by keys of two columns that repeat one by one.
+const TOWNS: &str = "name: towns\ntable: towns\ngrain: [country, code]\ncolumns:\n- {name: country, type: string}\n- {name: code, type: number}\n- {name: area, type: string}\n- {name: mayor, type: string}\n";
+const LIVING: &str = "name: people\ntable: people\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: land, type: string}\n- {name: town_code, type: number}\njoins:\n- {to: towns, on: town_code = towns.code and towns.country = land, relationship: many_to_one}\n";
+
+/// On the way to a source that is two joins away, each key is told with the source that holds it.
+#[test]
+fn keys_on_the_way_are_told_with_their_own_source() {
+    let plain = deed("sales").replace(", alias: buyer", "");
+    let by_role = deed("sales");
+    let asked = |sales: &str, dimension: &str| {
+        let catalog = catalog(
+            &[
+                ("towns.yaml", TOWNS),
+                ("people.yaml", LIVING),
+                ("sales.yaml", sales),
+            ],
+            Dialect::Sqlite,
+        );
+        notes(
+            &catalog,
+            &json!({"measures": ["sales.sales_total"], "dimensions": [dimension], "include_empty": false}),
+        )
+    };
+    assert_eq!(
+        asked(&plain, "towns.area"),
+        [
+            "rows of `sales` whose `buyer_id`, then `people.town_code`, `people.land` has no match in `towns` \
+             count under NULL"
+        ]
+    );
+    assert_eq!(
+        asked(&by_role, "buyer.towns.area"),
+        [
+            "rows of `sales` whose `buyer_id`, then `buyer.town_code`, `buyer.land` has no match in \
+             `buyer.towns` count under NULL"
+        ]
+    );
+}
+
+/// A join two steps away that nothing proves: its columns are those of the source that is found.
+#[test]
+fn a_doubtful_key_two_joins_away_is_told_with_its_own_source() {
+    let living = LIVING.replace(
+        "town_code = towns.code and towns.country = land",
+        "town_code = towns.code",
+    );
+    let catalog = catalog(
+        &[
+            ("towns.yaml", TOWNS),
+            ("people.yaml", &living),
+            ("sales.yaml", &deed("sales")),
+        ],
+        Dialect::Sqlite,
+    );
+    let query =
+        json!({"measures": ["sales.sales_total"], "filters": ["buyer.towns.area = 'north'"]});
+    assert_eq!(
+        notes(&catalog, &query),
+        [
+            "the join from `buyer` to `buyer.towns` is taken at its word, and `code` of `towns` does not hold its \
+             grain `country`, `code`: where several rows match, numbers come out too high; `ktx sl validate --live` \
+             looks"
+        ]
+    );
+}
+
+/// Read backwards, a join one to one finds its other side: its word is told behind a role too.
+#[test]
+fn a_doubtful_key_behind_a_role_is_told_in_both_directions() {
+    let papers = "name: papers\ntable: papers\ngrain: [number]\ncolumns:\n- {name: number, type: string}\n- {name: weight, type: number}\nmeasures:\n- {name: weighed, expr: sum(weight)}\n";
+    let living = LIVING.replace(
+        "joins:",
+        "- {name: paper, type: string}\njoins:\n- {to: papers, on: paper = papers.number, relationship: one_to_one}",
+    );
+    let catalog = catalog(
+        &[
+            ("papers.yaml", papers),
+            ("towns.yaml", TOWNS),
+            ("people.yaml", &living),
+            ("sales.yaml", &deed("sales")),
+        ],
+        Dialect::Sqlite,
+    );
+    let doubt = |paper: &str, person: &str| {
+        format!(
+            "the join from `{paper}` to `{person}` is taken at its word, and `paper` of `people` does not hold its \
+             grain `id`: where several rows match, numbers come out too high; `ktx sl validate --live` looks"
+        )
+    };
+    for (paper, person) in [("papers", "people"), ("buyer.papers", "buyer")] {
+        let query = json!({"measures": [format!("sum({paper}.weight)")], "filters": [format!("{person}.land = 'x'")]});
+        assert_eq!(notes(&catalog, &query), [doubt(paper, person)]);
+    }
+}

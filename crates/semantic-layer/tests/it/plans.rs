@@ -1,6 +1,6 @@
 //! The plan as data and in words.
 
-use ktx_semantic_layer::{Compiled, Query, compile, explain};
+use ktx_semantic_layer::{Catalog, Compiled, Query, SourceFile, compile, explain};
 use ktx_warehouse::Dialect;
 use serde_json::{Value, json};
 
@@ -104,4 +104,62 @@ note: rows of `visits` whose `doctor_id` has no match in `doctors` count under N
 note: rows of `labs` whose `visit_id`, then `visits.doctor_id` has no match in `doctors` count under NULL
 ";
     assert_eq!(explain(&compiled()), expected);
+}
+
+/// A join that only another part uses is no branch of this one's picture.
+#[test]
+fn each_part_is_drawn_with_its_own_joins() {
+    let source = |name: &str, joined: &[&str]| {
+        let columns = joined
+            .iter()
+            .map(|to| format!("- {{name: {to}_id, type: number}}\n"));
+        let joins = joined.iter().map(|to| {
+            format!("- {{to: {to}, on: {to}_id = {to}.id, relationship: many_to_one}}\n")
+        });
+        let joins: String = joins.collect();
+        let joins = if joins.is_empty() {
+            joins
+        } else {
+            format!("joins:\n{joins}")
+        };
+        format!(
+            "name: {name}\ntable: {name}\ngrain: [id]\ncolumns:\n- {{name: id, type: number}}\n- {{name: area, type: string}}\n{}{joins}measures:\n- {{name: {name}_count, expr: count(*)}}\n",
+            columns.collect::<String>()
+        )
+    };
+    let files = [
+        ("lands.yaml", source("lands", &[])),
+        ("towns.yaml", source("towns", &["lands"])),
+        ("ports.yaml", source("ports", &["lands"])),
+        ("ships.yaml", source("ships", &["ports"])),
+        ("trips.yaml", source("trips", &["towns", "ships"])),
+        ("tolls.yaml", source("tolls", &["ports"])),
+    ];
+    let files = files.map(|(path, text)| SourceFile::new(path, text));
+    let catalog = Catalog::load(files.to_vec(), Dialect::Sqlite);
+    let query = json!({
+        "measures": ["trips.trips_count", "tolls.tolls_count"], "dimensions": ["lands.area", "ports.area"],
+    });
+    let query = Query::from_value(&query).expect("a query");
+    let explained = explain(&compile(&catalog, &query, Dialect::Sqlite).expect("an answer"));
+    let pictures: Vec<&str> = explained
+        .lines()
+        .skip_while(|line| !line.starts_with("part "))
+        .take_while(|line| !line.starts_with('`'))
+        .collect();
+    assert_eq!(
+        pictures.join("\n"),
+        "part trips_part (groups)
+  trips
+  ├─ towns (towns_id = towns.id, many_to_one)
+  │  └─ lands (lands_id = lands.id, many_to_one)
+  └─ ships (ships_id = ships.id, many_to_one)
+     └─ ports (ports_id = ports.id, many_to_one)
+
+part tolls_part (groups)
+  tolls
+  └─ ports (ports_id = ports.id, many_to_one)
+     └─ lands (lands_id = lands.id, many_to_one)
+"
+    );
 }
