@@ -16,7 +16,7 @@ approx_percentile approx_quantile approx_quantiles approx_set approx_top_count a
 arg_max arg_min argmax argmin array_agg array_concat_agg avg avgif bit_and bit_or bit_xor bit_and_agg \
 bit_or_agg bit_xor_agg bitand_agg bitor_agg bitxor_agg bool_and bool_or booland_agg boolor_agg \
 checksum_agg corr count count_big count_distinct count_if countif covar_pop covar_samp entropy every favg \
-first first_value fsum geometric_mean group_concat grouparray groupuniqarray hll histogram json_agg \
+first first_value fsum geometric_mean group_concat hll histogram json_agg \
 json_arrayagg json_group_array json_group_object json_object_agg json_objectagg jsonb_agg jsonb_object_agg \
 kurtosis kurtosis_pop last last_value list listagg logical_and logical_or mad map_agg max max_by maxif mean median \
 min min_by minif mode multimap_agg object_agg percentile percentile_approx percentile_cont percentile_disc \
@@ -29,6 +29,20 @@ varp varpop varsamp xmlagg ";
 /// Aggregates that keep NULLs, so a CASE cannot filter them.
 const KEEP_NULLS: &str =
     " array_agg list json_agg jsonb_agg json_arrayagg json_group_array first last ";
+
+/// ClickHouse's aggregates that answer arrays, maps or tuples, or take them: these take no NULL there, so
+/// a CASE cannot filter them either.
+const CONTAINERS: &str = " grouparray grouparrayarray grouparrayinsertat grouparrayintersect grouparraylast \
+grouparraymovingavg grouparraymovingsum grouparraysample grouparraysorted groupuniqarray groupuniqarrayarray \
+maxmap minmap quantiles quantilesbfloat16 quantilesddsketch quantilesdeterministic quantilesexact \
+quantilesexactexclusive quantilesexacthigh quantilesexactinclusive quantilesexactlow quantilesexactweighted \
+quantilesgk quantilesinterpolatedweighted quantilestdigest quantilestdigestweighted quantilestiming \
+quantilestimingweighted sumarray summap summapwithoverflow topk topkweighted ";
+
+/// Those of ClickHouse's aggregates that answer approximately.
+const APPROXIMATE: &str = " median quantile quantiles quantilesbfloat16 quantilesddsketch quantilesdeterministic \
+quantilesgk quantilestdigest quantilestdigestweighted quantilestiming quantilestimingweighted topk \
+topkweighted uniq uniqcombined uniqhll12 ";
 
 /// Aggregates whose answer is their first argument's type.
 const SAME_TYPE: &str = " any any_value anylast anyheavy arbitrary arg_max arg_min argmax argmin first \
@@ -53,9 +67,13 @@ pub(crate) fn name_of(call: &Function) -> String {
 /// Whether a call aggregates rows.
 pub(crate) fn is_aggregate(call: &Function) -> bool {
     call.over.is_none()
-        && ((is_in(AGGREGATES, &name_of(call)) && !is_largest_of_several(call))
+        && ((is_known(&name_of(call)) && !is_largest_of_several(call))
             || !call.within_group.is_empty()
             || call.filter.is_some())
+}
+
+fn is_known(name: &str) -> bool {
+    is_in(AGGREGATES, name) || is_in(CONTAINERS, name)
 }
 
 /// SQLite's `max(a, b)`: of several values in one row.
@@ -164,11 +182,10 @@ pub(crate) fn is_approximate(call: &Call, dialect: Dialect) -> bool {
         return false;
     };
     let name = name_of(function);
-    let on_clickhouse = ["uniq", "uniqcombined", "uniqhll12", "quantile", "median"];
     name.starts_with("approx_")
         || name == "percentile_approx"
         || name == "hll"
-        || (dialect == Dialect::ClickHouse && on_clickhouse.contains(&name.as_str()))
+        || (dialect == Dialect::ClickHouse && is_in(APPROXIMATE, &name))
 }
 
 /// Normalises a bound call: our own names for distinct counts and percentiles become what they mean.
@@ -328,7 +345,8 @@ fn function_sql(
         (Some(own), None) => Some(own),
         (None, filter) => filter.cloned(),
     };
-    if is_in(KEEP_NULLS, &name) {
+    let is_container = dialect == Dialect::ClickHouse && is_in(CONTAINERS, &name);
+    if is_in(KEEP_NULLS, &name) || is_container {
         function.filter = filter.map(Box::new);
         return print(&Expr::Function(function));
     }

@@ -18,7 +18,7 @@ use crate::planner::{Part, PartKind, Planned};
 use crate::planner::{sanitized, unique};
 use crate::predicates::{Place, placed};
 use crate::query::Direction;
-use crate::sql_text::{identifier, only_value, typed_null};
+use crate::sql_text::{identifier, is_boxed, only_value, typed_null};
 use crate::{ColumnType, QueryError, aggregates, scalars};
 
 /// The SQL of a plan.
@@ -237,10 +237,13 @@ impl Writer<'_, '_> {
                         self.dialect,
                         self.inner.atoms.get(at).map_or("", String::as_str),
                     );
-                    columns.push(if part.atoms.contains(&at) {
-                        column
-                    } else {
+                    columns.push(if !part.atoms.contains(&at) {
                         format!("{} AS {column}", self.absent(at, atom.kind))
+                    } else if is_boxed(self.dialect, atom.kind) {
+                        let part = identifier(self.dialect, name);
+                        format!("array({part}.{column}) AS {column}")
+                    } else {
+                        column
                     });
                 }
                 format!(

@@ -47,8 +47,17 @@ pub(crate) fn as_real(dialect: Dialect, sql: &str) -> String {
     }
 }
 
+/// Whether values may be arrays, maps or tuples, which ClickHouse lets take no NULL: there they are
+/// stacked as the only elements of arrays, and an empty one stands for NULL.
+pub(crate) fn is_boxed(dialect: Dialect, kind: Option<ColumnType>) -> bool {
+    dialect == Dialect::ClickHouse && matches!(kind, None | Some(ColumnType::String))
+}
+
 /// NULL with the type of a column that other parts of a UNION fill.
 pub(crate) fn typed_null(dialect: Dialect, kind: Option<ColumnType>) -> String {
+    if is_boxed(dialect, kind) {
+        return "array()".to_owned();
+    }
     let name = match (dialect, kind) {
         (Dialect::Postgres | Dialect::Redshift, Some(ColumnType::Number)) => "NUMERIC",
         (Dialect::Postgres | Dialect::Redshift, Some(ColumnType::String)) => "TEXT",
@@ -61,9 +70,11 @@ pub(crate) fn typed_null(dialect: Dialect, kind: Option<ColumnType>) -> String {
     format!("CAST(NULL AS {name})")
 }
 
-/// The one value among rows of which at most one is not NULL.
+/// The one value among stacked rows of which at most one is not NULL.
 pub(crate) fn only_value(dialect: Dialect, sql: &str, kind: Option<ColumnType>) -> String {
     match (dialect, kind) {
+        // NULL for a type that can take it, the empty value for one that cannot.
+        _ if is_boxed(dialect, kind) => format!("anyLastOrNullArray({sql})"),
         (Dialect::Postgres | Dialect::Redshift, Some(ColumnType::Boolean)) => {
             format!("BOOL_OR({sql})")
         }

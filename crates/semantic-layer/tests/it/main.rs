@@ -7,6 +7,7 @@
 )]
 
 mod cases;
+mod containers;
 mod dialects;
 mod files;
 mod fixtures;
