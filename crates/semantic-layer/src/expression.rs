@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArguments, Ident,
-    ObjectNamePart, Query, Value, ValueWithSpan, VisitMut, VisitorMut,
+    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator,
+    FunctionArguments, Ident, ObjectNamePart, Query, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
+use crate::grammar::grammar;
 use crate::sql_text::literal;
 use crate::{ErrorKind, QueryError, clickhouse_types, escapes};
 
@@ -35,7 +36,7 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
     {
         return refuse("the expression holds a control character".to_owned());
     }
-    let grammar = dialect.grammar();
+    let grammar = grammar(dialect);
     let parsed = Parser::new(&*grammar)
         .try_with_sql(&escapes::kept(text, dialect))
         .and_then(|mut parser| {
@@ -142,7 +143,7 @@ fn read_as_predicates(
         } = argument
         {
             let text = format!("{name} = {value}");
-            let tree = Parser::new(&*dialect.grammar())
+            let tree = Parser::new(&*grammar(dialect))
                 .try_with_sql(&text)?
                 .parse_expr()?;
             *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(tree));
@@ -245,6 +246,10 @@ impl VisitorMut for Check {
                      `orders.created_at:month`",
                 )
             }
+            Expr::CompoundFieldAccess { root, access_chain } if is_name(root) => {
+                whole_name(root, access_chain);
+                ControlFlow::Continue(())
+            }
             // A text with a field: what a database of this dialect takes for two names.
             Expr::CompoundFieldAccess { root, .. } if matches!(**root, Expr::Value(_)) => refuse(
                 ErrorKind::ParseError,
@@ -290,6 +295,9 @@ impl VisitorMut for Check {
                     "0".to_owned()
                 }
             }
+            Value::HexStringLiteral(digits) if is_blob(self.dialect, digits) => {
+                format!("X'{digits}'")
+            }
             Value::Number(..) | Value::Boolean(_) | Value::Null => return ControlFlow::Continue(()),
             Value::Placeholder(_) => {
                 return refuse(
@@ -308,6 +316,32 @@ impl VisitorMut for Check {
         value.value = Value::Placeholder(text);
         ControlFlow::Continue(())
     }
+}
+
+fn is_name(tree: &Expr) -> bool {
+    matches!(tree, Expr::Identifier(_))
+}
+
+/// Makes one name of `a`, `.b` in front of a subscript: the parser takes `a` alone for what has it.
+fn whole_name(root: &mut Expr, access: &mut Vec<AccessExpr>) {
+    let Expr::Identifier(first) = root else {
+        return;
+    };
+    let names = access.iter().map_while(|step| match step {
+        AccessExpr::Dot(Expr::Identifier(name)) => Some(name.clone()),
+        _ => None,
+    });
+    let names: Vec<Ident> = std::iter::once(first.clone()).chain(names).collect();
+    if names.len() > 1 {
+        access.drain(..names.len() - 1);
+        *root = Expr::CompoundIdentifier(names);
+    }
+}
+
+/// Whether these digits make a literal of bytes. Elsewhere they are bits, bytes or a text, each in its own way.
+pub(crate) fn is_blob(dialect: Dialect, digits: &str) -> bool {
+    let is_digit = |letter: char| letter.is_ascii_hexdigit();
+    dialect == Dialect::Sqlite && digits.len() % 2 == 0 && digits.chars().all(is_digit)
 }
 
 /// The parts of a column reference, unquoted; `None` for every other expression.

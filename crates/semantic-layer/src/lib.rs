@@ -21,6 +21,7 @@ mod escapes;
 mod expression;
 mod format;
 mod formula;
+mod grammar;
 mod graph;
 mod interchange;
 mod names;

@@ -112,6 +112,8 @@ impl VisitorMut for Arithmetic<'_> {
                 | BinaryOperator::Multiply
                 | BinaryOperator::Divide
                 | BinaryOperator::Modulo
+                | BinaryOperator::MyIntegerDivide
+                | BinaryOperator::DuckIntegerDivide
         );
         if joins_homes && is_additive(op) {
             self.terms(left);
@@ -120,8 +122,16 @@ impl VisitorMut for Arithmetic<'_> {
             self.side(left);
             self.side(right);
         }
+        let is_division = matches!(
+            op,
+            BinaryOperator::Divide
+                | BinaryOperator::MyIntegerDivide
+                | BinaryOperator::DuckIntegerDivide
+        );
         if *op == BinaryOperator::Divide {
             **left = real((**left).clone(), self.dialect);
+        }
+        if is_division {
             **right = call("NULLIF", vec![(**right).clone(), digit("0")]);
         }
         ControlFlow::Continue(())

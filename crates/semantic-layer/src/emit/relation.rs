@@ -14,7 +14,7 @@ use crate::graph::NodeId;
 use crate::planner::Planned;
 use crate::resolved::{Relation, Source};
 use crate::sql_text::{literal, table_name, table_parts};
-use crate::{ErrorKind, QueryError, clickhouse_types, escapes, expression};
+use crate::{ErrorKind, QueryError, clickhouse_types, escapes, expression, grammar};
 
 /// Parses the query of a `sql` source.
 pub(crate) fn parse_query(
@@ -26,7 +26,7 @@ pub(crate) fn parse_query(
         let message = format!("the `sql` of source `{}`: {reason}", source.name);
         Err(QueryError::new(ErrorKind::ParseError, message).about(source.name.as_str()))
     };
-    match Parser::parse_sql(&*dialect.grammar(), &escapes::kept(sql, dialect)) {
+    match Parser::parse_sql(&*grammar::grammar(dialect), &escapes::kept(sql, dialect)) {
         Err(error) => refuse(error.to_string().trim_start_matches("sql parser error: ")),
         Ok(statements) => match <[Statement; 1]>::try_from(statements) {
             Ok([Statement::Query(query)]) => Ok(*query),
@@ -216,6 +216,9 @@ impl VisitorMut for SpellQuery {
             | Value::SingleQuotedRawStringLiteral(text)
             | Value::DoubleQuotedRawStringLiteral(text) => text,
             Value::DollarQuotedString(quoted) => &quoted.value,
+            Value::HexStringLiteral(digits) if expression::is_blob(self.dialect, digits) => {
+                return ControlFlow::Continue(());
+            }
             Value::NationalStringLiteral(_)
             | Value::Number(..)
             | Value::Boolean(_)

@@ -27,9 +27,11 @@ pub(crate) fn of(tree: &Expr, names: Names<'_>) -> Option<ColumnType> {
                 let is_number = |side: &Expr| of(side, names) == Some(ColumnType::Number);
                 (is_number(left) && is_number(right)).then_some(ColumnType::Number)
             }
-            BinaryOperator::Multiply | BinaryOperator::Divide | BinaryOperator::Modulo => {
-                Some(ColumnType::Number)
-            }
+            BinaryOperator::Multiply
+            | BinaryOperator::Divide
+            | BinaryOperator::Modulo
+            | BinaryOperator::MyIntegerDivide
+            | BinaryOperator::DuckIntegerDivide => Some(ColumnType::Number),
             BinaryOperator::StringConcat => Some(ColumnType::String),
             _ if is_predicate(tree) => Some(ColumnType::Boolean),
             _ => None,
@@ -70,6 +72,10 @@ pub(crate) fn of(tree: &Expr, names: Names<'_>) -> Option<ColumnType> {
 pub(crate) fn is_predicate(tree: &Expr) -> bool {
     match tree {
         Expr::Nested(inner) => is_predicate(inner),
+        Expr::BinaryOp {
+            op: BinaryOperator::Custom(words),
+            ..
+        } => matches!(words.as_str(), "GLOB" | "IN" | "NOT IN"),
         Expr::BinaryOp { op, .. } => matches!(
             op,
             BinaryOperator::And

@@ -17,6 +17,7 @@ mod literate;
 mod mutations;
 mod notes;
 mod odd_names;
+mod operators;
 mod oracle;
 mod plans;
 mod read_back;
