@@ -3,7 +3,7 @@
 use std::process::ExitStatus;
 
 use ktx_llm_runtime::{
-    CallLabel, CallMetrics, LlmError, LlmErrorKind, SourceSystem, ToolTrace, UsageFact,
+    CallLabel, CallMetrics, LlmError, LlmErrorKind, SourceSystem, ToolTrace, UsageFact, UsageKind,
 };
 use ktx_vocabulary::ModelRole;
 use serde_json::Value;
@@ -31,11 +31,13 @@ impl Caller {
     /// The fact that a message was paid for.
     pub(crate) fn usage_fact(&self, message: &MessageUsage) -> UsageFact {
         UsageFact {
+            kind: UsageKind::Message,
             run_id: self.label.run_id.clone(),
             attempt: 0,
             message_id: message.id.clone(),
             source_system: SourceSystem::AnthropicSdk,
             model: message.model.clone(),
+            location: None,
             role: self.role,
             stage: self.label.stage.clone(),
             unit: self.label.unit.clone(),

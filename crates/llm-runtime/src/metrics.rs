@@ -20,22 +20,37 @@ pub struct TokenUsage {
 impl TokenUsage {
     /// All input tokens.
     pub fn input_total(&self) -> u64 {
-        self.input + self.cache_write_5m + self.cache_write_1h + self.cache_read
+        [self.cache_write_5m, self.cache_write_1h, self.cache_read]
+            .into_iter()
+            .fold(self.input, u64::saturating_add)
     }
 
     /// All tokens.
     pub fn total(&self) -> u64 {
-        self.input_total() + self.output
+        self.input_total().saturating_add(self.output)
+    }
+
+    /// What is in each of these counters beyond the other ones; nothing where the others are higher.
+    #[must_use]
+    pub fn beyond(self, counted: Self) -> Self {
+        self.with(counted, u64::saturating_sub)
+    }
+
+    fn with(self, other: Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            input: of(self.input, other.input),
+            cache_write_5m: of(self.cache_write_5m, other.cache_write_5m),
+            cache_write_1h: of(self.cache_write_1h, other.cache_write_1h),
+            cache_read: of(self.cache_read, other.cache_read),
+            output: of(self.output, other.output),
+        }
     }
 }
 
+/// The counters are a provider's word, so sums end at the highest number there is.
 impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.cache_write_5m += other.cache_write_5m;
-        self.cache_write_1h += other.cache_write_1h;
-        self.cache_read += other.cache_read;
-        self.output += other.output;
+        *self = self.with(other, u64::saturating_add);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     BackendInfo, CallLabel, CallMetrics, EventSink, LlmError, LlmErrorKind, LlmRuntime,
     LoopOutcome, LoopRequest, ObjectOutcome, ObjectRequest, ProbeReport, RunFinal, RunHandle,
     RunRequest, RuntimeEvent, SourceSystem, Step, StopReason, TextOutcome, TextRequest, TokenUsage,
-    ToolTrace, UsageFact, run_channel, validated_object,
+    ToolTrace, UsageFact, UsageKind, run_channel, validated_object,
 };
 
 /// One scripted answer.
@@ -108,11 +108,13 @@ impl ScriptedRuntime {
             ..TokenUsage::default()
         };
         self.events.event(RuntimeEvent::Usage(UsageFact {
+            kind: UsageKind::Message,
             run_id: label.run_id.clone(),
             attempt: 0,
             message_id: format!("scripted-{count}"),
             source_system: SourceSystem::Scripted,
             model: "scripted".to_owned(),
+            location: None,
             role,
             stage: label.stage.clone(),
             unit: label.unit.clone(),

@@ -1,8 +1,9 @@
-//! Usage facts: one per assistant message, the unit of all accounting (COG-07).
+//! Usage facts: one per assistant message, the unit of all accounting (COG-07), and one for what a
+//! call used beside its messages (COG-14).
 
 use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
 
-use crate::TokenUsage;
+use crate::{CallLabel, TokenUsage};
 
 /// Which system counted the tokens (COG-13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,19 +50,44 @@ impl SourceSystem {
     }
 }
 
-/// What one assistant message used.
+/// What a fact counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum UsageKind {
+    /// One assistant message.
+    #[default]
+    Message,
+    /// What a call used beside its messages, such as the compaction of a conversation (COG-14).
+    Unattributed,
+}
+
+impl UsageKind {
+    /// The spelling in the ledger.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Unattributed => "unattributed",
+        }
+    }
+}
+
+/// What one assistant message used, or a call beside its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageFact {
+    /// What is counted.
+    pub kind: UsageKind,
     /// The run that the message belongs to.
     pub run_id: RunId,
     /// Which attempt of the run; 0 today (COG-11).
     pub attempt: u32,
-    /// The provider's id of the message: the usage unit.
+    /// The provider's id of the message: the usage unit. For what no message accounts for, a name of
+    /// the call's.
     pub message_id: String,
     /// Who counted.
     pub source_system: SourceSystem,
     /// The model that answered, as the provider names it.
     pub model: String,
+    /// Where it was served, for providers whose prices depend on it, such as `us-east5` or `global`.
+    pub location: Option<String>,
     /// The role that asked.
     pub role: ModelRole,
     /// The stage of the workflow, such as `descriptions`.
@@ -75,6 +101,33 @@ pub struct UsageFact {
 }
 
 impl UsageFact {
+    /// What a call used of a model beside its messages (COG-14). `call` tells the calls of a run
+    /// apart, so that the same fact can be sent twice and counts once.
+    pub fn unattributed(
+        source_system: SourceSystem,
+        role: ModelRole,
+        label: &CallLabel,
+        call: &str,
+        model: &str,
+        usage: TokenUsage,
+    ) -> Self {
+        let kind = UsageKind::Unattributed;
+        Self {
+            kind,
+            run_id: label.run_id.clone(),
+            attempt: 0,
+            message_id: format!("{call}/{}/{model}", kind.as_str()),
+            source_system,
+            model: model.to_owned(),
+            location: None,
+            role,
+            stage: label.stage.clone(),
+            unit: label.unit.clone(),
+            connection: label.connection.clone(),
+            usage,
+        }
+    }
+
     /// The idempotency key `run/attempt/message` (COG-12).
     pub fn reference(&self) -> String {
         format!("{}/{}/{}", self.run_id, self.attempt, self.message_id)

@@ -17,7 +17,7 @@ use ktx_llm_runtime::{
     BackendInfo, CallLabel, CallMetrics, EventSink, Governor, LlmError, LlmErrorKind, LlmRuntime,
     LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest, ProbeReport,
     RunEvent, RunHandle, RunRequest, RunWriter, RuntimeEvent, TextOutcome, TextRequest, UsageFact,
-    run_channel,
+    UsageKind, run_channel,
 };
 use ktx_secrets::Redactor;
 use ktx_vocabulary::{ModelRole, RunId};
@@ -234,6 +234,7 @@ impl Operation<'_> {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .name(&self.label.run_id, draft.id.as_deref(), self.inner.preset);
         UsageFact {
+            kind: UsageKind::Message,
             run_id: self.label.run_id.clone(),
             attempt: 0,
             message_id,
@@ -242,6 +243,7 @@ impl Operation<'_> {
                 .model
                 .clone()
                 .unwrap_or_else(|| self.lane.facts.id.clone()),
+            location: None,
             role: self.role,
             stage: self.label.stage.clone(),
             unit: self.label.unit.clone(),

@@ -44,7 +44,7 @@ impl Money {
 
 impl std::ops::AddAssign for Money {
     fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
+        self.0 = self.0.saturating_add(other.0);
     }
 }
 
@@ -133,8 +133,8 @@ impl PriceTable {
         ];
         let amount: i128 = parts
             .iter()
-            .map(|(tokens, rate)| i128::from(*tokens) * rate)
-            .sum();
+            .map(|(tokens, rate)| i128::from(*tokens).saturating_mul(*rate))
+            .fold(0, i128::saturating_add);
         let estimated = (usage.cache_read > 0 && read.is_none())
             || (usage.cache_write_5m > 0 && write_5m.is_none())
             || (usage.cache_write_1h > 0 && write_1h.is_none());
@@ -170,7 +170,7 @@ impl PriceTable {
 impl CheckUsage {
     /// The vector's nested counters as the ledger's disjoint ones.
     fn disjoint(&self) -> TokenUsage {
-        let cached = self.cache_read + self.cache_write;
+        let cached = self.cache_read.saturating_add(self.cache_write);
         TokenUsage {
             input: self.input.saturating_sub(cached),
             cache_write_5m: self.cache_write.saturating_sub(self.cache_write_1h),

@@ -40,7 +40,8 @@ pub struct Ledger {
     pub(crate) database: Connection,
 }
 
-const STEPS: [&str; 1] = ["CREATE TABLE usage_facts (
+const STEPS: [&str; 2] = [
+    "CREATE TABLE usage_facts (
   source_system TEXT NOT NULL,
   source_reference TEXT NOT NULL,
   executor_type TEXT NOT NULL,
@@ -63,7 +64,10 @@ const STEPS: [&str; 1] = ["CREATE TABLE usage_facts (
   UNIQUE (source_system, source_reference)
 );
 CREATE INDEX usage_facts_by_run ON usage_facts (run_id);
-CREATE INDEX usage_facts_by_time ON usage_facts (recorded_at);"];
+CREATE INDEX usage_facts_by_time ON usage_facts (recorded_at);",
+    "ALTER TABLE usage_facts ADD COLUMN kind TEXT NOT NULL DEFAULT 'message';
+ALTER TABLE usage_facts ADD COLUMN location TEXT;",
+];
 
 fn failed(doing: &'static str) -> impl Fn(rusqlite::Error) -> LedgerError {
     move |source| LedgerError::Database { doing, source }
@@ -129,7 +133,11 @@ impl Ledger {
         let written = self
             .database
             .execute(
-                "INSERT INTO usage_facts VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)
+                "INSERT INTO usage_facts (source_system, source_reference, executor_type, run_id,
+                   attempt, message_id, recorded_at, model, role, stage, unit, connection_id,
+                   input_tokens, cache_write_5m_tokens, cache_write_1h_tokens, cache_read_tokens,
+                   output_tokens, cost_picodollars, cost_estimated, kind, location)
+                 VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21)
                  ON CONFLICT DO NOTHING",
                 params![
                     fact.source_system.as_str(),
@@ -143,7 +151,9 @@ impl Ledger {
                     fact.role.as_str(),
                     fact.stage,
                     fact.unit,
-                    fact.connection.as_ref().map(ktx_vocabulary::ConnectionId::as_str),
+                    fact.connection
+                        .as_ref()
+                        .map(ktx_vocabulary::ConnectionId::as_str),
                     count(fact.usage.input),
                     count(fact.usage.cache_write_5m),
                     count(fact.usage.cache_write_1h),
@@ -151,6 +161,8 @@ impl Ledger {
                     count(fact.usage.output),
                     cost.map(|cost| cost.amount.picodollars().to_string()),
                     cost.is_some_and(|cost| cost.estimated),
+                    fact.kind.as_str(),
+                    fact.location,
                 ],
             )
             .map_err(failed("written"))?;

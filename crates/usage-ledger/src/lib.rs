@@ -1,7 +1,7 @@
 //! One fact per assistant message, prices, budgets and reports.
 //!
-//! Facts are written while a run goes on and never change (COG-12, COG-14). This crate must never
-//! know which backend produced a fact.
+//! Facts are written while a run goes on and never change (COG-12, COG-14): one per message, and one
+//! for what a call used beside its messages. This crate must never know which backend produced a fact.
 
 mod budget;
 mod budgeted;

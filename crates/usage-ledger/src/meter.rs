@@ -25,7 +25,7 @@ pub(crate) struct Spent {
 }
 
 impl Meter {
-    /// Adds one message. Without a known price only its tokens are known, and no limit of money holds
+    /// Adds one fact. Without a known price only its tokens are known, and no limit of money holds
     /// any more.
     pub fn add(&self, fact: &UsageFact, cost: Option<Cost>) {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
 //! Sums over the ledger.
 
-use ktx_llm_runtime::TokenUsage;
+use ktx_llm_runtime::{TokenUsage, UsageKind};
 
 use crate::{Ledger, LedgerError, Money};
 
@@ -50,14 +50,43 @@ pub struct ReportRow {
     pub key: String,
     /// Messages.
     pub messages: u64,
-    /// Tokens.
+    /// Calls that used something beside their messages, by model (COG-14).
+    pub unattributed: u64,
+    /// Tokens of both.
     pub usage: TokenUsage,
-    /// Cost of the messages whose price is known.
+    /// The tokens that no message accounts for.
+    pub unattributed_tokens: u64,
+    /// Cost of the facts whose price is known.
     pub cost: Money,
-    /// Messages whose price is not known.
+    /// Facts whose price is not known.
     pub unpriced: u64,
-    /// Messages whose cost used a related price for a missing one.
+    /// Facts whose cost used a related price for a missing one.
     pub estimated: u64,
+}
+
+impl ReportRow {
+    /// Everything that was counted: messages, and calls beside them.
+    pub const fn facts(&self) -> u64 {
+        self.messages + self.unattributed
+    }
+
+    /// Whether the cost says anything: it does not where no fact has a known price.
+    pub const fn cost_is_known(&self) -> bool {
+        self.facts() == 0 || self.unpriced < self.facts()
+    }
+
+    fn add(&mut self, kind: &str, usage: TokenUsage, cost: Option<Money>, estimated: bool) {
+        if kind == UsageKind::Unattributed.as_str() {
+            self.unattributed += 1;
+            self.unattributed_tokens = self.unattributed_tokens.saturating_add(usage.total());
+        } else {
+            self.messages += 1;
+        }
+        self.usage += usage;
+        self.cost += cost.unwrap_or_default();
+        self.unpriced += u64::from(cost.is_none());
+        self.estimated += u64::from(estimated);
+    }
 }
 
 /// The rows by key, and their total.
@@ -78,7 +107,7 @@ impl Ledger {
         };
         let sql = format!(
             "SELECT {}, input_tokens, cache_write_5m_tokens, cache_write_1h_tokens,
-                    cache_read_tokens, output_tokens, cost_picodollars, cost_estimated
+                    cache_read_tokens, output_tokens, cost_picodollars, cost_estimated, kind
              FROM usage_facts
              WHERE (?1 IS NULL OR run_id = ?1) AND (?2 IS NULL OR recorded_at >= ?2)
              ORDER BY 1",
@@ -111,12 +140,9 @@ impl Ledger {
                 .and_then(|text| text.parse().ok())
                 .map(Money::from_picodollars);
             let estimated: bool = row.get(7).map_err(read)?;
+            let kind: String = row.get(8).map_err(read)?;
             for sum in rows.last_mut().into_iter().chain([&mut total]) {
-                sum.messages += 1;
-                sum.usage += usage;
-                sum.cost += cost.unwrap_or_default();
-                sum.unpriced += u64::from(cost.is_none());
-                sum.estimated += u64::from(estimated);
+                sum.add(&kind, usage, cost, estimated);
             }
         }
         Ok(Report { rows, total })
@@ -127,7 +153,9 @@ fn empty(key: String) -> ReportRow {
     ReportRow {
         key,
         messages: 0,
+        unattributed: 0,
         usage: TokenUsage::default(),
+        unattributed_tokens: 0,
         cost: Money::default(),
         unpriced: 0,
         estimated: 0,

@@ -2,7 +2,7 @@
 
 mod budgets;
 
-use ktx_llm_runtime::{SourceSystem, TokenUsage, UsageFact};
+use ktx_llm_runtime::{CallLabel, SourceSystem, TokenUsage, UsageFact, UsageKind};
 use ktx_vocabulary::{ModelRole, RunId};
 
 use crate::{Group, Ledger, Money, PriceTable, Recorded, RequestTraits, Window};
@@ -11,11 +11,13 @@ const AT: &str = "2026-11-21T12:00:00Z";
 
 fn fact(message: &str, model: &str) -> UsageFact {
     UsageFact {
+        kind: UsageKind::Message,
         run_id: RunId::parse("run-1").unwrap(),
         attempt: 0,
         message_id: message.to_owned(),
         source_system: SourceSystem::AnthropicSdk,
         model: model.to_owned(),
+        location: None,
         role: ModelRole::CandidateExtraction,
         stage: "descriptions".to_owned(),
         unit: None,
@@ -153,3 +155,109 @@ fn facts_survive_reopening_and_race_without_loss() {
         .unwrap();
     assert_eq!(report.total.messages, 80);
 }
+
+/// COG-14: what a call used beside its messages is a fact of its own: it is in tokens and cost, once
+/// however often it is sent, and it is no message.
+#[test]
+fn what_no_message_accounts_for_is_recorded_beside_the_messages() {
+    let (ledger, prices) = (
+        Ledger::in_memory().unwrap(),
+        PriceTable::built_in().unwrap(),
+    );
+    let message = fact("msg_1", "claude-sonnet-5-5");
+    let label = CallLabel {
+        run_id: message.run_id.clone(),
+        stage: "descriptions".to_owned(),
+        unit: None,
+        connection: None,
+    };
+    let told = TokenUsage {
+        input: 1_000_010,
+        output: 70,
+        ..message.usage
+    };
+    let beside = |model: &str| {
+        UsageFact::unattributed(
+            SourceSystem::AnthropicSdk,
+            ModelRole::Default,
+            &label,
+            "session-1",
+            model,
+            told.beyond(message.usage),
+        )
+    };
+    let other = beside("claude-haiku-5-5");
+    assert_eq!(
+        other.reference(),
+        "run-1/0/session-1/unattributed/claude-haiku-5-5"
+    );
+    assert_eq!((other.usage.input, other.usage.output), (1_000_000, 0));
+    for fact in [&message, &other, &other, &beside("claude-sonnet-5-5")] {
+        ledger.record(fact, AT, &prices).unwrap();
+    }
+    let report = ledger.report(Group::Model, &Window::default()).unwrap();
+    let rows: Vec<_> = report
+        .rows
+        .iter()
+        .chain([&report.total])
+        .map(|row| {
+            (
+                row.key.as_str(),
+                (row.messages, row.unattributed, row.unattributed_tokens),
+                row.usage.total(),
+                row.cost.to_string(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (
+                "claude-haiku-5-5",
+                (0, 1, 1_000_000),
+                1_000_000,
+                "$0.5000".to_owned()
+            ),
+            (
+                "claude-sonnet-5-5",
+                (1, 1, 1_000_000),
+                1_001_187,
+                "$2.0012".to_owned()
+            ),
+            ("", (1, 2, 2_000_000), 2_001_187, "$2.5012".to_owned()),
+        ]
+    );
+}
+
+/// A ledger of an earlier version is read on; what it holds are messages.
+#[test]
+fn a_ledger_of_an_earlier_version_is_carried_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("usage.sqlite");
+    let earlier = rusqlite::Connection::open(&path).unwrap();
+    earlier.execute_batch(EARLIER).unwrap();
+    drop(earlier);
+    let prices = PriceTable::built_in().unwrap();
+    let ledger = Ledger::open(&path).unwrap();
+    ledger
+        .record(&fact("msg_2", "claude-sonnet-5-5"), AT, &prices)
+        .unwrap();
+    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    assert_eq!(
+        (total.messages, total.unattributed, total.cost.picodollars()),
+        (2, 0, 1_230_007_000)
+    );
+}
+
+/// The first layout, with one message.
+const EARLIER: &str = "CREATE TABLE usage_facts (
+  source_system TEXT NOT NULL, source_reference TEXT NOT NULL, executor_type TEXT NOT NULL,
+  run_id TEXT NOT NULL, attempt INTEGER NOT NULL, message_id TEXT NOT NULL,
+  recorded_at TEXT NOT NULL, model TEXT NOT NULL, role TEXT NOT NULL, stage TEXT NOT NULL,
+  unit TEXT, connection_id TEXT, input_tokens INTEGER NOT NULL,
+  cache_write_5m_tokens INTEGER NOT NULL, cache_write_1h_tokens INTEGER NOT NULL,
+  cache_read_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost_picodollars TEXT,
+  cost_estimated INTEGER NOT NULL, UNIQUE (source_system, source_reference));
+INSERT INTO usage_facts VALUES ('anthropic_sdk', 'run-0/0/msg_1', 'claude_sdk', 'run-0', 0, 'msg_1',
+  '2026-11-20T12:00:00Z', 'claude-sonnet-5-5', 'default', 'test', NULL, NULL, 1, 2, 3, 4, 5, '7000', 0);
+PRAGMA user_version = 1;";

@@ -2,6 +2,7 @@
 
 use ktx_llm_runtime::{
     CallMetrics, LlmErrorKind, LlmRuntime as _, RuntimeEvent, SourceSystem, TokenUsage, UsageFact,
+    UsageKind,
 };
 use ktx_vocabulary::ModelRole;
 use serde_json::{Value, json};
@@ -20,11 +21,13 @@ pub(crate) const MESSAGE: TokenUsage = TokenUsage {
 fn fact(message: &str) -> RuntimeEvent {
     let label = label();
     RuntimeEvent::Usage(UsageFact {
+        kind: UsageKind::Message,
         run_id: label.run_id,
         attempt: 0,
         message_id: message.to_owned(),
         source_system: SourceSystem::AnthropicSdk,
         model: "fake-sonnet".to_owned(),
+        location: None,
         role: ModelRole::Default,
         stage: label.stage,
         unit: label.unit,

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
         aligned(&headers, &rows)
     };
     printer.out(&text)?;
-    if report.total.messages == 0 {
+    if report.total.facts() == 0 {
         printer.note(&match (&args.run, &args.since) {
             (Some(run), _) => format!(
                 "no usage of a run `{run}` is recorded; `ktx usage --by run` lists the runs"
@@ -66,6 +66,12 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
             (None, Some(since)) => format!("no usage since {since} is recorded"),
             (None, None) => "no usage is recorded yet".to_owned(),
         });
+    }
+    if report.total.unattributed_tokens > 0 {
+        printer.note(&format!(
+            "{} of the tokens were used beside the messages, such as for compaction",
+            report.total.unattributed_tokens
+        ));
     }
     if report.total.unpriced > 0 {
         printer.note(&format!(
@@ -87,7 +93,7 @@ pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) {
         // What the run has done stands, whatever becomes of its ledger.
         Err(failure) => return printer.note(&format!("warning: {}", failure.message)),
     };
-    if total.messages > 0 {
+    if total.facts() > 0 {
         printer.note(&format!(
             "{} model messages, {} tokens in, {} out, list price {}",
             total.messages,
@@ -135,7 +141,7 @@ fn since(args: &UsageArgs, session: &Session) -> Outcome<Option<String>> {
 }
 
 fn cost(row: &ReportRow) -> String {
-    if row.messages > 0 && row.unpriced == row.messages {
+    if !row.cost_is_known() {
         return "unknown".to_owned();
     }
     let mark = if row.estimated > 0 { "~" } else { "" };
@@ -148,7 +154,10 @@ fn cells(key: &str, row: &ReportRow) -> Vec<Option<String>> {
         key.to_owned(),
         row.messages.to_string(),
         usage.input.to_string(),
-        (usage.cache_write_5m + usage.cache_write_1h).to_string(),
+        usage
+            .cache_write_5m
+            .saturating_add(usage.cache_write_1h)
+            .to_string(),
         usage.cache_read.to_string(),
         usage.output.to_string(),
         cost(row),
@@ -166,7 +175,8 @@ fn row_json(row: &ReportRow) -> Value {
         "cacheWrite1hTokens": row.usage.cache_write_1h,
         "cacheReadTokens": row.usage.cache_read,
         "outputTokens": row.usage.output,
-        "costUsd": (row.unpriced < row.messages || row.messages == 0).then(|| row.cost.dollars()),
+        "unattributedTokens": row.unattributed_tokens,
+        "costUsd": row.cost_is_known().then(|| row.cost.dollars()),
         "unpricedMessages": row.unpriced,
         "estimatedMessages": row.estimated,
     })

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use ktx_llm_runtime::{
     EventSink, LlmErrorKind, LlmRuntime as _, NoEvents, RuntimeEvent, SourceSystem, TokenUsage,
-    UsageFact,
+    UsageFact, UsageKind,
 };
 use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset};
 use ktx_vocabulary::{ModelRole, RunId};
@@ -76,11 +76,13 @@ async fn a_fact_has_the_counters_of_its_message() {
     assert_eq!(
         *facts,
         [UsageFact {
+            kind: UsageKind::Message,
             run_id: RunId::parse("r1").unwrap(),
             attempt: 0,
             message_id: "msg_7".to_owned(),
             source_system: SourceSystem::AnthropicApi,
             model: "claude-test".to_owned(),
+            location: None,
             role: ModelRole::Default,
             stage: "test".to_owned(),
             unit: Some("orders".to_owned()),

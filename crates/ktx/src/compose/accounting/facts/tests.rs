@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ktx_llm_runtime::{LlmError, PlannedTurn, SourceSystem, TokenUsage, TurnGate as _, UsageFact};
+use ktx_llm_runtime::{
+    LlmError, PlannedTurn, SourceSystem, TokenUsage, TurnGate as _, UsageFact, UsageKind,
+};
 use ktx_usage_ledger::{Budget, Group, Ledger, Limits, Window};
 use ktx_vocabulary::{ModelRole, RunId};
 
@@ -16,11 +18,13 @@ use super::Facts;
 
 fn fact(message: &str) -> UsageFact {
     UsageFact {
+        kind: UsageKind::Message,
         run_id: RunId::parse("run-1").unwrap(),
         attempt: 0,
         message_id: message.to_owned(),
         source_system: SourceSystem::AnthropicApi,
         model: "claude-sonnet-4-6".to_owned(),
+        location: None,
         role: ModelRole::Default,
         stage: "test".to_owned(),
         unit: None,
@@ -109,6 +113,39 @@ fn facts_have_a_time_of_their_own() {
         ],
         [4, 3, 1, 0]
     );
+}
+
+/// COG-14: what a call used beside its messages counts for the budget and stands in the ledger.
+#[test]
+fn tokens_beside_the_messages_count_like_those_of_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let (facts, said) = facts(folder.path());
+    facts.record(fact("msg_1"));
+    let beside = UsageFact {
+        kind: UsageKind::Unattributed,
+        ..fact("call-1/unattributed")
+    };
+    facts.record(beside.clone());
+    facts.record(UsageFact {
+        message_id: "call-2/unattributed".to_owned(),
+        ..beside
+    });
+    facts.finish();
+    assert_eq!(
+        next_turn(&facts, 300),
+        Err("the next model call would exceed the budget: 300 of 300 tokens are used".to_owned())
+    );
+    let ledger = Ledger::open(&folder.path().join("usage.sqlite")).unwrap();
+    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    assert_eq!(
+        (
+            total.messages,
+            total.unattributed_tokens,
+            total.usage.total()
+        ),
+        (1, 200, 300)
+    );
+    assert_eq!(*said.lock().unwrap(), Vec::<String>::new());
 }
 
 /// A ledger that cannot be opened loses nothing: the budget counts, and the facts are written as soon
