@@ -1,10 +1,12 @@
 //! One call of a model, with a child that waits for it or with a fresh one.
 
-use ktx_llm_runtime::{LlmError, LlmErrorKind, RuntimeEvent, StopReason};
+use ktx_llm_runtime::{
+    LlmError, LlmErrorKind, RuntimeEvent, SourceSystem, StopReason, UsageFact,
+};
 use tokio::time::Instant;
 use tokio_util::future::FutureExt as _;
 
-use crate::conversation::{Note, PromptAt};
+use crate::conversation::{Note, PromptAt, Record};
 use crate::host::{Host, WarmUp};
 use crate::invocation::Query;
 use crate::limits::Patience;
@@ -14,6 +16,7 @@ use crate::process::told_version;
 use crate::report::{Caller, Report, too_old};
 use crate::session::Session;
 use crate::spares::{Demand, Moment, Unfinished};
+use crate::unattributed::unattributed;
 
 /// What stays the same over the children of one call.
 #[derive(Clone, Copy)]
@@ -26,6 +29,20 @@ pub(crate) struct Call<'a> {
     pub(crate) demand: Option<&'a Demand>,
     /// Its begin.
     pub(crate) started: Instant,
+}
+
+impl Call<'_> {
+    /// Tells what the process says it used beside its messages (COG-14).
+    pub(crate) fn tell_unattributed(&self, record: &Record) {
+        let Some(result) = &record.result else { return };
+        let session = uuid::Uuid::new_v4().to_string();
+        for (model, usage) in unattributed(&result.used, &record.used) {
+            let Caller { role, label, .. } = self.caller;
+            let system = SourceSystem::AnthropicSdk;
+            let fact = UsageFact::unattributed(system, *role, label, &session, &model, usage);
+            self.host.tell(RuntimeEvent::Usage(fact));
+        }
+    }
 }
 
 /// Runs one query to its end: at once, or when a limit of the account has reset. Never panics, never

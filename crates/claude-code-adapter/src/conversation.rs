@@ -455,7 +455,7 @@ impl Conversation {
                 .map(|init| init.model)
                 .filter(|model| !model.is_empty()),
             tool_failures: u32::try_from(tool_failures).unwrap_or(u32::MAX),
-            usage: self.meter.total(),
+            used: self.meter.used(),
             tools,
             accepted: self.accepted,
             signs: self.signs,

@@ -30,6 +30,7 @@ mod settings;
 mod spares;
 mod surface;
 mod turns;
+mod unattributed;
 
 pub use internal_guard::internal_guard;
 pub use runtime::ClaudeCodeRuntime;

@@ -163,20 +163,10 @@ pub(crate) fn died(verified: bool, status: Option<ExitStatus>, complaints: &str)
     .hint("run the command again; `--debug` shows what Claude Code said")
 }
 
-/// Logs what was not understood, and tokens that no message accounts for (COG-14).
-pub(crate) fn log_differences(record: &Record, stray: &[String]) {
+/// Logs what was not understood.
+pub(crate) fn log_unknown(record: &Record, stray: &[String]) {
     if !record.unknown.is_empty() || !stray.is_empty() {
         tracing::debug!(unknown = ?record.unknown, stray = stray.len(), "Claude Code wrote messages that ktx does not know");
-    }
-    let Some(result) = &record.result else { return };
-    let (told, counted) = (result.total.total(), record.usage.total());
-    if told != counted {
-        tracing::info!(
-            told,
-            counted,
-            unattributed = i128::from(told) - i128::from(counted),
-            "Claude Code used tokens outside the messages of this call"
-        );
     }
 }
 

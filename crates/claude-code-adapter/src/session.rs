@@ -24,9 +24,10 @@ use crate::link::Link;
 use crate::outcome::status_kind;
 use crate::process::{Ended, Ending, Running};
 use crate::protocol::{Frame, Line, LineDecoder};
-use crate::report::{Report, died, log_differences, with_complaints};
+use crate::report::{Report, died, log_unknown, with_complaints};
 use crate::settings::Timeouts;
 use crate::spares::Moment;
+use crate::unattributed::sum;
 
 use stop::{Life, Stop};
 
@@ -429,14 +430,15 @@ impl<'a> Session<'a> {
         let record = self.conversation.into_record();
         let metrics = CallMetrics {
             total: elapsed,
-            usage: record.usage,
+            usage: sum(&record.used),
             steps: u32::try_from(self.boundaries.len()).unwrap_or(u32::MAX),
             step_boundaries: self.boundaries,
             tool_failures: record.tool_failures,
             model: record.model.clone(),
             reported_cost_usd: record.result.as_ref().and_then(|result| result.cost_usd),
         };
-        log_differences(&record, &self.stray);
+        log_unknown(&record, &self.stray);
+        self.call.tell_unattributed(&record);
         let never_began = !self.interrupted
             && match &stop {
                 Stop::Ended(_) => !verified && record.result.is_none(),

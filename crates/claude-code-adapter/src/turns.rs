@@ -1,6 +1,6 @@
 //! Counting turns and tokens over the stream.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_llm_runtime::{StopReason, TokenUsage};
 
@@ -84,8 +84,8 @@ pub(crate) struct MessageUsage {
 pub(crate) struct UsageMeter {
     open: Vec<MessageUsage>,
     counted: BTreeSet<String>,
-    /// The sum over counted messages.
-    total: TokenUsage,
+    /// The sums over counted messages, by model.
+    used: BTreeMap<String, TokenUsage>,
     streaming: Option<String>,
 }
 
@@ -130,9 +130,9 @@ impl UsageMeter {
         open.iter().filter_map(|id| self.count(id)).collect()
     }
 
-    /// The sum over counted messages.
-    pub(crate) fn total(&self) -> TokenUsage {
-        self.total
+    /// The sums over counted messages, by model.
+    pub(crate) fn used(self) -> BTreeMap<String, TokenUsage> {
+        self.used
     }
 
     fn keep(&mut self, id: &str, model: &str, usage: TokenUsage) {
@@ -155,7 +155,7 @@ impl UsageMeter {
         let at = self.open.iter().position(|open| open.id == id)?;
         let message = self.open.remove(at);
         self.counted.insert(message.id.clone());
-        self.total += message.usage;
+        *self.used.entry(message.model.clone()).or_default() += message.usage;
         Some(message)
     }
 }

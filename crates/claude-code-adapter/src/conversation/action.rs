@@ -93,8 +93,8 @@ pub(crate) struct Record {
     pub(crate) model: Option<String>,
     /// Tool calls that failed.
     pub(crate) tool_failures: u32,
-    /// Tokens over all messages.
-    pub(crate) usage: TokenUsage,
+    /// Tokens over all messages, by model.
+    pub(crate) used: BTreeMap<String, TokenUsage>,
     /// The tool calls in call order.
     pub(crate) tools: Vec<ToolTrace>,
     /// The last object that the program accepted.

@@ -10,6 +10,7 @@ use ktx_tool_descriptors::{
 use serde_json::{Value, json};
 
 use super::{Action, Conversation, Note, PromptAt};
+use crate::unattributed::sum;
 use crate::invocation::{Purpose, Query};
 use crate::outcome::{failure_kind, stop_reason_of};
 use crate::protocol::Frame;
@@ -163,11 +164,11 @@ fn replay(recording: &Recording) -> String {
     let told = record
         .result
         .as_ref()
-        .map_or(0, |result| result.total.total());
+        .map_or(0, |result| sum(&result.used).total());
     format!(
         "{}: {ending}, steps {steps}, messages {usage}, tokens {}/{told}, tools {}/{} failed, object {}/{}, warnings {warnings}, unknown {:?}",
         recording.name,
-        record.usage.total(),
+        sum(&record.used).total(),
         record.tool_failures,
         record.tools.len(),
         object.is_some(),

@@ -1,5 +1,7 @@
 //! The messages of the child, as far as they matter.
 
+use std::collections::BTreeMap;
+
 use ktx_llm_runtime::TokenUsage;
 use serde_json::Value;
 
@@ -258,6 +260,6 @@ pub(crate) struct ResultFrame {
     pub(crate) api_error: Option<String>,
     /// What the program thinks the process cost so far, in US dollars.
     pub(crate) cost_usd: Option<f64>,
-    /// Everything that the process used, over all models.
-    pub(crate) total: TokenUsage,
+    /// Everything that the process used, by model.
+    pub(crate) used: BTreeMap<String, TokenUsage>,
 }

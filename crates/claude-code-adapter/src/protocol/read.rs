@@ -1,5 +1,7 @@
 //! Lines to frames. Reading never fails: what is missing is empty, what is unknown is counted.
 
+use std::collections::BTreeMap;
+
 use ktx_llm_runtime::TokenUsage;
 use serde_json::Value;
 
@@ -254,29 +256,26 @@ fn result(line: &Value) -> ResultFrame {
         api_status: number(line, "api_error_status").and_then(|status| u16::try_from(status).ok()),
         api_error: optional(line, "api_error").or_else(|| optional(line, "api_error_type")),
         cost_usd: line.get("total_cost_usd").and_then(Value::as_f64),
-        total: model_usage(line.get("modelUsage").unwrap_or(&Value::Null)),
+        used: model_usage(line.get("modelUsage").unwrap_or(&Value::Null)),
     }
 }
 
-/// The sum over all models. The totals do not tell the two cache lifetimes apart on old versions.
-fn model_usage(models: &Value) -> TokenUsage {
-    let mut total = TokenUsage::default();
-    for model in models
-        .as_object()
-        .into_iter()
-        .flat_map(|models| models.values())
-    {
+/// What each model used. Old versions do not tell the two cache lifetimes apart.
+fn model_usage(models: &Value) -> BTreeMap<String, TokenUsage> {
+    let models = models.as_object().into_iter().flatten();
+    let used = models.map(|(name, model)| {
         let count = |key: &str| model.get(key).and_then(Value::as_u64).unwrap_or(0);
         let hour = count("cacheCreationEphemeral1hInputTokens");
-        total += TokenUsage {
+        let usage = TokenUsage {
             input: count("inputTokens"),
             cache_write_5m: count("cacheCreationInputTokens").saturating_sub(hour),
             cache_write_1h: hour,
             cache_read: count("cacheReadInputTokens"),
             output: count("outputTokens"),
         };
-    }
-    total
+        (name.clone(), usage)
+    });
+    used.collect()
 }
 
 /// The counters of a `usage` object. Cache writes without a lifetime count as five minutes, the

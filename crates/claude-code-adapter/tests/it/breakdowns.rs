@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RunEvent, RuntimeEvent, StopReason};
+use ktx_llm_runtime::{
+    LlmErrorKind, LlmRuntime as _, RunEvent, RuntimeEvent, StopReason, UsageKind,
+};
 use ktx_tool_descriptors::{
     CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, WriteEffect,
 };
@@ -208,5 +210,39 @@ async fn turns_are_counted_here_too() {
     assert_eq!(
         (outcome.stop_reason, outcome.error, outcome.metrics.steps),
         (StopReason::Budget, None, 8)
+    );
+}
+
+/// COG-14: what the process says it used beside its messages is told, once and with its model.
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_beside_the_messages_are_told() {
+    let used = json!({
+        "fake-sonnet": { "inputTokens": 100, "outputTokens": 20, "cacheReadInputTokens": 7,
+            "cacheCreationInputTokens": 30 },
+        "fake-haiku": { "inputTokens": 300, "outputTokens": 40 },
+    });
+    let bench = Bench::new(json!({
+        "message_ids": "a", "steps": [{ "text": "Fine." }], "result": { "modelUsage": used },
+    }));
+    bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await
+        .unwrap();
+    let facts: Vec<(UsageKind, String, u64)> = bench
+        .heard
+        .all()
+        .into_iter()
+        .filter_map(|event| match event {
+            RuntimeEvent::Usage(fact) => Some((fact.kind, fact.model, fact.usage.total())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        facts,
+        [
+            (UsageKind::Message, "fake-sonnet".to_owned(), 157),
+            (UsageKind::Unattributed, "fake-haiku".to_owned(), 340),
+        ]
     );
 }

@@ -116,6 +116,7 @@ impl Session {
             return Ok(());
         };
         say(&frames::text_delta(text))?;
+        self.cut += 1;
         account::bill(self, &id, &frames::usage(1));
         let block = json!({ "type": "text", "text": text });
         say(&frames::block(&id, &self.model_name(), &block))

@@ -136,15 +136,25 @@ pub(crate) fn tool_result(call: &str, text: &str, is_error: Option<bool>) -> Val
     })
 }
 
-/// The result of the turn, with changes.
-pub(crate) fn result(text: &str, messages: u64, changes: &Map<String, Value>) -> Value {
+/// What a model used for so many messages, of which some broke off.
+pub(crate) fn used(messages: u64, cut: u64) -> Value {
+    json!({
+        "inputTokens": INPUT * messages, "outputTokens": OUTPUT * (messages - cut) + cut,
+        "cacheReadInputTokens": 7 * messages, "cacheCreationInputTokens": 30 * messages,
+    })
+}
+
+/// The result of the turn, with changes. `used` tells what each model used.
+pub(crate) fn result(
+    text: &str,
+    messages: u64,
+    used: &Value,
+    changes: &Map<String, Value>,
+) -> Value {
     let frame = json!({
         "duration_ms": 100, "stop_reason": "end_turn", "session_id": SESSION,
         "total_cost_usd": 0.25, "is_error": false, "num_turns": messages + 1,
-        "modelUsage": { "fake": {
-            "inputTokens": INPUT * messages, "outputTokens": OUTPUT * messages,
-            "cacheReadInputTokens": 7 * messages, "cacheCreationInputTokens": 30 * messages,
-        } },
+        "modelUsage": used,
         "permission_denials": [], "terminal_reason": "completed", "subtype": "success",
         "api_error_status": null, "result": text, "type": "result",
     });

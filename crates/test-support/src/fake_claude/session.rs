@@ -22,6 +22,8 @@ pub(crate) struct Session {
     pub(crate) client: Option<Client>,
     /// Model messages so far.
     pub(crate) messages: u64,
+    /// Of those, messages that broke off behind their first token.
+    pub(crate) cut: u64,
     /// What the ids of its messages have in common.
     pub(crate) stem: String,
     /// Model calls of tools so far.
@@ -76,6 +78,7 @@ pub(crate) fn play() -> Result<(), Halt> {
         schema: None,
         client: None,
         messages: 0,
+        cut: 0,
         stem: scenario.message_ids.clone().unwrap_or_else(account::unique),
         calls: 0,
         text: String::new(),
@@ -256,7 +259,9 @@ impl Session {
             changes.insert("structured_output".to_owned(), object);
         }
         changes.extend(std::mem::take(&mut self.scenario.result));
-        let result = frames::result(&self.text, self.messages, &changes);
+        let used = frames::used(self.messages, self.cut);
+        let used = json!({ self.model_name(): used });
+        let result = frames::result(&self.text, self.messages, &used, &changes);
         say(&result)?;
         for act in std::mem::take(&mut self.scenario.after) {
             self.act(act)?;

@@ -1,0 +1,94 @@
+//! Tokens that a process used beside its messages: for summaries, for calls of its own, and for
+//! messages that broke off before their last count (COG-14).
+
+use std::collections::BTreeMap;
+
+use ktx_llm_runtime::TokenUsage;
+
+/// What each model used beyond its counted messages. Where a message names a model that the process
+/// does not, the two are compared as wholes, and the difference is that of the model with the most.
+pub(crate) fn unattributed(
+    told: &BTreeMap<String, TokenUsage>,
+    counted: &BTreeMap<String, TokenUsage>,
+) -> BTreeMap<String, TokenUsage> {
+    let by_name = counted.keys().all(|model| told.contains_key(model));
+    let differences = if by_name {
+        let difference = |(model, told): (&String, &TokenUsage)| {
+            let counted = counted.get(model).copied().unwrap_or_default();
+            (model.clone(), beyond(*told, counted))
+        };
+        told.iter().map(difference).collect()
+    } else {
+        let most = told.iter().max_by_key(|(_, usage)| usage.total());
+        let difference = beyond(sum(told), sum(counted));
+        most.map(|(model, _)| BTreeMap::from([(model.clone(), difference)]))
+            .unwrap_or_default()
+    };
+    let is_some = |(_, usage): &(String, TokenUsage)| usage.total() > 0;
+    differences.into_iter().filter(is_some).collect()
+}
+
+/// The sum over all models.
+pub(crate) fn sum(used: &BTreeMap<String, TokenUsage>) -> TokenUsage {
+    let mut total = TokenUsage::default();
+    for usage in used.values() {
+        total += *usage;
+    }
+    total
+}
+
+/// The counters beyond those of the messages. Old versions tell all cache writes as short ones.
+fn beyond(told: TokenUsage, counted: TokenUsage) -> TokenUsage {
+    let mut counted = counted;
+    if told.cache_write_1h == 0 {
+        counted.cache_write_5m = counted.cache_write_5m.saturating_add(counted.cache_write_1h);
+        counted.cache_write_1h = 0;
+    }
+    told.beyond(counted)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Value tests.
+
+    use super::*;
+
+    fn usage(input: u64, short: u64, long: u64, output: u64) -> TokenUsage {
+        TokenUsage {
+            input,
+            cache_write_5m: short,
+            cache_write_1h: long,
+            cache_read: 0,
+            output,
+        }
+    }
+
+    fn by_model<const N: usize>(used: [(&str, TokenUsage); N]) -> BTreeMap<String, TokenUsage> {
+        used.map(|(model, usage)| (model.to_owned(), usage)).into()
+    }
+
+    /// COG-14: nothing where the messages say it all, also when the lifetimes are not told apart.
+    #[test]
+    fn what_messages_account_for_is_not_counted_again() {
+        let counted = by_model([("sonnet", usage(100, 20, 40, 20))]);
+        for told in [usage(100, 20, 40, 20), usage(100, 60, 0, 20), usage(90, 0, 0, 20)] {
+            assert_eq!(unattributed(&by_model([("sonnet", told)]), &counted), by_model([]));
+        }
+    }
+
+    /// COG-14: the rest is that of its model.
+    #[test]
+    fn the_rest_has_a_model() {
+        let counted = by_model([("sonnet", usage(100, 0, 0, 1))]);
+        let told = by_model([
+            ("sonnet", usage(100, 0, 0, 20)),
+            ("haiku", usage(50, 0, 0, 5)),
+        ]);
+        let rest = by_model([("sonnet", usage(0, 0, 0, 19)), ("haiku", usage(50, 0, 0, 5))]);
+        assert_eq!(unattributed(&told, &counted), rest);
+        let other_name = by_model([("sonnet-with-a-date", usage(100, 0, 0, 20))]);
+        let all = by_model([("sonnet", usage(50, 0, 0, 5))]);
+        assert_eq!(unattributed(&told, &other_name), all);
+        assert_eq!(unattributed(&by_model([]), &counted), by_model([]));
+    }
+}
