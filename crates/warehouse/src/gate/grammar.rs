@@ -73,6 +73,7 @@ mod derived {
 
     derive_dialect!(RedshiftGrammar, RedshiftSqlDialect, preserve_type_id = true, overrides = {
         supports_group_by_expr = true,
+        supports_outer_join_operator = true,
         supports_connect_by = true,
     });
 

@@ -3,6 +3,8 @@
 //! The parser's own tokenizer differs from the servers in details that decide where a string ends.
 //! So this module alone finds the quotes, and the parser sees placeholders in their stead.
 
+mod numbers;
+
 use super::{Refusal, refuse};
 use crate::Dialect;
 
@@ -204,7 +206,7 @@ impl<'a> Scanner<'a> {
             return Ok(Some(length));
         }
         if !self.after_word() {
-            if let Some(length) = hexadecimal(rest) {
+            if let Some(length) = numbers::literal(rest, self.dialect) {
                 return Ok(Some(length));
             }
             for &(prefix, backslash) in prefixes(self.dialect) {
@@ -348,20 +350,6 @@ fn bigquery_text(rest: &str, quote: char, backslash: Backslash) -> Result<usize,
         );
     }
     Ok(length)
-}
-
-/// The length of a number such as `0x1F`. It is kept as it is: the parser would spell it anew.
-fn hexadecimal(rest: &str) -> Option<usize> {
-    let digits = rest
-        .strip_prefix("0x")
-        .or_else(|| rest.strip_prefix("0X"))?;
-    let count = digits
-        .find(|letter: char| !letter.is_ascii_hexdigit())
-        .unwrap_or(digits.len());
-    let ends = !digits
-        .get(count..)?
-        .starts_with(|next: char| next.is_alphanumeric() || next == '_');
-    (count > 0 && ends).then_some(count + 2)
 }
 
 fn triple_quoted(rest: &str, fence: &str) -> Result<usize, Refusal> {

@@ -9,10 +9,12 @@ mod carry;
 mod clauses;
 mod edits;
 mod frames;
+mod groups;
 mod hints;
 mod joins;
 mod json;
 mod marks;
+mod offsets;
 mod operators;
 mod orders;
 mod pivot;
@@ -28,8 +30,10 @@ use sqlparser::tokenizer::{Token, Word};
 
 use self::carry::Carried;
 pub(super) use self::clauses::{APPROXIMATE_NAME, ONLY, PLAIN_NAME, ROWS_FROM, SAFE_NAME};
+pub(super) use self::groups::SETS;
 pub(super) use self::marks::{Marker, STAR};
 pub(super) use self::pivot::{PIVOT, PIVOT_GROUP};
+pub(super) use self::queries::SCALAR_TABLE;
 pub(super) use self::versions::Version;
 use super::{Refusal, refuse};
 use crate::Dialect;
@@ -68,6 +72,8 @@ impl Patched {
     fn rewrite_common(&mut self, dialect: Dialect) -> Result<(), Refusal> {
         self.apply(clauses::spell_out_table)?;
         self.apply(operators::bracket_null_patterns)?;
+        self.apply(offsets::quantified_values)?;
+        self.apply(groups::name_inner_sets)?;
         if dialect != Dialect::Postgres {
             self.apply(hints::drop_materialized)?;
         }
@@ -81,6 +87,8 @@ impl Patched {
     fn rewrite_own(&mut self, dialect: Dialect) -> Result<(), Refusal> {
         match dialect {
             Dialect::Postgres => {
+                self.apply(groups::group_distinct)?;
+                self.apply(json::drop_path_names)?;
                 self.apply(clauses::name_rows_from)?;
                 self.apply(clauses::call_only)?;
                 self.apply_carrying(queries::using_aliases)?;
@@ -113,11 +121,12 @@ impl Patched {
             Dialect::BigQuery => {
                 self.apply(clauses::name_safe)?;
                 self.apply(versions::alias_behind)?;
-                self.apply(clauses::group_and_order)?;
+                self.apply(groups::group_and_order)?;
+                self.apply_carrying(offsets::of_paths)?;
                 self.apply(clauses::pipe_synonyms)?;
             }
             Dialect::Snowflake => {
-                self.apply(json::construct_rows)?;
+                self.apply_carrying(json::construct_rows)?;
                 self.apply_carrying(frames::directions)?;
                 self.apply(hints::drop_from_first)?;
                 self.apply_carrying(|tokens, carried| {
@@ -127,12 +136,14 @@ impl Patched {
             }
             Dialect::Databricks => {
                 self.apply(versions::at_signs)?;
+                self.apply_carrying(offsets::excepted_fields)?;
                 self.apply(versions::drop_for)?;
             }
             Dialect::Trino => {
                 self.apply(versions::drop_for)?;
                 self.apply(clauses::bracket_values)?;
                 self.apply(json::drop_keys)?;
+                self.apply(json::drop_path_names)?;
                 self.apply_carrying(queries::subsets)?;
             }
         }
@@ -170,6 +181,7 @@ impl Patched {
         self.tokens = pivot::as_select(&self.tokens);
         self.apply(clauses::complete_filters)?;
         self.apply(clauses::caret_for_power)?;
+        self.apply(offsets::open_slices)?;
         self.apply_carrying(clauses::samples)?;
         self.apply(marks::comprehensions)?;
         self.apply(marks::colons)?;
@@ -217,11 +229,13 @@ impl Patched {
 
     /// Turns the printed text into the dialect's own words again.
     pub(super) fn undo(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
+        let printed = brackets::drop(printed, dialect, &[offsets::VALUES])?;
+        let printed = &groups::undo_inner_sets(&printed, dialect)?;
         let mut text = match dialect {
             Dialect::Postgres => text::in_code(
                 printed,
                 dialect,
-                &[(ROWS_FROM, "ROWS FROM "), (ONLY, "ONLY ")],
+                &[(ROWS_FROM, "ROWS FROM "), (ONLY, "ONLY "), groups::DISTINCT],
             )?,
             Dialect::ClickHouse => {
                 let text = brackets::drop(printed, dialect, queries::WRAPPERS)?;
@@ -242,7 +256,8 @@ impl Patched {
                 .and_then(|text| versions::undo(&text, dialect))?,
             Dialect::DuckDb => {
                 let text = pivot::undo(printed, dialect)?;
-                let text = text::in_code(&text, dialect, &[(STAR, "*")])?;
+                let signs = [(STAR, "*"), (offsets::OPEN_END, "-")];
+                let text = text::in_code(&text, dialect, &signs)?;
                 text::in_code(&text, dialect, reports::WORDS)?
             }
             Dialect::Redshift => {

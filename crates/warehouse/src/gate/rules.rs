@@ -1,8 +1,10 @@
 //! The rules that a parsed tree has to keep, checked at every depth.
 
 mod calls;
+mod fields;
 mod words;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
@@ -22,7 +24,11 @@ pub(super) fn check(statement: &Statement, dialect: Dialect) -> Result<(), Refus
     if !matches!(statement, Statement::Query(_)) {
         return refuse("not_a_query", "only queries are allowed");
     }
-    match statement.visit(&mut Rules { dialect }) {
+    let mut rules = Rules {
+        dialect,
+        lambdas: calls::named_lambdas(statement, dialect),
+    };
+    match statement.visit(&mut rules) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(refusal) => Err(refusal),
     }
@@ -30,6 +36,8 @@ pub(super) fn check(statement: &Statement, dialect: Dialect) -> Result<(), Refus
 
 struct Rules {
     dialect: Dialect,
+    /// The functions that the text itself defines.
+    lambdas: BTreeSet<String>,
 }
 
 fn flow(result: Result<(), Refusal>) -> ControlFlow<Refusal> {
@@ -69,7 +77,10 @@ impl Visitor for Rules {
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Refusal> {
-        flow(check_expr(expr, self.dialect))
+        flow(match expr {
+            Expr::Function(function) if calls::is_one_of(function, &self.lambdas) => Ok(()),
+            _ => check_expr(expr, self.dialect),
+        })
     }
 
     fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<Refusal> {
@@ -197,13 +208,13 @@ fn check_table_factor(factor: &TableFactor, dialect: Dialect) -> Result<(), Refu
             calls::check_hints(with_hints, dialect)?;
             names::check_modifier(name, alias.as_ref(), dialect)?;
             match args {
+                None => calls::check_alias(alias.as_ref(), dialect),
                 Some(args) if is_only(name, dialect) => check_only(args, dialect),
                 Some(args) if calls::are_hints(args, dialect) => Ok(()),
                 Some(args) if args.settings.is_some() => {
                     refuse("settings", "`SETTINGS` changes how the server works")
                 }
                 Some(_) => calls::check_name(name, dialect, Place::Table),
-                None => Ok(()),
             }
         }
         TableFactor::Function { name, .. } => calls::check_name(name, dialect, Place::Table),
@@ -254,12 +265,10 @@ fn check_expr(expr: &Expr, dialect: Dialect) -> Result<(), Refusal> {
         Expr::Prefixed { prefix, value } if prefix.value == TABLE => {
             check_table_argument(value, dialect)
         }
-        Expr::CompoundIdentifier(parts) => match parts.last() {
-            Some(last) if is_sequence_step(&last.value) => {
-                refuse("sequence", format!("`{last}` moves a sequence"))
-            }
-            _ => Ok(()),
-        },
+        Expr::CompoundIdentifier(parts) => fields::check_path(parts, dialect),
+        Expr::CompoundFieldAccess { access_chain, .. } => {
+            fields::check_chain(access_chain, dialect)
+        }
         _ => Ok(()),
     }
 }
@@ -301,10 +310,6 @@ fn table_name(expr: &Expr) -> Option<ObjectName> {
         Expr::Nested(inner) => table_name(inner),
         _ => None,
     }
-}
-
-fn is_sequence_step(name: &str) -> bool {
-    name.eq_ignore_ascii_case("nextval")
 }
 
 fn check_operator(operator: &BinaryOperator, dialect: Dialect) -> Result<(), Refusal> {

@@ -356,6 +356,65 @@ fn texts_that_would_make_the_check_expensive_are_refused() {
 }
 
 #[test]
+fn forms_that_the_parser_does_not_know_keep_what_they_mean() {
+    let forms = [
+        (
+            Dialect::BigQuery,
+            "SELECT x FROM t, t.a x WITH OFFSET p, t.b WITH OFFSET, UNNEST(t.c) y WITH OFFSET z",
+            "SELECT x FROM t, t.a x WITH OFFSET AS p, t.b WITH OFFSET, UNNEST(t.c) y WITH OFFSET z",
+        ),
+        (
+            Dialect::DuckDb,
+            "SELECT a FROM t GROUP BY GROUPING SETS ((a, b), ROLLUP (a, (b, c)), CUBE (floor(a)), ())",
+            "SELECT a FROM t GROUP BY GROUPING SETS ((a, b), ROLLUP(a, (b, c)), CUBE(floor(a)), ())",
+        ),
+        (
+            Dialect::DuckDb,
+            "SELECT x[:-:2], x[-2:] FROM t",
+            "SELECT x[:-:2], x[-2:] FROM t",
+        ),
+        (
+            Dialect::Redshift,
+            "SELECT @ -5, |/ 25, ||/ (a + 2) FROM t, u WHERE t.a = u.a (+)",
+            "SELECT @ -5, |/ 25, ||/ (a + 2) FROM t, u WHERE t.a = u.a (+)",
+        ),
+        (
+            Dialect::Trino,
+            "SELECT a = ANY (VALUES 1, 2), b <> ALL (VALUES 'x') FROM t",
+            "SELECT a = ANY(VALUES (1), (2)), b <> ALL(VALUES ('x')) FROM t",
+        ),
+        (
+            Dialect::Postgres,
+            "SELECT a = ANY (VALUES (1)) FROM t GROUP BY DISTINCT CUBE (a), ROLLUP (b)",
+            "SELECT a = ANY(VALUES (1)) FROM t GROUP BY DISTINCT CUBE (a), ROLLUP (b)",
+        ),
+        (
+            Dialect::Snowflake,
+            "SELECT {* ILIKE 'a%'}, {c.* EXCLUDE (id)} FROM c",
+            "SELECT OBJECT_CONSTRUCT(* ILIKE 'a%'), {c.* EXCLUDE ( id )} FROM c",
+        ),
+        (
+            Dialect::ClickHouse,
+            "WITH (x -> x + 1) AS f SELECT f(a), 0b101 FROM t",
+            "WITH (x -> x + 1) AS f SELECT f(a), 0b101 FROM t",
+        ),
+        (
+            Dialect::Databricks,
+            "SELECT * EXCEPT (a, b.c), 1L, 3.5BD FROM t",
+            "SELECT * EXCEPT (a, b.c), 1L, 3.5BD FROM t",
+        ),
+        (
+            Dialect::Trino,
+            "SELECT * FROM JSON_TABLE(j, 'lax $' AS \"r\" COLUMNS (n FOR ORDINALITY)) t",
+            "SELECT * FROM JSON_TABLE(j, 'lax $' COLUMNS(n FOR ORDINALITY)) t",
+        ),
+    ];
+    for (dialect, sql, expected) in forms {
+        prints(dialect, sql, expected);
+    }
+}
+
+#[test]
 fn a_row_limit_is_added_where_there_is_none() {
     limits(
         Dialect::Postgres,

@@ -15,7 +15,9 @@ pub(super) fn parse(parser: &mut Parser<'_>, dialect: Dialect, between: u8) -> O
     let next = &parser.peek_token_ref().token;
     match (dialect, next) {
         (Dialect::DuckDb, Token::Sharp) => return column_number(parser),
-        (Dialect::DuckDb, Token::AtSign) => return Some(absolute(parser)),
+        (Dialect::DuckDb | Dialect::Redshift, Token::AtSign) => return Some(signed(parser, "@")),
+        (Dialect::Redshift, Token::PGSquareRoot) => return Some(signed(parser, "|/")),
+        (Dialect::Redshift, Token::PGCubeRoot) => return Some(signed(parser, "||/")),
         _ => {}
     }
     let word = word(next)?.to_ascii_uppercase();
@@ -172,12 +174,12 @@ fn typed_text(parser: &mut Parser<'_>, name: &str) -> Option<Parsed> {
     Some(parser.parse_prefix().map(|text| prefixed(name, text)))
 }
 
-/// DuckDB: `@ -5`, without its sign.
-fn absolute(parser: &mut Parser<'_>) -> Parsed {
+/// DuckDB, Redshift: `@ -5`, without its sign, and the roots of Redshift.
+fn signed(parser: &mut Parser<'_>, sign: &str) -> Parsed {
     parser.advance_token();
     parser
         .parse_subexpr(UNARY)
-        .map(|value| prefixed("@", value))
+        .map(|value| prefixed(sign, value))
 }
 
 /// DuckDB: `#1`, the first column.

@@ -421,20 +421,6 @@ pub(super) fn name_safe(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// BigQuery: `GROUP AND ORDER BY` becomes a grouping with a first item of its own.
-pub(super) fn group_and_order(tokens: &[Token]) -> Edits {
-    let mut edits = Edits::default();
-    for index in 0..tokens.len() {
-        if are_words(tokens, index, &["GROUP", "AND", "ORDER", "BY"]) {
-            edits.replace(
-                index..index + 4,
-                [word("GROUP"), word("BY"), word("ktx__order"), Token::Comma],
-            );
-        }
-    }
-    edits
-}
-
 /// Redshift: `APPROXIMATE COUNT(` becomes one name.
 pub(super) fn name_approximate(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();

@@ -165,6 +165,23 @@ pub(super) fn drop_keys(tokens: &[Token]) -> Edits {
     edits
 }
 
+/// `JSON_TABLE(x, 'path' AS name COLUMNS …)` and its nested paths lose their names, which only a `PLAN`
+/// would use.
+pub(super) fn drop_path_names(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if matches!(tokens.get(index - 1), Some(Token::SingleQuotedString(_)))
+            && is_word(tokens.get(index), "AS")
+            && super::is_name(tokens.get(index + 1))
+            && is_word(tokens.get(index + 2), "COLUMNS")
+            && tokens.get(index + 3) == Some(&Token::LParen)
+        {
+            edits.remove(index..index + 2);
+        }
+    }
+    edits
+}
+
 /// Redshift: the words of `OBJECT_TRANSFORM(o KEEP path, … SET path, value, …)` become arguments that
 /// carry them, so that the values are checked like any other.
 pub(super) fn transformations(tokens: &[Token], carried: &mut Carried) -> Edits {
@@ -212,24 +229,59 @@ pub(super) fn sub_objects(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Snowflake: `{*}` and `{t.*}` become `OBJECT_CONSTRUCT(*)`, which is the same.
-pub(super) fn construct_rows(tokens: &[Token]) -> Edits {
+/// Snowflake: `{*}`, `{t.*}` and `{* ILIKE 'a%'}` become `OBJECT_CONSTRUCT(*)` and so on, which is the
+/// same. Behind `t.*` the parser expects no choice of columns, so it is carried.
+pub(super) fn construct_rows(tokens: &[Token], carried: &mut Carried) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {
         let star = match tokens.get(index + 1) {
             Some(Token::Word(_)) if tokens.get(index + 2) == Some(&Token::Period) => index + 3,
             _ => index + 1,
         };
-        if tokens.get(index) == Some(&Token::LBrace)
-            && tokens.get(star) == Some(&Token::Mul)
-            && tokens.get(star + 1) == Some(&Token::RBrace)
-        {
+        if tokens.get(index) != Some(&Token::LBrace) || tokens.get(star) != Some(&Token::Mul) {
+            continue;
+        }
+        let end = if is_word(tokens.get(star + 1), "ILIKE") {
+            star + 3
+        } else if is_word(tokens.get(star + 1), "EXCLUDE") {
+            match closing(tokens, star + 2) {
+                Some(end) => end + 1,
+                None => continue,
+            }
+        } else {
+            star + 1
+        };
+        if tokens.get(end) == Some(&Token::RBrace) {
             edits.replace(
                 index..index + 1,
                 [super::word("OBJECT_CONSTRUCT"), Token::LParen],
             );
-            edits.replace(star + 1..star + 2, [Token::RParen]);
+            edits.replace(end..end + 1, [Token::RParen]);
+            let chosen = tokens.get(index + 1..end).unwrap_or_default();
+            if star > index + 1 && end > star + 1 && is_choice(chosen) {
+                let (table, choice) = chosen.split_at(star - index);
+                let table: String = table.iter().map(ToString::to_string).collect();
+                let meant = format!("{{{table} {}}}", spelled(choice));
+                let name = carried.name("OBJECT_CONSTRUCT(", ")", meant);
+                edits.replace(index + 1..end, [super::word(&name)]);
+            }
         }
     }
     edits
+}
+
+/// Whether the tokens are names, a pattern and punctuation.
+fn is_choice(tokens: &[Token]) -> bool {
+    tokens.iter().all(|token| {
+        super::is_name(Some(token))
+            || matches!(
+                token,
+                Token::Period
+                    | Token::Mul
+                    | Token::Comma
+                    | Token::LParen
+                    | Token::RParen
+                    | Token::SingleQuotedString(_)
+            )
+    })
 }

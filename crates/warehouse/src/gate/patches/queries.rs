@@ -9,7 +9,8 @@ use super::{
     unquoted, word,
 };
 
-const SCALAR_TABLE: &str = "ktx__scalar";
+/// The name of the tables that [`scalars_as_tables`] makes.
+pub(in crate::gate) const SCALAR_TABLE: &str = "ktx__scalar";
 const ARRAY_COLUMN: &str = "ktx__array";
 
 /// What [`scalars_as_tables`] and [`array_join_as_select`] put around their contents.

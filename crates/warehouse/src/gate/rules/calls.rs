@@ -1,12 +1,15 @@
 //! Calls: functions, table functions, table hints.
 
+use std::collections::BTreeSet;
+
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, TableFunctionArgs,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, SelectItem,
+    SetExpr, Statement, TableAlias, TableFunctionArgs,
 };
 
 use super::super::functions::{Place, is_allowed};
 use super::super::patches::{
-    APPROXIMATE_NAME, PIVOT, PIVOT_GROUP, PLAIN_NAME, ROWS_FROM, SAFE_NAME,
+    APPROXIMATE_NAME, PIVOT, PIVOT_GROUP, PLAIN_NAME, ROWS_FROM, SAFE_NAME, SCALAR_TABLE, SETS,
 };
 use super::super::{Refusal, refuse};
 use crate::Dialect;
@@ -14,6 +17,9 @@ use crate::Dialect;
 /// Refuses functions that are not known to only compute.
 pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal> {
     check_name(&function.name, dialect, Place::Expression)?;
+    if dialect == Dialect::ClickHouse {
+        check_function_argument(function)?;
+    }
     let name = function.name.to_string().to_lowercase();
     let takes_none =
         matches!(dialect, Dialect::MySql | Dialect::MariaDb) && name == "last_insert_id";
@@ -22,6 +28,105 @@ pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal
             "function_not_allowed",
             "`last_insert_id` with an argument sets a value",
         );
+    }
+    Ok(())
+}
+
+/// ClickHouse: the functions that `WITH (x -> …) AS f` defines for the whole statement. A name that
+/// ClickHouse has with effects stays what it is elsewhere.
+pub(super) fn named_lambdas(statement: &Statement, dialect: Dialect) -> BTreeSet<String> {
+    let Statement::Query(query) = statement else {
+        return BTreeSet::new();
+    };
+    let tables = query.with.as_ref().map(|with| with.cte_tables.as_slice());
+    let scalars = tables
+        .unwrap_or_default()
+        .iter()
+        .filter(|table| table.alias.name.value == SCALAR_TABLE);
+    scalars
+        .filter_map(|table| match table.query.body.as_ref() {
+            SetExpr::Select(select) => match select.projection.as_slice() {
+                [SelectItem::ExprWithAlias { expr, alias }] if is_lambda(expr) => {
+                    Some(alias.value.clone())
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+        .filter(|name| dialect == Dialect::ClickHouse && !has_effects(&name.to_lowercase()))
+        .collect()
+}
+
+fn is_lambda(expr: &Expr) -> bool {
+    match expr {
+        Expr::Lambda(_) => true,
+        Expr::Nested(inner) => is_lambda(inner),
+        _ => false,
+    }
+}
+
+/// ClickHouse's own functions that are in no list because of what they do.
+fn has_effects(name: &str) -> bool {
+    const EFFECTS: &str = "aigenerate addresstoline addresstolinewithinlines addresstosymbol buildid \
+        catboostevaluate demangle file filesystemavailable filesystemcapacity filesystemunreserved \
+        generateserialid getclienthttpheader getmacro getoskernelversion getserverport \
+        getserversetting hascolumnintable logtrace modelevaluate reversednsquery showcertificate \
+        sleep sleepeachrow structuretocapnprotoschema structuretoprotobufschema tid transactionid \
+        transactionlatestsnapshot transactionoldestsnapshot zookeepersessionuptime";
+    EFFECTS
+        .split_ascii_whitespace()
+        .any(|effect| effect == name)
+}
+
+/// ClickHouse: `arrayMap(f, list)` calls `f`, which looks like a column.
+fn check_function_argument(function: &Function) -> Result<(), Refusal> {
+    let caller = function.name.to_string().to_lowercase();
+    let FunctionArguments::List(list) = &function.args else {
+        return Ok(());
+    };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(first)), _, ..] = list.args.as_slice() else {
+        return Ok(());
+    };
+    let takes_functions = ["array", "map"]
+        .iter()
+        .any(|family| caller.starts_with(family));
+    match bare(first) {
+        Some(name) if takes_functions && has_effects(&name.to_lowercase()) => refuse(
+            "function_not_allowed",
+            format!("the function `{name}` is not known to only read"),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The name that an expression is nothing but.
+fn bare(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Identifier(name) => Some(&name.value),
+        Expr::Nested(inner) => bare(inner),
+        _ => None,
+    }
+}
+
+/// Whether the call is one of the functions that the text itself defines.
+pub(super) fn is_one_of(function: &Function, lambdas: &BTreeSet<String>) -> bool {
+    match function.name.0.as_slice() {
+        [part] => part
+            .as_ident()
+            .is_some_and(|name| lambdas.contains(&name.value)),
+        _ => false,
+    }
+}
+
+/// SQL Server: what stands in brackets behind the alias of a table are hints in old style; only tables
+/// that are made by the query have columns there.
+pub(super) fn check_alias(alias: Option<&TableAlias>, dialect: Dialect) -> Result<(), Refusal> {
+    let columns = alias.map_or(&[][..], |alias| alias.columns.as_slice());
+    let harmless = columns.iter().all(|column| {
+        column.data_type.is_none() && is_harmless_hint(&Expr::Identifier(column.name.clone()))
+    });
+    if dialect == Dialect::SqlServer && !harmless {
+        return refuse("locking", "only table hints that take no locks are allowed");
     }
     Ok(())
 }
@@ -92,6 +197,9 @@ fn is_quantifier(name: &ObjectName) -> bool {
 
 /// Whether a patch has put in the call.
 fn is_own(name: &str, dialect: Dialect) -> bool {
+    if SETS.iter().any(|(set, _)| *set == name) {
+        return true;
+    }
     match dialect {
         Dialect::DuckDb => matches!(name, PIVOT | PIVOT_GROUP),
         Dialect::Postgres => name == ROWS_FROM,

@@ -155,3 +155,70 @@ fn parameters_pass_only_where_the_query_has_them_by_name() {
         Err("parameter"),
     );
 }
+
+#[test]
+fn hints_behind_the_alias_of_a_table_are_hints() {
+    let cases = [
+        ("SELECT o.a FROM t o (NOLOCK)", Ok(())),
+        ("SELECT o.a FROM t AS o (UPDLOCK)", Err("locking")),
+        ("SELECT a FROM t HOLDLOCK", Err("unknown_clause")),
+        (
+            "SELECT a FROM t OPTION (TABLE HINT(t, XLOCK))",
+            Err("unknown_clause"),
+        ),
+        ("SELECT v.a FROM (VALUES (1)) AS v (a)", Ok(())),
+        (
+            "SELECT n.x FROM d CROSS APPLY d.x.nodes('a') AS n (x)",
+            Ok(()),
+        ),
+    ];
+    for (sql, expected) in cases {
+        verdict(Dialect::SqlServer, sql, expected);
+    }
+}
+
+/// PostgreSQL calls a function of one argument for a field that is none: each of these was run there.
+#[test]
+fn fields_that_call_functions_with_effects_are_refused() {
+    let called = Err("function_not_allowed");
+    let cases = [
+        (
+            "SELECT v.pg_read_file FROM unnest(ARRAY['/etc/passwd']) AS v",
+            called,
+        ),
+        ("SELECT v.\"pg_sleep\" FROM generate_series(1, 2) v", called),
+        ("SELECT (1.5).pg_sleep", called),
+        ("SELECT ((ARRAY[1])[1]).pg_advisory_lock", called),
+        ("SELECT (('SELECT a FROM t'::text).ts_stat).word", called),
+        ("SELECT (s.id).nextval FROM s", Err("sequence")),
+        ("SELECT p.lo_revenue, p.pg_rating FROM lineorder p", Ok(())),
+        ("SELECT (t.r).name FROM t", Ok(())),
+    ];
+    for dialect in [Dialect::Postgres, Dialect::Redshift] {
+        for (sql, expected) in cases {
+            verdict(dialect, sql, expected);
+        }
+    }
+    verdict(Dialect::DuckDb, "SELECT v.pg_sleep FROM v", Ok(()));
+}
+
+/// ClickHouse 26.5 does what each of these says.
+#[test]
+fn lambdas_of_the_text_are_functions_and_names_of_functions_are_no_columns() {
+    let called = Err("function_not_allowed");
+    let cases = [
+        ("WITH (x -> x + 1) AS f SELECT f(2)", Ok(())),
+        ("WITH x -> x + 1 AS f SELECT * FROM (SELECT f(2))", Ok(())),
+        ("WITH (x -> file(x)) AS f SELECT f('a')", called),
+        ("WITH (x -> x) AS sleep SELECT sleep(1)", called),
+        ("SELECT (WITH (x -> x) AS f SELECT f(1)), f(2)", called),
+        ("WITH 5 AS f SELECT f(2)", called),
+        ("SELECT arrayMap(upper, ['a'])", Ok(())),
+        ("SELECT arrayMap(file, ['/etc/passwd'])", called),
+        ("SELECT arrayExists((`sleep`), [1])", called),
+        ("SELECT arraySort(file), count(file) FROM t", Ok(())),
+    ];
+    for (sql, expected) in cases {
+        verdict(Dialect::ClickHouse, sql, expected);
+    }
+}

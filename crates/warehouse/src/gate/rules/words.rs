@@ -12,6 +12,12 @@ pub(super) fn check(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
         return Ok(());
     }
     let word = ident.value.to_ascii_lowercase();
+    if CLAUSES.contains(&word.as_str()) {
+        return refuse(
+            "unknown_clause",
+            format!("`{word}` starts a clause that is not known here"),
+        );
+    }
     if STATEMENTS.contains(&word.as_str()) {
         return refuse(
             "statement_count",
@@ -20,6 +26,9 @@ pub(super) fn check(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
     }
     Ok(())
 }
+
+/// Reserved words that the parser would take for an alias.
+const CLAUSES: &[&str] = &["holdlock", "option"];
 
 const STATEMENTS: &[&str] = &[
     "alter",

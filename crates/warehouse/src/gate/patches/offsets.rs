@@ -1,0 +1,159 @@
+//! Array paths in `FROM` with the places of their elements, and ends of slices that are left open.
+
+use sqlparser::tokenizer::Token;
+
+use super::carry::Carried;
+use super::edits::Edits;
+use super::{are_words, is_any_word, is_name, is_word, unquoted, word};
+
+/// BigQuery: `FROM t, t.items AS y WITH OFFSET AS o` carries the clause together with the alias.
+pub(super) fn of_paths(tokens: &[Token], carried: &mut Carried) -> Edits {
+    let mut edits = Edits::default();
+    for index in 2..tokens.len() {
+        if !are_words(tokens, index, &["WITH", "OFFSET"]) || !is_name(tokens.get(index - 1)) {
+            continue;
+        }
+        let explicit = is_word(tokens.get(index - 2), "AS");
+        let aliased = explicit || is_name(tokens.get(index - 2)) && !begins(tokens.get(index - 2));
+        // Behind a bracket stands `UNNEST(…)`, which the parser knows.
+        let behind_path = match (explicit, aliased) {
+            (true, _) => index >= 3 && is_name(tokens.get(index - 3)),
+            (false, true) => true,
+            (false, false) => tokens.get(index - 2) != Some(&Token::RParen),
+        };
+        if !behind_path {
+            continue;
+        }
+        let (place, end) = place(tokens, index + 2);
+        let clause = match place {
+            Some(place) => format!("WITH OFFSET AS {place}"),
+            None => "WITH OFFSET".to_owned(),
+        };
+        let alias = tokens.get(index - 1).filter(|_| aliased);
+        if let Some(alias) = alias {
+            let name = carried.name("", "", format!("{alias} {clause}"));
+            edits.replace(index - 1..end, [word(&name)]);
+        } else {
+            let name = carried.name(" AS ", "", format!(" {clause}"));
+            edits.replace(index..end, [word("AS"), word(&name)]);
+        }
+    }
+    edits
+}
+
+/// Whether a table follows the word.
+fn begins(token: Option<&Token>) -> bool {
+    is_any_word(token, &["FROM", "JOIN"])
+}
+
+/// The name for the place of an element, if one is there, and the index behind it.
+fn place(tokens: &[Token], start: usize) -> (Option<&Token>, usize) {
+    const NEXT: &[&str] = &[
+        "JOIN",
+        "LEFT",
+        "RIGHT",
+        "INNER",
+        "CROSS",
+        "FULL",
+        "ON",
+        "USING",
+        "WHERE",
+        "GROUP",
+        "HAVING",
+        "QUALIFY",
+        "WINDOW",
+        "ORDER",
+        "LIMIT",
+        "UNION",
+        "EXCEPT",
+        "INTERSECT",
+        "PIVOT",
+        "UNPIVOT",
+        "TABLESAMPLE",
+        "FOR",
+        "WITH",
+    ];
+    if is_word(tokens.get(start), "AS") && is_name(tokens.get(start + 1)) {
+        return (tokens.get(start + 1), start + 2);
+    }
+    let named = is_name(tokens.get(start))
+        && unquoted(tokens.get(start))
+            .is_none_or(|name| !NEXT.iter().any(|word| word.eq_ignore_ascii_case(name)));
+    if named {
+        return (tokens.get(start), start + 1);
+    }
+    (None, start)
+}
+
+/// What stands in the printed text for the `-` of `x[2:-:2]`.
+pub(super) const OPEN_END: &str = "ktx__open";
+
+/// DuckDB: the `-` that leaves the end of a slice open becomes a name.
+pub(super) fn open_slices(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        let open = tokens.get(index) == Some(&Token::Minus)
+            && tokens.get(index - 1) == Some(&Token::Colon)
+            && tokens.get(index + 1) == Some(&Token::Colon);
+        if open {
+            edits.replace(index..index + 1, [word(OPEN_END)]);
+        }
+    }
+    edits
+}
+
+/// Databricks: `* EXCEPT (a, b.c)` carries the path of each field as one name.
+pub(super) fn excepted_fields(tokens: &[Token], carried: &mut Carried) -> Edits {
+    let mut edits = Edits::default();
+    for index in 2..tokens.len() {
+        let lists = tokens.get(index) == Some(&Token::LParen)
+            && is_word(tokens.get(index - 1), "EXCEPT")
+            && tokens.get(index - 2) == Some(&Token::Mul);
+        let mut start = index + 1;
+        while lists && is_name(tokens.get(start)) {
+            let mut end = start + 1;
+            while tokens.get(end) == Some(&Token::Period) && is_name(tokens.get(end + 1)) {
+                end += 2;
+            }
+            if end > start + 1 {
+                let path: String = tokens
+                    .get(start..end)
+                    .unwrap_or_default()
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect();
+                let name = carried.name("", "", path);
+                edits.replace(start..end, [word(&name)]);
+            }
+            if tokens.get(end) != Some(&Token::Comma) {
+                break;
+            }
+            start = end + 1;
+        }
+    }
+    edits
+}
+
+/// What the printed text has before the values of [`quantified_values`].
+pub(super) const VALUES: &str = "SELECT ktx__values FROM (";
+
+/// `x = ANY (VALUES …)` becomes `x = ANY (SELECT … FROM (VALUES …))`.
+pub(super) fn quantified_values(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 2..tokens.len() {
+        let found = is_word(tokens.get(index), "VALUES")
+            && tokens.get(index - 1) == Some(&Token::LParen)
+            && is_any_word(tokens.get(index - 2), &["ANY", "ALL", "SOME"]);
+        if let Some(end) = super::closing(tokens, index - 1).filter(|_| found) {
+            let select = [
+                word("SELECT"),
+                word("ktx__values"),
+                word("FROM"),
+                Token::LParen,
+            ];
+            edits.insert(index, select);
+            edits.insert(end, [Token::RParen]);
+        }
+    }
+    edits
+}
