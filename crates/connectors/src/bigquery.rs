@@ -21,7 +21,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ktx_warehouse::{
     Caps, ConnectionCheck, Connector, Dialect, ErrorKind, Estimate, QueryEnd, QueryResult,
-    ReadOnlySql, RowSink, SchemaSnapshot, Scope, WarehouseError,
+    ReadOnlySql, RowSink, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -114,6 +114,15 @@ impl Connector for BigQuery {
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
         let deadline = Instant::now() + CHECK_TIME;
         bounded(role::check(&self.api), deadline, cancel).await
+    }
+
+    async fn check_schemas(
+        &self,
+        names: &[String],
+        cancel: &CancellationToken,
+    ) -> Result<SchemaReport, WarehouseError> {
+        let deadline = Instant::now() + CHECK_TIME;
+        bounded(catalog::check_schemas(self, names), deadline, cancel).await
     }
 
     async fn introspect(

@@ -15,7 +15,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ktx_warehouse::{
     Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, QueryResult, ReadOnlySql,
-    RoleCheck, RowSink, SchemaSnapshot, Scope, WarehouseError,
+    RoleCheck, RowSink, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -130,6 +130,14 @@ impl Connector for ClickHouse {
             latency,
             role,
         })
+    }
+
+    async fn check_schemas(
+        &self,
+        names: &[String],
+        cancel: &CancellationToken,
+    ) -> Result<SchemaReport, WarehouseError> {
+        catalog::check_schemas(self, names, cancel).await
     }
 
     async fn introspect(

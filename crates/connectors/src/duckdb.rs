@@ -22,7 +22,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ktx_warehouse::{
     Caps, Cell, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, QueryResult, ReadOnlySql,
-    RoleCheck, RowSink, SchemaSnapshot, Scope, WarehouseError,
+    RoleCheck, RowSink, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -202,6 +202,14 @@ impl Connector for DuckDb {
             // The file itself may be writable; DuckDB knows no logins, and sessions open read-only.
             role: RoleCheck::ReadOnly,
         })
+    }
+
+    async fn check_schemas(
+        &self,
+        names: &[String],
+        cancel: &CancellationToken,
+    ) -> Result<SchemaReport, WarehouseError> {
+        catalog::check_schemas(self, names, cancel).await
     }
 
     async fn introspect(

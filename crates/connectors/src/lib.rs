@@ -30,4 +30,4 @@ mod tests;
 mod tls;
 mod url;
 
-pub use registry::{dialect, look_at_file, open, scope, supported};
+pub use registry::{SchemaWords, dialect, look_at_file, open, schema_words, scope, supported};

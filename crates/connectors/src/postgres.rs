@@ -22,7 +22,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ktx_warehouse::{
     Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, ReadOnlySql, RowSink,
-    SchemaSnapshot, Scope, WarehouseError,
+    SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -146,6 +146,24 @@ impl Connector for Postgres {
         let work = async {
             session.begin(Isolation::Statement, CHECK_TIME).await?;
             role::check(&session, self.dialect).await
+        };
+        let result = bounded(work, deadline, cancel).await;
+        session.finish(result).await
+    }
+
+    async fn check_schemas(
+        &self,
+        names: &[String],
+        cancel: &CancellationToken,
+    ) -> Result<SchemaReport, WarehouseError> {
+        let deadline = Instant::now() + CHECK_TIME;
+        let session = bounded(self.sessions.open(), deadline, cancel).await?;
+        let work = async {
+            session.begin(Isolation::Statement, CHECK_TIME).await?;
+            match self.dialect {
+                Dialect::Redshift => redshift::check_schemas(&session, names).await,
+                _ => introspect::check_schemas(&session, names).await,
+            }
         };
         let result = bounded(work, deadline, cancel).await;
         session.finish(result).await

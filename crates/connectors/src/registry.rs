@@ -195,6 +195,26 @@ pub fn scope(connection: &Connection) -> Scope {
     Scope { schemas, tables }
 }
 
+/// What a driver calls its schemas, and the key of `ktx.yaml` that lists them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchemaWords {
+    /// `schema`, `dataset` or `database`.
+    pub noun: &'static str,
+    /// The usual key.
+    pub key: &'static str,
+}
+
+/// The words of a driver; `None` where there are no schemas.
+pub fn schema_words(driver: Driver) -> Option<SchemaWords> {
+    let key = entry(driver)?.schema_keys.first()?;
+    let noun = match driver {
+        Driver::BigQuery => "dataset",
+        Driver::ClickHouse => "database",
+        _ => "schema",
+    };
+    Some(SchemaWords { noun, key })
+}
+
 /// Takes the part off that the driver's tables do not have.
 fn local(driver: Driver, name: String, database: Option<&str>) -> String {
     let rest = match (driver, name.split_once('.')) {

@@ -19,7 +19,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ktx_warehouse::{
     Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, QueryResult, ReadOnlySql,
-    RowSink, SchemaSnapshot, Scope, WarehouseError,
+    RowSink, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -120,6 +120,20 @@ impl Connector for Snowflake {
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
         let deadline = Instant::now() + CHECK_TIME;
         bounded(role::check(self, cancel), deadline, cancel).await
+    }
+
+    async fn check_schemas(
+        &self,
+        names: &[String],
+        cancel: &CancellationToken,
+    ) -> Result<SchemaReport, WarehouseError> {
+        let deadline = Instant::now() + CHECK_TIME;
+        bounded(
+            catalog::check_schemas(self, names, cancel),
+            deadline,
+            cancel,
+        )
+        .await
     }
 
     async fn introspect(

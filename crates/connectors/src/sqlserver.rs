@@ -19,7 +19,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ktx_warehouse::{
     Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, ReadOnlySql, RowSink,
-    SchemaSnapshot, Scope, WarehouseError,
+    SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -71,6 +71,21 @@ impl Connector for SqlServer {
         let work = async {
             session.begin().await?;
             role::check(&mut session).await
+        };
+        let result = bounded(work, deadline, cancel).await;
+        session.finish(result).await
+    }
+
+    async fn check_schemas(
+        &self,
+        names: &[String],
+        cancel: &CancellationToken,
+    ) -> Result<SchemaReport, WarehouseError> {
+        let deadline = Instant::now() + CHECK_TIME;
+        let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
+        let work = async {
+            session.begin().await?;
+            catalog::check_schemas(&mut session, names).await
         };
         let result = bounded(work, deadline, cancel).await;
         session.finish(result).await

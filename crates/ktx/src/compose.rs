@@ -247,6 +247,11 @@ pub(crate) fn dialect(driver: ktx_config::Driver) -> Option<ktx_warehouse::Diale
     ktx_connectors::dialect(driver)
 }
 
+/// What a driver calls its schemas; `None` where there are none.
+pub(crate) fn schema_words(driver: ktx_config::Driver) -> Option<ktx_connectors::SchemaWords> {
+    ktx_connectors::schema_words(driver)
+}
+
 /// Whether there is a connector for a driver.
 pub(crate) fn supports(driver: ktx_config::Driver) -> bool {
     ktx_connectors::supported().contains(&driver)

@@ -111,6 +111,66 @@ pub struct ConnectionCheck {
     pub role: RoleCheck,
 }
 
+/// What a warehouse says of one schema (a dataset, a database) that a connection names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaCheck {
+    /// The schema as it was asked for.
+    pub name: String,
+    /// What there is of it.
+    pub state: SchemaState,
+}
+
+/// What there is of a schema that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SchemaState {
+    /// It is there, and the login may look into it.
+    Found,
+    /// There is none of this name.
+    NotFound,
+    /// The warehouse tells the login of none: there is none, or the login has no right in it.
+    NotShown {
+        /// What gives the right.
+        fix: Vec<String>,
+    },
+    /// It is there, and the login may not look into it.
+    NotGranted {
+        /// What gives the right.
+        fix: Vec<String>,
+    },
+}
+
+/// The answer about the schemas that a connection names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SchemaReport {
+    /// One answer for each that was asked for, in the same order.
+    pub asked: Vec<SchemaCheck>,
+    /// The schemas that the login is told of; a name that is not there may be meant for one of them.
+    pub shown: Vec<String>,
+}
+
+impl SchemaReport {
+    /// The answer by what is shown: a name that `means` none of it is `otherwise`.
+    pub fn by_what_is_shown(
+        names: &[String],
+        shown: Vec<String>,
+        means: impl Fn(&str, &str) -> bool,
+        otherwise: impl Fn(&str) -> SchemaState,
+    ) -> Self {
+        let check = |name: &String| SchemaCheck {
+            name: name.clone(),
+            state: if shown.iter().any(|known| means(name, known)) {
+                SchemaState::Found
+            } else {
+                otherwise(name)
+            },
+        };
+        Self {
+            asked: names.iter().map(check).collect(),
+            shown,
+        }
+    }
+}
+
 /// What a statement would cost, before it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
@@ -131,6 +191,15 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
 
     /// Reaches the warehouse and says who answers and what the login may do.
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError>;
+
+    /// What there is of the schemas of these names. Drivers without schemas answer with nothing.
+    async fn check_schemas(
+        &self,
+        _names: &[String],
+        _cancel: &CancellationToken,
+    ) -> Result<SchemaReport, WarehouseError> {
+        Ok(SchemaReport::default())
+    }
 
     /// Reads the structure: a fixed number of catalog queries per schema. What cannot be read for
     /// lack of grants becomes a warning in the snapshot.

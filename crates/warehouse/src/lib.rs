@@ -14,7 +14,7 @@ mod snapshot;
 pub use cell::{Cell, ColumnHeader};
 pub use connector::{
     Caps, ConnectionCheck, Connector, Estimate, Flow, QueryEnd, QueryResult, RoleCheck, RowSink,
-    Scope, collect,
+    SchemaCheck, SchemaReport, SchemaState, Scope, collect,
 };
 pub use dialect::Dialect;
 pub use error::{ErrorKind, WarehouseError};

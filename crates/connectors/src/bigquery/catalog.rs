@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use futures_util::future::join;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Cell, Column, Dialect, ErrorKind, QueryResult, SchemaSnapshot, Scope, TableKind, WarehouseError,
+    Cell, Column, Dialect, ErrorKind, QueryResult, SchemaCheck, SchemaReport, SchemaSnapshot,
+    SchemaState, Scope, TableKind, WarehouseError,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::options::Dataset;
-use super::{BigQuery, cell};
+use super::{BigQuery, cell, role};
 use crate::assembly::{Assembly, Link};
 use crate::rest;
 use crate::rows::Texts;
@@ -48,6 +49,41 @@ pub(super) async fn read(
         }
     }
     Ok(assembly.finish(schemas))
+}
+
+/// What there is of the datasets of these names. The project's others are listed only when one is
+/// missing.
+pub(super) async fn check_schemas(
+    connector: &BigQuery,
+    names: &[String],
+) -> Result<SchemaReport, WarehouseError> {
+    let api = &connector.api;
+    let mut report = SchemaReport::default();
+    for name in names {
+        let dataset = Dataset::parse(name, &api.options().project);
+        let path = format!("datasets/{}", dataset.name);
+        let state = match api.get(&dataset.project, path, Vec::new()).await {
+            Ok(_) => SchemaState::Found,
+            Err(error) if error.kind == ErrorKind::NotFound => SchemaState::NotFound,
+            Err(error) if error.kind == ErrorKind::Permission => SchemaState::NotGranted {
+                fix: vec![role::viewing(api, &dataset)],
+            },
+            Err(error) => return Err(error),
+        };
+        report.asked.push(SchemaCheck {
+            name: name.clone(),
+            state,
+        });
+    }
+    let missing = |check: &SchemaCheck| check.state == SchemaState::NotFound;
+    if report.asked.iter().any(missing) {
+        report.shown = match datasets(connector).await {
+            // The list helps to correct the name; not every login may see it.
+            Err(error) if error.kind == ErrorKind::Permission => Vec::new(),
+            shown => shown?,
+        };
+    }
+    Ok(report)
 }
 
 /// The names of the project's datasets.

@@ -17,17 +17,12 @@ const WRITING: [&str; 4] = [
     "bigquery.tables.setIamPolicy",
 ];
 
-/// Says who answers, how fast, that the datasets exist, and whether the login could write if it were
-/// let. The statement is only planned, so nothing is billed.
+/// Says who answers, how fast, and whether the login could write if it were let. The statement is only
+/// planned, so nothing is billed.
 pub(super) async fn check(api: &Api) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
     api.plan("SELECT 1").await?;
     let latency = begin.elapsed();
-    let options = api.options();
-    for dataset in &options.datasets {
-        let path = format!("datasets/{}", dataset.name);
-        api.get(&dataset.project, path, Vec::new()).await?;
-    }
     let role = match role(api).await {
         Ok(role) => role,
         Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
@@ -36,7 +31,7 @@ pub(super) async fn check(api: &Api) -> Result<ConnectionCheck, WarehouseError> 
         },
     };
     Ok(ConnectionCheck {
-        server: format!("BigQuery (project {})", options.project),
+        server: format!("BigQuery (project {})", api.options().project),
         latency,
         role,
     })
@@ -102,10 +97,16 @@ fn judge(api: &Api, dataset: &Dataset, table: &str, held: &[&str]) -> RoleCheck 
                 "gcloud projects add-iam-policy-binding {project} --member={member} \
                  --role=roles/bigquery.jobUser"
             ),
-            format!(
-                "GRANT `roles/bigquery.dataViewer` ON SCHEMA `{}.{}` TO \"{member}\"",
-                dataset.project, dataset.name
-            ),
+            viewing(api, dataset),
         ],
     }
+}
+
+/// The statement that lets the login read a dataset.
+pub(super) fn viewing(api: &Api, dataset: &Dataset) -> String {
+    let member = api.credentials().member();
+    format!(
+        "GRANT `roles/bigquery.dataViewer` ON SCHEMA `{}.{}` TO \"{member}\"",
+        dataset.project, dataset.name
+    )
 }

@@ -3,7 +3,8 @@
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Cell, Column, Dialect, QueryResult, RoleCheck, SchemaSnapshot, Scope, TableKind, WarehouseError,
+    Cell, Column, Dialect, QueryResult, RoleCheck, SchemaReport, SchemaSnapshot, SchemaState,
+    Scope, TableKind, WarehouseError,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -17,14 +18,7 @@ pub(super) async fn read(
     cancel: &CancellationToken,
 ) -> Result<SchemaSnapshot, WarehouseError> {
     let mut assembly = Assembly::default();
-    let found = connector
-        .rows(
-            "SELECT name FROM system.databases WHERE lower(name) NOT IN
-             ('system', 'information_schema') ORDER BY name",
-            cancel,
-        )
-        .await?;
-    let found = texts(&found);
+    let found = shown(connector, cancel).await?;
     for name in scope.schemas.iter().filter(|name| !found.contains(name)) {
         let message =
             format!("the database `{name}` does not exist or the login has no right in it");
@@ -68,6 +62,41 @@ pub(super) async fn read(
         add_column(row, &mut assembly);
     }
     Ok(assembly.finish(schemas))
+}
+
+/// What there is of the databases of these names.
+pub(super) async fn check_schemas(
+    connector: &ClickHouse,
+    names: &[String],
+    cancel: &CancellationToken,
+) -> Result<SchemaReport, WarehouseError> {
+    let shown = shown(connector, cancel).await?;
+    let grant = |name: &str| {
+        let place = Dialect::ClickHouse.quote(name);
+        format!("GRANT SELECT, SHOW ON {place}.* TO your_login")
+    };
+    Ok(SchemaReport::by_what_is_shown(
+        names,
+        shown,
+        |name, known| name == known,
+        |name| SchemaState::NotShown {
+            fix: vec![grant(name)],
+        },
+    ))
+}
+
+async fn shown(
+    connector: &ClickHouse,
+    cancel: &CancellationToken,
+) -> Result<Vec<String>, WarehouseError> {
+    let found = connector
+        .rows(
+            "SELECT name FROM system.databases WHERE lower(name) NOT IN
+             ('system', 'information_schema') ORDER BY name",
+            cancel,
+        )
+        .await?;
+    Ok(texts(&found))
 }
 
 fn add_table(row: Vec<Cell>, scope: &Scope, assembly: &mut Assembly) {

@@ -2,7 +2,8 @@
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Cell, Column, DimensionType, SchemaSnapshot, Scope, TableKind, WarehouseError,
+    Cell, Column, DimensionType, SchemaReport, SchemaSnapshot, SchemaState, Scope, TableKind,
+    WarehouseError,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -59,6 +60,22 @@ pub(super) async fn read(
         add_key(row, &places, &mut assembly);
     }
     Ok(assembly.finish(schemas))
+}
+
+/// What there is of the schemas of these names.
+pub(super) async fn check_schemas(
+    connector: &DuckDb,
+    names: &[String],
+    cancel: &CancellationToken,
+) -> Result<SchemaReport, WarehouseError> {
+    let rows = rows(connector, SCHEMAS, cancel).await?;
+    let shown = rows.into_iter().map(|mut row| row.text()).collect();
+    Ok(SchemaReport::by_what_is_shown(
+        names,
+        shown,
+        |name, known| name == known,
+        |_| SchemaState::NotFound,
+    ))
 }
 
 /// How tables are named.

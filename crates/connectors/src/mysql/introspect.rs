@@ -2,7 +2,8 @@
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Column, Dialect, DimensionType, ErrorKind, SchemaSnapshot, Scope, TableKind, WarehouseError,
+    Column, Dialect, DimensionType, ErrorKind, SchemaReport, SchemaSnapshot, SchemaState, Scope,
+    TableKind, WarehouseError,
 };
 use mysql_async::{FromValueError, Row, Value, from_value_opt};
 
@@ -31,12 +32,33 @@ pub(super) async fn read(
     Ok(assembly.finish(schemas))
 }
 
-/// A schema that the login has no right in is not listed, so "missing" and "not granted" look alike.
-async fn schemas(
+/// What there is of the schemas of these names.
+pub(super) async fn check_schemas(
     session: &mut Session,
-    scope: &Scope,
-    assembly: &mut Assembly,
-) -> Result<Vec<String>, WarehouseError> {
+    names: &[String],
+) -> Result<SchemaReport, WarehouseError> {
+    let shown = shown(session).await?;
+    let user = &session.place().target.user;
+    Ok(SchemaReport::by_what_is_shown(
+        names,
+        shown,
+        |name, known| known.eq_ignore_ascii_case(name),
+        |name| SchemaState::NotShown {
+            fix: vec![grant(name, user)],
+        },
+    ))
+}
+
+fn grant(schema: &str, user: &str) -> String {
+    format!(
+        "GRANT SELECT, SHOW VIEW ON {}.* TO {}",
+        Dialect::MySql.quote(schema),
+        Dialect::MySql.literal(user),
+    )
+}
+
+/// A schema that the login has no right in is not listed, so "missing" and "not granted" look alike.
+async fn shown(session: &mut Session) -> Result<Vec<String>, WarehouseError> {
     let rows = session
         .rows(
             "SELECT SCHEMA_NAME FROM INFORMATION_SCHEMA.SCHEMATA
@@ -46,10 +68,17 @@ async fn schemas(
                 .to_owned(),
         )
         .await?;
-    let found = rows
-        .into_iter()
+    rows.into_iter()
         .map(|row| Fields::new(row).text())
-        .collect::<Result<Vec<_>, _>>()?;
+        .collect()
+}
+
+async fn schemas(
+    session: &mut Session,
+    scope: &Scope,
+    assembly: &mut Assembly,
+) -> Result<Vec<String>, WarehouseError> {
+    let found = shown(session).await?;
     let wanted = match (&scope.schemas, &session.place().target.database) {
         (schemas, _) if !schemas.is_empty() => schemas.clone(),
         (_, Some(database)) => vec![database.clone()],
@@ -66,11 +95,7 @@ async fn schemas(
             usable.push(known.clone());
             continue;
         }
-        let grant = format!(
-            "GRANT SELECT, SHOW VIEW ON {}.* TO {}",
-            Dialect::MySql.quote(&name),
-            Dialect::MySql.literal(&session.place().target.user),
-        );
+        let grant = grant(&name, &session.place().target.user);
         let message = format!(
             "the schema `{name}` does not exist or the login has no right in it; for the right run \
              `{grant}`"

@@ -8,6 +8,13 @@ FROM pg_catalog.pg_namespace
 WHERE nspname <> 'information_schema' AND nspname !~ '^pg_'
 ORDER BY nspname";
 
+/// The user's schemas, and those of a list.
+pub(super) const SHOWN_SCHEMAS: &str = "
+SELECT nspname::text, has_schema_privilege(oid, 'USAGE')
+FROM pg_catalog.pg_namespace
+WHERE nspname <> 'information_schema' AND nspname !~ '^pg_' OR nspname = ANY ($1)
+ORDER BY nspname";
+
 /// The schemas of a list.
 pub(super) const NAMED_SCHEMAS: &str = "
 SELECT nspname::text, has_schema_privilege(oid, 'USAGE')

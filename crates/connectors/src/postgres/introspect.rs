@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Column, Dialect, DimensionType, ErrorKind, SchemaSnapshot, Scope, TableKind, WarehouseError,
+    Column, Dialect, DimensionType, ErrorKind, SchemaCheck, SchemaReport, SchemaSnapshot,
+    SchemaState, Scope, TableKind, WarehouseError,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -78,11 +79,7 @@ async fn schemas(
         if field(&row, 1)? {
             usable.push(name.clone());
         } else {
-            let grant = format!(
-                "GRANT USAGE ON SCHEMA {} TO {}",
-                quote(&name),
-                login(session)
-            );
+            let grant = usage(&name, session);
             assembly.warn(
                 "schema_not_granted",
                 None,
@@ -99,6 +96,52 @@ async fn schemas(
         );
     }
     Ok(usable)
+}
+
+/// What there is of the schemas of these names.
+pub(super) async fn check_schemas(
+    session: &Session,
+    names: &[String],
+) -> Result<SchemaReport, WarehouseError> {
+    let rows = session
+        .rows(catalog::SHOWN_SCHEMAS, &[&names.to_vec()])
+        .await?;
+    report(session, names, &rows)
+}
+
+/// The answer by rows of a name and whether the login may use the schema.
+pub(super) fn report(
+    session: &Session,
+    names: &[String],
+    rows: &[Row],
+) -> Result<SchemaReport, WarehouseError> {
+    let shown = rows
+        .iter()
+        .map(|row| Ok((field(row, 0)?, field(row, 1)?)))
+        .collect::<Result<Vec<(String, bool)>, WarehouseError>>()?;
+    let state = |name: &String| match shown.iter().find(|(known, _)| known == name) {
+        Some((_, true)) => SchemaState::Found,
+        Some((_, false)) => SchemaState::NotGranted {
+            fix: vec![usage(name, session)],
+        },
+        None => SchemaState::NotFound,
+    };
+    let check = |name: &String| SchemaCheck {
+        name: name.clone(),
+        state: state(name),
+    };
+    Ok(SchemaReport {
+        asked: names.iter().map(check).collect(),
+        shown: shown.into_iter().map(|(name, _)| name).collect(),
+    })
+}
+
+fn usage(schema: &str, session: &Session) -> String {
+    format!(
+        "GRANT USAGE ON SCHEMA {} TO {}",
+        quote(schema),
+        login(session)
+    )
 }
 
 /// Adds the relations of the scope. A partition is left out when its parent is in the scope: the

@@ -4,10 +4,11 @@
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Column, Dialect, DimensionType, ErrorKind, SchemaSnapshot, Scope, TableKind, WarehouseError,
+    Column, Dialect, DimensionType, ErrorKind, SchemaReport, SchemaSnapshot, SchemaState, Scope,
+    TableKind, WarehouseError,
 };
 
-use super::introspect::{field, whole};
+use super::introspect::{self, field, whole};
 use super::session::Session;
 use crate::assembly::{Assembly, Link};
 
@@ -32,11 +33,33 @@ pub(super) async fn read(
     Ok(assembly.finish(schemas))
 }
 
-async fn schemas(
+/// What there is of the schemas of these names. Shared schemas have tables and no place in the own
+/// catalog.
+pub(super) async fn check_schemas(
     session: &Session,
-    scope: &Scope,
-    assembly: &mut Assembly,
-) -> Result<Vec<String>, WarehouseError> {
+    names: &[String],
+) -> Result<SchemaReport, WarehouseError> {
+    let own = "SELECT nspname::text, has_schema_privilege(nspname, 'USAGE') FROM pg_namespace
+         WHERE nspname <> 'catalog_history' AND nspname NOT LIKE 'pg\\_%' ORDER BY 1";
+    let rows = session.rows(own, &[]).await?;
+    let mut report = introspect::report(session, names, &rows)?;
+    if report
+        .asked
+        .iter()
+        .any(|check| check.state == SchemaState::NotFound)
+    {
+        let with_tables = with_tables(session).await?;
+        for check in &mut report.asked {
+            if check.state == SchemaState::NotFound && with_tables.contains(&check.name) {
+                check.state = SchemaState::Found;
+            }
+        }
+    }
+    Ok(report)
+}
+
+/// The schemas that have tables.
+async fn with_tables(session: &Session) -> Result<Vec<String>, WarehouseError> {
     let rows = session
         .rows(
             "SELECT DISTINCT table_schema::text FROM svv_tables
@@ -45,10 +68,15 @@ async fn schemas(
             &[],
         )
         .await?;
-    let found: Vec<String> = rows
-        .iter()
-        .map(|row| field(row, 0))
-        .collect::<Result<_, WarehouseError>>()?;
+    rows.iter().map(|row| field(row, 0)).collect()
+}
+
+async fn schemas(
+    session: &Session,
+    scope: &Scope,
+    assembly: &mut Assembly,
+) -> Result<Vec<String>, WarehouseError> {
+    let found = with_tables(session).await?;
     if scope.schemas.is_empty() {
         return Ok(found);
     }

@@ -7,8 +7,8 @@ use futures_util::future::join;
 use futures_util::stream;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Cell, Column, ColumnHeader, Dialect, ErrorKind, QueryResult, SchemaSnapshot, Scope, TableKind,
-    WarehouseError,
+    Cell, Column, ColumnHeader, Dialect, ErrorKind, QueryResult, SchemaReport, SchemaSnapshot,
+    SchemaState, Scope, TableKind, WarehouseError,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -61,6 +61,33 @@ pub(super) async fn read(
     Ok(assembly.finish(schemas))
 }
 
+/// What there is of the schemas of these names.
+pub(super) async fn check_schemas(
+    connector: &Snowflake,
+    names: &[String],
+    cancel: &CancellationToken,
+) -> Result<SchemaReport, WarehouseError> {
+    let reader = Reader {
+        connector,
+        cancel,
+        scope: Scope::default(),
+    };
+    let shown = reader.shown().await?;
+    let database = Dialect::Snowflake.quote(reader.database());
+    let grant = |name: &str| {
+        let schema = Dialect::Snowflake.quote(&account::identifier(name));
+        format!("GRANT USAGE ON SCHEMA {database}.{schema} TO ROLE your_role")
+    };
+    Ok(SchemaReport::by_what_is_shown(
+        names,
+        shown,
+        |name, known| account::identifier(name) == known,
+        |name| SchemaState::NotShown {
+            fix: vec![grant(name)],
+        },
+    ))
+}
+
 struct Reader<'a> {
     connector: &'a Snowflake,
     cancel: &'a CancellationToken,
@@ -87,16 +114,21 @@ impl Reader<'_> {
             .await
     }
 
-    async fn schemas(&self, assembly: &mut Assembly) -> Result<Vec<String>, WarehouseError> {
+    /// The schemas that the role is told of.
+    async fn shown(&self) -> Result<Vec<String>, WarehouseError> {
         let found = self
             .rows("SELECT SCHEMA_NAME FROM $.SCHEMATA ORDER BY SCHEMA_NAME")
             .await?;
-        let found: Vec<String> = found
+        Ok(found
             .rows
             .into_iter()
             .map(|row| Texts::new(row).text())
             .filter(|name| name != "INFORMATION_SCHEMA")
-            .collect();
+            .collect())
+    }
+
+    async fn schemas(&self, assembly: &mut Assembly) -> Result<Vec<String>, WarehouseError> {
+        let found = self.shown().await?;
         let wanted = &self.scope.schemas;
         for name in wanted.iter().filter(|name| !found.contains(name)) {
             let message =

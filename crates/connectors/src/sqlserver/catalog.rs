@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Cell, Column, Dialect, ErrorKind, SchemaSnapshot, Scope, TableKind, WarehouseError,
+    Cell, Column, Dialect, ErrorKind, SchemaReport, SchemaSnapshot, SchemaState, Scope, TableKind,
+    WarehouseError,
 };
 
 use super::cell;
@@ -90,6 +91,32 @@ pub(super) async fn read(
     Ok(assembly.finish(schemas))
 }
 
+/// What there is of the schemas of these names.
+pub(super) async fn check_schemas(
+    session: &mut Session,
+    names: &[String],
+) -> Result<SchemaReport, WarehouseError> {
+    let shown = shown(session).await?;
+    let user = Dialect::SqlServer.quote(&session.target().user);
+    let grant = |name: &str| {
+        let schema = Dialect::SqlServer.quote(name);
+        format!("GRANT SELECT, VIEW DEFINITION ON SCHEMA::{schema} TO {user}")
+    };
+    Ok(SchemaReport::by_what_is_shown(
+        names,
+        shown,
+        |name, known| known.eq_ignore_ascii_case(name),
+        |name| SchemaState::NotShown {
+            fix: vec![grant(name)],
+        },
+    ))
+}
+
+async fn shown(session: &mut Session) -> Result<Vec<String>, WarehouseError> {
+    let rows = session.rows(SCHEMAS).await?;
+    Ok(rows.into_iter().map(|row| Texts::new(row).text()).collect())
+}
+
 /// The schemas in scope that exist. The server compares names as its collation says, mostly without
 /// regard to case.
 async fn schemas(
@@ -97,8 +124,7 @@ async fn schemas(
     scope: &Scope,
     assembly: &mut Assembly,
 ) -> Result<Vec<String>, WarehouseError> {
-    let rows = session.rows(SCHEMAS).await?;
-    let found: Vec<String> = rows.into_iter().map(|row| Texts::new(row).text()).collect();
+    let found = shown(session).await?;
     if scope.schemas.is_empty() {
         return Ok(found);
     }

@@ -7,7 +7,9 @@ mod structure;
 use std::sync::Arc;
 
 use ktx_config::Driver;
-use ktx_warehouse::{Caps, Connector, ErrorKind, Estimate, RoleCheck, gate};
+use ktx_warehouse::{
+    Caps, Connector, ErrorKind, Estimate, RoleCheck, SchemaCheck, SchemaReport, SchemaState, gate,
+};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -296,12 +298,32 @@ async fn says_who_answers_and_what_the_login_may_do() {
         );
     }
     let server = BigQuery::start(vec![Statement::new("SELECT 1", &["f0_ INTEGER"])]).await;
-    let error = connector(&server, &json!({"dataset_ids": ["gone"]}))
-        .check(&CancellationToken::new())
+}
+
+#[tokio::test]
+async fn missing_datasets_are_told_with_those_that_there_are() {
+    let server = BigQuery::start(vec![Statement::new("SELECT 1", &["f0_ INTEGER"])]).await;
+    let names = ["shop".to_owned(), "gone".to_owned()];
+    let report = connector(&server, &json!({"dataset_ids": names}))
+        .check_schemas(&names, &CancellationToken::new())
         .await
-        .unwrap_err();
+        .unwrap();
+    let [shop, gone] = names;
+    let asked = vec![
+        SchemaCheck {
+            name: shop.clone(),
+            state: SchemaState::Found,
+        },
+        SchemaCheck {
+            name: gone,
+            state: SchemaState::NotFound,
+        },
+    ];
     assert_eq!(
-        render::error(&error),
-        "connection_not_found\nNot found: Dataset shop-1:gone\ncheck `dataset_ids` and `location`"
+        report,
+        SchemaReport {
+            asked,
+            shown: vec![shop]
+        }
     );
 }

@@ -5,11 +5,13 @@ pub(super) mod edit;
 mod mask;
 mod remove;
 mod rename;
+mod schemas;
 mod show;
 
 use ktx_config::{Connection, DriverKind};
-use ktx_warehouse::{ConnectionCheck, RoleCheck, WarehouseError};
+use ktx_warehouse::{ConnectionCheck, Connector, RoleCheck, SchemaReport};
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::{ConnectionArgs, ConnectionCommand};
 use crate::compose;
@@ -125,6 +127,8 @@ pub(super) fn find<'a>(opened: &'a Opened, id: &str) -> Outcome<&'a Connection> 
 
 pub(super) struct Tested<'a> {
     pub(super) connection: &'a Connection,
+    /// What there is of its schemas, if it was reached and names some.
+    pub(super) schemas: SchemaReport,
     pub(super) result: Result<ConnectionCheck, Failure>,
 }
 
@@ -149,12 +153,11 @@ fn test(
         (
             _,
             [
-                Tested {
-                    connection,
-                    result: Ok(check),
+                tested @ Tested {
+                    result: Ok(check), ..
                 },
             ],
-        ) => tested_text(connection, check, printer)?,
+        ) => tested_text(tested, check, printer)?,
         (_, many) => several(many, printer)?,
     }
     let failed = tested.iter().any(|tested| tested.result.is_err());
@@ -178,24 +181,56 @@ pub(super) fn probe<'c>(
     compose::block_on(|cancel| async move {
         let mut tasks = Vec::new();
         for (connection, connector) in opened_connectors {
+            let names = compose::scope(connection).schemas;
             let cancel = cancel.clone();
-            let task = connector
-                .map(|connector| tokio::spawn(async move { connector.check(&cancel).await }));
+            let task = connector.map(|connector| {
+                tokio::spawn(async move { look(&*connector, &names, &cancel).await })
+            });
             tasks.push((connection, task));
         }
         let mut tested = Vec::new();
         for (connection, task) in tasks {
-            let result = match task {
+            let looked = match task {
                 Err(failure) => Err(failure),
                 Ok(task) => task
                     .await
                     .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
-                    .and_then(|check: Result<_, WarehouseError>| check.map_err(Failure::from)),
+                    .flatten(),
             };
-            tested.push(Tested { connection, result });
+            let (schemas, result) = match looked {
+                Err(failure) => (SchemaReport::default(), Err(failure)),
+                Ok((check, report)) => {
+                    let result = schemas::judge(connection, &report).map(|()| check);
+                    (report, result)
+                }
+            };
+            tested.push(Tested {
+                connection,
+                schemas,
+                result,
+            });
         }
         Ok(tested)
     })
+}
+
+/// Who answers, and what there is of the schemas of these names.
+async fn look(
+    connector: &dyn Connector,
+    names: &[String],
+    cancel: &CancellationToken,
+) -> Outcome<(ConnectionCheck, SchemaReport)> {
+    let check = connector.check(cancel).await?;
+    if names.is_empty() {
+        return Ok((check, SchemaReport::default()));
+    }
+    let report = connector
+        .check_schemas(names, cancel)
+        .await
+        .map_err(|error| {
+            Failure::from(error).context("the schemas of the connection could not be looked at")
+        })?;
+    Ok((check, report))
 }
 
 fn open(
@@ -216,12 +251,22 @@ fn open(
     compose::connector(session, &opened.dir, connection)
 }
 
-fn tested_text(connection: &Connection, check: &ConnectionCheck, printer: &Printer) -> Outcome<()> {
+fn tested_text(tested: &Tested<'_>, check: &ConnectionCheck, printer: &Printer) -> Outcome<()> {
+    let connection = tested.connection;
     printer.line(&format!("Connection test passed: {}", connection.id))?;
     printer.line(&format!("Driver: {}", connection.driver))?;
     printer.line("Status: ok")?;
     printer.line(&format!("Server: {}", check.server))?;
     printer.line(&format!("Latency: {} ms", check.latency.as_millis()))?;
+    let names: Vec<&str> = tested
+        .schemas
+        .asked
+        .iter()
+        .map(|schema| schema.name.as_str())
+        .collect();
+    if !names.is_empty() {
+        printer.line(&format!("Schemas: {}", names.join(", ")))?;
+    }
     printer.line(&format!("Role: {}", role(&check.role)))?;
     if let RoleCheck::CanWrite { fix, .. } = &check.role {
         printer.note("ktx itself cannot write; to make the login read-only, run:");
@@ -242,7 +287,10 @@ fn role(role: &RoleCheck) -> String {
 
 fn several(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
     let mut passed = 0;
-    for Tested { connection, result } in tested {
+    for Tested {
+        connection, result, ..
+    } in tested
+    {
         match result {
             Ok(check) => {
                 passed += 1;
@@ -268,10 +316,7 @@ fn several(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
 }
 
 fn json(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
-    let items: Vec<serde_json::Value> = tested
-        .iter()
-        .map(|tested| tested_item(tested.connection, &tested.result))
-        .collect();
+    let items: Vec<serde_json::Value> = tested.iter().map(tested_item).collect();
     printer.json(&serde_json::json!({
         "kind": "list",
         "data": { "items": items },
@@ -279,33 +324,35 @@ fn json(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
     }))
 }
 
-fn tested_item(
-    connection: &Connection,
-    result: &Result<ConnectionCheck, Failure>,
-) -> serde_json::Value {
-    match result {
+fn tested_item(tested: &Tested<'_>) -> serde_json::Value {
+    let mut item = serde_json::json!({
+        "id": tested.connection.id.as_str(),
+        "driver": tested.connection.driver.as_str(),
+    });
+    let more = match &tested.result {
         Ok(check) => serde_json::json!({
-            "id": connection.id.as_str(),
-            "driver": connection.driver.as_str(),
             "status": "ok",
             "server": check.server,
             "latencyMs": u64::try_from(check.latency.as_millis()).unwrap_or(u64::MAX),
             "role": role_json(&check.role),
         }),
         Err(failure) => {
-            let mut item = serde_json::json!({
-                "id": connection.id.as_str(),
-                "driver": connection.driver.as_str(),
-                "status": "failed",
-            });
-            if let (Some(item), serde_json::Value::Object(error)) =
-                (item.as_object_mut(), failure.to_json())
+            let mut more = serde_json::json!({ "status": "failed" });
+            if let (Some(more), serde_json::Value::Object(error)) =
+                (more.as_object_mut(), failure.to_json())
             {
-                item.extend(error);
+                more.extend(error);
             }
-            item
+            more
+        }
+    };
+    if let (Some(item), serde_json::Value::Object(more)) = (item.as_object_mut(), more) {
+        item.extend(more);
+        if !tested.schemas.asked.is_empty() {
+            item.insert("schemas".to_owned(), schemas::to_json(&tested.schemas));
         }
     }
+    item
 }
 
 fn role_json(role: &RoleCheck) -> serde_json::Value {

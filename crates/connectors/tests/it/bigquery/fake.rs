@@ -239,6 +239,10 @@ impl Shared {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         match (request.method.as_str(), rest) {
             ("POST", "jobs") => self.job(&body, state),
+            ("GET", "datasets") => Ok((
+                200,
+                json!({"datasets": [{"datasetReference": {"datasetId": "shop"}}]}),
+            )),
             ("GET", "datasets/shop") => Ok((200, json!({"id": "shop-1:shop"}))),
             ("GET", "datasets/gone") => Ok((
                 404,

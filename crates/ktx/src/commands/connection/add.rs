@@ -231,15 +231,13 @@ fn report(
     }
     let tested = if args.test {
         let added = find(&opened, connection.id.as_str())?;
-        probe(&[added], session, &opened)?
-            .pop()
-            .map(|tested| tested.result)
+        probe(&[added], session, &opened)?.pop()
     } else {
         None
     };
     let exit = match &tested {
-        Some(Err(_)) => Exit::Connection,
-        Some(Ok(_)) | None => Exit::Success,
+        Some(tested) if tested.result.is_err() => Exit::Connection,
+        Some(_) | None => Exit::Success,
     };
     if printer.mode == Mode::Json {
         let mut data = to_json(connection, &looked);
@@ -247,8 +245,8 @@ fn report(
             data.insert("status".to_owned(), json!("added"));
             data.insert("secretFiles".to_owned(), json!(files));
             data.insert("committed".to_owned(), json!(false));
-            if let Some(result) = &tested {
-                data.insert("test".to_owned(), tested_item(connection, result));
+            if let Some(tested) = &tested {
+                data.insert("test".to_owned(), tested_item(tested));
             }
         }
         printer.json(&json!({
@@ -258,10 +256,10 @@ fn report(
         }))?;
         return Ok(exit);
     }
-    match tested {
-        Some(Ok(check)) => tested_text(connection, &check, printer)?,
-        Some(Err(failure)) => {
-            return Err(failure.hint(format!(
+    match tested.as_ref().map(|tested| (tested, &tested.result)) {
+        Some((tested, Ok(check))) => tested_text(tested, check, printer)?,
+        Some((_, Err(failure))) => {
+            return Err(failure.clone().hint(format!(
                 "the connection stays in ktx.yaml; run `ktx connection test {}` again",
                 connection.id
             )));
