@@ -126,8 +126,9 @@ impl Dialect {
         quoted.push(open);
         for letter in name.chars() {
             match (self, letter) {
-                // BigQuery and ClickHouse read backslash escapes inside backticks.
-                (Self::BigQuery | Self::ClickHouse, '`' | '\\') => {
+                // BigQuery and ClickHouse read backslash escapes inside backticks; ClickHouse takes a
+                // doubled backtick as well, which needs none.
+                (Self::BigQuery, '`') | (Self::BigQuery | Self::ClickHouse, '\\') => {
                     quoted.push('\\');
                     quoted.push(letter);
                 }

@@ -3,6 +3,7 @@
 
 mod odd_names;
 mod proxy;
+mod schemas;
 mod server;
 
 use std::process::Stdio;

@@ -1,9 +1,12 @@
 //! Tables and columns whose names no author of a schema should choose: scanned, joined, listed and
 //! asked for like any others, on every server.
 
-use ktx_test_support::sandbox::Sandbox;
+use std::process::Command;
 
-use super::server::{MariaDb, Postgres, Server as _};
+use ktx_test_support::sandbox::Sandbox;
+use ktx_test_support::services::{Service, ServiceName, service};
+
+use super::server::{ClickHouse, MariaDb, Postgres, Server as _};
 use super::warehouse;
 use crate::support::{compare, project, run, write};
 
@@ -24,12 +27,15 @@ const PARTY: &str = "\u{1f389} party";
 /// MariaDB's names end with the first plane.
 const SNOWMAN: &str = "\u{2603} man";
 
-/// Two tables with a key between them; a name is put between two `quote`.
+/// A name between two `quote`.
+fn quoted(name: &str, quote: char) -> String {
+    let doubled = name.replace(quote, &format!("{quote}{quote}"));
+    format!("{quote}{doubled}{quote}")
+}
+
+/// Two tables with a key between them.
 fn tables(quote: char, sign: &str) -> String {
-    let name = |name: &str| {
-        let doubled = name.replace(quote, &format!("{quote}{quote}"));
-        format!("{quote}{doubled}{quote}")
-    };
+    let name = |name: &str| quoted(name, quote);
     let columns: Vec<String> = COLUMNS
         .iter()
         .chain([&sign])
@@ -174,6 +180,179 @@ fn odd_names_answer_on_sqlite() {
         "'on': '\"x.y\".id = \"od\"\"d ta`ble\".\"x.y no\"'",
     ];
     all_answer(&sandbox, "public", ('"', PARTY), written);
+}
+
+#[test]
+fn odd_names_answer_on_duckdb() {
+    let Some(sandbox) = duckdb(&tables('"', PARTY)) else {
+        return;
+    };
+    let written = [
+        "table: 'main.od\"d ta`ble'",
+        "'on': '\"od\"\"d ta`ble\".\"x.y no\" = \"x.y\".id'",
+        "table: main.\"x.y\"",
+        "'on': '\"x.y\".id = \"od\"\"d ta`ble\".\"x.y no\"'",
+    ];
+    all_answer(&sandbox, "main", ('"', PARTY), written);
+}
+
+/// A project with a DuckDB file that these statements have made; `None` without DuckDB.
+pub(super) fn duckdb(statements: &str) -> Option<Sandbox> {
+    let (Service::Available(python), Service::Available(library)) =
+        (service(ServiceName::Python), service(ServiceName::DuckDb))
+    else {
+        return None;
+    };
+    let sandbox = project();
+    let made = Command::new(python)
+        .args([
+            "-c",
+            "import duckdb, sys; duckdb.connect('shop.duckdb').execute(sys.argv[1])",
+        ])
+        .arg(statements)
+        .current_dir(sandbox.work())
+        .status();
+    assert!(made.unwrap().success());
+    let config = format!(
+        "connections:\n  warehouse: {{ driver: duckdb, path: shop.duckdb, library: '{library}' }}\n"
+    );
+    write(&sandbox, "ktx.yaml", &config);
+    Some(sandbox)
+}
+
+/// Names as long as servers take them, of nothing but a blank that is none of ASCII's, of a word of
+/// SQL, and names that differ in case alone.
+fn far_out() -> Vec<String> {
+    let mut names: Vec<String> = COLUMNS.iter().map(|&name| name.to_owned()).collect();
+    names.extend([
+        "n".repeat(200),
+        "\u{a0}".to_owned(),
+        "FROM".to_owned(),
+        PARTY.to_owned(),
+    ]);
+    names
+}
+
+/// Sums each column of the table `Order By` and groups by it, by source and by statement.
+fn every_column_answers(sandbox: &Sandbox, names: &[String], quote: char) {
+    let scanned = run(sandbox, "scan");
+    assert_eq!(scanned.code, Some(0), "{scanned}");
+    assert!(!scanned.stdout.contains("warning"), "{scanned}");
+    let answered = |arguments: &[&str]| {
+        let printed = sandbox.run_arguments(arguments).unwrap();
+        assert_eq!(printed.code, Some(0), "{arguments:?}: {printed}");
+        printed.stdout
+    };
+    for (place, name) in names.iter().enumerate() {
+        let value = place + 1;
+        let column = quoted(name, quote);
+        let statement = format!("select sum({column}) as s from {quote}Order By{quote}");
+        let rows = answered(&["sql", "--output", "csv", &statement]);
+        assert_eq!(rows, format!("s\n{value}\n"), "{name}");
+        let measure = format!("sum({quote}Order By{quote}.{column})");
+        let dimension = format!("Order By.{name}");
+        let rows = answered(&[
+            "sl",
+            "query",
+            "--execute",
+            "--format",
+            "csv",
+            "--measure",
+            &measure,
+            "--dimension",
+            &dimension,
+        ]);
+        let last = rows.lines().last().unwrap_or_default();
+        assert_eq!(last, format!("{value},{value}"), "{name}: {rows}");
+    }
+}
+
+/// A table of a column for each name, with one row of 1, 2, 3 and so on.
+fn one_row(names: &[String], quote: char, (engine, kind): (&str, &str)) -> String {
+    let columns: Vec<String> = names
+        .iter()
+        .map(|name| format!("{} {kind}", quoted(name, quote)))
+        .collect();
+    let values: Vec<String> = (1..=names.len()).map(|value| value.to_string()).collect();
+    let table = quoted("Order By", quote);
+    format!(
+        "CREATE TABLE {table} ({}){engine};\nINSERT INTO {table} VALUES ({})",
+        columns.join(", "),
+        values.join(", ")
+    )
+}
+
+#[test]
+fn far_out_names_answer_on_sqlite() {
+    let sandbox = project();
+    let file = sandbox.work().join("warehouse.db");
+    rusqlite::Connection::open(file)
+        .unwrap()
+        .execute_batch(&one_row(&far_out(), '"', ("", "int")))
+        .unwrap();
+    write(
+        &sandbox,
+        "ktx.yaml",
+        "connections:\n  warehouse: { driver: sqlite, path: warehouse.db }\n",
+    );
+    every_column_answers(&sandbox, &far_out(), '"');
+}
+
+#[test]
+fn far_out_names_answer_on_duckdb() {
+    let Some(sandbox) = duckdb(&one_row(&far_out(), '"', ("", "int"))) else {
+        return;
+    };
+    every_column_answers(&sandbox, &far_out(), '"');
+}
+
+/// PostgreSQL's names have 63 bytes at most, and may differ in case alone.
+#[test]
+fn far_out_names_answer_on_postgres() {
+    let Some(server) = Postgres::new("ktx_it_far") else {
+        return;
+    };
+    let names = with_cases(63);
+    server.execute(&one_row(&names, '"', ("", "int")));
+    let sandbox = warehouse(&server, server.port(), "    database: ktx_it_far\n");
+    every_column_answers(&sandbox, &names, '"');
+}
+
+/// MariaDB's names have 64 letters of the first plane at most; case does not tell them apart.
+#[test]
+fn far_out_names_answer_on_mariadb() {
+    let Some(server) = MariaDb::new("ktx_it_far") else {
+        return;
+    };
+    let mut names = far_out();
+    names.retain(|name| name.len() < 100 && name != PARTY);
+    server.execute(&one_row(&names, '`', ("", "int")));
+    let sandbox = warehouse(&server, server.port(), "    database: ktx_it_far\n");
+    every_column_answers(&sandbox, &names, '`');
+}
+
+#[test]
+fn far_out_names_answer_on_clickhouse() {
+    let Some(server) = ClickHouse::new("ktx_it_far") else {
+        return;
+    };
+    let names = with_cases(200);
+    let engine = " ENGINE = MergeTree ORDER BY tuple()";
+    for statement in one_row(&names, '`', (engine, "Int32")).split(";\n") {
+        server.execute(statement);
+    }
+    let sandbox = server.project();
+    every_column_answers(&sandbox, &names, '`');
+}
+
+/// The names up to a length, and two more that differ in case alone.
+fn with_cases(length: usize) -> Vec<String> {
+    let mut names = far_out();
+    for name in &mut names {
+        name.truncate(length.max(PARTY.len()));
+    }
+    names.extend(["total".to_owned(), "Total".to_owned()]);
+    names
 }
 
 /// Names that steer a terminal are shown without that, and what cannot be named is told and hides

@@ -1,12 +1,17 @@
 //! Administrators' sessions in databases of one test's own.
 
 use std::cell::RefCell;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 
+use ktx_test_support::sandbox::Sandbox;
 use ktx_test_support::services::{Service, ServiceName, service};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, Opts};
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Config, NoTls};
+
+use crate::support::{project, write};
 
 /// Who logs in.
 #[derive(Debug)]
@@ -174,5 +179,73 @@ impl Server for MariaDb {
         let mut session = self.session.borrow_mut();
         let count = self.runtime.block_on(session.query_first(sql));
         count.expect("the statement runs").expect("a row")
+    }
+}
+
+/// ClickHouse's engine, which only heavy runs bring up.
+pub(crate) struct ClickHouse {
+    name: &'static str,
+    address: String,
+    login: Login,
+}
+
+impl ClickHouse {
+    /// A new database; `None` without the engine.
+    pub(crate) fn new(name: &'static str) -> Option<Self> {
+        let Service::Available(url) = service(ServiceName::ClickHouse) else {
+            return None;
+        };
+        let rest = url.strip_prefix("http://").expect("an HTTP address");
+        let (login, place) = rest.split_once('@').expect("a login");
+        let (user, password) = login.split_once(':').expect("a password");
+        let (address, _) = place.split_once('/').expect("a database");
+        let server = Self {
+            name,
+            address: address.to_owned(),
+            login: Login {
+                user: user.to_owned(),
+                password: password.to_owned(),
+            },
+        };
+        server.send("default", &format!("DROP DATABASE IF EXISTS {name}"));
+        server.send("default", &format!("CREATE DATABASE {name}"));
+        Some(server)
+    }
+
+    /// Runs a statement in the database.
+    pub(crate) fn execute(&self, sql: &str) {
+        self.send(self.name, sql);
+    }
+
+    fn send(&self, database: &str, sql: &str) {
+        let mut stream = TcpStream::connect(&self.address).expect("the engine listens");
+        let Login { user, password } = &self.login;
+        let head = format!(
+            "POST /?database={database} HTTP/1.0\r\nX-ClickHouse-User: {user}\r\nX-ClickHouse-Key: \
+             {password}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            sql.len()
+        );
+        let sent = stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(sql.as_bytes()));
+        sent.expect("the engine reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("a text");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{sql}: {answer}");
+    }
+
+    /// A project whose warehouse is this database.
+    pub(crate) fn project(&self) -> Sandbox {
+        let mut sandbox = project();
+        sandbox.set("KTX_IT_PASSWORD", &self.login.password);
+        let (host, port) = self.address.split_once(':').expect("a port");
+        let config = format!(
+            "connections:\n  warehouse:\n    driver: clickhouse\n    host: {host}\n    port: {port}\n    \
+             database: {name}\n    databases: [{name}]\n    username: {user}\n    password: env:KTX_IT_PASSWORD\n",
+            name = self.name,
+            user = self.login.user
+        );
+        write(&sandbox, "ktx.yaml", &config);
+        sandbox
     }
 }
