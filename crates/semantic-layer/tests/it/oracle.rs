@@ -163,6 +163,11 @@ struct Tally {
     outcomes: BTreeMap<&'static str, usize>,
     wrong: usize,
     first: Option<String>,
+    /// How many answers look something up by a key of several columns.
+    by_composites: usize,
+    /// How many answers are of the rows of a bridge by what it lies between, and how many questions
+    /// across one were refused.
+    over_bridges: [usize; 2],
 }
 
 impl Tally {
@@ -171,7 +176,31 @@ impl Tally {
             *self.outcomes.entry(name).or_default() += number;
         }
         self.wrong += other.wrong;
+        self.by_composites += other.by_composites;
+        for (own, more) in self.over_bridges.iter_mut().zip(other.over_bridges) {
+            *own += more;
+        }
         self.first = self.first.take().or(other.first);
+    }
+}
+
+impl Tally {
+    /// Notes which joins a question goes over.
+    fn note_joins(&mut self, world: &World, question: &Question, is_answered: bool) {
+        let nodes = question.nodes();
+        let tables = question.measures().into_iter().map(|(table, _)| table);
+        let mut ways = tables.flat_map(|table| nodes.iter().map(move |node| (table, *node)));
+        let is_across = |(table, node): (usize, usize)| match world.bridge {
+            Some([bridge, ends @ ..]) if is_answered => table == bridge && ends.contains(&node),
+            Some([_, one, other]) => [(one, other), (other, one)].contains(&(table, node)),
+            None => false,
+        };
+        if is_answered {
+            let mut ways = ways.clone();
+            let is_composite = ways.any(|(table, node)| lookups::is_composite(world, table, node));
+            self.by_composites += usize::from(is_composite);
+        }
+        self.over_bridges[usize::from(!is_answered)] += usize::from(ways.any(is_across));
     }
 }
 
@@ -198,6 +227,7 @@ fn worlds(seeds: impl Iterator<Item = u64>, engine: &mut dyn Engine) -> Tally {
                 }
             };
             *tally.outcomes.entry(name).or_default() += 1;
+            tally.note_joins(&world, &question, name == "answered");
         }
     }
     tally
@@ -217,7 +247,10 @@ fn seeds(cases: usize) -> impl Iterator<Item = u64> {
 
 /// Fails where a question came out wrong, or where too few were answered.
 fn judge(tally: &Tally, cases: usize) {
-    println!("{:?}", tally.outcomes);
+    println!(
+        "{:?}; answered by keys of several columns: {}; over bridges answered, refused: {:?}",
+        tally.outcomes, tally.by_composites, tally.over_bridges
+    );
     if let Some(first) = &tally.first {
         panic!(
             "{} questions came out wrong; the first:\n{first}",
@@ -255,12 +288,24 @@ fn answers_agree_with_brute_force() {
         "bad_window",
         "mixed_time_filter",
         "unbounded_fill",
+        "hidden_column",
     ] {
         assert!(
             all.outcomes.contains_key(kind),
             "no question was refused as {kind}"
         );
     }
+    let seldom = cases() / 30;
+    assert!(
+        all.by_composites > seldom,
+        "{} by composites",
+        all.by_composites
+    );
+    assert!(
+        all.over_bridges.iter().all(|count| *count > seldom),
+        "{:?} over bridges",
+        all.over_bridges
+    );
 }
 
 #[test]

@@ -84,6 +84,18 @@ pub(super) fn reaches(world: &World, from: usize, to: usize) -> bool {
     !all.is_empty()
 }
 
+/// Whether a table looks up a node by a key of several columns.
+pub(super) fn is_composite(world: &World, table: usize, node: usize) -> bool {
+    let steps = path(world, table, node).unwrap_or_default();
+    steps.into_iter().any(|step| {
+        let (owner, key) = match step {
+            Step::Along { from, key, .. } => (from, key),
+            Step::Against { key, to, .. } => (world.nodes[to].table, key),
+        };
+        world.tables[owner].keys[key].columns.len() > 1
+    })
+}
+
 /// The row at the end of a path.
 pub(super) fn follow<'w>(world: &'w World, row: &'w Row, path: &[Step]) -> Option<&'w Row> {
     let mut row = row;

@@ -135,6 +135,13 @@ impl Question {
         }
     }
 
+    /// The nodes whose rows dimensions and filters look at.
+    pub(super) fn nodes(&self) -> Vec<usize> {
+        let dimensions = self.dimensions.iter().map(|one| one.node());
+        let filters = self.filters.iter().flat_map(|filter| filter.nodes());
+        dimensions.chain(filters).collect()
+    }
+
     /// Whether a dimension or a filter names a column that questions may not name.
     pub(super) fn names_hidden(&self, world: &World) -> bool {
         let dimensions = self.dimensions.iter().filter_map(|one| match *one {

@@ -229,9 +229,9 @@ impl World {
         let first = table.keys.first().map_or(WIDEST, width);
         let all: usize = table.keys.iter().map(width).sum();
         let mut plan = match random.below(100) {
-            0..50 => Grain::Number,
-            50..75 => Grain::Columns(2),
-            75..85 => Grain::Columns(3),
+            0..35 => Grain::Number,
+            35..65 => Grain::Columns(2),
+            65..80 => Grain::Columns(3),
             _ => Grain::KeyAndColumn,
         };
         if is_bridge && random.chance(70) {
