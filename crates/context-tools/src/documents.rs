@@ -7,7 +7,7 @@ use ktx_semantic_layer::{Catalog, Column, Relation, Source, SourceSummary, Visib
 use ktx_vocabulary::ConnectionId;
 use ktx_wiki::{Page, Scope};
 
-use crate::scans::ScanSnapshot;
+use crate::scans::Shown;
 use crate::wire::{Payload, SourceItem, SourceList};
 
 /// Most letters of a page that are searched.
@@ -41,9 +41,8 @@ pub(crate) fn of_page(page: &Page) -> Document {
 pub(crate) fn of_catalog(
     connection: &ConnectionId,
     catalog: &Catalog,
-    snapshot: Option<&ScanSnapshot>,
+    scan: Option<&Shown<'_>>,
 ) -> Vec<Document> {
-    let places = snapshot.map(ScanSnapshot::places).unwrap_or_default();
     let items: BTreeMap<String, SourceItem> = catalog
         .list()
         .into_iter()
@@ -51,10 +50,10 @@ pub(crate) fn of_catalog(
         .collect();
     let mut documents = Vec::new();
     for source in catalog.sources() {
-        let table = places.read_by(source).map(|table| &table.table);
-        let values = |column: &str| match (snapshot, table) {
-            (Some(snapshot), Some(table)) => snapshot.values(table, column).join("\n"),
-            _ => String::new(),
+        let read = scan.and_then(|scan| Some((scan, &scan.places().read_by(source)?.table)));
+        let values = |column: &str| {
+            read.map(|(scan, table)| scan.values(table, column).join("\n"))
+                .unwrap_or_default()
         };
         let item = items.get(&source.name).cloned();
         documents.push(of_source(connection, source, &values, item));
@@ -167,16 +166,13 @@ fn source_path(connection: &ConnectionId, path: &str) -> String {
     format!("semantic-layer/{connection}/{path}")
 }
 
-/// The documents of a scan.
-pub(crate) fn of_snapshot(connection: &ConnectionId, snapshot: &ScanSnapshot) -> Vec<Document> {
+/// The documents of a scan: what may be shown of its tables.
+pub(crate) fn of_scan(connection: &ConnectionId, scan: &Shown<'_>) -> Vec<Document> {
     let mut documents = Vec::new();
-    for table in &snapshot.tables {
+    for table in scan.tables() {
         let display = table.table.to_string();
-        let columns: Vec<&str> = table
-            .columns
-            .iter()
-            .map(|column| column.name.as_str())
-            .collect();
+        let columns: Vec<&ktx_warehouse::Column> = scan.columns(table).collect();
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         let place = Payload {
             table: Some(table.table.clone()),
             ..Payload::default()
@@ -187,10 +183,10 @@ pub(crate) fn of_snapshot(connection: &ConnectionId, snapshot: &ScanSnapshot) ->
                 .with(Field::Name, &table.table.name)
                 .with(Field::Display, &display)
                 .with(Field::Comment, table.comment.clone().unwrap_or_default())
-                .with(Field::Body, columns.join(" "))
+                .with(Field::Body, names.join(" "))
                 .carrying(payload(&place)),
         );
-        documents.extend(table.columns.iter().map(|column| {
+        documents.extend(columns.into_iter().map(|column| {
             Document::new(Kind::Column, format!("{display}.{}", column.name))
                 .of(connection)
                 .with(Field::Name, &column.name)
@@ -201,7 +197,7 @@ pub(crate) fn of_snapshot(connection: &ConnectionId, snapshot: &ScanSnapshot) ->
                 .with(Field::Comment, column.comment.clone().unwrap_or_default())
                 .with(
                     Field::SampleValue,
-                    snapshot.values(&table.table, &column.name).join("\n"),
+                    scan.values(&table.table, &column.name).join("\n"),
                 )
                 .carrying(payload(&Payload {
                     column: Some(column.name.clone()),

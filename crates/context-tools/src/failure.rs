@@ -152,7 +152,12 @@ impl From<Refusal> for Failure {
 impl From<SearchError> for Failure {
     fn from(error: SearchError) -> Self {
         let chain = ktx_diagnostics::chain(&error);
-        Self::new("search_failed", chain.join(": "))
+        let failure = Self::new("search_failed", chain.join(": "));
+        if error.is_busy() {
+            failure.hint("another process is writing the search index: try again")
+        } else {
+            failure
+        }
     }
 }
 

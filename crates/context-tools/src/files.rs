@@ -12,6 +12,7 @@ mod stamp;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use async_trait::async_trait;
 use ktx_config::{Connection, Driver};
@@ -29,6 +30,7 @@ use crate::wire::SourceList;
 
 pub use index::Scope as IndexScope;
 pub use reindex::{Reindexed, ReindexedScope, Reindexing};
+pub(crate) use stamp::OUTSIDE;
 
 /// What the composition of the program knows of warehouse drivers.
 pub trait Warehouses: Send + Sync {
@@ -78,6 +80,8 @@ pub struct FileContextParts {
     pub warehouses: Arc<dyn Warehouses>,
     /// Where statements are noted.
     pub audit: Arc<dyn AuditSink>,
+    /// The clock, which tells files that have just changed from others.
+    pub now: fn() -> SystemTime,
 }
 
 /// A project folder. Making one reads nothing.
@@ -202,7 +206,7 @@ impl ProjectContext for FileContext {
     }
 
     async fn search(&self, queries: Vec<Query>) -> Result<Vec<SearchOutcome>, Failure> {
-        self.blocking(move |inner| inner.search(queries)).await
+        self.blocking(move |inner| inner.search(&queries)).await
     }
 
     fn audit(&self, entry: AuditEntry) {

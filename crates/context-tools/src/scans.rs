@@ -1,6 +1,7 @@
 //! The last scan of a connection, as its artifacts under `raw-sources/` tell it.
 
 mod read;
+mod shown;
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, TableKind};
 
 pub use read::{ScanFiles, read_snapshot};
+pub(crate) use shown::Shown;
 
 /// One scan.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,8 +23,12 @@ pub struct ScanSnapshot {
     pub run_id: Option<String>,
     /// The tables, ordered by place: look-ups rely on it.
     pub tables: Vec<ScannedTable>,
-    /// What is known about values; `None` when nothing was profiled.
+    /// What is known about values; `None` when nothing was profiled or that cannot be read.
     pub profile: Option<Profile>,
+    /// Whether there is an artifact about values that could not be read.
+    pub unread_profile: bool,
+    /// How many artifacts of tables could not be read.
+    pub unread_tables: usize,
     /// Artifacts that could not be read, each as one line.
     pub problems: Vec<String>,
 }

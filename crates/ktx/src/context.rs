@@ -81,6 +81,7 @@ fn over(session: &Session, opened: &Opened, user: UserId, index: IndexPlace) -> 
             started: Instant::now(),
         }),
         audit: Arc::new(AuditLog::new(&opened.store)),
+        now: || jiff::Timestamp::now().into(),
     })
 }
 

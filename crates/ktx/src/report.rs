@@ -175,7 +175,9 @@ impl From<ktx_context_tools::Failure> for Failure {
             }
             "connection_required" => Exit::Usage,
             "unknown_connection" | "not_a_warehouse" | "no_warehouse" | "invalid_config"
-            | "invalid_source" | "missing_project" | "page_not_found" => Exit::Config,
+            | "invalid_source" | "missing_project" | "page_not_found" | "outside_project" => {
+                Exit::Config
+            }
             "invalid_name" | "invalid_wiki_key" => Exit::Usage,
             "internal" | "search_failed" => Exit::Failure,
             // Refused statements and semantic queries.

@@ -64,13 +64,16 @@ pub enum Removed {
     Absent,
 }
 
+/// Whether an error says that nothing is there.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
 /// The bytes of a file; none when there is no such file.
 pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
+        Err(error) if is_absent(&error) => Ok(None),
         Err(source) => Err(FileError::Read {
             path: path.to_owned(),
             source,
@@ -78,8 +81,8 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     }
 }
 
-/// Every file below `folder`, sorted by path; none when there is no such folder. Links to folders
-/// are not followed.
+/// Every file below `folder`, hidden ones too, sorted by path; none when there is no such folder.
+/// Links to folders are not followed. What of a project counts, [`walk`](crate::walk) knows.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -237,9 +240,7 @@ pub(crate) fn still_stands(path: &Path, standing: Option<&[u8]>) -> Result<bool,
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(read_optional(path)?.as_deref() == standing),
         Ok(_) => Ok(false),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(standing.is_none())
-        }
+        Err(error) if is_absent(&error) => Ok(standing.is_none()),
         Err(source) => Err(FileError::Read {
             path: path.to_owned(),
             source,

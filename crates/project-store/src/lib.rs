@@ -14,6 +14,7 @@ mod project_path;
 mod publish;
 mod state;
 mod store;
+mod walk;
 
 pub use failpoint::Failpoints;
 pub use files::{
@@ -31,3 +32,4 @@ pub use publish::{
 };
 pub use state::{Run, RunStatus, StageRow, StateDatabase, StateError, migrate, open_sqlite};
 pub use store::{Config, ConfigError, OpenError, Store};
+pub use walk::{Folders, LeftOut, Walked, WalkedFile, WhyLeftOut, folders, walk};

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use rusqlite::{
+    Connection, Error, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params,
+};
 
 use crate::document::{Document, Field};
 use crate::query::{Query, SearchOutcome};
@@ -28,6 +30,33 @@ pub enum SearchError {
         #[from]
         source: rusqlite::Error,
     },
+}
+
+impl SearchError {
+    /// Whether the file is no index any more: it has to be removed and made anew.
+    pub fn is_damaged(&self) -> bool {
+        let (Self::Open { source, .. } | Self::Database { source }) = self;
+        match source.sqlite_error_code() {
+            Some(code) => matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase),
+            // What stands in a row is not what was written there.
+            None => matches!(
+                source,
+                Error::FromSqlConversionFailure(..)
+                    | Error::InvalidColumnType(..)
+                    | Error::IntegralValueOutOfRange(..)
+                    | Error::Utf8Error(..)
+            ),
+        }
+    }
+
+    /// Whether another process is writing the file.
+    pub fn is_busy(&self) -> bool {
+        let (Self::Open { source, .. } | Self::Database { source }) = self;
+        matches!(
+            source.sqlite_error_code(),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+        )
+    }
 }
 
 /// One unit of content as its owner sees it now.
@@ -84,7 +113,9 @@ impl Index {
     /// `read` gives the documents of a unit and is called only for units whose stamp is new; `None`
     /// means that the unit cannot be read now: what is known of it stays, and it is asked for again.
     ///
-    /// Writes nothing at all when no stamp has changed.
+    /// Writes nothing at all when no stamp has changed. Everything is read before the file is locked;
+    /// while another process holds it, the error [is busy](SearchError::is_busy) and the index stays
+    /// as it was.
     pub fn sync(
         &mut self,
         units: &[UnitState],
@@ -109,34 +140,36 @@ impl Index {
             .iter()
             .map(|unit| (unit.unit.as_str(), unit.stamp.as_str()))
             .collect();
-        if stamps(&self.db)?
-            .iter()
-            .map(|(unit, stamp)| (unit.as_str(), stamp.as_str()))
-            .eq(wanted.iter().map(|(unit, stamp)| (*unit, *stamp)))
-        {
+        let known = stamps(&self.db)?;
+        let mut fresh = Vec::new();
+        for (unit, stamp) in &wanted {
+            if known.get(*unit).is_some_and(|known| known == stamp) {
+                continue;
+            }
+            if let Some(documents) = read(unit) {
+                report.read += 1;
+                fresh.push((*unit, *stamp, documents));
+            }
+        }
+        let is_wanted = |unit: &String| wanted.contains_key(unit.as_str());
+        if fresh.is_empty() && known.keys().all(is_wanted) {
             return Ok(report);
         }
         let tx = self
             .db
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         let known = stamps(&tx)?;
-        for unit in known
-            .keys()
-            .filter(|unit| !wanted.contains_key(unit.as_str()))
-        {
+        for unit in known.keys().filter(|unit| !is_wanted(unit)) {
             let (_, deleted) = write_unit(&tx, unit, Vec::new())?;
             report.deleted += deleted;
             note(unit, 0, deleted);
             tx.execute("DELETE FROM units WHERE unit = ?1", [unit])?;
         }
-        for (unit, stamp) in wanted {
+        for (unit, stamp, documents) in fresh {
+            // Another process may have written the same in the meantime.
             if known.get(unit).is_some_and(|known| known == stamp) {
                 continue;
             }
-            let Some(documents) = read(unit) else {
-                continue;
-            };
-            report.read += 1;
             let (updated, deleted) = write_unit(&tx, unit, documents)?;
             report.updated += updated;
             report.deleted += deleted;
@@ -149,6 +182,12 @@ impl Index {
         }
         tx.commit()?;
         Ok(report)
+    }
+
+    /// Whether nothing was ever indexed.
+    pub fn is_empty(&self) -> Result<bool, SearchError> {
+        let units = "SELECT NOT EXISTS (SELECT 1 FROM units)";
+        Ok(self.db.query_row(units, [], |row| row.get(0))?)
     }
 
     /// Finds documents.

@@ -18,13 +18,17 @@ const TEXTS: &str = "name display description comment expr body extra";
 /// BM25 weights of the columns of the table of words, in their order.
 const WEIGHTS: &str = "8.0, 4.0, 3.0, 3.0, 2.0, 3.0, 1.0, 3.0";
 
+/// Most candidates that a lane is asked for: more than any index holds, and a number that SQLite
+/// knows.
+const LARGEST_POOL: usize = i32::MAX as usize;
+
 /// A document as the fusion orders it: by kind, id, owner.
 type Key = (Kind, String, String, i64);
 
 /// Answers a query.
 pub(crate) fn search(db: &Connection, query: &Query) -> Result<SearchOutcome, SearchError> {
     let terms = Terms::of(&query.text);
-    let pool = (query.limit * 3).max(25);
+    let pool = query.limit.saturating_mul(3).clamp(25, LARGEST_POOL);
     let mut found: BTreeMap<Lane, Vec<Key>> = BTreeMap::new();
     if !terms.is_empty() && query.limit > 0 {
         let lexical = terms.words_expression(TEXTS);
@@ -67,6 +71,7 @@ pub(crate) fn search(db: &Connection, query: &Query) -> Result<SearchOutcome, Se
     Ok(SearchOutcome {
         hits,
         lanes: reports(&found, pool),
+        warnings: Vec::new(),
     })
 }
 

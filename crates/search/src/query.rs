@@ -145,4 +145,7 @@ pub struct SearchOutcome {
     pub hits: Vec<Hit>,
     /// What each lane did.
     pub lanes: Vec<LaneReport>,
+    /// Why hits may be missing or old, each reason as one line; whoever keeps the index up to date
+    /// says so.
+    pub warnings: Vec<String>,
 }

@@ -1,5 +1,8 @@
 //! The tables of the index file.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// The version of the tables below; another one in the file means that the cache is made anew.
@@ -45,16 +48,22 @@ DROP TABLE IF EXISTS documents;
 DROP TABLE IF EXISTS units;
 ";
 
+/// The tables above.
+const TABLES: [&str; 4] = ["documents", "pieces", "units", "words"];
+
+/// How long another process may write before an answer is given without what it knows.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Sets the connection up and makes the tables when they are missing or of another version.
 pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
-    db.busy_timeout(std::time::Duration::from_secs(10))?;
+    db.busy_timeout(PATIENCE)?;
     db.pragma_update(None, "journal_mode", "wal")?;
     db.pragma_update(None, "synchronous", "normal")?;
-    if version(db)? == VERSION {
+    if is_current(db)? {
         return Ok(());
     }
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if version(&tx)? != VERSION {
+    if !is_current(&tx)? {
         tx.execute_batch(DROP)?;
         tx.execute_batch(CREATE)?;
         tx.pragma_update(None, "user_version", VERSION)?;
@@ -62,8 +71,16 @@ pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
     tx.commit()
 }
 
-fn version(db: &Connection) -> Result<i64, rusqlite::Error> {
-    db.pragma_query_value(None, "user_version", |row| row.get(0))
+/// Whether the file has the tables of this version, all of them.
+fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
+    let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version != VERSION {
+        return Ok(false);
+    }
+    let mut statement = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    let names: BTreeSet<String> = names.collect::<Result<_, _>>()?;
+    Ok(TABLES.iter().all(|name| names.contains(*name)))
 }
 
 /// Takes one document out of both full-text tables; they must hold exactly what is in `documents`.

@@ -9,7 +9,7 @@ use ktx_diagnostics::Severity;
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
 
-use super::stamp::{is_absent, stamp, unreadable};
+use super::stamp::{is_absent, unreadable};
 use super::{Cached, Inner, OpenConnection, lock};
 use crate::context::Runner;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 impl Inner {
     pub(super) fn connections(&self) -> Result<Vec<Connection>, Failure> {
         let path = self.layout.config();
-        let now = stamp(&path)?.unwrap_or_default();
+        let now = self.stamp(&path)?.unwrap_or_default();
         let mut cached = lock(&self.config);
         if let Some(known) = cached.as_ref().filter(|known| known.stamp == now) {
             return known.value.clone();

@@ -1,7 +1,11 @@
 //! The search index over the folder, brought up to date before each search.
+//!
+//! The index is a cache: one that is damaged is made anew, one that another process is writing is
+//! used as it was, and what cannot be read does not keep the rest from being found. Each of these is
+//! told beside the answer.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ktx_search::{Document, Index, Kind, Query, SearchError, SearchOutcome, UnitState};
 use ktx_vocabulary::ConnectionId;
@@ -11,6 +15,14 @@ use super::pages::PageFile;
 use super::{IndexPlace, Inner, lock};
 use crate::documents;
 use crate::failure::Failure;
+use crate::scans::Shown;
+
+/// Said when an index was thrown away.
+const DAMAGED: &str = "the search index was damaged and has been made anew";
+
+/// Said when an answer may be old.
+const BUSY: &str = "another process is writing the search index: what has changed since the last search may be \
+                    missing; search again";
 
 /// What units of the index belong together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,141 +53,284 @@ pub(super) enum Unit {
     Page(PageFile),
     Sources(ConnectionId),
     Scan(ConnectionId),
+    /// It cannot be read now: what is known of it stays.
+    Unread,
+}
+
+/// Everything that belongs into the index.
+#[derive(Default)]
+pub(super) struct Units {
+    pub(super) states: Vec<UnitState>,
+    by_name: BTreeMap<String, Unit>,
+    /// What cannot be read, each as one line.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Units {
+    fn add(&mut self, name: String, stamp: String, unit: Unit) {
+        self.states.push(UnitState {
+            unit: name.clone(),
+            stamp,
+        });
+        self.by_name.insert(name, unit);
+    }
+
+    pub(super) fn warn(&mut self, failure: &Failure) {
+        if !self.warnings.contains(&failure.message) {
+            self.warnings.push(failure.message.clone());
+        }
+    }
 }
 
 impl Inner {
-    pub(super) fn search(&self, queries: Vec<Query>) -> Result<Vec<SearchOutcome>, Failure> {
-        let files = self.all_page_files()?;
-        let shadowed: BTreeSet<String> = files
-            .iter()
-            .filter(
-                |file| matches!(&file.path.scope, PageScope::User(user) if *user == self.parts.user),
-            )
-            .map(|file| file.path.key.to_string())
-            .collect();
-        let (states, units) = self.units(files)?;
-        let mut slot = lock(&self.index);
-        let index = match slot.as_mut() {
-            Some(index) => index,
-            None => slot.insert(self.open_index()?),
-        };
-        let mut trouble: Option<Failure> = None;
-        index.sync(&states, &mut |name| {
-            let read = units
-                .get(name)
-                .map_or(Ok(None), |unit| self.documents(unit));
-            read.unwrap_or_else(|failure| {
-                trouble.get_or_insert(failure);
-                None
-            })
+    pub(super) fn search(&self, queries: &[Query]) -> Result<Vec<SearchOutcome>, Failure> {
+        let mut units = self.units()?;
+        let mut notes = Vec::new();
+        let mut outcomes = self.with_index(&mut notes, |index, is_kept| {
+            let synced = self.sync(index, &mut units, &mut |_, _, _| {});
+            let is_busy = match synced {
+                Ok(()) => false,
+                Err(error) if error.is_busy() => true,
+                Err(error) => return Err(error),
+            };
+            if is_busy && is_kept && index.is_empty()? {
+                // There is no older answer: all files are read for this one.
+                let mut whole = Index::in_memory()?;
+                self.sync(&mut whole, &mut units, &mut |_, _, _| {})?;
+                return self.answers(&whole, queries, &units);
+            }
+            if is_busy {
+                units.warn(&Failure::new("search_busy", BUSY));
+            }
+            self.answers(index, queries, &units)
         })?;
-        if let Some(failure) = trouble {
-            return Err(failure);
-        }
-        let mut outcomes = Vec::with_capacity(queries.len());
-        for query in queries {
-            outcomes.push(self.search_current(index, query, &shadowed)?);
+        for outcome in &mut outcomes {
+            outcome.warnings = notes.iter().chain(&units.warnings).cloned().collect();
         }
         Ok(outcomes)
     }
 
-    /// Answers a query from an index that is up to date.
-    fn search_current(
+    /// Works with the index. When that turns out to be damaged, it is thrown away, and the work is
+    /// done once more. `work` is told whether the index is one that is kept.
+    pub(super) fn with_index<T>(
+        &self,
+        notes: &mut Vec<String>,
+        mut work: impl FnMut(&mut Index, bool) -> Result<T, SearchError>,
+    ) -> Result<T, SearchError> {
+        let mut slot = lock(&self.index);
+        let mut attempt = |slot: &mut Option<Index>| {
+            let opened = match slot.take() {
+                Some(index) => Ok(index),
+                None => self.open_index(),
+            };
+            match opened {
+                Ok(index) => work(slot.insert(index), true),
+                Err(error) if error.is_busy() => work(&mut Index::in_memory()?, false),
+                Err(error) => Err(error),
+            }
+        };
+        match attempt(&mut slot) {
+            Err(error) if error.is_damaged() => {}
+            done => return done,
+        }
+        *slot = None;
+        match self.discard_index() {
+            Ok(()) => notes.push(DAMAGED.to_owned()),
+            Err(failure) => {
+                notes.push(format!(
+                    "the search index is damaged and stays so: {}",
+                    failure.message
+                ));
+                *slot = Some(Index::in_memory()?);
+            }
+        }
+        attempt(&mut slot)
+    }
+
+    /// Removes the index file with what SQLite keeps beside it.
+    pub(super) fn discard_index(&self) -> Result<(), Failure> {
+        let IndexPlace::File(path) = &self.parts.index else {
+            return Ok(());
+        };
+        // The log goes first: a new file must not meet the log of an old one.
+        for ending in ["-wal", "-shm", ""] {
+            let mut name = path.clone().into_os_string();
+            name.push(ending);
+            ktx_project_store::remove(&PathBuf::from(name))?;
+        }
+        Ok(())
+    }
+
+    /// Brings the index up to date as far as everything can be read.
+    pub(super) fn sync(
+        &self,
+        index: &mut Index,
+        units: &mut Units,
+        note: &mut dyn FnMut(&str, usize, usize),
+    ) -> Result<(), SearchError> {
+        let mut troubles: Vec<Failure> = Vec::new();
+        let done = index.sync_noting(
+            &units.states,
+            &mut |name| {
+                let read = units
+                    .by_name
+                    .get(name)
+                    .map_or(Ok(None), |unit| self.documents(unit));
+                read.unwrap_or_else(|failure| {
+                    troubles.push(failure);
+                    None
+                })
+            },
+            note,
+        );
+        for failure in &troubles {
+            units.warn(failure);
+        }
+        done.map(drop)
+    }
+
+    /// Answers queries from an index that is up to date.
+    fn answers(
         &self,
         index: &Index,
-        query: Query,
+        queries: &[Query],
+        units: &Units,
+    ) -> Result<Vec<SearchOutcome>, SearchError> {
+        let shadowed: BTreeSet<String> = units
+            .by_name
+            .values()
+            .filter_map(|unit| match unit {
+                Unit::Page(file) => Some(&file.path),
+                Unit::Sources(_) | Unit::Scan(_) | Unit::Unread => None,
+            })
+            .filter(|path| matches!(&path.scope, PageScope::User(user) if *user == self.parts.user))
+            .map(|path| path.key.to_string())
+            .collect();
+        let one = |query| self.answer(index, query, &shadowed);
+        queries.iter().map(one).collect()
+    }
+
+    fn answer(
+        &self,
+        index: &Index,
+        query: &Query,
         shadowed: &BTreeSet<String>,
-    ) -> Result<SearchOutcome, Failure> {
-        let limit = query.limit;
+    ) -> Result<SearchOutcome, SearchError> {
         // Global pages that a private one shadows are found and left out.
         let widened = Query {
-            limit: limit + shadowed.len(),
-            ..query
+            limit: query.limit.saturating_add(shadowed.len()),
+            ..query.clone()
         };
         let mut outcome = index.search(&widened.for_user(self.parts.user.as_str()))?;
         outcome.hits.retain(|hit| {
             hit.kind != Kind::Wiki || hit.owner.is_some() || !shadowed.contains(&hit.id)
         });
-        outcome.hits.truncate(limit);
+        outcome.hits.truncate(query.limit);
         Ok(outcome)
     }
 
-    pub(super) fn open_index(&self) -> Result<Index, SearchError> {
-        match &self.parts.index {
-            IndexPlace::Memory => Index::in_memory(),
-            IndexPlace::File(path) => match open_file(path) {
-                Some(index) => Ok(index),
-                None => Index::in_memory(),
-            },
+    /// Opens the index. Where it cannot be kept, it is in memory; one that is damaged or that another
+    /// process is making is an error.
+    fn open_index(&self) -> Result<Index, SearchError> {
+        let IndexPlace::File(path) = &self.parts.index else {
+            return Index::in_memory();
+        };
+        if !has_folder(path) {
+            return Index::in_memory();
+        }
+        match Index::open(path) {
+            Err(error) if !error.is_damaged() && !error.is_busy() => {
+                tracing::debug!(%error, "the search index is kept in memory");
+                Index::in_memory()
+            }
+            opened => opened,
         }
     }
 
-    /// The units of the index with their stamps; nothing is read for them.
-    pub(super) fn units(
-        &self,
-        files: Vec<PageFile>,
-    ) -> Result<(Vec<UnitState>, BTreeMap<String, Unit>), Failure> {
-        let mut states = Vec::new();
-        let mut units = BTreeMap::new();
-        let mut add = |name: String, stamp: String, unit: Unit| {
-            states.push(UnitState {
-                unit: name.clone(),
-                stamp,
-            });
-            units.insert(name, unit);
-        };
-        for file in files {
-            add(file.path.to_string(), file.stamp.clone(), Unit::Page(file));
+    /// The units of the index with their stamps, and what could not be looked at. Nothing is read for
+    /// them.
+    pub(super) fn units(&self) -> Result<Units, Failure> {
+        let mut units = Units::default();
+        let connections = self.connections()?;
+        let pages = self.all_page_files();
+        for failure in pages.folders.iter().chain(&pages.left_out) {
+            units.warn(failure);
         }
-        let mut ids: BTreeSet<ConnectionId> = self.source_folders()?.into_iter().collect();
-        ids.extend(
-            self.connections()?
-                .into_iter()
-                .map(|connection| connection.id),
-        );
+        for file in pages.files {
+            units.add(file.path.to_string(), file.stamp.clone(), Unit::Page(file));
+        }
+        let mut ids: BTreeSet<ConnectionId> = connections.into_iter().map(|one| one.id).collect();
+        match self.source_folders() {
+            Ok(folders) => ids.extend(folders),
+            Err(failure) => units.warn(&failure),
+        }
         for id in ids {
-            let scan = self.last_scan(&id)?.map(|scan| scan.stamp);
-            let sources = self.catalog_stamp(&id)?;
-            let both = format!("{sources}\n{}", scan.as_deref().unwrap_or_default());
-            add(format!("sources of {id}"), both, Unit::Sources(id.clone()));
-            if let Some(scan) = scan {
-                add(format!("scan of {id}"), scan, Unit::Scan(id));
+            self.add_connection(id, &mut units);
+        }
+        Ok(units)
+    }
+
+    fn add_connection(&self, id: ConnectionId, units: &mut Units) {
+        let names = [format!("sources of {id}"), format!("scan of {id}")];
+        let stamps = self.source_files(&id).and_then(|files| {
+            let sources = self.stamp_of(&id, &files.entries)?;
+            Ok((sources, self.last_scan(&id)?, files.left_out))
+        });
+        let [sources, scan] = names;
+        match stamps {
+            Ok((stamp, last, left_out)) => {
+                for entry in &left_out {
+                    units.warn(&self.left_out(entry));
+                }
+                let last = last.map(|scan| scan.stamp);
+                // What is hidden stands in the sources, what there is to hide in the scan.
+                let both = format!("{stamp}\n{}", last.as_deref().unwrap_or_default());
+                units.add(sources, both.clone(), Unit::Sources(id.clone()));
+                if last.is_some() {
+                    units.add(scan, both, Unit::Scan(id));
+                }
+            }
+            Err(failure) => {
+                units.warn(&failure);
+                units.add(sources, String::new(), Unit::Unread);
+                units.add(scan, String::new(), Unit::Unread);
             }
         }
-        Ok((states, units))
     }
 
-    pub(super) fn documents(&self, unit: &Unit) -> Result<Option<Vec<Document>>, Failure> {
+    fn documents(&self, unit: &Unit) -> Result<Option<Vec<Document>>, Failure> {
         Ok(match unit {
             Unit::Page(file) => self.page(file)?.map(|page| vec![documents::of_page(&page)]),
             Unit::Sources(id) => {
                 let catalog = self.catalog(id)?;
                 let snapshot = self.snapshot(id)?;
-                Some(documents::of_catalog(id, &catalog, snapshot.as_deref()))
+                let scan = snapshot.as_deref().map(|scan| Shown::of(&catalog, scan));
+                Some(documents::of_catalog(id, &catalog, scan.as_ref()))
             }
             Unit::Scan(id) => {
+                let catalog = self.catalog(id)?;
                 let snapshot = self.snapshot(id)?;
-                snapshot.map(|snapshot| documents::of_snapshot(id, &snapshot))
+                snapshot.map(|scan| documents::of_scan(id, &Shown::of(&catalog, &scan)))
             }
+            Unit::Unread => None,
         })
     }
 }
 
-/// Opens the index file. A folder that cannot be written to is no reason not to search.
-fn open_file(path: &Path) -> Option<Index> {
-    let folder = path.parent()?;
-    let ignore = folder.join(".gitignore");
-    if !ignore.exists()
-        && let Err(error) = ktx_project_store::write_atomically(&ignore, b"*\n")
-    {
-        tracing::debug!(%error, "the search index is kept in memory");
-        return None;
+/// Whether the index file's folder is there or can be made, and ignores itself in git. One that
+/// cannot be written to is no reason not to search.
+fn has_folder(path: &Path) -> bool {
+    let Some(ignore) = path.parent().map(|folder| folder.join(".gitignore")) else {
+        return false;
+    };
+    if ignore.exists() {
+        return true;
     }
-    match Index::open(path) {
-        Ok(index) => Some(index),
+    match ktx_project_store::write_atomically(&ignore, b"*\n") {
+        Ok(_) => true,
         Err(error) => {
             tracing::debug!(%error, "the search index is kept in memory");
-            None
+            false
         }
     }
 }

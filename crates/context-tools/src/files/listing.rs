@@ -1,9 +1,6 @@
 //! Listings of sources, kept so that a folder that has not changed is not read again.
 //!
-//! A kept listing is valid as long as the path, size, time of modification and number of every file
-//! are the same. A file that was modified shortly before the listing was written may have been
-//! modified again within one tick of the clock: such a listing is not used. Both times are those of
-//! the file system, so no other clock counts.
+//! A kept listing is valid as long as the stamps of all files are the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +10,7 @@ use ktx_semantic_layer::ErrorKind;
 use ktx_vocabulary::ConnectionId;
 use serde::{Deserialize, Serialize};
 
-use super::stamp::modified;
+use super::stamp::{FolderFiles, OUTSIDE};
 use super::{IndexPlace, Inner};
 use crate::documents::source_list;
 use crate::failure::Failure;
@@ -22,19 +19,31 @@ use crate::wire::{SourceItem, SourceList};
 /// Changes when the form of kept listings, or what they are made of, changes.
 const FORMAT: u32 = 1;
 
-/// A file that is not older than this when a listing is written makes the listing unfit, in
-/// nanoseconds.
-const YOUNG: u128 = 2_000_000_000;
-
 impl Inner {
-    /// The listing of a connection's sources.
+    /// The listing of a connection's sources. What does not count is told beside them.
     pub(super) fn listing(&self, id: &ConnectionId) -> Result<SourceList, Failure> {
-        let entries = self.source_files(id)?;
-        let stamp = self.stamp_of(id, &entries)?;
-        let newest = entries.iter().map(|entry| entry.modified).max();
+        let files = match self.source_files(id) {
+            Ok(files) => files,
+            Err(failure) if failure.code == OUTSIDE => {
+                return Ok(SourceList {
+                    items: Vec::new(),
+                    diagnostics: vec![told(failure, Severity::Error)],
+                });
+            }
+            Err(failure) => return Err(failure),
+        };
+        let mut list = self.listed(id, &files)?;
+        let left_out = files.left_out.iter().map(|one| self.left_out(one));
+        list.diagnostics
+            .extend(left_out.map(|failure| told(failure, Severity::Warning)));
+        Ok(list)
+    }
+
+    fn listed(&self, id: &ConnectionId, files: &FolderFiles) -> Result<SourceList, Failure> {
+        let stamp = self.stamp_of(id, &files.entries)?;
         let place = self.listing_file(id);
         if let Some(place) = &place
-            && let Some(kept) = read(place, &stamp, newest.unwrap_or(0))
+            && let Some(kept) = read(place, &stamp)
         {
             return Ok(kept);
         }
@@ -59,6 +68,14 @@ impl Inner {
     }
 }
 
+/// A failure beside the sources that can be listed.
+fn told(failure: Failure, severity: Severity) -> Diagnostic {
+    let mut found = Diagnostic::error(failure.code, failure.message);
+    found.severity = severity;
+    found.hints = failure.hints;
+    found
+}
+
 /// What stands before the listing.
 fn head(stamp: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
@@ -66,11 +83,7 @@ fn head(stamp: &str) -> String {
 }
 
 /// A listing that is valid; anything else is as good as none.
-fn read(place: &Path, stamp: &str, newest: u128) -> Option<SourceList> {
-    let written = modified(&fs::metadata(place).ok()?);
-    if newest + YOUNG > written {
-        return None;
-    }
+fn read(place: &Path, stamp: &str) -> Option<SourceList> {
     let bytes = fs::read(place).ok()?;
     let list = bytes.strip_prefix(head(stamp).as_bytes())?;
     serde_json::from_slice::<Kept>(list).ok()?.into_list()
@@ -83,10 +96,9 @@ fn write(place: &Path, stamp: &str, list: &SourceList) -> Result<(), String> {
     };
     let mut bytes = head(stamp).into_bytes();
     serde_json::to_writer(&mut bytes, &kept).map_err(|error| error.to_string())?;
-    // Its time of modification has to move, and the same bytes would not be written.
-    let written = ktx_project_store::remove(place)
-        .and_then(|_| ktx_project_store::write_atomically(place, &bytes));
-    written.map(|_| ()).map_err(|error| error.to_string())
+    ktx_project_store::write_atomically(place, &bytes)
+        .map(|_| ())
+        .map_err(|error| error.to_string())
 }
 
 #[derive(Serialize, Deserialize)]

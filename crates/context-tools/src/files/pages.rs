@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ktx_wiki::{Page, PagePath, Scope, parse};
 
-use super::stamp::{self, files, is_absent, unreadable};
+use super::stamp::{is_absent, unreadable};
 use super::{Cached, Inner, lock};
 use crate::failure::Failure;
 
@@ -16,38 +16,70 @@ pub(super) struct PageFile {
     pub(super) stamp: String,
 }
 
+/// The page files, and what does not count or could not be looked at.
+#[derive(Debug, Default)]
+pub(super) struct PageFiles {
+    /// The files, ordered by key, global before private.
+    pub(super) files: Vec<PageFile>,
+    /// Folders that cannot be read or lie outside of the project.
+    pub(super) folders: Vec<Failure>,
+    /// Links that are not read.
+    pub(super) left_out: Vec<Failure>,
+}
+
 impl Inner {
     /// The global pages and the user's own ones, ordered by key, global before private.
     fn page_files(&self) -> Result<Vec<PageFile>, Failure> {
-        let mut files = self.all_page_files()?;
-        files.retain(|file| match &file.path.scope {
+        let mut found = self.all_page_files();
+        if let Some(failure) = found.folders.pop() {
+            return Err(failure);
+        }
+        found.files.retain(|file| match &file.path.scope {
             Scope::Global => true,
             Scope::User(user) => *user == self.parts.user,
         });
-        Ok(files)
+        Ok(found.files)
     }
 
     /// The pages of everyone: the index serves all users, so none may lose the pages of another.
-    pub(super) fn all_page_files(&self) -> Result<Vec<PageFile>, Failure> {
+    pub(super) fn all_page_files(&self) -> PageFiles {
+        let mut found = PageFiles::default();
         let mut folders = vec![(self.layout.wiki_global(), "wiki/global/".to_owned())];
         let users = self.layout.wiki_users();
-        for user in stamp::folders(&users)? {
-            folders.push((users.join(&user), format!("wiki/user/{user}/")));
+        match self.folders(&users) {
+            Ok(names) => {
+                let left_out = names.left_out.iter().map(|one| self.left_out(one));
+                found.left_out.extend(left_out);
+                for user in names.names {
+                    folders.push((users.join(&user), format!("wiki/user/{user}/")));
+                }
+            }
+            Err(failure) => found.folders.push(failure),
         }
-        let mut found = Vec::new();
         for (folder, prefix) in folders {
-            for entry in files(&folder)? {
+            let files = match self.files(&folder) {
+                Ok(files) => files,
+                Err(failure) => {
+                    found.folders.push(failure);
+                    continue;
+                }
+            };
+            let left_out = files.left_out.iter().map(|one| self.left_out(one));
+            found.left_out.extend(left_out);
+            for entry in files.entries {
                 // What does not have the name of a page is no page, such as a picture.
                 if let Ok(path) = PagePath::parse(&format!("{prefix}{}", entry.path)) {
-                    found.push(PageFile {
+                    found.files.push(PageFile {
                         path,
                         stamp: entry.stamp,
                     });
                 }
             }
         }
-        found.sort_by(|left, right| left.path.cmp(&right.path));
-        Ok(found)
+        found
+            .files
+            .sort_by(|left, right| left.path.cmp(&right.path));
+        found
     }
 
     /// The page of a file; `None` when the file has just been removed.
@@ -85,7 +117,7 @@ impl Inner {
     pub(super) fn pages_at(&self, paths: &[PagePath]) -> Result<Vec<Arc<Page>>, Failure> {
         let mut pages = Vec::with_capacity(paths.len());
         for path in paths {
-            if let Some(stamp) = stamp::stamp(&self.parts.root.join(path.to_string()))? {
+            if let Some(stamp) = self.stamp(&self.parts.root.join(path.to_string()))? {
                 pages.extend(self.page(&PageFile {
                     path: path.clone(),
                     stamp,

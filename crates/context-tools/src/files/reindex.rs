@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub enum Reindexing {
     /// Only what has changed.
     Changed,
-    /// Everything: the index is emptied first.
+    /// Everything: the index is removed first, whatever state it is in.
     Everything,
 }
 
@@ -39,6 +39,8 @@ pub struct Reindexed {
     pub scopes: Vec<ReindexedScope>,
     /// Where the index lies; `None` when it cannot be kept.
     pub place: Option<PathBuf>,
+    /// What could not be read and is as it was, each as one line.
+    pub warnings: Vec<String>,
 }
 
 impl FileContext {
@@ -46,7 +48,7 @@ impl FileContext {
     /// what has changed, or makes the index anew.
     ///
     /// # Errors
-    /// What a search would say about files that cannot be read.
+    /// When the index cannot be written, such as while another process writes it.
     pub async fn reindex(&self, how: Reindexing) -> Result<Reindexed, Failure> {
         self.blocking(move |inner| inner.reindex(how)).await
     }
@@ -54,42 +56,28 @@ impl FileContext {
 
 impl Inner {
     fn reindex(&self, how: Reindexing) -> Result<Reindexed, Failure> {
-        let (states, units) = self.units(self.all_page_files()?)?;
-        let mut scopes = self.scopes(&states)?;
-        let mut slot = lock(&self.index);
-        let index = match slot.as_mut() {
-            Some(index) => index,
-            None => slot.insert(self.open_index()?),
-        };
+        let mut units = self.units()?;
+        let scopes = self.scopes(&units.states);
         if how == Reindexing::Everything {
-            index.sync(&[], &mut |_| None)?;
+            *lock(&self.index) = None;
+            self.discard_index()?;
         }
-        let mut trouble: Option<Failure> = None;
-        index.sync_noting(
-            &states,
-            &mut |name| {
-                let read = units
-                    .get(name)
-                    .map_or(Ok(None), |unit| self.documents(unit));
-                read.unwrap_or_else(|failure| {
-                    trouble.get_or_insert(failure);
-                    None
-                })
-            },
-            &mut |unit, updated, deleted| {
-                let done = scopes.entry(scope_of(unit)).or_default();
+        let mut notes = Vec::new();
+        let mut done = scopes.clone();
+        self.with_index(&mut notes, |index, _| {
+            done.clone_from(&scopes);
+            self.sync(index, &mut units, &mut |unit, updated, deleted| {
+                let done = done.entry(scope_of(unit)).or_default();
                 done.1 += updated;
                 done.2 += deleted;
-            },
-        )?;
-        if let Some(failure) = trouble {
-            return Err(failure);
-        }
+            })
+        })?;
+        notes.append(&mut units.warnings);
         let place = match &self.parts.index {
             IndexPlace::File(path) => Some(path.clone()).filter(|path| path.is_file()),
             IndexPlace::Memory => None,
         };
-        let scopes = scopes.into_iter().map(|(scope, done)| ReindexedScope {
+        let scopes = done.into_iter().map(|(scope, done)| ReindexedScope {
             scope,
             scanned: done.0,
             updated: done.1,
@@ -98,14 +86,12 @@ impl Inner {
         Ok(Reindexed {
             scopes: scopes.collect(),
             place,
+            warnings: notes,
         })
     }
 
     /// How many pages and sources there are, by scope.
-    fn scopes(
-        &self,
-        states: &[UnitState],
-    ) -> Result<BTreeMap<Scope, (usize, usize, usize)>, Failure> {
+    fn scopes(&self, states: &[UnitState]) -> BTreeMap<Scope, (usize, usize, usize)> {
         let mut scopes: BTreeMap<Scope, (usize, usize, usize)> = BTreeMap::new();
         for state in states {
             let scope = scope_of(&state.unit);
@@ -113,12 +99,14 @@ impl Inner {
             scopes.entry(scope).or_default().0 += pages;
         }
         for (scope, done) in &mut scopes {
+            // Sources that cannot be read are told of where they are indexed.
             if let Scope::Connection(id) = scope
                 && let Ok(id) = ktx_vocabulary::ConnectionId::parse(id)
+                && let Ok(catalog) = self.catalog(&id)
             {
-                done.0 = self.catalog(&id)?.list().len();
+                done.0 = catalog.list().len();
             }
         }
-        Ok(scopes)
+        scopes
     }
 }

@@ -1,13 +1,12 @@
 //! `raw-sources/<connection>/live-database/`: the last scan of each connection.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ktx_vocabulary::ConnectionId;
 
-use super::stamp::{files, folders, is_absent, stamp, unreadable};
+use super::stamp::is_absent;
 use super::{Cached, Inner, lock};
 use crate::failure::Failure;
 use crate::scans::{ScanFiles, ScanSnapshot, read_snapshot};
@@ -26,6 +25,8 @@ const ARTIFACTS: [&str; 3] = [
 pub(super) struct LastScan {
     pub(super) folder: PathBuf,
     pub(super) sync_id: String,
+    /// Its artifacts by their path inside the folder, as far as they are there.
+    pub(super) artifacts: Vec<String>,
     pub(super) stamp: String,
 }
 
@@ -34,21 +35,28 @@ impl Inner {
     pub(super) fn last_scan(&self, id: &ConnectionId) -> Result<Option<LastScan>, Failure> {
         let scans = self.layout.raw_source(id, SOURCE_KEY);
         // Names begin with the date and time, so the last name is the last scan.
-        for sync_id in folders(&scans)?.into_iter().rev() {
+        for sync_id in self.folders(&scans)?.names.into_iter().rev() {
             let folder = scans.join(&sync_id);
-            let tables = stamp(&folder.join("tables"))?;
-            let mut stamps = vec![sync_id.clone(), tables.unwrap_or_default()];
-            let mut whole = false;
-            for artifact in ARTIFACTS {
-                let found = stamp(&folder.join(artifact))?;
-                whole |= artifact == "connection.json" && found.is_some();
-                stamps.push(found.unwrap_or_default());
+            let mut artifacts = Vec::new();
+            let mut stamp = sync_id.clone();
+            let mut add = |path: String, its: &str| {
+                stamp.extend(["\n", &path, " ", its]);
+                artifacts.push(path);
+            };
+            for path in ARTIFACTS {
+                if let Some(its) = self.stamp(&folder.join(path))? {
+                    add(path.to_owned(), &its);
+                }
             }
-            if whole {
+            for entry in self.files(&folder.join("tables"))?.entries {
+                add(format!("tables/{}", entry.path), &entry.stamp);
+            }
+            if artifacts.iter().any(|path| path == "connection.json") {
                 return Ok(Some(LastScan {
                     folder,
                     sync_id,
-                    stamp: stamps.join(" "),
+                    artifacts,
+                    stamp,
                 }));
             }
         }
@@ -66,28 +74,21 @@ impl Inner {
         if known.is_some() {
             return Ok(known);
         }
-        let mut paths: Vec<String> = ARTIFACTS.iter().map(|path| (*path).to_owned()).collect();
-        let tables = files(&last.folder.join("tables"))?;
-        paths.extend(
-            tables
-                .into_iter()
-                .map(|entry| format!("tables/{}", entry.path)),
-        );
-        let mut contents = BTreeMap::new();
-        for path in paths {
-            let file = last.folder.join(&path);
-            match fs::read(&file) {
+        let mut scan = ScanFiles {
+            sync_id: last.sync_id,
+            ..ScanFiles::default()
+        };
+        for path in last.artifacts {
+            match fs::read(last.folder.join(&path)) {
                 Ok(bytes) => {
-                    contents.insert(path, bytes);
+                    scan.files.insert(path, bytes);
                 }
                 Err(error) if is_absent(&error) => {}
-                Err(error) => return Err(unreadable(&file, &error)),
+                Err(error) => {
+                    scan.unreadable.insert(path, error.to_string());
+                }
             }
         }
-        let scan = ScanFiles {
-            sync_id: last.sync_id,
-            files: contents,
-        };
         let snapshot = Arc::new(read_snapshot(&scan));
         let cached = Cached {
             stamp: last.stamp,

@@ -6,14 +6,22 @@ use std::sync::Arc;
 use ktx_semantic_layer::{Catalog, SourceFile};
 use ktx_vocabulary::ConnectionId;
 
-use super::stamp::{FileEntry, files, folders, is_absent, unreadable};
+use super::stamp::{FileEntry, FolderFiles, is_absent, unreadable};
 use super::{Cached, Inner, lock};
 use crate::failure::Failure;
 
 impl Inner {
-    /// The connections that have a folder, whether `ktx.yaml` knows them or not.
+    /// The connections that have a folder, whether `ktx.yaml` knows them or not. A linked one is
+    /// among them: whoever asks for its sources is told what is wrong with it.
     pub(super) fn source_folders(&self) -> Result<Vec<ConnectionId>, Failure> {
-        let names = folders(&self.layout.semantic_layer())?;
+        let found = self.folders(&self.layout.semantic_layer())?;
+        let links = found
+            .left_out
+            .iter()
+            .filter_map(|one| one.place.file_name());
+        let links = links.map(|name| name.to_string_lossy().into_owned());
+        let mut names: Vec<String> = found.names.iter().cloned().chain(links).collect();
+        names.sort();
         // A folder that no connection could be called after holds no sources.
         Ok(names
             .iter()
@@ -21,15 +29,9 @@ impl Inner {
             .collect())
     }
 
-    /// What changes whenever the sources of a connection change.
-    pub(super) fn catalog_stamp(&self, id: &ConnectionId) -> Result<String, Failure> {
-        let entries = self.source_files(id)?;
-        self.stamp_of(id, &entries)
-    }
-
     pub(super) fn catalog(&self, id: &ConnectionId) -> Result<Arc<Catalog>, Failure> {
         let folder = self.layout.sources(id);
-        let entries = self.source_files(id)?;
+        let entries = self.source_files(id)?.entries;
         let stamp = self.stamp_of(id, &entries)?;
         let known = lock(&self.catalogs)
             .get(id)
@@ -58,10 +60,12 @@ impl Inner {
     }
 
     /// The files of a connection's folder that hold sources: review decisions are none.
-    pub(super) fn source_files(&self, id: &ConnectionId) -> Result<Vec<FileEntry>, Failure> {
-        let mut entries = files(&self.layout.sources(id))?;
-        entries.retain(|entry| !entry.path.starts_with("_review/"));
-        Ok(entries)
+    pub(super) fn source_files(&self, id: &ConnectionId) -> Result<FolderFiles, Failure> {
+        let mut files = self.files(&self.layout.sources(id))?;
+        files
+            .entries
+            .retain(|entry| !entry.path.starts_with("_review/"));
+        Ok(files)
     }
 
     pub(super) fn stamp_of(

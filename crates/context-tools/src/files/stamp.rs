@@ -1,14 +1,27 @@
 //! Whether files have changed, without reading them.
+//!
+//! A stamp is made of what the file system says of a file: size, times of modification and of the
+//! last change of any kind, number. The last two cannot be set by programs, so an edit in place that
+//! sets the time of modification back shows. Within one tick of the clock nothing shows: the stamp of
+//! a file that has just changed holds a digest of its content as well. So every stamp may be kept,
+//! and equal stamps mean equal content.
 
 use std::fs::{self, Metadata};
 use std::io::{Error, ErrorKind};
 use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use ktx_project_store::{FileError, LeftOut, WhyLeftOut};
+use sha2::{Digest as _, Sha256};
+
+use super::Inner;
 use crate::failure::Failure;
 
-/// Deeper folders than this are not looked into.
-const DEPTH: usize = 16;
+/// A file that has changed this lately may change again within the same tick of the coarsest clock.
+const YOUNG: Duration = Duration::from_secs(2);
+
+/// The code of what lies outside of the project.
+pub(crate) const OUTSIDE: &str = "outside_project";
 
 /// One file below a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,141 +30,145 @@ pub(super) struct FileEntry {
     pub(super) path: String,
     /// Changes when the file changes.
     pub(super) stamp: String,
-    /// When it was modified, in nanoseconds since 1970.
-    pub(super) modified: u128,
 }
 
-/// The stamp of one file or folder; `None` when it is not there.
-pub(super) fn stamp(path: &Path) -> Result<Option<String>, Failure> {
-    match fs::metadata(path) {
-        Ok(metadata) => Ok(Some(of(&metadata))),
-        Err(error) if is_absent(&error) => Ok(None),
-        Err(error) => Err(unreadable(path, &error)),
-    }
+/// The files below a folder.
+#[derive(Debug, Clone, Default)]
+pub(super) struct FolderFiles {
+    /// The files, ordered by path.
+    pub(super) entries: Vec<FileEntry>,
+    /// What does not count.
+    pub(super) left_out: Vec<LeftOut>,
 }
 
-/// All files below a folder, ordered by path; hidden ones and linked folders are left out. A folder
-/// that is not there has none.
-pub(super) fn files(folder: &Path) -> Result<Vec<FileEntry>, Failure> {
-    let mut found = Vec::new();
-    collect(folder, "", DEPTH, &mut found)?;
-    found.sort();
-    Ok(found)
-}
-
-/// The names of the folders in a folder, ordered.
-pub(super) fn folders(folder: &Path) -> Result<Vec<String>, Failure> {
-    let mut found = Vec::new();
-    for (name, entry) in entries(folder)? {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            found.push(name);
+impl Inner {
+    /// The stamp of one file; `None` when it is not there.
+    pub(super) fn stamp(&self, path: &Path) -> Result<Option<String>, Failure> {
+        match fs::metadata(path) {
+            Ok(metadata) => Ok(Some(of(path, &metadata, (self.parts.now)()))),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(unreadable(path, &error)),
         }
     }
-    Ok(found)
-}
 
-fn collect(
-    folder: &Path,
-    prefix: &str,
-    depth: usize,
-    found: &mut Vec<FileEntry>,
-) -> Result<(), Failure> {
-    for (name, entry) in entries(folder)? {
-        let kind = entry
-            .file_type()
-            .map_err(|error| unreadable(&entry.path(), &error))?;
-        let path = format!("{prefix}{name}");
-        if kind.is_dir() {
-            if depth > 0 {
-                collect(&entry.path(), &format!("{path}/"), depth - 1, found)?;
-            }
-            continue;
+    /// All files below a folder that count. A folder that is not there has none; one that lies
+    /// outside of the project is a failure.
+    pub(super) fn files(&self, folder: &Path) -> Result<FolderFiles, Failure> {
+        let walked = ktx_project_store::walk(&self.parts.root, folder)?;
+        if let Some(whole) = walked.left_out.iter().find(|one| one.place == folder) {
+            return Err(self.left_out(whole));
         }
-        // Only links need the way through the whole path.
-        let metadata = if kind.is_symlink() {
-            if leaves_the_project(&entry.path()) {
-                tracing::warn!(path = %entry.path().display(), "a link that leads out of the project is not read");
-                continue;
+        for one in &walked.left_out {
+            if one.why == WhyLeftOut::LeavesProject {
+                tracing::warn!(path = %one.place.display(), "a link that leads out of the project is not read");
             }
-            fs::metadata(entry.path())
-        } else {
-            entry.metadata()
+        }
+        let now = (self.parts.now)();
+        let entries = walked.files.into_iter().map(|file| FileEntry {
+            stamp: of(&file.place, &file.metadata, now),
+            path: file.path,
+        });
+        Ok(FolderFiles {
+            entries: entries.collect(),
+            left_out: walked.left_out,
+        })
+    }
+
+    /// The names of the folders in a folder, ordered, and what looks like one and does not count.
+    pub(super) fn folders(&self, folder: &Path) -> Result<ktx_project_store::Folders, Failure> {
+        let found = ktx_project_store::folders(&self.parts.root, folder)?;
+        match found.left_out.iter().find(|one| one.place == folder) {
+            Some(whole) => Err(self.left_out(whole)),
+            None => Ok(found),
+        }
+    }
+
+    /// What is said of an entry that does not count.
+    pub(super) fn left_out(&self, entry: &LeftOut) -> Failure {
+        let place = entry.place.strip_prefix(&self.parts.root);
+        let place = place.unwrap_or(&entry.place);
+        let code = match entry.why {
+            WhyLeftOut::LeavesProject => OUTSIDE,
+            WhyLeftOut::LinkedFolder | WhyLeftOut::LeadsNowhere | WhyLeftOut::TooDeep => "left_out",
         };
-        match metadata {
-            Ok(metadata) if metadata.is_file() => {
-                found.push(FileEntry {
-                    path,
-                    stamp: of(&metadata),
-                    modified: modified(&metadata),
-                });
+        let failure = Failure::new(code, format!("`{}` {}", place.display(), entry.why.text()));
+        match entry.why {
+            WhyLeftOut::LeavesProject => {
+                failure.hint("put the files themselves into the project, or remove the link")
             }
-            // A linked folder, a socket, or a file that has just been removed.
-            Ok(_) => {}
-            Err(error) if is_absent(&error) => {}
-            Err(error) => return Err(unreadable(&entry.path(), &error)),
+            _ => failure,
         }
     }
-    Ok(())
 }
 
-/// Whether a link in a project leads to a file outside of it: whoever sends a project must not
-/// choose what else of the machine is read and served. A link that leads nowhere stays inside.
-fn leaves_the_project(link: &Path) -> bool {
-    let Ok(target) = fs::canonicalize(link) else {
-        return false;
-    };
-    let root = link
-        .ancestors()
-        .skip(1)
-        .find(|folder| folder.join("ktx.yaml").is_file())
-        .or_else(|| link.parent());
-    let root = root.and_then(|root| fs::canonicalize(root).ok());
-    !root.is_some_and(|root| target.starts_with(root))
-}
-
-/// What lies in a folder, ordered by name, without hidden entries.
-fn entries(folder: &Path) -> Result<Vec<(String, fs::DirEntry)>, Failure> {
-    let listing = match fs::read_dir(folder) {
-        Ok(listing) => listing,
-        Err(error) if is_absent(&error) => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(folder, &error)),
-    };
-    let mut found = Vec::new();
-    for entry in listing {
-        let entry = entry.map_err(|error| unreadable(folder, &error))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with('.') {
-            found.push((name, entry));
-        }
+/// What changes whenever a file changes.
+fn of(path: &Path, metadata: &Metadata, now: SystemTime) -> String {
+    let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
+    let told = format!(
+        "{}:{}:{}",
+        metadata.len(),
+        nanoseconds(modified),
+        inner(metadata)
+    );
+    if !is_young(metadata, modified, now) {
+        return told;
     }
-    found.sort_by(|(left, _), (right, _)| left.cmp(right));
-    Ok(found)
+    match fs::read(path) {
+        Ok(bytes) => {
+            let digest = Sha256::digest(&bytes);
+            let digest = digest.iter().map(|byte| format!("{byte:02x}"));
+            format!("{told}:{}", digest.collect::<Vec<_>>().concat())
+        }
+        // Whoever reads the file says so.
+        Err(_) => format!("{told}:unread"),
+    }
 }
 
-/// Size, time of modification and, where there is one, the number of the file: a file that was
-/// replaced within one tick of the clock has another number.
-fn of(metadata: &Metadata) -> String {
-    let nanos = modified(metadata);
-    format!("{}:{nanos}:{}", metadata.len(), number(metadata))
+/// Whether a file may still change without a trace in its metadata.
+fn is_young(metadata: &Metadata, modified: SystemTime, now: SystemTime) -> bool {
+    // Programs may set the time of modification to any time, far ahead as well.
+    let near = |time: SystemTime| match now.duration_since(time) {
+        Ok(age) => age < YOUNG,
+        Err(ahead) => ahead.duration() < YOUNG,
+    };
+    let settled = |time: SystemTime| now.duration_since(time).is_ok_and(|age| age >= YOUNG);
+    near(modified) || changed(metadata).is_some_and(|time| !settled(time))
 }
 
-/// When a file was modified, in nanoseconds since 1970; 0 where that is not told.
-pub(super) fn modified(metadata: &Metadata) -> u128 {
-    let modified = metadata
-        .modified()
-        .ok()
-        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    modified.map_or(0, |age| age.as_nanos())
+fn nanoseconds(time: SystemTime) -> u128 {
+    time.duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos())
 }
 
+/// When anything about a file has changed, where the system tells.
 #[cfg(unix)]
-fn number(metadata: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
+fn changed(metadata: &Metadata) -> Option<SystemTime> {
+    use std::os::unix::fs::MetadataExt as _;
+    let seconds = u64::try_from(metadata.ctime()).ok()?;
+    let nanoseconds = u32::try_from(metadata.ctime_nsec()).ok()?;
+    UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds))
 }
 
 #[cfg(not(unix))]
-fn number(_metadata: &Metadata) -> u64 {
-    0
+fn changed(_metadata: &Metadata) -> Option<SystemTime> {
+    None
+}
+
+/// The time of the last change and the number of a file: one that was replaced has another number.
+#[cfg(unix)]
+fn inner(metadata: &Metadata) -> String {
+    use std::os::unix::fs::MetadataExt as _;
+    format!(
+        "{}.{}:{}",
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+        metadata.ino()
+    )
+}
+
+#[cfg(not(unix))]
+fn inner(_metadata: &Metadata) -> String {
+    String::new()
 }
 
 pub(super) fn is_absent(error: &Error) -> bool {
@@ -164,3 +181,15 @@ pub(super) fn unreadable(path: &Path, error: &Error) -> Failure {
         format!("could not read `{}`: {error}", path.display()),
     )
 }
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Read { path, source } => unreadable(&path, &source),
+            other => Self::new("file_unreadable", ktx_diagnostics::chain(&other).join(": ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

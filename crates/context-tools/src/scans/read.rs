@@ -16,39 +16,57 @@ pub struct ScanFiles {
     /// Path (with `/`) and content of `connection.json`, `scan-report.json`, `tables/*.json` and
     /// `enrichment/relationship-profile.json`, as far as they exist.
     pub files: BTreeMap<String, Vec<u8>>,
+    /// Those of them that are there and cannot be read, with the reason.
+    pub unreadable: BTreeMap<String, String>,
 }
+
+/// The artifact that tells about values.
+const PROFILE: &str = "enrichment/relationship-profile.json";
+
+/// The folder with one artifact for each table.
+const TABLES: &str = "tables/";
+
+/// Artifacts that could not be read, by path, each with the reason.
+type Unread = BTreeMap<String, String>;
 
 /// Reads a snapshot. An artifact that cannot be read becomes a problem; the rest stands.
 pub fn read_snapshot(scan: &ScanFiles) -> ScanSnapshot {
-    let mut problems = Vec::new();
-    let connection: Option<wire::Connection> = one(scan, "connection.json", &mut problems);
-    let report: Option<wire::Report> = one(scan, "scan-report.json", &mut problems);
+    let mut unread: Unread = scan.unreadable.clone();
+    let connection: Option<wire::Connection> = one(scan, "connection.json", &mut unread);
+    let report: Option<wire::Report> = one(scan, "scan-report.json", &mut unread);
     let mut tables: Vec<ScannedTable> = scan
         .files
         .keys()
-        .filter(|path| path.starts_with("tables/"))
-        .filter_map(|path| one::<wire::Table>(scan, path, &mut problems))
+        .filter(|path| path.starts_with(TABLES))
+        .filter_map(|path| one::<wire::Table>(scan, path, &mut unread))
         .map(table)
         .collect();
     tables.sort_by(|left, right| left.table.cmp(&right.table));
-    let profile = one(scan, "enrichment/relationship-profile.json", &mut problems)
-        .map(|artifact| profile(artifact, &tables));
+    let profile = one(scan, PROFILE, &mut unread).map(|artifact| profile(artifact, &tables));
     ScanSnapshot {
         sync_id: scan.sync_id.clone(),
         extracted_at: connection.and_then(|connection| connection.extracted_at),
         run_id: report.and_then(|report| report.run_id),
         tables,
         profile,
-        problems,
+        unread_profile: unread.contains_key(PROFILE),
+        unread_tables: unread
+            .keys()
+            .filter(|path| path.starts_with(TABLES))
+            .count(),
+        problems: unread
+            .iter()
+            .map(|(path, reason)| format!("{}/{path}: {reason}", scan.sync_id))
+            .collect(),
     }
 }
 
-fn one<T: DeserializeOwned>(scan: &ScanFiles, path: &str, problems: &mut Vec<String>) -> Option<T> {
+fn one<T: DeserializeOwned>(scan: &ScanFiles, path: &str, unread: &mut Unread) -> Option<T> {
     let bytes = scan.files.get(path)?;
     match serde_json::from_slice(bytes) {
         Ok(value) => Some(value),
         Err(error) => {
-            problems.push(format!("{}/{path}: {error}", scan.sync_id));
+            unread.insert(path.to_owned(), error.to_string());
             None
         }
     }

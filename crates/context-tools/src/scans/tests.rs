@@ -12,6 +12,7 @@ fn files(entries: &[(&str, &str)]) -> ScanFiles {
     ScanFiles {
         sync_id: "2026-01-01-000000-a".to_owned(),
         files,
+        ..ScanFiles::default()
     }
 }
 

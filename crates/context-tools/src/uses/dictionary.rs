@@ -7,16 +7,25 @@ use ktx_vocabulary::{ConnectionId, TableRef};
 
 use crate::context::{ProjectContext, warehouses_of};
 use crate::failure::{Failure, MAX_CANDIDATES};
-use crate::scans::{Profile, ProfiledColumn, ScanSnapshot};
+use crate::scans::{Profile, ProfiledColumn, ScanSnapshot, Shown};
 use crate::wire::{
     Coverage, CoverageStatus, DictionaryInput, DictionaryMatch, DictionaryMiss, DictionaryOutput,
     DictionaryResult, SearchedConnection,
 };
 
-struct Warehouse {
+/// What is known of one warehouse.
+struct Known {
     id: ConnectionId,
     catalog: Arc<Catalog>,
     snapshot: Option<Arc<ScanSnapshot>>,
+}
+
+/// One warehouse with the values that may be shown of it.
+struct Warehouse<'a> {
+    id: &'a ConnectionId,
+    scan: Option<(&'a ScanSnapshot, Shown<'a>)>,
+    /// The profiled columns of which values may be shown.
+    columns: Vec<(&'a ProfiledColumn, &'a [String])>,
 }
 
 /// Looks for values among those that the last scans have kept.
@@ -24,17 +33,16 @@ pub async fn dictionary_search(
     context: &dyn ProjectContext,
     input: &DictionaryInput,
 ) -> Result<DictionaryOutput, Failure> {
-    let mut warehouses = Vec::new();
+    let mut known = Vec::new();
     for connection in warehouses_of(context, input.connection_id.as_deref()).await? {
-        warehouses.push(Warehouse {
+        known.push(Known {
             catalog: context.catalog(&connection.id).await?,
             snapshot: context.snapshot(&connection.id).await?,
             id: connection.id,
         });
     }
-    let snapshots = warehouses
-        .iter()
-        .filter_map(|warehouse| warehouse.snapshot.as_deref());
+    let warehouses: Vec<Warehouse<'_>> = known.iter().map(Warehouse::of).collect();
+    let snapshots = known.iter().filter_map(|known| known.snapshot.as_deref());
     Ok(DictionaryOutput {
         searched: warehouses.iter().map(Warehouse::searched).collect(),
         results: input
@@ -48,43 +56,56 @@ pub async fn dictionary_search(
     })
 }
 
-impl Warehouse {
-    fn profile(&self) -> Option<&Profile> {
-        self.snapshot
-            .as_ref()
-            .and_then(|snapshot| snapshot.profile.as_ref())
+impl<'a> Warehouse<'a> {
+    fn of(known: &'a Known) -> Self {
+        let snapshot = known.snapshot.as_deref();
+        let scan = snapshot.map(|snapshot| (snapshot, Shown::of(&known.catalog, snapshot)));
+        let mut columns = Vec::new();
+        if let Some((snapshot, shown)) = &scan {
+            let profiled = snapshot.profile.iter().flat_map(|profile| &profile.columns);
+            columns.extend(profiled.filter_map(|column| {
+                let values = shown.values(&column.table, &column.column);
+                (!values.is_empty()).then_some((column, values))
+            }));
+        }
+        Self {
+            id: &known.id,
+            scan,
+            columns,
+        }
+    }
+
+    fn profile(&self) -> Option<&'a Profile> {
+        self.scan.as_ref()?.0.profile.as_ref()
     }
 
     fn status(&self) -> CoverageStatus {
+        let unread = self
+            .scan
+            .as_ref()
+            .is_some_and(|(scan, _)| scan.unread_profile);
         match self.profile() {
+            None if unread => CoverageStatus::ProfileUnreadable,
             None => CoverageStatus::NoProfileArtifact,
-            Some(profile)
-                if profile
-                    .columns
-                    .iter()
-                    .all(|column| column.values.is_empty()) =>
-            {
-                CoverageStatus::NoCandidateColumns
-            }
+            Some(_) if self.columns.is_empty() => CoverageStatus::NoCandidateColumns,
             Some(_) => CoverageStatus::Ready,
         }
     }
 
     fn searched(&self) -> SearchedConnection {
-        let coverage = self
-            .snapshot
-            .as_ref()
-            .zip(self.profile())
-            .map(|(snapshot, profile)| {
-                let counts = || profile.columns.iter().map(|column| column.values.len());
-                Coverage {
-                    sampled_rows: profile.sampled_rows,
-                    values_per_column: counts().max().unwrap_or_default(),
-                    profiled_columns: counts().filter(|count| *count > 0).count(),
-                    sync_id: snapshot.sync_id.clone(),
-                    profiled_at: snapshot.extracted_at.clone(),
-                }
-            });
+        let known = self.scan.as_ref().zip(self.profile());
+        let coverage = known.map(|((snapshot, _), profile)| Coverage {
+            sampled_rows: profile.sampled_rows,
+            values_per_column: self
+                .columns
+                .iter()
+                .map(|(_, values)| values.len())
+                .max()
+                .unwrap_or_default(),
+            profiled_columns: self.columns.len(),
+            sync_id: snapshot.sync_id.clone(),
+            profiled_at: snapshot.extracted_at.clone(),
+        });
         SearchedConnection {
             connection_id: self.id.to_string(),
             coverage,
@@ -94,41 +115,26 @@ impl Warehouse {
 
     /// The name of the table's source, or of the table.
     fn source_name(&self, table: &TableRef) -> String {
-        let places = self
-            .snapshot
-            .as_deref()
-            .map(ScanSnapshot::places)
-            .unwrap_or_default();
-        let mut sources = self.catalog.sources().iter();
-        sources
-            .find(|source| {
-                places
-                    .read_by(source)
-                    .is_some_and(|read| read.table == *table)
-            })
+        let scan = self.scan.as_ref();
+        scan.and_then(|(_, shown)| shown.source(table))
             .map_or_else(|| table.to_string(), |source| source.name.clone())
     }
 }
 
-fn result(value: &str, warehouses: &[Warehouse]) -> DictionaryResult {
+fn result(value: &str, warehouses: &[Warehouse<'_>]) -> DictionaryResult {
     let wanted = value.trim().to_lowercase();
-    let mut ranked: Vec<(usize, usize, &Warehouse, &ProfiledColumn, &String)> = Vec::new();
+    let mut ranked: Vec<(usize, usize, &Warehouse<'_>, &ProfiledColumn, &String)> = Vec::new();
     let mut misses = Vec::new();
     for (order, warehouse) in warehouses.iter().enumerate() {
         let before = ranked.len();
-        for column in warehouse
-            .profile()
-            .iter()
-            .flat_map(|profile| &profile.columns)
-        {
-            let best = column
-                .values
+        for (column, values) in &warehouse.columns {
+            let best = values
                 .iter()
                 .filter_map(|known| {
                     closeness(&known.to_lowercase(), &wanted).map(|rank| (rank, known))
                 })
                 .min();
-            ranked.extend(best.map(|(rank, known)| (rank, order, warehouse, column, known)));
+            ranked.extend(best.map(|(rank, known)| (rank, order, warehouse, *column, known)));
         }
         if ranked.len() == before {
             misses.push(DictionaryMiss {
@@ -136,6 +142,7 @@ fn result(value: &str, warehouses: &[Warehouse]) -> DictionaryResult {
                 reason: match warehouse.status() {
                     CoverageStatus::Ready => "value_not_in_sample",
                     CoverageStatus::NoProfileArtifact => "no_profile_artifact",
+                    CoverageStatus::ProfileUnreadable => "profile_unreadable",
                     CoverageStatus::NoCandidateColumns => "no_candidate_columns",
                 }
                 .to_owned(),

@@ -1,8 +1,13 @@
 //! Finding things of all kinds.
 
+use std::collections::BTreeSet;
+
+use ktx_diagnostics::Severity;
 use ktx_search::{Hit, Kind, Query, Ranking, fuse, normalized};
+use ktx_vocabulary::ConnectionId;
 
 use crate::context::{ProjectContext, connection_of};
+use crate::documents::source_list;
 use crate::failure::Failure;
 use crate::wire::{DiscoverInput, DiscoverKind, DiscoverOutput, DiscoverRef, Payload, TablePlace};
 
@@ -50,7 +55,9 @@ pub async fn discover(
         .collect();
     let mut found: Vec<Hit> = Vec::new();
     let mut rankings = Vec::new();
+    let mut warnings = Vec::new();
     for outcome in context.search(queries).await? {
+        add_new(&mut warnings, outcome.warnings);
         let start = found.len();
         found.extend(outcome.hits);
         rankings.push(Ranking {
@@ -65,9 +72,54 @@ pub async fn discover(
             .get(at)
             .map(|hit| reference(hit, normalized(score, best)))
     });
-    Ok(DiscoverOutput {
-        refs: refs.collect(),
-    })
+    let refs = refs.collect();
+    if wanted.iter().any(|kind| *kind != Kind::Wiki) {
+        let unread = unread(context, connection).await?;
+        add_new(&mut warnings, unread);
+    }
+    Ok(DiscoverOutput { refs, warnings })
+}
+
+fn add_new(warnings: &mut Vec<String>, more: Vec<String>) {
+    for warning in more {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+}
+
+/// What of sources and scans cannot be read: nothing of it can be found.
+async fn unread(
+    context: &dyn ProjectContext,
+    only: Option<ConnectionId>,
+) -> Result<Vec<String>, Failure> {
+    let ids: BTreeSet<ConnectionId> = if let Some(id) = only {
+        [id].into()
+    } else {
+        let connections = context.connections().await?.into_iter();
+        let ids = connections.map(|connection| connection.id);
+        // A folder that cannot be listed was told of by the search.
+        ids.chain(context.source_folders().await.unwrap_or_default())
+            .collect()
+    };
+    let mut warnings = Vec::new();
+    for id in ids {
+        match context.catalog(&id).await {
+            Ok(catalog) => {
+                let found = source_list(&id, &catalog).diagnostics.into_iter();
+                let errors = found.filter(|found| found.severity == Severity::Error);
+                warnings.extend(errors.map(|found| found.to_string()));
+            }
+            Err(failure) => warnings.push(failure.message),
+        }
+        match context.snapshot(&id).await {
+            Ok(snapshot) => {
+                warnings.extend(snapshot.iter().flat_map(|scan| scan.problems.clone()));
+            }
+            Err(failure) => warnings.push(failure.message),
+        }
+    }
+    Ok(warnings)
 }
 
 fn reference(hit: &Hit, score: f64) -> DiscoverRef {

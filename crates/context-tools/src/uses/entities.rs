@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use ktx_diagnostics::nearest;
-use ktx_semantic_layer::{Catalog, Origin, Relationship, Source};
+use ktx_semantic_layer::{Relationship, Source};
 use ktx_vocabulary::TableRef;
 
 use crate::context::{ProjectContext, warehouse_of};
 use crate::failure::{Failure, MAX_CANDIDATES};
-use crate::scans::{Places, ScanSnapshot, ScannedTable};
+use crate::scans::{ScanSnapshot, ScannedTable, Shown};
 use crate::wire::{
     ColumnItem, EntityDetails, EntityDetailsInput, EntityDetailsOutput, EntityError,
     EntityErrorCode, EntityFound, EntityMissing, EntityRequest, ForeignKeyItem, JoinItem,
@@ -26,60 +26,64 @@ pub async fn entity_details(
     let connection = warehouse_of(context, Some(&input.connection_id)).await?;
     let snapshot = context.snapshot(&connection.id).await?;
     let catalog = context.catalog(&connection.id).await?;
-    let places = snapshot
+    let details = snapshot.as_deref().map(|snapshot| Details {
+        connection: &input.connection_id,
+        snapshot,
+        shown: Shown::of(&catalog, snapshot),
+    });
+    let mut warnings = snapshot
         .as_deref()
-        .map(ScanSnapshot::places)
+        .map(|snapshot| snapshot.problems.clone())
         .unwrap_or_default();
-    let results = input.entities.iter().map(|request| {
-        let found = match snapshot.as_deref() {
-            Some(snapshot) => Details {
-                connection: &input.connection_id,
-                snapshot,
-                places: &places,
-                catalog: &catalog,
-            }
-            .of(request)
-            .map(|found| EntityDetails::Found(Box::new(found))),
-            None => Err(EntityError {
-                code: EntityErrorCode::ScanMissing,
-                message: format!(
-                    "`{id}` was never scanned; run `ktx ingest {id}`",
-                    id = input.connection_id
-                ),
-                candidates: Vec::new(),
-            }),
+    let mut results = Vec::with_capacity(input.entities.len());
+    for request in &input.entities {
+        let found = match &details {
+            Some(details) => details.of(request, &mut warnings),
+            None => Err(never_scanned(&input.connection_id)),
         };
-        found.unwrap_or_else(|error| {
-            EntityDetails::Missing(Box::new(EntityMissing {
+        results.push(match found {
+            Ok(found) => EntityDetails::Found(Box::new(found)),
+            Err(error) => EntityDetails::Missing(Box::new(EntityMissing {
                 ok: false,
                 connection_id: input.connection_id.clone(),
                 table: request.table.clone(),
                 snapshot: snapshot.as_deref().map(snapshot_item),
                 error,
-            }))
-        })
-    });
-    let results = results.collect();
-    let warnings = snapshot
-        .as_deref()
-        .map(|snapshot| snapshot.problems.clone());
-    Ok(EntityDetailsOutput {
-        results,
-        warnings: warnings.unwrap_or_default(),
-    })
+            })),
+        });
+    }
+    Ok(EntityDetailsOutput { results, warnings })
+}
+
+fn never_scanned(id: &str) -> EntityError {
+    EntityError {
+        code: EntityErrorCode::ScanMissing,
+        message: format!("`{id}` was never scanned; run `ktx scan {id}`"),
+        candidates: Vec::new(),
+    }
 }
 
 struct Details<'a> {
     connection: &'a str,
     snapshot: &'a ScanSnapshot,
-    places: &'a Places<'a>,
-    catalog: &'a Catalog,
+    shown: Shown<'a>,
 }
 
 impl Details<'_> {
-    fn of(&self, request: &EntityRequest) -> Result<EntityFound, EntityError> {
+    fn of(
+        &self,
+        request: &EntityRequest,
+        warnings: &mut Vec<String>,
+    ) -> Result<EntityFound, EntityError> {
         let table = self.table(&request.table)?;
-        let source = self.source(&table.table);
+        let source = self.shown.source(&table.table);
+        if self.shown.withholds(&table.table) {
+            warnings.push(format!(
+                "no values of `{}` are shown: a source file that may hide some of its columns cannot be used; \
+                 `ktx sl validate` says which",
+                table.table
+            ));
+        }
         let columns = self.columns(table, source, request.columns.as_deref())?;
         let foreign_keys = table.foreign_keys.iter().map(|key| ForeignKeyItem {
             from_column: key.from_column.clone(),
@@ -101,6 +105,7 @@ impl Details<'_> {
             comment: table.comment.clone(),
             estimated_rows: table.estimated_rows,
             columns,
+            hidden_columns: table.columns.len() - self.shown.columns(table).count(),
             foreign_keys: foreign_keys.collect(),
             snapshot: snapshot_item(self.snapshot),
             source_name: source.map(|source| source.name.clone()),
@@ -136,8 +141,17 @@ impl Details<'_> {
         if let Some(found) = tables.iter().find(|table| table.table.to_string() == text) {
             return Ok(found);
         }
-        match self.places.named(&text) {
+        match self.shown.places().named(&text) {
             [only] => Ok(only),
+            [] if self.snapshot.unread_tables > 0 => Err(EntityError {
+                code: EntityErrorCode::TableUnreadable,
+                message: format!(
+                    "no table `{text}` could be read from the last scan, and {} of its tables could not be read \
+                     at all, see `warnings`; run `ktx scan {}`",
+                    self.snapshot.unread_tables, self.connection
+                ),
+                candidates: near_tables(&text, tables),
+            }),
             [] => Err(EntityError {
                 code: EntityErrorCode::TableNotFound,
                 message: format!(
@@ -160,34 +174,26 @@ impl Details<'_> {
         }
     }
 
-    /// The source that reads a table: the scanned one before others.
-    fn source(&self, table: &TableRef) -> Option<&Source> {
-        let reading = |source: &&Source| {
-            self.places
-                .read_by(source)
-                .is_some_and(|read| read.table == *table)
-        };
-        let scanned = |source: &&Source| source.origin != Origin::Standalone;
-        let sources = self.catalog.sources();
-        let mut first = sources.iter().filter(scanned).filter(reading);
-        first.next().or_else(|| sources.iter().find(reading))
-    }
-
     fn columns(
         &self,
         table: &ScannedTable,
         source: Option<&Source>,
         wanted: Option<&[String]>,
     ) -> Result<Vec<ColumnItem>, EntityError> {
-        let names = || table.columns.iter().map(|column| column.name.as_str());
+        let shown: Vec<_> = self.shown.columns(table).collect();
+        let names = || shown.iter().map(|column| column.name.as_str());
         let mut chosen = Vec::new();
         match wanted {
-            None | Some([]) => chosen.extend(&table.columns),
+            None | Some([]) => chosen.extend(shown.iter().copied()),
             Some(wanted) => {
                 for name in wanted {
                     let same = |other: &str| other == name || other.eq_ignore_ascii_case(name);
-                    let found = table.columns.iter().find(|column| same(&column.name));
-                    chosen.push(found.ok_or_else(|| {
+                    let found = shown.iter().find(|column| same(&column.name));
+                    let is_there = table.columns.iter().any(|column| same(&column.name));
+                    chosen.push(*found.ok_or_else(|| {
+                        if is_there {
+                            return hidden_column(table, name);
+                        }
                         EntityError {
                             code: EntityErrorCode::ColumnNotFound,
                             message: format!("`{}` has no column `{name}`", table.table),
@@ -202,7 +208,7 @@ impl Details<'_> {
         }
         let items = chosen.into_iter().map(|column| {
             let described = source.and_then(|source| source.column(&column.name));
-            let values = self.snapshot.values(&table.table, &column.name);
+            let values = self.shown.values(&table.table, &column.name);
             ColumnItem {
                 name: column.name.clone(),
                 native_type: column.native_type.clone(),
@@ -216,6 +222,17 @@ impl Details<'_> {
             }
         });
         Ok(items.collect())
+    }
+}
+
+fn hidden_column(table: &ScannedTable, name: &str) -> EntityError {
+    EntityError {
+        code: EntityErrorCode::ColumnHidden,
+        message: format!(
+            "column `{name}` of `{}` is hidden by the semantic layer",
+            table.table
+        ),
+        candidates: Vec::new(),
     }
 }
 

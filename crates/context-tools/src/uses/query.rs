@@ -76,8 +76,9 @@ pub(crate) async fn query_for(
     let catalog = context.catalog(&connection.id).await?;
     if catalog.list().is_empty() {
         let message = format!("`{}` has no semantic sources", connection.id);
-        return Err(Failure::new("no_source", message)
-            .hint(format!("run `ktx ingest {}` to scan it", connection.id)));
+        return Err(
+            Failure::new("no_source", message).hint(format!("run `ktx scan {}`", connection.id))
+        );
     }
     call.progress.report(0.3, "Generating SQL");
     let dialect = catalog.dialect();

@@ -1,16 +1,17 @@
 //! Listing, finding and reading semantic sources.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ktx_search::{Kind, Lane, Query};
-use ktx_semantic_layer::Catalog;
+use ktx_semantic_layer::{Catalog, Source, Visibility};
 use ktx_vocabulary::ConnectionId;
 
 use crate::context::{ProjectContext, connection_of, search_one};
 use crate::failure::Failure;
-use crate::wire::{
-    DictionaryHit, LaneItem, Payload, ReadSourceOutput, SourceHit, SourceItem, SourceList,
-};
+use crate::files::OUTSIDE;
+use crate::scans::Shown;
+use crate::wire::{DictionaryHit, LaneItem, Payload, ReadSourceOutput, SourceHit, SourceList};
 
 /// Values that are shown of one column that matched.
 const VALUES_SHOWN: usize = 5;
@@ -35,13 +36,14 @@ pub async fn list_sources(
     Ok(list)
 }
 
-/// Finds sources; `limit` 0 means all. Only the index is asked, and for values the last scan.
+/// Finds sources; `limit` 0 means all. Only the index is asked, and for values the last scan. The
+/// second part is what could not be read, and therefore not be found.
 pub async fn search_sources(
     context: &dyn ProjectContext,
     query: &str,
     connection: Option<&str>,
     limit: usize,
-) -> Result<Vec<SourceHit>, Failure> {
+) -> Result<(Vec<SourceHit>, Vec<String>), Failure> {
     let only = match connection {
         Some(text) => Some(folder_of(context, text).await?),
         None => None,
@@ -57,11 +59,6 @@ pub async fn search_sources(
         let payload: Payload = serde_json::from_str(&hit.payload)
             .map_err(|error| Failure::internal(format!("`{}`: {error}", hit.id)))?;
         let Some(item) = payload.source else { continue };
-        let dictionary_matches = if hit.lanes.contains(&Lane::Dictionary) {
-            matching_values(context, &item, query).await?
-        } else {
-            Vec::new()
-        };
         found.push(SourceHit {
             item,
             score: hit.score,
@@ -71,11 +68,12 @@ pub async fn search_sources(
                 .iter()
                 .map(|lane| lane.as_str().to_owned())
                 .collect(),
-            dictionary_matches,
+            dictionary_matches: Vec::new(),
             lanes: lanes.clone(),
         });
     }
-    Ok(found)
+    add_values(context, &mut found, query).await?;
+    Ok((found, outcome.warnings))
 }
 
 /// The YAML of one source. Without a connection the name must be in one connection only.
@@ -125,8 +123,12 @@ async fn catalogs(
 ) -> Result<Vec<(ConnectionId, Arc<Catalog>)>, Failure> {
     let mut found = Vec::new();
     for id in ids(context, connection).await? {
-        let catalog = context.catalog(&id).await?;
-        found.push((id, catalog));
+        match context.catalog(&id).await {
+            Ok(catalog) => found.push((id, catalog)),
+            // A listing tells of it; the other connections have their sources.
+            Err(failure) if connection.is_none() && failure.code == OUTSIDE => {}
+            Err(failure) => return Err(failure),
+        }
     }
     Ok(found)
 }
@@ -151,30 +153,56 @@ async fn folder_of(context: &dyn ProjectContext, text: &str) -> Result<Connectio
     }
 }
 
-/// The columns of a found source whose known values hold a word of the query.
-async fn matching_values(
+/// Adds the columns whose known values hold a word of the query to the sources that were found by
+/// their values.
+async fn add_values(
     context: &dyn ProjectContext,
-    item: &SourceItem,
+    found: &mut [SourceHit],
     query: &str,
-) -> Result<Vec<DictionaryHit>, Failure> {
-    let connection = ConnectionId::parse(&item.connection_id)?;
-    let catalog = context.catalog(&connection).await?;
-    let (Some(source), Some(snapshot)) = (
-        catalog.source(&item.name),
-        context.snapshot(&connection).await?,
-    ) else {
-        return Ok(Vec::new());
+) -> Result<(), Failure> {
+    let by_value = |hit: &SourceHit| {
+        let dictionary = Lane::Dictionary.as_str();
+        hit.match_reasons.iter().any(|reason| reason == dictionary)
     };
-    let Some(table) = snapshot.places().read_by(source) else {
-        return Ok(Vec::new());
-    };
-    let words: Vec<String> = query
+    let ids: BTreeSet<String> = found
+        .iter()
+        .filter(|hit| by_value(hit))
+        .map(|hit| hit.item.connection_id.clone())
+        .collect();
+    let words = words(query);
+    for id in ids {
+        let connection = ConnectionId::parse(&id)?;
+        let catalog = context.catalog(&connection).await?;
+        let Some(snapshot) = context.snapshot(&connection).await? else {
+            continue;
+        };
+        let shown = Shown::of(&catalog, &snapshot);
+        let its = |hit: &&mut SourceHit| by_value(hit) && hit.item.connection_id == id;
+        for hit in found.iter_mut().filter(its) {
+            if let Some(source) = catalog.source(&hit.item.name) {
+                hit.dictionary_matches = matching_values(&shown, source, &words);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn words(query: &str) -> Vec<String> {
+    query
         .split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| word.chars().count() > 1)
         .map(str::to_lowercase)
-        .collect();
-    let matching = source.columns.iter().filter_map(|column| {
-        let values: Vec<String> = snapshot
+        .collect()
+}
+
+fn matching_values(shown: &Shown<'_>, source: &Source, words: &[String]) -> Vec<DictionaryHit> {
+    let Some(table) = shown.places().read_by(source) else {
+        return Vec::new();
+    };
+    let public = source.columns.iter();
+    let public = public.filter(|column| column.visibility == Visibility::Public);
+    let matching = public.filter_map(|column| {
+        let values: Vec<String> = shown
             .values(&table.table, &column.name)
             .iter()
             .filter(|value| {
@@ -189,5 +217,5 @@ async fn matching_values(
             values,
         })
     });
-    Ok(matching.collect())
+    matching.collect()
 }

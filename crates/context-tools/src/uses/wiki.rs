@@ -77,6 +77,7 @@ pub async fn search_wiki(
     Ok(WikiSearchOutput {
         total_found: results.len(),
         results,
+        warnings: outcome.warnings,
     })
 }
 

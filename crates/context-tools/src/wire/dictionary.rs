@@ -62,7 +62,9 @@ pub enum CoverageStatus {
     Ready,
     /// There is no profile: scan the connection.
     NoProfileArtifact,
-    /// The profile has no column with values.
+    /// There is a profile that cannot be read: scan the connection again.
+    ProfileUnreadable,
+    /// The profile has no column with values that may be shown.
     NoCandidateColumns,
 }
 

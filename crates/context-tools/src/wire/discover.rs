@@ -74,6 +74,9 @@ pub struct DiscoverInput {
 pub struct DiscoverOutput {
     /// References to read on with the tool of their kind.
     pub refs: Vec<DiscoverRef>,
+    /// What could not be read, and therefore not be found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// One reference.

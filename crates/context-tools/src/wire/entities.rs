@@ -66,7 +66,7 @@ pub struct EntityDetailsInput {
 pub struct EntityDetailsOutput {
     /// The answers.
     pub results: Vec<EntityDetails>,
-    /// Parts of the scan that could not be read.
+    /// Parts of the scan that could not be read, and tables of which no values are shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -102,6 +102,10 @@ pub struct EntityFound {
     pub estimated_rows: Option<u64>,
     /// The columns.
     pub columns: Vec<ColumnItem>,
+    /// How many more columns there are that the semantic layer hides or excludes; left out when there
+    /// are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hidden_columns: usize,
     /// Declared foreign keys, one for each column.
     pub foreign_keys: Vec<ForeignKeyItem>,
     /// The scan that told.
@@ -115,6 +119,14 @@ pub struct EntityFound {
     /// Joins of the semantic source, declared and discovered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joins: Vec<JoinItem>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the serializer hands out references"
+)]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// One column.
@@ -229,4 +241,8 @@ pub enum EntityErrorCode {
     AmbiguousTable,
     /// The table has no such column.
     ColumnNotFound,
+    /// The semantic layer hides or excludes the column.
+    ColumnHidden,
+    /// No table that could be read has this name, and some of the scan's tables could not be read.
+    TableUnreadable,
 }

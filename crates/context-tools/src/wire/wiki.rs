@@ -25,6 +25,9 @@ pub struct WikiSearchOutput {
     pub results: Vec<WikiHit>,
     /// How many pages are listed.
     pub total_found: usize,
+    /// What could not be read, and therefore not be found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// One page of a listing.

@@ -59,6 +59,55 @@ async fn a_changed_source_answers_with_its_new_measure() {
     );
 }
 
+/// Writes a file in place and sets its time of modification to what it was, as `rsync -t --inplace`
+/// does.
+fn edit_in_place(project: &TestProject, path: &str, from: &str, to: &str) {
+    use std::io::Write as _;
+
+    assert_eq!(from.len(), to.len());
+    let path = project.folder.path().join(path);
+    let modified = std::fs::metadata(&path)
+        .expect("the file is there")
+        .modified()
+        .expect("the file is there");
+    let text = std::fs::read_to_string(&path).expect("the file is there");
+    let mut file = std::fs::File::options()
+        .write(true)
+        .open(&path)
+        .expect("the file is there");
+    file.write_all(text.replace(from, to).as_bytes())
+        .expect("the file is there");
+    file.set_modified(modified).expect("the file is there");
+}
+
+/// The size, the number and the time of modification of the file stay the same.
+#[tokio::test]
+async fn an_edit_in_place_is_seen_by_this_server_and_the_next() {
+    let project = TestProject::new();
+    let path = "semantic-layer/warehouse/people.yaml";
+    project.write(
+        path,
+        "name: people\nsql: select id from customers\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\nmeasures:\n  - {name: n, expr: min(id), description: the first herald}\n",
+    );
+    let ask = json!({"measures": ["people.n"]});
+    let rows = |answer: Value| answer.get("rows").cloned();
+    let least = rows(project.data("sl_query", ask.clone()).await);
+    assert_eq!(least, Some(json!([[1]])));
+    let found = async |project: &TestProject, word: &str| {
+        let asked = json!({"query": word, "kinds": ["sl_measure"]});
+        let found = project.data("discover_data", asked).await;
+        found.get("refs").and_then(Value::as_array).map(Vec::len)
+    };
+    assert_eq!(found(&project, "herald").await, Some(1));
+    edit_in_place(&project, path, "min(id)", "max(id)");
+    let most = rows(project.data("sl_query", ask).await);
+    assert_eq!(most, Some(json!([[3]])));
+    edit_in_place(&project, path, "herald", "falcon");
+    let next = project.seen_by_another();
+    assert_eq!(found(&next, "falcon").await, Some(1));
+    assert_eq!(found(&project, "herald").await, Some(0));
+}
+
 #[tokio::test]
 async fn settings_are_read_again_and_connectors_kept_while_they_stay() {
     let project = TestProject::new();

@@ -22,6 +22,7 @@ fn context(user: &str) -> FileContext {
         index: IndexPlace::Memory,
         warehouses: Arc::new(TestWarehouses::default()),
         audit: Arc::new(NoAudit),
+        now: std::time::SystemTime::now,
     })
 }
 

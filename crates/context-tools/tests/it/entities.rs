@@ -105,6 +105,6 @@ async fn says_what_to_run_when_there_is_no_scan_and_what_is_ambiguous() {
     assert_eq!(
         one(&project, json!({"table": "orders"})).await,
         json!({"ok": false, "connectionId": "warehouse", "table": "orders",
-            "error": {"code": "scan_missing", "message": "`warehouse` was never scanned; run `ktx ingest warehouse`"}})
+            "error": {"code": "scan_missing", "message": "`warehouse` was never scanned; run `ktx scan warehouse`"}})
     );
 }

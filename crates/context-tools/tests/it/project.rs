@@ -96,12 +96,13 @@ fn context(
         index: IndexPlace::File(root.join(".ktx/state/search.sqlite")),
         warehouses: warehouses.clone(),
         audit: notes.clone(),
+        now: std::time::SystemTime::now,
     }))
 }
 
 /// A folder with a context over it.
 pub(crate) struct TestProject {
-    pub(crate) folder: tempfile::TempDir,
+    pub(crate) folder: Arc<tempfile::TempDir>,
     pub(crate) warehouses: Arc<TestWarehouses>,
     pub(crate) notes: Arc<Notes>,
     pub(crate) context: Arc<dyn ProjectContext>,
@@ -109,7 +110,7 @@ pub(crate) struct TestProject {
 
 impl TestProject {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
         let warehouses = Arc::new(TestWarehouses::default());
         let notes = Arc::new(Notes::default());
         let context = context(folder.path(), "local", &warehouses, &notes);
@@ -128,6 +129,16 @@ impl TestProject {
     /// Another context over the same folder, as another process has it.
     pub(crate) fn seen_by(&self, user: &str) -> Arc<dyn ProjectContext> {
         context(self.folder.path(), user, &self.warehouses, &self.notes)
+    }
+
+    /// The same folder in a process that has read nothing yet.
+    pub(crate) fn seen_by_another(&self) -> Self {
+        Self {
+            folder: Arc::clone(&self.folder),
+            warehouses: Arc::clone(&self.warehouses),
+            notes: Arc::clone(&self.notes),
+            context: self.seen_by("local"),
+        }
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {

@@ -43,9 +43,10 @@ async fn lists_sources_and_what_is_wrong_with_files() {
 #[tokio::test]
 async fn finds_sources_by_words_and_by_values() {
     let project = TestProject::new();
-    let hits = search_sources(&*project.context, "returned", Some("warehouse"), 0)
+    let (hits, warnings) = search_sources(&*project.context, "returned", Some("warehouse"), 0)
         .await
         .unwrap();
+    assert_eq!(warnings, Vec::<String>::new());
     let shown = serde_json::to_value(&hits).unwrap();
     assert_eq!(
         shown.pointer("/0/dictionaryMatches"),
@@ -61,6 +62,10 @@ async fn finds_sources_by_words_and_by_values() {
         Some(&json!("embedding_unconfigured"))
     );
     assert_eq!(hits.len(), 1);
+    let all = search_sources(&*project.context, "returned", None, usize::MAX)
+        .await
+        .unwrap();
+    assert_eq!(all.0.len(), 1);
 }
 
 #[tokio::test]

@@ -119,12 +119,13 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
         _ => {
             let words = args.query.join(" ");
             let limit = limit(args, 50);
-            let hits = compose::block_on(|_| async {
+            let (hits, warnings) = compose::block_on(|_| async {
                 search_sources(context.as_ref(), &words, connection, limit)
                     .await
                     .map_err(Failure::from)
             })?;
-            print_hits(&hits, &words, &printer)
+            warn(&warnings, &printer);
+            print_hits(&hits, &warnings, &words, &printer)
         }
     }
 }
@@ -133,6 +134,26 @@ fn limit(args: &SlArgs, otherwise: usize) -> usize {
     args.limit.map_or(otherwise, |limit| {
         usize::try_from(limit).unwrap_or(usize::MAX)
     })
+}
+
+/// Says what could not be read, and therefore not be found; JSON says it beside the hits.
+pub(crate) fn warn(warnings: &[String], printer: &Printer) {
+    if printer.mode != Mode::Json {
+        for warning in warnings {
+            printer.note(&format!("warning: {warning}"));
+        }
+    }
+}
+
+/// The list envelope of what was found; `warnings` stands in it when there are any.
+pub(crate) fn found(items: &impl Serialize, warnings: &[String], command: &str) -> Value {
+    let mut answer = envelope(items, command);
+    if let Some(Value::Object(meta)) = answer.get_mut("meta")
+        && !warnings.is_empty()
+    {
+        meta.insert("warnings".to_owned(), json!(warnings));
+    }
+    answer
 }
 
 /// The list envelope of `sl` and `wiki`.
@@ -194,9 +215,9 @@ fn print_list(items: &[SourceItem], printer: &Printer) -> Outcome {
     Ok(Exit::Success)
 }
 
-fn print_hits(hits: &[SourceHit], words: &str, printer: &Printer) -> Outcome {
+fn print_hits(hits: &[SourceHit], warnings: &[String], words: &str, printer: &Printer) -> Outcome {
     match printer.mode {
-        Mode::Json => printer.json(&envelope(&hits, "sl search"))?,
+        Mode::Json => printer.json(&found(&hits, warnings, "sl search"))?,
         Mode::Plain => {
             for hit in hits {
                 let counts = counts(&hit.item).join("\t");
@@ -249,32 +270,25 @@ fn answer_conformance() -> Outcome {
     Ok(Exit::Success)
 }
 
-/// The YAML files of a folder, at any depth, by path.
+/// The YAML files of a folder, at any depth, by path: those that a project in the folder would have.
 fn read_folder(folder: &Path) -> Result<Vec<SourceFile>, String> {
+    let failed =
+        |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    std::fs::metadata(folder).map_err(|error| failed(folder, &error))?;
+    let walked = ktx_project_store::walk(folder, folder)
+        .map_err(|error| ktx_diagnostics::chain(&error).join(": "))?;
+    if let Some(one) = walked.left_out.first() {
+        return Err(failed(&one.place, &one.why.text()));
+    }
     let mut files = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        let entries =
-            std::fs::read_dir(&next).map_err(|error| format!("{}: {error}", next.display()))?;
-        for entry in entries {
-            let path = entry.map_err(|error| error.to_string())?.path();
-            let yaml = path
-                .extension()
-                .is_some_and(|extension| extension == "yaml" || extension == "yml");
-            if path.is_dir() {
-                folders.push(path);
-            } else if yaml {
-                let bytes =
-                    std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-                let name = path
-                    .strip_prefix(folder)
-                    .unwrap_or(&path)
-                    .to_string_lossy()
-                    .replace('\\', "/");
-                files.push(SourceFile::new(name, bytes));
-            }
+    for file in walked.files {
+        let yaml = [".yaml", ".yml"]
+            .iter()
+            .any(|ending| file.path.ends_with(ending));
+        if yaml {
+            let bytes = std::fs::read(&file.place).map_err(|error| failed(&file.place, &error))?;
+            files.push(SourceFile::new(file.path, bytes));
         }
     }
-    files.sort_by(|left, right| left.path.cmp(&right.path));
     Ok(files)
 }

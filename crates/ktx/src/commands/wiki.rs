@@ -1,9 +1,9 @@
 //! `ktx wiki`: list, search and read pages.
 
-use ktx_context_tools::wire::{WikiHit, WikiItem, WikiReadInput, WikiSearchInput};
+use ktx_context_tools::wire::{WikiItem, WikiReadInput, WikiSearchInput, WikiSearchOutput};
 use ktx_context_tools::{Lanes, ProjectContext, list_wiki, read_wiki, search_wiki, wiki_page};
 
-use super::sl::envelope;
+use super::sl::{envelope, found, warn};
 use crate::cli::{WikiArgs, WikiCommand};
 use crate::compose;
 use crate::context;
@@ -39,12 +39,13 @@ pub(crate) fn run(args: &WikiArgs, session: &Session) -> Outcome {
             } else {
                 Lanes::Hidden
             };
-            let found = compose::block_on(|_| async {
+            let answer = compose::block_on(|_| async {
                 search_wiki(context.as_ref(), &input, lanes)
                     .await
                     .map_err(Failure::from)
             })?;
-            print_hits(&found.results, &input.query, &printer)
+            warn(&answer.warnings, &printer);
+            print_hits(&answer, &input.query, &printer)
         }
     }
 }
@@ -91,9 +92,10 @@ fn print_list(pages: &[WikiItem], printer: &Printer) -> Outcome {
     Ok(Exit::Success)
 }
 
-fn print_hits(hits: &[WikiHit], words: &str, printer: &Printer) -> Outcome {
+fn print_hits(answer: &WikiSearchOutput, words: &str, printer: &Printer) -> Outcome {
+    let hits = &answer.results;
     match printer.mode {
-        Mode::Json => printer.json(&envelope(&hits, "wiki search"))?,
+        Mode::Json => printer.json(&found(hits, &answer.warnings, "wiki search"))?,
         Mode::Plain => {
             for hit in hits {
                 let (scope, key, summary) = (&hit.item.scope, &hit.item.key, &hit.item.summary);

@@ -1,4 +1,5 @@
 //! Synchronisation and search, end to end on small corpora.
+#![expect(clippy::disallowed_methods, reason = "the tests damage index files")]
 
 use ktx_vocabulary::ConnectionId;
 
@@ -255,6 +256,79 @@ fn a_file_survives_reopening_and_another_version_is_made_anew() {
 }
 
 #[test]
+fn a_file_that_is_no_index_is_told_apart_from_one_that_is_being_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("search.sqlite");
+    std::fs::write(
+        &path,
+        "no database, but long enough to be taken for one".repeat(100),
+    )
+    .unwrap();
+    let error = Index::open(&path).unwrap_err();
+    assert_eq!((error.is_damaged(), error.is_busy()), (true, false));
+    std::fs::remove_file(&path).unwrap();
+    let mut index = Index::open(&path).unwrap();
+    let pages: Vec<_> = (0..200)
+        .map(|at| page(&format!("page-{at}"), "alpha", &"beta ".repeat(200)))
+        .collect();
+    index
+        .sync(&[unit("a", "1")], &mut |_| Some(pages.clone()))
+        .unwrap();
+    drop(index);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[4096..middle].fill(0xaa);
+    std::fs::write(&path, bytes).unwrap();
+    let error = Index::open(&path)
+        .and_then(|index| index.search(&Query::new("alpha", 5)))
+        .unwrap_err();
+    assert_eq!((error.is_damaged(), error.is_busy()), (true, false));
+}
+
+#[test]
+fn a_file_that_lost_a_table_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("search.sqlite");
+    let index = Index::open(&path).unwrap();
+    index.db.execute_batch("DROP TABLE documents").unwrap();
+    let again = Index::open(&path).unwrap();
+    assert_eq!(again.search(&Query::new("alpha", 5)).unwrap().hits, []);
+}
+
+#[test]
+fn while_another_process_writes_the_last_index_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("search.sqlite");
+    let mut index = Index::open(&path).unwrap();
+    assert!(index.is_empty().unwrap());
+    index
+        .sync(&[unit("a", "1")], &mut |_| {
+            Some(vec![page("a", "alpha", "")])
+        })
+        .unwrap();
+    let other = Index::open(&path).unwrap();
+    other.db.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = index
+        .sync(&[unit("a", "2")], &mut |_| {
+            Some(vec![page("a", "beta", "")])
+        })
+        .unwrap_err();
+    assert_eq!((error.is_damaged(), error.is_busy()), (false, true));
+    assert!(!index.is_empty().unwrap());
+    let found = |index: &Index, word: &str| index.search(&Query::new(word, 5)).unwrap().hits.len();
+    assert_eq!((found(&index, "alpha"), found(&index, "beta")), (1, 0));
+    other.db.execute_batch("ROLLBACK").unwrap();
+    // Nothing is locked while content is read: another process may write then.
+    index
+        .sync(&[unit("a", "2")], &mut |_| {
+            other.db.execute_batch("BEGIN IMMEDIATE; ROLLBACK").unwrap();
+            Some(vec![page("a", "beta", "")])
+        })
+        .unwrap();
+    assert_eq!((found(&index, "alpha"), found(&index, "beta")), (0, 1));
+}
+
+#[test]
 fn a_unit_that_cannot_be_read_keeps_what_is_known_and_is_asked_for_again() {
     let mut index = Index::in_memory().unwrap();
     index
@@ -383,7 +457,7 @@ fn no_query_is_an_error() {
         long.as_str(),
     ];
     for query in queries {
-        for limit in [0, 1, 50] {
+        for limit in [0, 1, 50, usize::MAX / 2, usize::MAX] {
             let outcome = index.search(&Query::new(query, limit));
             assert!(
                 outcome.is_ok_and(|outcome| outcome.hits.len() <= limit),

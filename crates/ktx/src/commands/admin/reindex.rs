@@ -29,7 +29,7 @@ pub(crate) fn run(force: bool, output: &OutputArgs, session: &Session) -> Outcom
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     if printer.mode == Mode::Json {
         printer.json(&to_json(&done, force, took))?;
-        return Ok(Exit::Success);
+        return Ok(exit(&done));
     }
     for scope in &done.scopes {
         printer.line(&format!(
@@ -48,7 +48,19 @@ pub(crate) fn run(force: bool, output: &OutputArgs, session: &Session) -> Outcom
             "warning: the index cannot be kept in `.ktx/state/`; every search reads all files",
         );
     }
-    Ok(Exit::Success)
+    for warning in &done.warnings {
+        printer.note(&format!("warning: {warning}"));
+    }
+    Ok(exit(&done))
+}
+
+/// What cannot be read is not in the index, or is there as it was.
+fn exit(done: &Reindexed) -> Exit {
+    if done.warnings.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Partial
+    }
 }
 
 fn label(scope: &IndexScope) -> String {
@@ -63,7 +75,7 @@ fn label(scope: &IndexScope) -> String {
 /// scope is not measured by itself.
 fn to_json(done: &Reindexed, force: bool, took: u64) -> Value {
     let sum = |part: fn(&ReindexedScope) -> usize| done.scopes.iter().map(part).sum::<usize>();
-    json!({
+    let mut answer = json!({
         "kind": "reindex",
         "data": {
             "scopes": done.scopes.iter().map(item).collect::<Vec<_>>(),
@@ -80,7 +92,13 @@ fn to_json(done: &Reindexed, force: bool, took: u64) -> Value {
             "durationMs": took,
         },
         "meta": { "command": "admin reindex" },
-    })
+    });
+    if let Some(Value::Object(meta)) = answer.get_mut("meta")
+        && !done.warnings.is_empty()
+    {
+        meta.insert("warnings".to_owned(), json!(done.warnings));
+    }
+    answer
 }
 
 fn item(scope: &ReindexedScope) -> Value {

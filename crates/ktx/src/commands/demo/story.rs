@@ -80,7 +80,7 @@ async fn search(context: &dyn ProjectContext, teller: &Teller) -> Outcome<Value>
         limit: Some(3),
     };
     let pages = search_wiki(context, &input, Lanes::Hidden).await?.results;
-    let sources = search_sources(context, "refunds", None, 3).await?;
+    let (sources, _) = search_sources(context, "refunds", None, 3).await?;
     teller.say("5  search: what is known about \"net revenue\"?");
     for page in &pages {
         teller.say(&format!("   wiki/{}: {}", page.item.key, page.item.summary));

@@ -1,0 +1,92 @@
+//! Links of every kind, hidden entries, and what a walk says of them.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use super::{LeftOut, WhyLeftOut, folders, walk};
+use crate::write_atomically;
+
+/// A project with files, beside a folder that is none of its.
+fn world() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("project");
+    for path in [
+        "project/a/b.yaml",
+        "project/a/sub/c.yaml",
+        "project/a/.hidden.yaml",
+        "project/a/.git/d.yaml",
+        "project/notes/e.yaml",
+        "out/f.yaml",
+    ] {
+        write_atomically(&folder.path().join(path), b"x").expect("written");
+    }
+    (folder, root)
+}
+
+fn paths(root: &Path, folder: &str) -> Vec<String> {
+    let walked = walk(root, &root.join(folder)).expect("a walk");
+    walked.files.into_iter().map(|file| file.path).collect()
+}
+
+fn left_out(root: &Path, found: &[LeftOut]) -> Vec<(PathBuf, WhyLeftOut)> {
+    found
+        .iter()
+        .map(|one| {
+            let place = one.place.strip_prefix(root).unwrap_or(&one.place);
+            (place.to_owned(), one.why)
+        })
+        .collect()
+}
+
+#[test]
+fn hidden_entries_and_links_out_of_the_project_do_not_count() {
+    let (_folder, root) = world();
+    symlink("../notes/e.yaml", root.join("a/inside.yaml")).expect("a link");
+    symlink("../../out/f.yaml", root.join("a/leak.yaml")).expect("a link");
+    symlink("nowhere", root.join("a/lost.yaml")).expect("a link");
+    symlink(".", root.join("a/loop")).expect("a link");
+    symlink("../../out", root.join("a/out")).expect("a link");
+    assert_eq!(paths(&root, "a"), ["b.yaml", "inside.yaml", "sub/c.yaml"]);
+    let walked = walk(&root, &root.join("a")).expect("a walk");
+    assert_eq!(
+        left_out(&root, &walked.left_out),
+        [
+            ("a/leak.yaml", WhyLeftOut::LeavesProject),
+            ("a/loop", WhyLeftOut::LinkedFolder),
+            ("a/lost.yaml", WhyLeftOut::LeadsNowhere),
+            ("a/out", WhyLeftOut::LeavesProject),
+        ]
+        .map(|(path, why)| (PathBuf::from(path), why))
+    );
+}
+
+#[test]
+fn a_folder_behind_a_link_out_of_the_project_has_no_files_and_says_so() {
+    let (_folder, root) = world();
+    symlink("../out", root.join("w")).expect("a link");
+    symlink("a", root.join("same")).expect("a link");
+    symlink("../..", root.join("a/up")).expect("a link");
+    let outside = [(PathBuf::from("w"), WhyLeftOut::LeavesProject)];
+    let walked = walk(&root, &root.join("w")).expect("a walk");
+    assert!(walked.files.is_empty());
+    assert_eq!(left_out(&root, &walked.left_out), outside);
+    let found = folders(&root, &root.join("w")).expect("folders");
+    assert_eq!(left_out(&root, &found.left_out), outside);
+    // A link that stays in the project is as good as the folder.
+    assert_eq!(paths(&root, "same"), ["b.yaml", "sub/c.yaml"]);
+    assert_eq!(paths(&root, "none"), Vec::<String>::new());
+    let found = folders(&root, &root).expect("folders");
+    assert_eq!(found.names, ["a", "notes"]);
+    assert_eq!(
+        left_out(&root, &found.left_out),
+        [
+            ("same", WhyLeftOut::LinkedFolder),
+            ("w", WhyLeftOut::LeavesProject)
+        ]
+        .map(|(path, why)| (PathBuf::from(path), why))
+    );
+    // The project itself may lie behind a link.
+    let beside = root.with_file_name("beside");
+    symlink(&root, &beside).expect("a link");
+    assert_eq!(paths(&beside, "a"), ["b.yaml", "sub/c.yaml"]);
+}
