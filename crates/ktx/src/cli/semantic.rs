@@ -142,7 +142,11 @@ pub struct SlImportArgs {
     /// Replace sources that are there already
     #[arg(long)]
     pub replace: bool,
+    /// Write sources of which the validator has found errors too
+    #[arg(long)]
+    pub allow_invalid: bool,
 }
+
 /// How `sl graph` draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum GraphFormat {

@@ -114,15 +114,21 @@ pub(crate) fn targets<'a>(opened: &'a Opened, id: Option<&str>) -> Outcome<Vec<&
 }
 
 /// Prints what was done. A single failure is the command's failure; one of several makes it partial.
+/// What was done before the work was stopped is printed as well.
 pub(crate) fn report(
     command: &str,
-    results: Vec<(ktx_vocabulary::ConnectionId, Outcome<Scanned>)>,
+    mut results: Vec<(ktx_vocabulary::ConnectionId, Outcome<Scanned>)>,
     printer: &Printer,
 ) -> Outcome {
     let total = results.len();
     let failed = results.iter().filter(|(_, result)| result.is_err()).count();
-    if failed == total || results.iter().any(|(_, result)| stops(result)) {
-        let failure = results.into_iter().find_map(|(_, result)| result.err());
+    let stop = results.iter().position(|(_, result)| stops(result));
+    if failed == total {
+        let at = stop.unwrap_or_default();
+        let failure = results
+            .into_iter()
+            .nth(at)
+            .and_then(|(_, result)| result.err());
         return Err(failure
             .unwrap_or_else(|| Failure::new(Exit::Failure, "internal", "nothing was scanned")));
     }
@@ -137,15 +143,26 @@ pub(crate) fn report(
             "meta": { "command": command },
         }))?;
     } else {
-        for (id, result) in &results {
+        for (at, (id, result)) in results.iter().enumerate() {
             match result {
                 Ok(scanned) => lines(scanned, printer)?,
                 Err(failure) => {
                     printer.line(&format!("{id}: failed"))?;
-                    printer.note(failure.to_text().trim_end());
+                    if Some(at) != stop {
+                        printer.note(failure.to_text().trim_end());
+                    }
                 }
             }
         }
+    }
+    if let Some(at) = stop
+        && let (_, Err(failure)) = results.swap_remove(at)
+    {
+        return match printer.mode {
+            // It stands among the items.
+            Mode::Json => Ok(failure.exit),
+            Mode::Plain | Mode::Pretty => Err(failure),
+        };
     }
     Ok(if failed == 0 && stopped(&results).is_none() {
         Exit::Success

@@ -1,15 +1,13 @@
 //! `ktx sl export|import`: sources in the open interchange format, with a report of what is lost.
 
-use std::collections::BTreeSet;
+mod standing;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use ktx_context_tools::{ProjectContext, warehouse_of};
 use ktx_project_store::ProjectPath;
-use ktx_semantic_layer::{
-    Catalog, Imported, ImportedSource, InterchangeError, Loss, Origin, Part, SourceFile,
-    export_osi, import_osi, place_of, validate,
-};
+use ktx_semantic_layer::{Catalog, Imported, InterchangeError, Loss, export_osi, import_osi};
 use ktx_vocabulary::ConnectionId;
 use serde_json::json;
 
@@ -18,7 +16,10 @@ use crate::compose;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
+use crate::scanning::lock;
 use crate::session::{Opened, Session};
+
+use standing::{ImportPlan, Standing};
 
 /// Whose sources are read or written.
 pub(crate) struct Place<'a> {
@@ -100,7 +101,7 @@ fn report(losses: &[Loss], printer: &Printer) {
     }
 }
 
-/// Makes sources of a file.
+/// Makes sources of a file: all of them or, when one is not valid, none.
 pub(crate) fn import(
     args: &SlImportArgs,
     place: &Place<'_>,
@@ -109,60 +110,98 @@ pub(crate) fn import(
 ) -> Outcome {
     let InterchangeFormat::Osi = args.format;
     let text = read(args, place.session)?;
+    // What is judged must still be what is there when it is written.
+    let held = if args.dry_run {
+        None
+    } else {
+        Some(lock(place.opened, "ktx sl import")?)
+    };
     let (id, catalog) = place.catalog(context)?;
     let imported = import_osi(&text, &catalog).map_err(|error| broken(&error))?;
-    let (fresh, there) = split(&imported, &catalog, args);
-    let checked = check(&imported, &catalog);
-    let mut written = Vec::new();
-    for source in &fresh {
-        let path = format!("semantic-layer/{id}/{}", path_of(source, &catalog));
-        if !args.dry_run {
-            let inside = ProjectPath::parse(&path)
+    let standing = Standing::read(&id, place.opened, &catalog)?;
+    let plan = standing.plan(&imported, args);
+    let problems = standing.check(&plan, &catalog);
+    let writes = !args.dry_run && (problems.is_empty() || args.allow_invalid);
+    if writes {
+        for (path, source) in &plan.fresh {
+            let path = ProjectPath::parse(&standing.in_project(path))
                 .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
-            place
-                .opened
-                .store
-                .write(&inside, source.text.as_bytes())
-                .map_err(|error| Failure::from_error(Exit::Failure, "output", &error))?;
-        }
-        written.push(path);
-    }
-    if printer.mode == Mode::Json {
-        printer.json(&json!({
-            "connectionId": id.as_str(),
-            "format": "osi",
-            "written": !args.dry_run,
-            "sources": fresh.iter().zip(&written).map(|(source, path)| json!({
-                "name": source.name,
-                "path": path,
-                "text": args.dry_run.then_some(&source.text),
-            })).collect::<Vec<_>>(),
-            "leftAlone": there,
-            "losses": imported.losses,
-            "problems": checked,
-        }))?;
-    } else {
-        let word = if args.dry_run { "would write" } else { "wrote" };
-        for path in &written {
-            printer.line(&format!("{word} {path}"))?;
-        }
-        for name in &there {
-            printer.note(&format!(
-                "left alone: {name} is there already; `--replace` replaces it"
-            ));
-        }
-        report(&imported.losses, printer);
-        for problem in &checked {
-            printer.note(&format!("error: {problem}"));
+            let written = place.opened.store.write(&path, source.text.as_bytes());
+            written.map_err(|error| Failure::from_error(Exit::Failure, "output", &error))?;
         }
     }
-    Ok(if !checked.is_empty() {
+    drop(held);
+    let told = Told {
+        standing: &standing,
+        plan: &plan,
+        imported: &imported,
+        problems: &problems,
+        writes,
+    };
+    told.print(args, printer)?;
+    Ok(if !problems.is_empty() {
         Exit::Config
-    } else if there.is_empty() {
+    } else if plan.there.is_empty() {
         Exit::Success
     } else {
         Exit::Partial
     })
+}
+
+/// An import as it is told.
+struct Told<'a> {
+    standing: &'a Standing,
+    plan: &'a ImportPlan<'a>,
+    imported: &'a Imported,
+    problems: &'a [String],
+    writes: bool,
+}
+
+impl Told<'_> {
+    fn print(&self, args: &SlImportArgs, printer: &Printer) -> Outcome<()> {
+        let fresh = self.plan.fresh.iter();
+        let fresh = fresh.map(|(path, source)| (self.standing.in_project(path), *source));
+        if printer.mode == Mode::Json {
+            return printer.json(&json!({
+                "connectionId": self.standing.id.as_str(),
+                "format": "osi",
+                "written": self.writes,
+                "sources": fresh.map(|(path, source)| json!({
+                    "name": source.name,
+                    "path": path,
+                    "text": (!self.writes).then_some(&source.text),
+                })).collect::<Vec<_>>(),
+                "leftAlone": self.plan.there,
+                "losses": self.imported.losses,
+                "problems": self.problems,
+            }));
+        }
+        let word = match (self.writes, args.dry_run) {
+            (true, _) => Some("wrote"),
+            (false, true) => Some("would write"),
+            (false, false) => None,
+        };
+        if let Some(word) = word {
+            for (path, _) in fresh {
+                printer.line(&format!("{word} {path}"))?;
+            }
+        }
+        for name in &self.plan.there {
+            printer.note(&format!(
+                "left alone: {name} is there already; `--replace` replaces it"
+            ));
+        }
+        report(&self.imported.losses, printer);
+        for problem in self.problems {
+            printer.note(&format!("error: {problem}"));
+        }
+        if word.is_none() {
+            printer.note(
+                "nothing was written; correct the file, or write it as it is with `--allow-invalid`",
+            );
+        }
+        Ok(())
+    }
 }
 
 fn read(args: &SlImportArgs, session: &Session) -> Outcome<String> {
@@ -175,71 +214,4 @@ fn read(args: &SlImportArgs, session: &Session) -> Outcome<String> {
         Failure::from_error(Exit::Usage, "import_file", &error)
             .context(format!("the file `{}` cannot be read", args.file.display()))
     })
-}
-
-/// The file of a source that is there already, else the file of its name.
-fn path_of(source: &ImportedSource, catalog: &Catalog) -> String {
-    match catalog.source(&source.name) {
-        Some(known) if !known.path.contains('#') => known.path.clone(),
-        _ => source.path.clone(),
-    }
-}
-
-/// The sources to write, and the names of those that are there and stay.
-fn split<'a>(
-    imported: &'a Imported,
-    catalog: &Catalog,
-    args: &SlImportArgs,
-) -> (Vec<&'a ImportedSource>, Vec<String>) {
-    let list = catalog.list();
-    // A source that only a scan knows has no file of its own yet.
-    let is_there = |source: &ImportedSource| {
-        list.iter()
-            .any(|known| known.name == source.name && !known.path.contains('#'))
-    };
-    let (there, fresh): (Vec<&ImportedSource>, Vec<&ImportedSource>) = imported
-        .sources
-        .iter()
-        .partition(|source| !args.replace && is_there(source));
-    let there = there.iter().map(|source| source.name.clone()).collect();
-    (fresh, there)
-}
-
-/// What the validator says about the sources as they would stand over the scan.
-fn check(imported: &Imported, catalog: &Catalog) -> Vec<String> {
-    // The relation of a scanned table stands in its shard.
-    let shards: BTreeSet<String> = catalog
-        .sources()
-        .iter()
-        .filter(|source| source.origin != Origin::Standalone)
-        .map(|source| place_of(catalog, source, &Part::Relation).file)
-        .collect();
-    let mut files: Vec<SourceFile> = shards
-        .iter()
-        .filter_map(|shard| Some(SourceFile::new(shard.as_str(), catalog.file_text(shard)?)))
-        .collect();
-    files.extend(
-        imported
-            .sources
-            .iter()
-            .map(|source| SourceFile::new(source.path.as_str(), source.text.as_str())),
-    );
-    let names: Vec<&str> = imported
-        .sources
-        .iter()
-        .map(|source| source.name.as_str())
-        .collect();
-    let report = validate(&Catalog::load(files, catalog.dialect()), &[]);
-    report
-        .errors
-        .iter()
-        .filter(|found| {
-            let source = found.source.as_deref();
-            source.is_none_or(|source| names.contains(&source))
-        })
-        .map(|found| {
-            let path = found.path.as_deref().unwrap_or_default();
-            format!("{path}: {}: {}", found.kind.as_str(), found.message)
-        })
-        .collect()
 }

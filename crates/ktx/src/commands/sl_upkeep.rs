@@ -1,5 +1,6 @@
 //! `ktx sl graph|fmt|test`: looking at, tidying and checking sources.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ktx_context_tools::{ProjectContext, Runner, warehouse_of};
@@ -18,6 +19,7 @@ use crate::compose;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
+use crate::scanning::lock;
 use crate::session::Opened;
 
 /// Prints the join graph of a connection.
@@ -63,15 +65,25 @@ pub(crate) fn fmt(
             .await
             .map_err(Failure::from)
     })?;
-    let root = opened.store.layout().sources(&warehouse.id);
+    // What is read must still be what is there when it is written.
+    let held = match tidying {
+        Tidying::Write => Some(lock(opened, "ktx sl fmt")?),
+        Tidying::Check => None,
+    };
     let failed = |error: &(dyn std::error::Error + 'static)| {
         Failure::from_error(Exit::Failure, "format_failed", error)
     };
     let mut changed = Vec::new();
-    let mut refused = Vec::new();
-    for path in source_files(&root).map_err(|error| failed(&error))? {
-        let text = std::fs::read_to_string(&path).map_err(|error| failed(&error))?;
+    let (files, mut refused) = source_files(&warehouse.id, opened)?;
+    for path in files {
         let place = ProjectPath::inside(&opened.dir, &path).map_err(|error| failed(&error))?;
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                refused.push(format!("{place}: cannot be read: {error}"));
+                continue;
+            }
+        };
         match in_its_line_ends(&text, |text| format_source(text, place.as_str())) {
             Ok(formatted) if formatted == text => {}
             Ok(formatted) => {
@@ -86,6 +98,7 @@ pub(crate) fn fmt(
             Err(diagnostic) => refused.push(diagnostic.to_string()),
         }
     }
+    drop(held);
     if printer.mode == Mode::Json {
         printer.json(&json!({ "changed": changed, "refused": refused, "written": tidying == Tidying::Write }))?;
     } else {
@@ -126,29 +139,29 @@ fn in_its_line_ends<E>(
     Ok(format!("{mark}{}", formatted.replace('\n', "\r\n")))
 }
 
-fn source_files(root: &std::path::Path) -> std::io::Result<Vec<std::path::PathBuf>> {
-    let mut found = Vec::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        for entry in entries {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if path.is_dir() {
-                if !name.starts_with('_') {
-                    folders.push(path);
-                }
-            } else if name.ends_with(".yaml") || name.ends_with(".yml") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
+/// The hand-written files among those that are loaded, and what is left out, each with the reason.
+fn source_files(id: &ConnectionId, opened: &Opened) -> Outcome<(Vec<PathBuf>, Vec<String>)> {
+    let folder = opened.store.layout().sources(id);
+    let walked = ktx_project_store::walk(&opened.dir, &folder)
+        .map_err(|error| Failure::from_error(Exit::Failure, "format_failed", &error))?;
+    let by_hand = |path: &str| {
+        let mut parts: Vec<&str> = path.split('/').collect();
+        let name = parts.pop().unwrap_or_default();
+        let is_yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+        is_yaml && !parts.iter().any(|part| part.starts_with('_'))
+    };
+    let files = walked.files.into_iter();
+    let left_out = walked.left_out.iter().map(|one| {
+        let place = one.place.strip_prefix(&opened.dir).unwrap_or(&one.place);
+        format!("{}: {}", place.display(), one.why.text())
+    });
+    Ok((
+        files
+            .filter(|file| by_hand(&file.path))
+            .map(|file| file.place)
+            .collect(),
+        left_out.collect(),
+    ))
 }
 
 /// Runs generated checks of sources on the warehouse: grain, joins, measures against raw totals.

@@ -163,3 +163,120 @@ exit 3
 "#,
     );
 }
+
+/// A document with one source that can stand alone.
+const REFUNDS: &str = "version: '0.2.0'
+semantic_model:
+  - name: shop
+    datasets:
+      - name: refunds
+        source: main.orders
+        primary_key: [id]
+        fields:
+          - {name: id, datatype: number, expression: {dialects: [{dialect: ANSI_SQL, expression: id}]}}
+";
+
+const CHARGEBACKS: &str = "name: chargebacks
+sql: select id from orders
+grain: [id]
+columns:
+  - {name: id, type: number}
+";
+
+/// A source is known by the name in its file: the file of another source is never written over.
+#[test]
+fn the_file_of_another_source_is_left_alone() {
+    for (theirs, line) in [
+        (CHARGEBACKS, "sl import refunds.osi.yaml"),
+        (CHARGEBACKS, "sl import refunds.osi.yaml --replace"),
+        // Nobody can tell whose they are.
+        ("measures: [", "sl import refunds.osi.yaml --replace"),
+        ("name: gone\nmeasures: []\n", "sl import refunds.osi.yaml"),
+    ] {
+        let sandbox = shop();
+        write(&sandbox, "refunds.osi.yaml", REFUNDS);
+        write(&sandbox, "semantic-layer/warehouse/refunds.yaml", theirs);
+        let printed = run(&sandbox, line);
+        assert_eq!(printed.code, Some(0), "{line}: {printed}");
+        assert_eq!(
+            printed.stdout,
+            "wrote semantic-layer/warehouse/refunds-2.yaml\n"
+        );
+        assert_eq!(
+            sandbox
+                .read("semantic-layer/warehouse/refunds.yaml")
+                .unwrap(),
+            theirs
+        );
+        // It is there now, wherever its file is.
+        let again = run(&sandbox, "sl import refunds.osi.yaml");
+        assert_eq!(again.code, Some(7), "{again}");
+        let replaced = run(&sandbox, "sl import refunds.osi.yaml --replace");
+        assert_eq!(
+            replaced.stdout,
+            "wrote semantic-layer/warehouse/refunds-2.yaml\n"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_valid_is_not_written_unless_asked_for() {
+    let sandbox = shop();
+    let broken = REFUNDS.replace(
+        "    datasets:\n",
+        "    relationships:\n      - {name: r, from: refunds, to: nothing, from_columns: [id], to_columns: [id]}\n    datasets:\n",
+    );
+    let broken = format!(
+        "{broken}    metrics:\n      - {{name: total, expression: {{dialects: [{{dialect: ANSI_SQL, expression: SUM(refunds.missing) / 0 +}}]}}}}\n"
+    );
+    write(&sandbox, "refunds.osi.yaml", &broken);
+    let before = tree(&sandbox);
+    let printed = run(&sandbox, "sl import refunds.osi.yaml");
+    assert_eq!(printed.code, Some(3), "{printed}");
+    assert_eq!(printed.stdout, "");
+    assert!(
+        printed.stderr.ends_with(
+            "nothing was written; correct the file, or write it as it is with `--allow-invalid`\n"
+        ),
+        "{printed}"
+    );
+    assert!(tree(&sandbox) == before, "nothing is written");
+    let printed = run(&sandbox, "sl import refunds.osi.yaml --allow-invalid");
+    assert_eq!(
+        (printed.code, printed.stdout.as_str()),
+        (Some(3), "wrote semantic-layer/warehouse/refunds.yaml\n"),
+        "{}",
+        printed.stderr
+    );
+}
+
+/// A scan or another import may be writing the same files.
+#[test]
+fn a_project_in_use_is_left_alone() {
+    let sandbox = shop();
+    write(&sandbox, "refunds.osi.yaml", REFUNDS);
+    write(
+        &sandbox,
+        "semantic-layer/warehouse/chargebacks.yaml",
+        &format!("\n\n{CHARGEBACKS}"),
+    );
+    let lock = std::fs::File::create(sandbox.work().join(".ktx/state/lock")).unwrap();
+    lock.lock().unwrap();
+    let before = tree(&sandbox);
+    for line in ["sl import refunds.osi.yaml", "sl fmt"] {
+        let printed = run(&sandbox, line);
+        assert_eq!(printed.code, Some(1), "{line}: {printed}");
+        assert!(
+            printed.stderr.contains("the project is in use"),
+            "{printed}"
+        );
+    }
+    for (line, code) in [
+        ("sl import refunds.osi.yaml --dry-run", 0),
+        ("sl fmt --check", 3),
+    ] {
+        let printed = run(&sandbox, line);
+        assert_eq!(printed.code, Some(code), "{line}: {printed}");
+    }
+    assert!(tree(&sandbox) == before, "nothing is written");
+}

@@ -1,0 +1,156 @@
+//! What stands in a connection's folder when sources are imported, and whose file is whose.
+//!
+//! A source is known by the name in its file, not by the name of the file: a path that holds another
+//! source, or anything that cannot be told to be this source, is taken.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use ktx_semantic_layer::{Catalog, Imported, ImportedSource, SourceFile, SourceSummary, validate};
+use ktx_vocabulary::ConnectionId;
+
+use crate::cli::SlImportArgs;
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::session::Opened;
+
+/// The files of a connection before an import.
+pub(super) struct Standing {
+    pub(super) id: ConnectionId,
+    folder: PathBuf,
+    files: Vec<SourceFile>,
+    /// The files of each source that has a file of its own.
+    by_name: BTreeMap<String, Vec<String>>,
+}
+
+/// What an import is going to do.
+pub(super) struct ImportPlan<'a> {
+    /// The sources to write with their paths inside the connection's folder.
+    pub(super) fresh: Vec<(String, &'a ImportedSource)>,
+    /// The names of sources that are there and stay.
+    pub(super) there: Vec<String>,
+}
+
+impl Standing {
+    /// Reads the folder. Review decisions are no sources.
+    pub(super) fn read(id: &ConnectionId, opened: &Opened, catalog: &Catalog) -> Outcome<Self> {
+        let failed = |error: &(dyn std::error::Error + 'static)| {
+            Failure::from_error(Exit::Failure, "output", error)
+        };
+        let folder = opened.store.layout().sources(id);
+        let walked =
+            ktx_project_store::walk(&opened.dir, &folder).map_err(|error| failed(&error))?;
+        let mut files = Vec::new();
+        for file in walked.files {
+            if !file.path.starts_with("_review/") {
+                let bytes = ktx_project_store::read_optional(&file.place)
+                    .map_err(|error| failed(&error))?;
+                files.extend(bytes.map(|bytes| SourceFile::new(file.path, bytes)));
+            }
+        }
+        let mut by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for summary in catalog.list() {
+            if says_its_name(&summary, catalog) {
+                by_name.entry(summary.name).or_default().push(summary.path);
+            }
+        }
+        Ok(Self {
+            id: id.clone(),
+            folder,
+            files,
+            by_name,
+        })
+    }
+
+    /// A path inside the connection's folder as one inside the project.
+    pub(super) fn in_project(&self, path: &str) -> String {
+        format!("semantic-layer/{}/{path}", self.id)
+    }
+
+    /// Which sources go where, and which stay.
+    pub(super) fn plan<'a>(&self, imported: &'a Imported, args: &SlImportArgs) -> ImportPlan<'a> {
+        let mut plan = ImportPlan {
+            fresh: Vec::new(),
+            there: Vec::new(),
+        };
+        let mut claimed = BTreeSet::new();
+        for source in &imported.sources {
+            let its = self.by_name.get(&source.name).map(Vec::as_slice);
+            let path = match its.unwrap_or_default() {
+                [] => self.free(&source.path, &claimed),
+                [only] if args.replace => only.clone(),
+                _ => {
+                    plan.there.push(source.name.clone());
+                    continue;
+                }
+            };
+            // File systems that ignore case hold one file under both spellings.
+            claimed.insert(path.to_lowercase());
+            plan.fresh.push((path, source));
+        }
+        plan
+    }
+
+    /// The path, or the first one with a number at which there is nothing.
+    fn free(&self, path: &str, claimed: &BTreeSet<String>) -> String {
+        let is_free = |path: &str| {
+            !claimed.contains(&path.to_lowercase())
+                && std::fs::symlink_metadata(self.folder.join(path)).is_err()
+        };
+        let (stem, extension) = path.rsplit_once('.').unwrap_or((path, "yaml"));
+        let numbered = (2_usize..).map(|number| format!("{stem}-{number}.{extension}"));
+        let mut paths = std::iter::once(path.to_owned()).chain(numbered);
+        paths
+            .find(|path| is_free(path))
+            .unwrap_or_else(|| path.to_owned())
+    }
+
+    /// What the validator says about the written sources as they would stand in the folder.
+    pub(super) fn check(&self, plan: &ImportPlan<'_>, catalog: &Catalog) -> Vec<String> {
+        let written: BTreeMap<&str, &ImportedSource> = plan
+            .fresh
+            .iter()
+            .map(|(path, source)| (path.as_str(), *source))
+            .collect();
+        let kept = self.files.iter();
+        let mut files: Vec<SourceFile> = kept
+            .filter(|file| !written.contains_key(file.path.as_str()))
+            .cloned()
+            .collect();
+        let fresh = written.iter();
+        files.extend(fresh.map(|(path, source)| SourceFile::new(*path, source.text.as_str())));
+        let names: BTreeSet<&str> = written
+            .values()
+            .map(|source| source.name.as_str())
+            .collect();
+        let report = validate(&Catalog::load(files, catalog.dialect()), &[]);
+        let concerns = |path: &str, source: Option<&str>| match source {
+            Some(source) => names.contains(source),
+            None => written.contains_key(path),
+        };
+        report
+            .errors
+            .iter()
+            .filter_map(|found| {
+                let path = found.path.as_deref().unwrap_or_default();
+                let file = path.split(':').next().unwrap_or_default();
+                concerns(file, found.source.as_deref())
+                    .then(|| format!("{path}: {}: {}", found.kind.as_str(), found.message))
+            })
+            .collect()
+    }
+}
+
+/// Whether a listed source has a file of its own in which its name stands. Of a file that cannot be
+/// read the listing may only know the name of the file.
+fn says_its_name(summary: &SourceSummary, catalog: &Catalog) -> bool {
+    if summary.path.contains('#') {
+        return false;
+    }
+    let text = catalog.file_text(&summary.path).unwrap_or_default();
+    let is_written = |line: &str| {
+        let value = line.strip_prefix("name:").map(str::trim);
+        value.is_some_and(|value| value.trim_matches(['"', '\'']) == summary.name)
+    };
+    summary.origin.is_some() || text.lines().any(is_written)
+}
