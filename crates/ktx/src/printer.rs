@@ -65,9 +65,10 @@ impl Printer {
         Ok(Self { mode, interactive })
     }
 
-    /// Writes text to stdout as it is.
+    /// Writes text to stdout as it is; to a terminal, without what would steer it.
     pub(crate) fn out(&self, text: &str) -> Outcome<()> {
-        write_stdout(text.as_bytes())
+        let for_terminal = std::io::stdout().is_terminal();
+        write_stdout(as_it_is(text, for_terminal).as_bytes())
     }
 
     /// Writes a line to stdout.
@@ -86,7 +87,7 @@ impl Printer {
             )
             .because(error.to_string())
         })?;
-        self.line(&text)
+        write_json(&text)
     }
 
     /// Writes a line to stderr. A closed stderr is no reason to fail.
@@ -112,14 +113,48 @@ fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// A text of a file or statement for a reader of its bytes, or for a terminal.
+fn as_it_is(text: &str, for_terminal: bool) -> Cow<'_, str> {
+    if !for_terminal {
+        return Cow::Borrowed(text);
+    }
+    if text.contains("\r\n") {
+        return Cow::Owned(harmless(&text.replace("\r\n", "\n")).into_owned());
+    }
+    harmless(text)
+}
+
+/// Writes JSON to stdout. What would steer a terminal stands in texts only, where an escape means the
+/// same.
+fn write_json(text: &str) -> Outcome<()> {
+    write_stdout(escaped(text).as_bytes())?;
+    write_stdout(b"\n")
+}
+
+/// JSON with the control characters escaped that JSON allows as they are: U+007F to U+009F.
+fn escaped(json: &str) -> Cow<'_, str> {
+    let steers = |letter: char| letter.is_control() && !letter.is_ascii_whitespace();
+    if !json.contains(steers) {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len() + 16);
+    for letter in json.chars() {
+        if steers(letter) {
+            text.extend(["\\u".to_owned(), format!("{:04x}", u32::from(letter))]);
+        } else {
+            text.push(letter);
+        }
+    }
+    Cow::Owned(text)
+}
+
 /// Prints a failure where its reader looks: JSON on stdout in JSON mode, text on stderr otherwise.
 pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
     if failure.code == BROKEN_PIPE {
         return;
     }
     if mode == Mode::Json {
-        let text = format!("{:#}\n", failure.to_json());
-        match write_stdout(text.as_bytes()) {
+        match write_json(&format!("{:#}", failure.to_json())) {
             Ok(()) => return,
             Err(error) if error.code == BROKEN_PIPE => return,
             // A full disk is told where it can be read.
@@ -172,3 +207,6 @@ fn not_written(error: &std::io::Error) -> Failure {
     }
     Failure::from_error(Exit::Failure, "output", error).context("stdout cannot be written")
 }
+
+#[cfg(test)]
+mod tests;

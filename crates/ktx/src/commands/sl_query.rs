@@ -107,7 +107,7 @@ fn print(answer: &QueryAnswer, args: &SlQueryArgs, printer: &Printer) -> Outcome
     match format {
         QueryFormat::Json => return printer.json(&to_json(answer)),
         QueryFormat::Sql => {
-            printer.line(&answer.compiled.sql)?;
+            printer.out(&format!("{}\n", answer.compiled.sql))?;
             if answer.result.is_some() {
                 printer.line("")?;
                 table(answer, printer)?;
