@@ -208,7 +208,7 @@ impl Writer<'_, '_> {
 
     /// The SQL of a scalar tree over the columns of the merged parts.
     fn scalar(&self, tree: &Expr, place: Place, values: &[String]) -> String {
-        let tree = scalars::finish(tree, &self.planned.atoms, self.dialect);
+        let tree = scalars::finish(tree, &self.planned.atoms, self.planned.names);
         let tree = placed(&tree, place, self.planned.names);
         let printer = Printer {
             dialect: self.dialect,

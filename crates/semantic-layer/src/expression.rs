@@ -367,13 +367,15 @@ pub(crate) fn part_signs(tree: &mut Expr) {
 }
 
 /// A tree that stands in the place of a measure's name: it is one value whatever it is built from, which
-/// two pairs of parentheses tell. [`crate::scalars::finish`] leaves one.
+/// two pairs of parentheses tell. [`crate::scalars::finish`] leaves one where it
+/// needs one.
 pub(crate) fn whole(tree: Expr) -> Expr {
-    match nested(tree) {
-        Expr::Nested(inner) if !matches!(*inner, Expr::Nested(_)) => {
-            Expr::Nested(Box::new(Expr::Nested(inner)))
-        }
-        tree => tree,
+    let nest = |tree| Expr::Nested(Box::new(tree));
+    match tree {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) => tree,
+        Expr::Nested(inner) if matches!(*inner, Expr::Nested(_)) => Expr::Nested(inner),
+        Expr::Nested(inner) => nest(Expr::Nested(inner)),
+        tree => nest(nest(tree)),
     }
 }
 

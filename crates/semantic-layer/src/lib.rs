@@ -38,6 +38,7 @@ mod roles;
 mod scalars;
 mod selftest;
 mod shape;
+mod sides;
 mod source_file;
 mod sql_text;
 mod validate;

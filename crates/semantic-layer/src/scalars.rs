@@ -8,17 +8,20 @@ use sqlparser::ast::{
     FunctionArgumentList, FunctionArguments, Ident, ObjectName, Value, VisitMut, VisitorMut,
 };
 
-use crate::ColumnType;
-use crate::bound;
-use crate::graph::NodeId;
+use crate::expression::nested;
+use crate::names::Names;
 use crate::planner::atoms::Atom;
+use crate::sides::count_missing;
 use crate::sql_text::real_type;
 
 /// Gives a scalar tree the contract's arithmetic: `/` divides real numbers and answers NULL on a
-/// zero divisor; where an operator joins values of different homes, a missing side counts as 0.
-pub(crate) fn finish(tree: &Expr, atoms: &[Atom], dialect: Dialect) -> Expr {
+/// zero divisor; where values of different homes meet, a missing side counts as 0.
+pub(crate) fn finish(tree: &Expr, atoms: &[Atom], names: Names<'_>) -> Expr {
     let mut tree = tree.clone();
-    let mut arithmetic = Arithmetic { atoms, dialect };
+    count_missing(&mut tree, atoms, names);
+    let mut arithmetic = Arithmetic {
+        dialect: names.dialect,
+    };
     let flow = VisitMut::visit(&mut tree, &mut arithmetic);
     debug_assert!(flow.is_continue());
     let flow = VisitMut::visit(&mut tree, &mut SingleParentheses);
@@ -26,34 +29,11 @@ pub(crate) fn finish(tree: &Expr, atoms: &[Atom], dialect: Dialect) -> Expr {
     tree
 }
 
-struct Arithmetic<'a> {
-    atoms: &'a [Atom],
+struct Arithmetic {
     dialect: Dialect,
 }
 
-impl Arithmetic<'_> {
-    /// The homes of the atoms in a tree, each once.
-    fn homes(&self, tree: &Expr) -> Vec<NodeId> {
-        let mut homes: Vec<NodeId> = bound::atoms(tree)
-            .iter()
-            .filter_map(|at| self.atoms.get(*at))
-            .map(|atom| atom.home)
-            .collect();
-        homes.sort_unstable();
-        homes.dedup();
-        homes
-    }
-
-    /// Whether every atom of a tree is a number.
-    fn is_numeric(&self, tree: &Expr) -> bool {
-        let kinds = bound::atoms(tree)
-            .into_iter()
-            .map(|at| self.atoms.get(at).and_then(|atom| atom.kind));
-        kinds
-            .into_iter()
-            .all(|kind| kind == Some(ColumnType::Number))
-    }
-
+impl Arithmetic {
     /// PostgreSQL rounds to places only what is exact.
     fn round(&self, function: &mut Function) {
         let is_round = function.name.to_string().eq_ignore_ascii_case("round");
@@ -68,32 +48,9 @@ impl Arithmetic<'_> {
             *value = cast(value.clone(), "NUMERIC");
         }
     }
-
-    /// One side of an operator that joins several homes.
-    fn side(&self, side: &mut Expr) {
-        if self.homes(side).len() == 1 && self.is_numeric(side) {
-            *side = call("COALESCE", vec![side.clone(), digit("0")]);
-        }
-    }
-
-    /// One side of a sum over several homes: each term of it is a side of its own, so that the order of
-    /// the terms does not change the sum. A measure that stands in the place of its name is one term.
-    fn terms(&self, side: &mut Expr) {
-        if self.homes(side).len() != 1 {
-            return;
-        }
-        match side {
-            Expr::BinaryOp { left, op, right } if is_additive(op) => {
-                self.terms(left);
-                self.terms(right);
-            }
-            Expr::Nested(inner) if !matches!(**inner, Expr::Nested(_)) => self.terms(inner),
-            _ => self.side(side),
-        }
-    }
 }
 
-impl VisitorMut for Arithmetic<'_> {
+impl VisitorMut for Arithmetic {
     type Break = ();
 
     fn post_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<()> {
@@ -101,30 +58,13 @@ impl VisitorMut for Arithmetic<'_> {
             self.round(function);
             return ControlFlow::Continue(());
         }
-        let joins_homes = self.homes(tree).len() > 1;
         let Expr::BinaryOp { left, op, right } = tree else {
             return ControlFlow::Continue(());
         };
-        let is_arithmetic = matches!(
-            op,
-            BinaryOperator::Plus
-                | BinaryOperator::Minus
-                | BinaryOperator::Multiply
-                | BinaryOperator::Divide
-                | BinaryOperator::Modulo
-                | BinaryOperator::MyIntegerDivide
-                | BinaryOperator::DuckIntegerDivide
-        );
-        if joins_homes && is_additive(op) {
-            self.terms(left);
-            self.terms(right);
-        } else if joins_homes && is_arithmetic {
-            self.side(left);
-            self.side(right);
-        }
         let is_division = matches!(
             op,
             BinaryOperator::Divide
+                | BinaryOperator::Modulo
                 | BinaryOperator::MyIntegerDivide
                 | BinaryOperator::DuckIntegerDivide
         );
@@ -138,10 +78,6 @@ impl VisitorMut for Arithmetic<'_> {
     }
 }
 
-const fn is_additive(op: &BinaryOperator) -> bool {
-    matches!(op, BinaryOperator::Plus | BinaryOperator::Minus)
-}
-
 /// Takes away the second parentheses of [`whole`] values.
 ///
 /// [`whole`]: crate::expression::whole
@@ -152,10 +88,10 @@ impl VisitorMut for SingleParentheses {
 
     fn post_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<()> {
         if let Expr::Nested(outer) = tree
-            && matches!(**outer, Expr::Nested(_))
+            && let Expr::Nested(inner) = &mut **outer
         {
-            let inner = std::mem::replace(&mut **outer, Expr::value(Value::Null));
-            *tree = inner;
+            let inner = std::mem::replace(&mut **inner, Expr::value(Value::Null));
+            *tree = nested(inner);
         }
         ControlFlow::Continue(())
     }

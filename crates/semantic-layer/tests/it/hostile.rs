@@ -252,7 +252,8 @@ fn answer_of(measures: &[(&str, &str)], asked_for: &str) -> String {
     last.unwrap_or(&sql).to_owned()
 }
 
-/// A missing side counts as 0, whatever stands before it; a measure by its name is one side.
+/// A missing side counts as 0, whatever stands beside it, and the constants beside it stay; a measure by its
+/// name is one side.
 #[test]
 fn the_order_of_addends_does_not_change_a_sum() {
     let own = [("plus_one", "sum(id) + 1")];
@@ -270,7 +271,7 @@ fn the_order_of_addends_does_not_change_a_sum() {
             "SELECT d1_label AS label, COALESCE(v1_sum, 0) + (COALESCE(v2_sum, 0) + 1) AS x",
             "SELECT d1_label AS label, COALESCE(v1_sum, 0) + COALESCE(v2_sum, 0) + 1 AS x",
             "SELECT d1_label AS label, COALESCE(v1_sum, 0) + COALESCE((v2_sum + 1), 0) AS x",
-            "SELECT d1_label AS label, COALESCE(v1_sum, 0) * COALESCE((v2_sum + 1), 0) AS x",
+            "SELECT d1_label AS label, COALESCE(v1_sum, 0) * (COALESCE(v2_sum, 0) + 1) AS x",
         ]
     );
 }

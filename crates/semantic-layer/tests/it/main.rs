@@ -14,6 +14,7 @@ mod fixtures;
 mod forms;
 mod hostile;
 mod literate;
+mod missing_sides;
 mod mutations;
 mod notes;
 mod odd_names;

@@ -1,0 +1,284 @@
+//! Values of several sources in one expression: a side that is missing counts as 0.
+
+use std::ops::{ControlFlow, Range};
+
+use ktx_warehouse::Dialect;
+use sqlparser::ast::helpers::attached_token::AttachedToken;
+use sqlparser::ast::{
+    BinaryOperator, CaseWhen, Expr, Function, Value, Visit as _, VisitMut, Visitor, VisitorMut,
+};
+
+use crate::ColumnType;
+use crate::aggregates::{arguments, is_count};
+use crate::bound;
+use crate::graph::NodeId;
+use crate::names::Names;
+use crate::planner::atoms::Atom;
+use crate::planner::types;
+use crate::scalars::{call, digit};
+
+/// Makes every number of a source count as 0 where the source has none, in whatever joins it to a number
+/// of another source. Constants stay what they are; a division by zero stays NULL, and so does what one
+/// source alone says. Tests for NULL and `coalesce` see the NULL.
+pub(crate) fn count_missing(tree: &mut Expr, atoms: &[Atom], names: Names<'_>) {
+    let mut sides = Sides {
+        atoms,
+        names,
+        open: Vec::new(),
+    };
+    if sides.homes(tree).len() < 2 {
+        return;
+    }
+    let flow = VisitMut::visit(tree, &mut sides);
+    debug_assert!(flow.is_continue());
+}
+
+/// All operands of an operator.
+const ALL: Range<usize> = 0..usize::MAX;
+/// No operand.
+const NONE: Range<usize> = 0..0;
+
+/// A tree whose operands are being visited.
+struct Open {
+    /// Whether it is itself a side that may be missing.
+    is_side: bool,
+    /// Which of its operands stand beside another source.
+    beside: Range<usize>,
+    next: usize,
+}
+
+struct Sides<'a> {
+    atoms: &'a [Atom],
+    names: Names<'a>,
+    open: Vec<Open>,
+}
+
+impl Sides<'_> {
+    /// The homes of the atoms in a tree, each once.
+    fn homes(&self, tree: &Expr) -> Vec<NodeId> {
+        let atoms = bound::atoms(tree);
+        let mut homes: Vec<NodeId> = atoms
+            .iter()
+            .filter_map(|at| self.atoms.get(*at))
+            .map(|atom| atom.home)
+            .collect();
+        homes.sort_unstable();
+        homes.dedup();
+        homes
+    }
+
+    /// What the values of a tree are, as far as its atoms and its form tell.
+    fn kind(&self, tree: &Expr) -> Option<ColumnType> {
+        let mut tree = tree.clone();
+        let mut numbers = Numbers(self.atoms);
+        let flow = VisitMut::visit(&mut tree, &mut numbers);
+        debug_assert!(flow.is_continue());
+        types::of(&tree, self.names)
+    }
+
+    /// What a tree is beside another source: a side of its own, or operands of which some are.
+    fn opened(&self, tree: &Expr, is_beside: bool) -> Open {
+        let homes = self.homes(tree).len();
+        let open = |is_side, beside| Open {
+            is_side,
+            beside,
+            next: 0,
+        };
+        let joins = homes > 1 && joins(tree, self.names.dialect);
+        if !is_beside && !joins {
+            return open(false, NONE);
+        }
+        if homes == 1 && (bound::atom_of(tree).is_some() || is_whole(tree)) {
+            match self.kind(tree) {
+                Some(ColumnType::Number) => return open(true, NONE),
+                Some(ColumnType::String | ColumnType::Time) => return open(false, NONE),
+                Some(ColumnType::Boolean) | None => {}
+            }
+        }
+        open(false, counted(tree))
+    }
+
+    /// The number of one source, 0 where the source has none. What divides may be NULL though the source
+    /// has something to say: that stays.
+    fn or_zero(&self, side: &Expr) -> Expr {
+        if !divides(side) {
+            return call("COALESCE", vec![side.clone(), digit("0")]);
+        }
+        let is_missing = |at: usize| {
+            let is_count = self.atoms.get(at).is_some_and(|atom| is_count(&atom.call));
+            let value = Box::new(bound::atom(at));
+            if is_count {
+                binary(value, BinaryOperator::Eq, Box::new(digit("0")))
+            } else {
+                Expr::IsNull(value)
+            }
+        };
+        let all = bound::atoms(side).into_iter().map(is_missing);
+        let and = |one, other| binary(Box::new(one), BinaryOperator::And, Box::new(other));
+        let Some(condition) = all.reduce(and) else {
+            return side.clone();
+        };
+        Expr::Case {
+            case_token: AttachedToken::empty(),
+            end_token: AttachedToken::empty(),
+            operand: None,
+            conditions: vec![CaseWhen {
+                condition,
+                result: digit("0"),
+            }],
+            else_result: Some(Box::new(side.clone())),
+        }
+    }
+}
+
+impl VisitorMut for Sides<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<()> {
+        let is_beside = self.open.last_mut().is_some_and(|parent| {
+            parent.next += 1;
+            parent.beside.contains(&(parent.next - 1))
+        });
+        let open = self.opened(tree, is_beside);
+        self.open.push(open);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<()> {
+        if self.open.pop().is_some_and(|open| open.is_side) {
+            *tree = self.or_zero(tree);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Puts a number in the place of every atom that is one.
+struct Numbers<'a>(&'a [Atom]);
+
+impl VisitorMut for Numbers<'_> {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<()> {
+        let atom = bound::atom_of(tree).and_then(|at| self.0.get(at));
+        match atom.and_then(|atom| atom.kind) {
+            Some(ColumnType::Number) => {
+                *tree = Expr::value(Value::Number("0".to_owned(), false));
+            }
+            Some(ColumnType::String) => {
+                *tree = Expr::value(Value::Placeholder("''".to_owned()));
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn binary(left: Box<Expr>, op: BinaryOperator, right: Box<Expr>) -> Expr {
+    Expr::BinaryOp { left, op, right }
+}
+
+/// Whether a tree stands in the place of a measure's name.
+///
+/// [`crate::expression::whole`] makes them.
+fn is_whole(tree: &Expr) -> bool {
+    matches!(tree, Expr::Nested(inner) if matches!(**inner, Expr::Nested(_)))
+}
+
+/// Whether values of different sources become one value in a tree that has several. Conditions that are
+/// joined by AND and OR are each about their own.
+fn joins(tree: &Expr, dialect: Dialect) -> bool {
+    let is_mysql = matches!(dialect, Dialect::MySql | Dialect::MariaDb);
+    match tree {
+        Expr::BinaryOp {
+            op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor,
+            ..
+        } => false,
+        // An OR there.
+        Expr::BinaryOp {
+            op: BinaryOperator::StringConcat,
+            ..
+        } if is_mysql => false,
+        Expr::Function(function) if is_about_null(function) => false,
+        tree => {
+            let mut operands = Operands { depth: 0, found: 0 };
+            let flow = tree.visit(&mut operands);
+            debug_assert!(flow.is_continue());
+            operands.found > 1
+        }
+    }
+}
+
+/// Counts the operands of a tree that have atoms.
+struct Operands {
+    depth: usize,
+    found: usize,
+}
+
+impl Visitor for Operands {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, tree: &Expr) -> ControlFlow<()> {
+        self.found += usize::from(self.depth == 1 && !bound::atoms(tree).is_empty());
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether a function is there for NULLs.
+fn is_about_null(function: &Function) -> bool {
+    let name = function.name.to_string().to_ascii_lowercase();
+    let names = ["coalesce", "ifnull", "nvl", "nvl2", "isnull", "isnotnull"];
+    names.contains(&name.as_str())
+}
+
+/// Which operands of a tree count as 0 where they are missing, when it stands beside another source.
+fn counted(tree: &Expr) -> Range<usize> {
+    let Expr::Function(function) = tree else {
+        let sees_null = match tree {
+            Expr::IsNull(_) | Expr::IsNotNull(_) => true,
+            Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
+                is_null(left) || is_null(right)
+            }
+            _ => false,
+        };
+        return if sees_null { NONE } else { ALL };
+    };
+    let count = arguments(function).len();
+    let name = function.name.to_string().to_ascii_lowercase();
+    match name.as_str() {
+        // What is left when all others are NULL.
+        "coalesce" | "ifnull" | "nvl" => count.saturating_sub(1)..count,
+        "isnull" if count > 1 => count - 1..count,
+        "isnull" | "isnotnull" | "zeroifnull" => NONE,
+        "nvl2" => 1..usize::MAX,
+        // These say nothing of 0.
+        "ln" | "log" | "log2" | "log10" => NONE,
+        "mod" | "fmod" | "pmod" | "div" => 0..1,
+        _ => ALL,
+    }
+}
+
+fn is_null(tree: &Expr) -> bool {
+    matches!(tree, Expr::Value(value) if value.value == Value::Null)
+}
+
+/// Whether some division stands in a tree.
+fn divides(tree: &Expr) -> bool {
+    let flow = sqlparser::ast::visit_expressions(tree, |part| match part {
+        Expr::BinaryOp {
+            op:
+                BinaryOperator::Divide
+                | BinaryOperator::Modulo
+                | BinaryOperator::MyIntegerDivide
+                | BinaryOperator::DuckIntegerDivide,
+            ..
+        } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    flow.is_break()
+}
