@@ -256,7 +256,7 @@ impl VisitorMut for Binding<'_> {
 }
 
 /// Date parts that stand as bare words in calls.
-const DATE_PARTS: &str = " year yy yyyy quarter qq q month mm m week wk ww isoweek iso_week isoyear day dd d dayofyear dy weekday dw dayofweek hour hh minute mi n second ss s millisecond ms microsecond mcs nanosecond ns epoch ";
+const DATE_PARTS: &str = " year yy yyyy quarter qq q month mm m week wk ww isoweek iso_week isoyear day dd d dayofyear dy weekday dw dayofweek hour hh minute mi n second ss s millisecond ms microsecond mcs nanosecond ns epoch epoch_second epoch_millisecond epoch_microsecond epoch_nanosecond dow doy dayofweekiso dayofweek_iso weekiso week_iso weekofyear yearofweek yearofweekiso century decade millennium ";
 
 /// Turns the date parts of date functions into fixed words, so that they are not taken for columns.
 fn fix_date_parts(call: &mut Function, dialect: Dialect) {
@@ -268,6 +268,7 @@ fn fix_date_parts(call: &mut Function, dialect: Dialect) {
     let place = match name.as_str() {
         "dateadd" | "datediff" | "datediff_big" | "datepart" | "datename" | "datetrunc"
         | "date_bucket" | "timestampadd" | "timestampdiff" => 0,
+        "date_part" if matches!(dialect, Dialect::Snowflake | Dialect::Redshift) => 0,
         "date_trunc" if !is_big_query => 0,
         "date_trunc" | "timestamp_trunc" | "datetime_trunc" | "time_trunc" => 1,
         "date_diff" | "timestamp_diff" | "datetime_diff" | "time_diff" if is_big_query => 2,

@@ -44,6 +44,8 @@ struct Inner {
     periods: PeriodNames,
     stacked: String,
     all: String,
+    /// All of these in lower case, and all that they must not be.
+    taken: Vec<String>,
 }
 
 /// Writes SQL for one plan.
@@ -53,6 +55,8 @@ struct Writer<'p, 'a> {
     inner: Inner,
     /// Common table expressions that SQL sources bring along, where they cannot stay inside.
     lifted: Vec<(String, String)>,
+    /// Their names, by the name of the source and the lower-case one within it.
+    lifted_names: BTreeMap<(String, String), String>,
     /// Of the part that is written: what is never NULL in a row that is looked up.
     keys: BTreeMap<NodeId, Expr>,
 }
@@ -66,6 +70,7 @@ pub(crate) fn write(planned: &Planned<'_>) -> Result<Written, QueryError> {
         inner,
         keys: BTreeMap::new(),
         lifted: Vec::new(),
+        lifted_names: BTreeMap::new(),
     };
     writer.whole()
 }
@@ -130,6 +135,7 @@ fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
         periods: PeriodNames::new(&mut fresh),
         stacked,
         all,
+        taken,
     })
 }
 

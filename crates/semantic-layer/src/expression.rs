@@ -12,7 +12,7 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::grammar::grammar;
 use crate::sql_text::literal;
-use crate::{ErrorKind, QueryError, clickhouse_types, escapes};
+use crate::{ErrorKind, QueryError, clickhouse_types, escapes, logic};
 
 /// The longest fragment that is read, in bytes.
 const LONGEST: usize = 32 * 1024;
@@ -37,9 +37,12 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
         return refuse("the expression holds a control character".to_owned());
     }
     let grammar = grammar(dialect);
-    let parsed = Parser::new(&*grammar)
-        .try_with_sql(&escapes::kept(text, dialect))
-        .and_then(|mut parser| {
+    let parsed = Tokenizer::new(&*grammar, &escapes::kept(text, dialect))
+        .tokenize_with_location()
+        .map_err(ParserError::from)
+        .and_then(|tokens| logic::settled(tokens, dialect))
+        .and_then(|tokens| {
+            let mut parser = Parser::new(&*grammar).with_tokens_with_locations(tokens);
             if count_operators(&mut parser) > MOST_OPERATORS {
                 let message = "too many operators in one expression".to_owned();
                 return Err(ParserError::ParserError(message));

@@ -24,6 +24,7 @@ mod formula;
 mod grammar;
 mod graph;
 mod interchange;
+mod logic;
 mod names;
 mod near;
 mod places;

@@ -55,8 +55,12 @@ fn condition(tree: &Expr, names: Names<'_>) -> Expr {
             op: UnaryOperator::Not,
             expr: boxed(condition(expr, names)),
         },
-        Expr::IsTrue(inner) => equals(value(inner, names), "1"),
-        Expr::IsFalse(inner) => equals(value(inner, names), "0"),
+        Expr::IsTrue(inner) => is_known(value(inner, names), "1"),
+        Expr::IsFalse(inner) => is_known(value(inner, names), "0"),
+        Expr::IsNotTrue(inner) => not(is_known(value(inner, names), "1")),
+        Expr::IsNotFalse(inner) => not(is_known(value(inner, names), "0")),
+        Expr::IsUnknown(inner) => Expr::IsNull(boxed(value(inner, names))),
+        Expr::IsNotUnknown(inner) => Expr::IsNotNull(boxed(value(inner, names))),
         tree if types::is_predicate(tree) => operands(tree, names),
         tree if types::of(tree, names) == Some(ColumnType::Boolean) => {
             equals(value(tree, names), "1")
@@ -70,6 +74,23 @@ fn equals(left: Expr, right: &str) -> Expr {
         left: boxed(left),
         op: BinaryOperator::Eq,
         right: boxed(digit(right)),
+    }
+}
+
+/// Whether a value is there and this one: never unknown itself, so that its opposite holds for NULL.
+fn is_known(left: Expr, right: &str) -> Expr {
+    let is_there = Expr::IsNotNull(boxed(left.clone()));
+    Expr::Nested(boxed(Expr::BinaryOp {
+        left: boxed(equals(left, right)),
+        op: BinaryOperator::And,
+        right: boxed(is_there),
+    }))
+}
+
+fn not(tree: Expr) -> Expr {
+    Expr::UnaryOp {
+        op: UnaryOperator::Not,
+        expr: boxed(tree),
     }
 }
 
@@ -101,10 +122,7 @@ fn value(tree: &Expr, names: Names<'_>) -> Expr {
     match tree {
         tree if types::is_predicate(tree) => {
             let truth = condition(tree, names);
-            let not = Expr::UnaryOp {
-                op: UnaryOperator::Not,
-                expr: boxed(crate::expression::nested(truth.clone())),
-            };
+            let not = not(crate::expression::nested(truth.clone()));
             let when = |condition, text| CaseWhen {
                 condition,
                 result: digit(text),
@@ -149,10 +167,15 @@ fn value(tree: &Expr, names: Names<'_>) -> Expr {
         },
         Expr::Function(call) => {
             let mut call = call.clone();
+            let is_choice = call.name.to_string().eq_ignore_ascii_case("iif");
             if let FunctionArguments::List(list) = &mut call.args {
-                for argument in &mut list.args {
+                for (at, argument) in list.args.iter_mut().enumerate() {
                     if let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument {
-                        *tree = value(tree, names);
+                        *tree = if is_choice && at == 0 {
+                            condition(tree, names)
+                        } else {
+                            value(tree, names)
+                        };
                     }
                 }
             }

@@ -15,6 +15,7 @@ use crate::probes::Part;
 use crate::resolved::{
     Column, Join, Measure, MeasurePlaces, Relation, SaidBy, Segment, Source, best_description,
 };
+use crate::sql_text::has_gap;
 use crate::{ColumnType, ErrorKind, Granularity, expression};
 
 /// What a source may refer to.
@@ -53,6 +54,7 @@ pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Fla
         is_warning,
     };
     let mut problem = rules(written)
+        .and_then(|()| table(written, known.dialect))
         .err()
         .map(|(message, part)| flaw((ErrorKind::InvalidSource, message), part.into(), false));
     let mut flaws = Vec::new();
@@ -153,6 +155,17 @@ fn rules(written: &Standalone) -> Result<(), (String, Part)> {
             Part::Segment(segment.name.clone()),
         ),
         None => Ok(()),
+    }
+}
+
+/// A table's name with nothing between two dots means a default schema to some, and nothing to others.
+fn table(written: &Standalone, dialect: Dialect) -> Result<(), (String, Part)> {
+    match &written.table {
+        Some(table) if has_gap(dialect, table) => {
+            let message = format!("`table: {table}` has an empty part between its dots");
+            Err((message, Part::Relation))
+        }
+        _ => Ok(()),
     }
 }
 

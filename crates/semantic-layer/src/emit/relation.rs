@@ -4,16 +4,16 @@ use std::ops::ControlFlow;
 
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{
-    Expr, Ident, ObjectName, ObjectNamePart, Query, SetExpr, Statement, Value, ValueWithSpan,
-    Visit as _, VisitMut, Visitor, VisitorMut,
+    Expr, Ident, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, Statement, TableAlias,
+    TableFactor, Value, ValueWithSpan, Visit as _, VisitMut, Visitor, VisitorMut, visit_relations,
 };
 use sqlparser::parser::Parser;
 
 use super::Writer;
 use crate::graph::NodeId;
-use crate::planner::Planned;
+use crate::planner::{Planned, sanitized, unique};
 use crate::resolved::{Relation, Source};
-use crate::sql_text::{literal, table_name, table_parts};
+use crate::sql_text::{identifier, literal, table_name, table_parts};
 use crate::{ErrorKind, QueryError, clickhouse_types, escapes, expression, grammar};
 
 /// Parses the query of a `sql` source.
@@ -83,7 +83,7 @@ impl Writer<'_, '_> {
             Relation::Sql(sql) => {
                 let mut query = parse_query(source, sql, self.dialect)?;
                 if self.dialect == Dialect::SqlServer {
-                    self.lift(&mut query, &source.name)?;
+                    self.lift(&mut query, source)?;
                 }
                 spell(&mut query, self.dialect, &source.name)?;
                 Ok(format!("({query})"))
@@ -92,72 +92,137 @@ impl Writer<'_, '_> {
     }
 
     /// Takes the common table expressions out of a query: SQL Server allows them at the top only.
-    fn lift(&mut self, query: &mut Query, source: &str) -> Result<(), QueryError> {
+    fn lift(&mut self, query: &mut Query, source: &Source) -> Result<(), QueryError> {
         let Some(with) = query.with.take() else {
             return Ok(());
         };
         let mut renames: Vec<(String, String)> = Vec::new();
         for mut table in with.cte_tables {
             let old = table.alias.name.value.clone();
-            let new = format!("{}__{old}", crate::planner::sanitized(source));
-            rename(&mut table.query, &renames);
-            spell(&mut table.query, self.dialect, source)?;
-            let columns: Vec<String> = table
+            let key = (source.name.clone(), old.to_lowercase());
+            let known = self.lifted_names.get(&key).cloned();
+            let new = known.clone().unwrap_or_else(|| {
+                let wanted = format!("{}__{}", word(&source.name), word(&old));
+                unique(wanted.clone(), &wanted, &mut self.inner.taken)
+            });
+            // Its own name too, within itself: SQL Server's queries are recursive without a word.
+            renames.push((old, new.clone()));
+            if known.is_some() {
+                continue;
+            }
+            self.lifted_names.insert(key, new.clone());
+            let is_recursive = names_table(&table.query, &table.alias.name.value);
+            rename(&mut table.query, &renames, self.dialect);
+            let columns: Vec<Ident> = table
                 .alias
                 .columns
                 .iter()
-                .map(|column| self.dialect.quote(&column.name.value))
+                .map(|one| one.name.clone())
                 .collect();
+            let is_named = is_recursive && name_columns(&mut table.query, &columns);
+            spell(&mut table.query, self.dialect, &source.name)?;
             let mut text = table.query.to_string();
-            if !columns.is_empty() {
+            if !columns.is_empty() && !is_named {
+                let columns: Vec<String> = columns
+                    .iter()
+                    .map(|column| self.dialect.quote(&column.value))
+                    .collect();
                 text = format!("SELECT * FROM ({text}) AS renamed ({})", columns.join(", "));
             }
-            if !self.lifted.iter().any(|(known, _)| *known == new) {
-                self.lifted.push((new.clone(), text));
-            }
-            renames.push((old, new));
+            self.lifted.push((new, text));
         }
-        rename(query, &renames);
+        rename(query, &renames, self.dialect);
         Ok(())
     }
 }
 
+/// A name as a part of another.
+fn word(text: &str) -> String {
+    let word = sanitized(text);
+    word.chars().filter(char::is_ascii).take(40).collect()
+}
+
+/// Whether a query reads a table by this name alone.
+fn names_table(query: &Query, name: &str) -> bool {
+    let flow = visit_relations(query, |relation| match relation.0.as_slice() {
+        [ObjectNamePart::Identifier(only)] if is_same(&only.value, name) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    flow.is_break()
+}
+
+/// SQL Server's names as most servers compare them.
+fn is_same(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
+/// Names the columns of a query within its first SELECT, where that lists them one by one: a recursive
+/// query cannot be named from outside.
+fn name_columns(query: &mut Query, names: &[Ident]) -> bool {
+    let mut body = &mut *query.body;
+    loop {
+        match body {
+            SetExpr::SetOperation { left, .. } => body = left,
+            SetExpr::Query(inner) => body = &mut inner.body,
+            _ => break,
+        }
+    }
+    let SetExpr::Select(select) = body else {
+        return false;
+    };
+    let is_one = |item: &SelectItem| {
+        matches!(
+            item,
+            SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. }
+        )
+    };
+    if select.projection.len() != names.len() || !select.projection.iter().all(is_one) {
+        return false;
+    }
+    for (item, alias) in select.projection.iter_mut().zip(names) {
+        if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
+            *item = SelectItem::ExprWithAlias {
+                expr: expr.clone(),
+                alias: alias.clone(),
+            };
+        }
+    }
+    true
+}
+
 /// Gives tables new names, keeping the old ones as aliases of the query's own text untouched.
-fn rename(query: &mut Query, renames: &[(String, String)]) {
-    let mut renaming = Rename(renames);
+fn rename(query: &mut Query, renames: &[(String, String)], dialect: Dialect) {
+    let mut renaming = Rename { renames, dialect };
     let flow = VisitMut::visit(query, &mut renaming);
     debug_assert!(flow.is_continue());
 }
 
-struct Rename<'a>(&'a [(String, String)]);
+struct Rename<'a> {
+    renames: &'a [(String, String)],
+    dialect: Dialect,
+}
 
 impl VisitorMut for Rename<'_> {
     type Break = ();
 
-    fn pre_visit_table_factor(
-        &mut self,
-        factor: &mut sqlparser::ast::TableFactor,
-    ) -> ControlFlow<()> {
-        let sqlparser::ast::TableFactor::Table { name, alias, .. } = factor else {
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        let TableFactor::Table { name, alias, .. } = factor else {
             return ControlFlow::Continue(());
         };
         let [ObjectNamePart::Identifier(only)] = name.0.as_slice() else {
             return ControlFlow::Continue(());
         };
-        let found = self
-            .0
-            .iter()
-            .find(|(old, _)| old.eq_ignore_ascii_case(&only.value));
-        if let Some((_, new)) = found {
+        let mut renames = self.renames.iter();
+        if let Some((_, new)) = renames.find(|(old, _)| is_same(old, &only.value)) {
             if alias.is_none() {
-                *alias = Some(sqlparser::ast::TableAlias {
+                *alias = Some(TableAlias {
                     explicit: true,
                     name: only.clone(),
                     columns: Vec::new(),
                     at: None,
                 });
             }
-            *name = ObjectName::from(vec![Ident::new(new.as_str())]);
+            *name = ObjectName::from(vec![Ident::new(identifier(self.dialect, new))]);
         }
         ControlFlow::Continue(())
     }

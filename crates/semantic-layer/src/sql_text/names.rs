@@ -81,8 +81,28 @@ fn is_word(name: &str) -> bool {
             .is_some_and(|first| !first.is_ascii_digit())
 }
 
-/// The parts of a dotted table name; quoted parts may hold dots.
+/// The parts of a dotted table name that say something; quoted parts may hold dots.
 pub(crate) fn table_parts(text: &str) -> Vec<String> {
+    let mut parts = all_parts(text);
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// Whether an empty part stands in a table's name where the warehouse reads none: `mydb..orders` is a
+/// table of the default schema to SQL Server and Snowflake.
+pub(crate) fn has_gap(dialect: Dialect, text: &str) -> bool {
+    let parts = all_parts(text);
+    let is_empty = |part: Option<&String>| part.is_none_or(String::is_empty);
+    let gaps = parts.iter().filter(|part| part.is_empty()).count();
+    let most = match dialect {
+        Dialect::SqlServer => 2,
+        Dialect::Snowflake => 1,
+        _ => 0,
+    };
+    gaps > most || (gaps > 0 && (is_empty(parts.first()) || is_empty(parts.last())))
+}
+
+fn all_parts(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut closing: Option<char> = None;
     let mut letters = text.trim().chars().peekable();
@@ -103,7 +123,6 @@ pub(crate) fn table_parts(text: &str) -> Vec<String> {
             (_, letter) => push(&mut parts, letter),
         }
     }
-    parts.retain(|part| !part.is_empty());
     parts
 }
 
@@ -115,7 +134,7 @@ fn push(parts: &mut [String], letter: char) {
 
 /// A table by its dotted name, each part quoted where it needs it.
 pub(crate) fn table_name(dialect: Dialect, text: &str) -> String {
-    let parts = table_parts(text);
+    let parts = all_parts(text);
     let whole: Vec<String> = parts
         .iter()
         // BigQuery reads `a`.`b` as one path; a part may itself be a quoted path.
@@ -123,7 +142,10 @@ pub(crate) fn table_name(dialect: Dialect, text: &str) -> String {
             Dialect::BigQuery => part.split('.').map(str::to_owned).collect(),
             _ => vec![part.clone()],
         })
-        .map(|part| column_name(dialect, &part))
+        .map(|part| match part.as_str() {
+            "" => part,
+            name => column_name(dialect, name),
+        })
         .collect();
     whole.join(".")
 }

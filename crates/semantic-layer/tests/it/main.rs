@@ -29,3 +29,4 @@ mod sqlite;
 mod unproven;
 mod upkeep;
 mod validation;
+mod warehouse_words;
