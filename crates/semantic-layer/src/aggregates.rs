@@ -1,10 +1,14 @@
 //! Aggregate functions: which there are, what they answer, how a filter goes into them.
 
+mod filters;
+
+use filters::Way;
+pub(crate) use filters::check as check_filter;
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{
     CaseWhen, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Ident, ObjectName, OrderBySort, Value,
-    helpers::attached_token::AttachedToken,
+    FunctionArgumentClause, FunctionArgumentList, FunctionArguments, HavingBound, Ident,
+    ObjectName, OrderBySort, Value, helpers::attached_token::AttachedToken,
 };
 
 use crate::sql_text::{as_real, native_percentile};
@@ -25,10 +29,6 @@ regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness
 stddev_samp stddevpop stddevsamp stdev stdevp string_agg sum sumif sum_no_overflow sumkahan total \
 sum_if avg_if min_if max_if count_distinct_if uniq uniqcombined uniqexact uniqhll12 var var_pop var_samp variance \
 varp varpop varsamp xmlagg ";
-
-/// Aggregates that keep NULLs, so a CASE cannot filter them.
-const KEEP_NULLS: &str =
-    " array_agg list json_agg jsonb_agg json_arrayagg json_group_array first last ";
 
 /// ClickHouse's aggregates that answer arrays, maps or tuples, or take them: these take no NULL there, so
 /// a CASE cannot filter them either.
@@ -201,14 +201,20 @@ pub(crate) fn call(mut function: Function) -> Result<Call, QueryError> {
             }
             Ok(Call::Function(function))
         }
-        ("median", [value]) if !is_distinct(&function) => Ok(Call::Percentile {
+        ("median", [value]) if is_plain(&function) => Ok(Call::Percentile {
             value: value.clone(),
             fraction: "0.5".to_owned(),
         }),
-        ("percentile" | "quantile_cont", [value, fraction]) => Ok(Call::Percentile {
-            value: value.clone(),
-            fraction: fraction_text(fraction)?,
-        }),
+        ("percentile", [_, _]) if !is_plain(&function) => {
+            let message = "`percentile` takes a value and a fraction and nothing else: no `DISTINCT` and no clause";
+            Err(QueryError::new(ErrorKind::ParseError, message).about(name))
+        }
+        ("percentile" | "quantile_cont", [value, fraction]) if is_plain(&function) => {
+            Ok(Call::Percentile {
+                value: value.clone(),
+                fraction: fraction_text(fraction)?,
+            })
+        }
         ("percentile", [_]) if !has_group => {
             let message = "`percentile` is written `percentile(value, fraction)`";
             Err(QueryError::new(ErrorKind::ParseError, message).about(name))
@@ -224,6 +230,13 @@ pub(crate) fn call(mut function: Function) -> Result<Call, QueryError> {
         },
         _ => Ok(Call::Function(function)),
     }
+}
+
+/// Whether nothing but arguments stands in the parentheses of a call.
+fn is_plain(call: &Function) -> bool {
+    let has_clauses =
+        matches!(&call.args, FunctionArguments::List(list) if !list.clauses.is_empty());
+    !has_clauses && !is_distinct(call)
 }
 
 /// Whether a call sees each value once.
@@ -345,45 +358,59 @@ fn function_sql(
         (Some(own), None) => Some(own),
         (None, filter) => filter.cloned(),
     };
-    let is_container = dialect == Dialect::ClickHouse && is_in(CONTAINERS, &name);
-    if is_in(KEEP_NULLS, &name) || is_container {
-        function.filter = filter.map(Box::new);
-        return print(&Expr::Function(function));
+    let mut filtered_count = 0;
+    match filters::way(&function, dialect) {
+        Way::Arguments(count) => filtered_count = count,
+        Way::Order => {
+            if let Some(order) = function.within_group.first_mut() {
+                order.expr = filtered(&order.expr, filter.as_ref());
+            }
+        }
+        // Where there is no such clause the filter was refused.
+        Way::Clause | Way::Nothing => {
+            function.filter = filter.map(Box::new);
+            return print(&Expr::Function(function));
+        }
     }
-    if let Some(order) = function.within_group.first_mut() {
-        order.expr = filtered(&order.expr, filter.as_ref());
-    } else if let FunctionArguments::List(list) = &mut function.args {
-        adjust_arguments(list, &name, filter.as_ref(), dialect, print);
+    if let FunctionArguments::List(list) = &mut function.args {
+        let filter = filter.as_ref().map(|filter| (filter, filtered_count));
+        adjust_arguments(list, &name, filter, dialect, print);
     }
     print(&Expr::Function(function))
 }
 
-/// Puts the filter into the arguments, and what a dialect needs for real averages and NULL sums.
+/// Puts the filter into so many of the arguments, and what a dialect needs for real averages and NULL sums.
 fn adjust_arguments(
     list: &mut FunctionArgumentList,
     name: &str,
-    filter: Option<&Expr>,
+    filter: Option<(&Expr, usize)>,
     dialect: Dialect,
     print: &dyn Fn(&Expr) -> String,
 ) {
-    // Statistics of pairs need both values gone, all others are decided by their first argument.
-    let filtered_count = if name.starts_with("regr_") || name.starts_with("co") {
-        list.args.len()
-    } else {
-        1
-    };
+    for clause in &mut list.clauses {
+        if let (FunctionArgumentClause::Having(HavingBound(_, tree)), Some((filter, _))) =
+            (clause, filter)
+        {
+            *tree = filtered(tree, Some(filter));
+        }
+    }
     for (at, argument) in list.args.iter_mut().enumerate() {
         let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument else {
             continue;
         };
-        if at < filtered_count {
-            *tree = filtered(tree, filter);
+        if let Some((filter, _)) = filter.filter(|(_, count)| at < *count) {
+            *tree = filtered(tree, Some(filter));
         }
-        let averages_integers = matches!(
+        // Averages have the type of the column there, or its number of places.
+        let averages_as_written = matches!(
             dialect,
-            Dialect::SqlServer | Dialect::Redshift | Dialect::MySql | Dialect::MariaDb
+            Dialect::SqlServer
+                | Dialect::Redshift
+                | Dialect::MySql
+                | Dialect::MariaDb
+                | Dialect::Trino
         );
-        if name == "avg" && averages_integers {
+        if name == "avg" && averages_as_written {
             *tree = number(&as_real(dialect, &print(tree)));
         }
         // Over no rows ClickHouse answers 0 instead of NULL, unless the argument may be NULL.

@@ -282,6 +282,11 @@ impl<'a> Evaluator<'a> {
                 self.reachable_filter(home, node, "the measure's filter")?;
             }
         }
+        if let Call::Function(function) = &call
+            && !(filters.is_empty() && snapshot.is_none())
+        {
+            aggregates::check_filter(function, self.names.dialect)?;
+        }
         if let Some(snapshot) = snapshot {
             self.check_snapshot(&call, home, snapshot)?;
         }

@@ -10,6 +10,7 @@ mod cases;
 mod containers;
 mod dialects;
 mod files;
+mod filtered_aggregates;
 mod fixtures;
 mod forms;
 mod hostile;

@@ -1,0 +1,214 @@
+//! Filters on aggregates that look at more than one value of a row, or at NULLs: the rows that are left
+//! out must not choose the answer.
+
+use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
+use ktx_warehouse::Dialect;
+use serde_json::{Value, json};
+
+use crate::sqlite;
+
+fn catalog(dialect: Dialect, expr: &str, filter: &str) -> Catalog {
+    let expr = json!(expr);
+    let text = format!(
+        "name: t\ntable: t\ngrain: [id]\ncolumns:\n  - {{name: id, type: number}}\n  - {{name: k, type: string}}\n  - {{name: v, type: number}}\nmeasures:\n  - {{name: m, expr: {expr}{filter}}}\n"
+    );
+    Catalog::load(vec![SourceFile::new("t.yaml", text)], dialect)
+}
+
+/// The select list of a measure over rows with the key `a` only, or why it is refused.
+fn select(dialect: Dialect, expr: &str) -> String {
+    let catalog = catalog(dialect, expr, ", filter: \"k = 'a'\"");
+    line(&catalog, "t.m")
+}
+
+fn line(catalog: &Catalog, asked: &str) -> String {
+    let query = Query::from_value(&json!({"measures": [asked]})).expect("a query");
+    match compile(catalog, &query, catalog.dialect()) {
+        Ok(compiled) => {
+            let line = compiled
+                .sql
+                .lines()
+                .find(|line| line.starts_with("SELECT "));
+            let line = line.unwrap_or_default().trim_start_matches("SELECT ");
+            line.split(" AS a1_").next().unwrap_or_default().to_owned()
+        }
+        Err(error) => format!("{}: {error}", error.kind.as_str()),
+    }
+}
+
+#[test]
+fn what_chooses_a_row_is_filtered_too() {
+    let both = "(CASE WHEN (t.k = 'a') THEN t.k END, CASE WHEN (t.k = 'a') THEN t.v END)";
+    for (dialect, expr, expected) in [
+        (Dialect::DuckDb, "arg_max(k, v)", "arg_max(t.k, t.v) FILTER (WHERE (t.k = 'a'))".to_owned()),
+        (Dialect::Trino, "max_by(k, v)", "max_by(t.k, t.v) FILTER (WHERE (t.k = 'a'))".to_owned()),
+        (Dialect::Databricks, "min_by(k, v)", "min_by(t.k, t.v) FILTER (WHERE (t.k = 'a'))".to_owned()),
+        (Dialect::Snowflake, "max_by(k, v)", format!("max_by{both}")),
+        (Dialect::BigQuery, "max_by(k, v)", format!("max_by{both}")),
+        (Dialect::ClickHouse, "argMin(k, v)", format!("argMin{both}")),
+        (
+            Dialect::BigQuery,
+            "any_value(k having max v)",
+            "any_value(CASE WHEN (t.k = 'a') THEN t.k END HAVING MAX CASE WHEN (t.k = 'a') THEN t.v END)".to_owned(),
+        ),
+    ] {
+        assert_eq!(select(dialect, expr), expected, "{dialect}: {expr}");
+    }
+}
+
+#[test]
+fn aggregates_that_see_nulls_are_filtered_by_their_clause_or_refused() {
+    let refused = |name: &str, dialect: &str| {
+        format!(
+            "invalid_query: `{name}` over some of the rows only cannot be said to {dialect}: it has no `FILTER`, and `{name}` does not pass over NULLs"
+        )
+    };
+    for (dialect, expr, expected) in [
+        (
+            Dialect::Postgres,
+            "any_value(v)",
+            "any_value(t.v) FILTER (WHERE (t.k = 'a'))".to_owned(),
+        ),
+        (
+            Dialect::BigQuery,
+            "any_value(v)",
+            "any_value(CASE WHEN (t.k = 'a') THEN t.v END)".to_owned(),
+        ),
+        (
+            Dialect::Snowflake,
+            "any_value(v)",
+            refused("any_value", "snowflake"),
+        ),
+        (
+            Dialect::MySql,
+            "any_value(v)",
+            refused("any_value", "mysql"),
+        ),
+        (
+            Dialect::DuckDb,
+            "first(v)",
+            "first(t.v) FILTER (WHERE (t.k = 'a'))".to_owned(),
+        ),
+        (
+            Dialect::Postgres,
+            "json_object_agg(k, v)",
+            "json_object_agg(t.k, t.v) FILTER (WHERE (t.k = 'a'))".to_owned(),
+        ),
+        (
+            Dialect::Trino,
+            "map_agg(k, v)",
+            "map_agg(t.k, t.v) FILTER (WHERE (t.k = 'a'))".to_owned(),
+        ),
+        (
+            Dialect::MariaDb,
+            "json_objectagg(k, v)",
+            refused("json_objectagg", "mariadb"),
+        ),
+        (
+            Dialect::Snowflake,
+            "array_agg(v)",
+            "array_agg(CASE WHEN (t.k = 'a') THEN t.v END)".to_owned(),
+        ),
+        (
+            Dialect::BigQuery,
+            "array_agg(v)",
+            refused("array_agg", "bigquery"),
+        ),
+        (
+            Dialect::BigQuery,
+            "string_agg(k limit 2)",
+            refused("string_agg", "bigquery"),
+        ),
+    ] {
+        assert_eq!(select(dialect, expr), expected, "{dialect}: {expr}");
+    }
+    let unfiltered = line(&catalog(Dialect::MySql, "any_value(v)", ""), "t.m");
+    assert_eq!(unfiltered, "any_value(t.v)");
+}
+
+/// What is listed stands in front, what is ranked stands in the order.
+#[test]
+fn lists_in_an_order_are_filtered_by_what_they_list() {
+    for (dialect, expr, expected) in [
+        (
+            Dialect::Snowflake,
+            "listagg(k, ',') within group (order by v)",
+            "listagg(CASE WHEN (t.k = 'a') THEN t.k END, ',') WITHIN GROUP (ORDER BY t.v)",
+        ),
+        (
+            Dialect::SqlServer,
+            "string_agg(k, ',') within group (order by v)",
+            "string_agg(CASE WHEN (t.k = 'a') THEN t.k END, ',') WITHIN GROUP (ORDER BY t.v)",
+        ),
+        (
+            Dialect::Postgres,
+            "mode() within group (order by v)",
+            "mode() WITHIN GROUP (ORDER BY CASE WHEN (t.k = 'a') THEN t.v END)",
+        ),
+        (
+            Dialect::Postgres,
+            "rank(3) within group (order by v)",
+            "rank(3) WITHIN GROUP (ORDER BY t.v) FILTER (WHERE (t.k = 'a'))",
+        ),
+    ] {
+        assert_eq!(select(dialect, expr), expected, "{dialect}: {expr}");
+    }
+}
+
+#[test]
+fn filtered_objects_hold_no_other_rows() {
+    let catalog = catalog(
+        Dialect::Sqlite,
+        "json_group_object(k, v)",
+        ", filter: v > 1",
+    );
+    let rows = json!([[1, "a", 1], [2, "b", 2], [3, "c", null], [4, "d", 4]]);
+    let columns = json!([["id", "int"], ["k", "text"], ["v", "int"]]);
+    let data = json!({"tables": {"t": {"columns": columns, "rows": rows}}});
+    let query = Query::from_value(&json!({"measures": ["t.m"]})).expect("a query");
+    let sql = compile(&catalog, &query, Dialect::Sqlite)
+        .expect("an answer")
+        .sql;
+    let (_, rows) = sqlite::run(&sqlite::database(&data), &sql);
+    assert_eq!(rows, [[Value::from(r#"{"b":2,"d":4}"#)]]);
+}
+
+/// A percentile of different values is another number.
+#[test]
+fn percentiles_keep_what_else_is_said_of_them() {
+    let plain = |dialect: Dialect, expr: &str| line(&catalog(dialect, expr, ""), "t.m");
+    let refused = "parse_error: `percentile` takes a value and a fraction and nothing else: no `DISTINCT` and no clause";
+    for (dialect, expr, expected) in [
+        (Dialect::Postgres, "percentile(distinct v, 0.9)", refused),
+        (Dialect::Sqlite, "percentile(distinct v, 0.9)", refused),
+        (
+            Dialect::DuckDb,
+            "quantile_cont(distinct v, 0.9)",
+            "quantile_cont(DISTINCT t.v, 0.9)",
+        ),
+        (
+            Dialect::DuckDb,
+            "median(distinct v)",
+            "median(DISTINCT t.v)",
+        ),
+        (
+            Dialect::Postgres,
+            "percentile(v, 0.9)",
+            "PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY t.v)",
+        ),
+    ] {
+        assert_eq!(plain(dialect, expr), expected, "{dialect}: {expr}");
+    }
+}
+
+/// Trino's average of decimals has the column's number of places.
+#[test]
+fn averages_are_real_numbers() {
+    let plain = |dialect: Dialect| line(&catalog(dialect, "avg(v)", ""), "t.m");
+    assert_eq!(plain(Dialect::Trino), "avg(CAST(t.v AS DOUBLE))");
+    assert_eq!(
+        plain(Dialect::Redshift),
+        "avg(CAST(t.v AS DOUBLE PRECISION))"
+    );
+    assert_eq!(plain(Dialect::Postgres), "avg(t.v)");
+}
