@@ -14,7 +14,7 @@ use ktx_warehouse::Dialect;
 
 use crate::authored::Visibility;
 use crate::composed::Composed;
-use crate::graph::Graph;
+use crate::graph::{Graph, aliases};
 use crate::near::nearest;
 use crate::resolved::{Origin, Source};
 use crate::{ErrorKind, QueryError, SourceFile};
@@ -190,6 +190,15 @@ impl Catalog {
             );
             return QueryError::new(file.kind, message).about(name);
         }
+        if let Some((alias, file)) = self.broken_role(name) {
+            let owner = file.name.as_deref().unwrap_or(&file.path);
+            let message = format!(
+                "`{alias}` is a join alias of `{owner}`, which cannot be used: {}: {}",
+                file.place(),
+                file.message
+            );
+            return QueryError::new(file.kind, message).about(name);
+        }
         let near = nearest(name, self.graph.node_names());
         // A file that tells no name, such as a shard, may be the one that declares it.
         if let Some(file) = self.broken.iter().find(|file| file.name.is_none()) {
@@ -205,6 +214,18 @@ impl Catalog {
         QueryError::new(ErrorKind::UnknownSource, format!("unknown source `{name}`"))
             .about(name)
             .suggest(near)
+    }
+
+    /// The join alias in a broken file that a name is, or begins with, and the file.
+    fn broken_role<'a>(&'a self, name: &str) -> Option<(&'a str, &'a BrokenFile)> {
+        self.broken.iter().find_map(|file| {
+            let text = self.texts.get(&file.path)?;
+            let is_it = |alias: &&str| {
+                let rest = name.strip_prefix(*alias);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            Some((aliases(text).into_iter().find(is_it)?, file))
+        })
     }
 }
 

@@ -8,7 +8,7 @@ mod paths;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-pub(crate) use missing::{Missing, targets};
+pub(crate) use missing::{Missing, aliases, targets};
 pub(crate) use paths::{Lookup, Routes};
 
 use crate::authored::Relationship;

@@ -341,6 +341,9 @@ fn order_field(
     dimensions: &[Dimension],
     measures: &[PlannedMeasure],
 ) -> Result<String, QueryError> {
+    if let Some(name) = exact_field(names, request.field.trim(), dimensions, measures) {
+        return Ok(name.to_owned());
+    }
     let wanted = squeezed(&request.field);
     let is_wanted = |text: &String| squeezed(text) == wanted;
     let mut short: Vec<&str> = Vec::new();
@@ -394,6 +397,28 @@ fn order_field(
         .suggest(near))
 }
 
+/// The result column that is spelled exactly like a sort field.
+fn exact_field<'a>(
+    names: Names<'_>,
+    field: &str,
+    dimensions: &'a [Dimension],
+    measures: &'a [PlannedMeasure],
+) -> Option<&'a str> {
+    let is_measure = |one: &&PlannedMeasure| one.name == field || one.reference.trim() == field;
+    let is_dimension = |one: &&Dimension| {
+        let full = || format!("{}.{}", names.node_name(one.node), one.column);
+        one.name == field || (one.unit.is_none() && full() == field)
+    };
+    let measure = measures
+        .iter()
+        .find(is_measure)
+        .map(|one| one.name.as_str());
+    measure.or_else(|| {
+        let dimension = dimensions.iter().find(is_dimension);
+        dimension.map(|one| one.name.as_str())
+    })
+}
+
 /// The error for a sort field that is the last part of several columns' names.
 fn ambiguous_order(field: &str, columns: &[&str], measures: &[PlannedMeasure]) -> QueryError {
     let is_measure = |name: &&str| measures.iter().any(|measure| measure.name == **name);
@@ -408,10 +433,19 @@ fn ambiguous_order(field: &str, columns: &[&str], measures: &[PlannedMeasure]) -
         .suggest(columns.iter().copied())
 }
 
-/// A text without white space, in lower case: how fields are compared.
+/// A text without white space, in lower case: how fields are compared. What stands in quotes of a text
+/// stays as it is.
 fn squeezed(text: &str) -> String {
-    text.chars()
-        .filter(|letter| !letter.is_whitespace())
-        .flat_map(char::to_lowercase)
-        .collect()
+    let pieces = text
+        .split('\'')
+        .enumerate()
+        .map(|(at, piece)| match at % 2 {
+            0 => piece
+                .chars()
+                .filter(|letter| !letter.is_whitespace())
+                .flat_map(char::to_lowercase)
+                .collect(),
+            _ => piece.to_owned(),
+        });
+    pieces.collect::<Vec<_>>().join("'")
 }

@@ -196,20 +196,31 @@ fn direction(text: &str) -> Result<Direction, QueryError> {
     }
 }
 
+/// Splits a field from the word behind its last colon. The two colons of a cast are part of the field, and
+/// so is a colon within parentheses or quotes.
+fn split_word(text: &str) -> Option<(&str, &str)> {
+    let (field, word) = text.rsplit_once(':')?;
+    let is_word = !field.ends_with(':') && !word.contains(['(', ')', '[', ']', '\'', '"', '`']);
+    is_word.then(|| (field.trim(), word.trim()))
+}
+
 /// Splits `field:asc`, `field desc` or a plain field.
 fn order_word(text: &str) -> Result<OrderRequest, QueryError> {
-    if let Some((field, word)) = text.rsplit_once(':') {
-        return Ok(OrderRequest {
-            field: field.trim().to_owned(),
-            direction: direction(word.trim())?,
-        });
-    }
     if let Some((field, word)) = text.trim().rsplit_once(char::is_whitespace)
         && let Ok(direction) = direction(word)
     {
+        let field = field.trim();
         return Ok(OrderRequest {
-            field: field.trim().to_owned(),
+            field: field.strip_suffix(':').unwrap_or(field).trim().to_owned(),
             direction,
+        });
+    }
+    if let Some((field, word)) = split_word(text)
+        && Granularity::parse(word).is_none()
+    {
+        return Ok(OrderRequest {
+            field: field.to_owned(),
+            direction: direction(word)?,
         });
     }
     Ok(OrderRequest {
@@ -220,10 +231,10 @@ fn order_word(text: &str) -> Result<OrderRequest, QueryError> {
 
 /// Splits `field:granularity` or a plain field.
 fn dimension_word(text: &str) -> DimensionRequest {
-    match text.rsplit_once(':') {
+    match split_word(text) {
         Some((field, unit)) => DimensionRequest {
-            field: field.trim().to_owned(),
-            granularity: Some(unit.trim().to_owned()),
+            field: field.to_owned(),
+            granularity: Some(unit.to_owned()),
         },
         None => DimensionRequest {
             field: text.trim().to_owned(),

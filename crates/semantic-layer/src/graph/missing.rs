@@ -116,7 +116,16 @@ enum Place {
 
 /// The names after `to:` in a text that need not be YAML.
 pub(crate) fn targets(text: &str) -> BTreeSet<&str> {
-    let after = text.match_indices("to:").filter(|(at, _)| {
+    values(text, "to:")
+}
+
+/// The names after `alias:` in a text that need not be YAML.
+pub(crate) fn aliases(text: &str) -> BTreeSet<&str> {
+    values(text, "alias:")
+}
+
+fn values<'t>(text: &'t str, key: &str) -> BTreeSet<&'t str> {
+    let after = text.match_indices(key).filter(|(at, _)| {
         let before = text.get(..*at).and_then(|front| front.chars().next_back());
         before.is_none_or(|letter| {
             letter.is_whitespace() || matches!(letter, '{' | ',' | '-' | '"' | '\'')

@@ -9,6 +9,7 @@
 mod cases;
 mod containers;
 mod dialects;
+mod fields;
 mod files;
 mod filtered_aggregates;
 mod fixtures;

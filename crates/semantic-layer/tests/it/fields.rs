@@ -1,0 +1,135 @@
+//! Fields of an order and dimensions: which column a text means, and where its last word begins.
+
+use ktx_semantic_layer::{Query, QueryWords, compile};
+use ktx_warehouse::Dialect;
+use serde_json::{Value, json};
+
+use crate::fixtures::folder;
+
+const ORDERS: &str = "name: orders\ntable: orders\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: status, type: string}\n  - {name: amount, type: number}\n  - {name: at, type: time}\nmeasures:\n  - {name: revenue, expr: sum(amount)}\n";
+
+/// What the rows are ordered by, or the refusal.
+fn order(measures: &Value, field: &Value) -> String {
+    let catalog = folder(&[("orders.yaml", ORDERS)]);
+    let asked =
+        json!({"measures": measures, "dimensions": ["orders.at:month"], "order_by": [field]});
+    let compiled =
+        Query::from_value(&asked).and_then(|query| compile(&catalog, &query, Dialect::Sqlite));
+    match compiled {
+        Ok(compiled) => {
+            let line = compiled
+                .sql
+                .lines()
+                .find(|line| line.starts_with("ORDER BY "));
+            line.unwrap_or_default().to_owned()
+        }
+        Err(error) => format!("{}: {error}", error.kind.as_str()),
+    }
+}
+
+/// Texts that differ in nothing but a literal are different columns.
+#[test]
+fn an_order_by_expression_names_the_expression_itself() {
+    let sum =
+        |status: &str| format!("sum(case when orders.status = '{status}' then orders.amount end)");
+    let measures = json!([
+        {"expr": sum("A b"), "name": "upper"},
+        {"expr": sum("a b"), "name": "lower"},
+        {"expr": sum("ab"), "name": "together"},
+    ]);
+    let found = ["A b", "a b", "ab"].map(|status| order(&measures, &json!(sum(status))));
+    assert_eq!(
+        found,
+        ["ORDER BY upper", "ORDER BY lower", "ORDER BY together"]
+    );
+    let spaced = sum("a b").replace("sum(", "SUM( ");
+    assert_eq!(
+        order(&measures, &json!({"field": spaced})),
+        "ORDER BY lower"
+    );
+    let unknown = order(&measures, &json!(sum("B")));
+    assert!(
+        unknown.starts_with("unknown_order_field: cannot order by"),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn the_colons_of_a_cast_are_part_of_a_field() {
+    let measures = json!([{"expr": "sum(orders.amount::int)", "name": "x"}, "orders.revenue"]);
+    for (field, expected) in [
+        ("sum(orders.amount::int)", "ORDER BY x"),
+        ("sum(orders.amount::int):desc", "ORDER BY x DESC"),
+        ("sum(orders.amount::int) DESC", "ORDER BY x DESC"),
+        ("orders.revenue: desc", "ORDER BY revenue DESC"),
+        ("orders.at:month", "ORDER BY at_month"),
+        ("orders.at:month:desc", "ORDER BY at_month DESC"),
+        ("orders.at:month desc", "ORDER BY at_month DESC"),
+        (
+            "orders.revenue:sideways",
+            "invalid_query: unknown sort direction `sideways`",
+        ),
+        (
+            "orders.revenue::int",
+            "unknown_order_field: cannot order by `orders.revenue::int`: it is not in the query",
+        ),
+    ] {
+        assert_eq!(order(&measures, &json!(field)), expected, "{field}");
+    }
+}
+
+#[test]
+fn the_colons_of_a_cast_are_no_granularity() {
+    let catalog = folder(&[("orders.yaml", ORDERS)]);
+    let refused = |dimension: &str| {
+        let words = QueryWords {
+            measures: vec!["orders.revenue".to_owned()],
+            dimensions: vec![dimension.to_owned()],
+            ..QueryWords::default()
+        };
+        let query = Query::from_words(words).expect("a query");
+        match compile(&catalog, &query, Dialect::Sqlite) {
+            Ok(compiled) => compiled.sql,
+            Err(error) => format!("{}: {error}", error.kind.as_str()),
+        }
+    };
+    assert_eq!(
+        refused("orders.at:fortnight"),
+        "bad_granularity: unknown granularity `fortnight`"
+    );
+    assert_eq!(
+        refused("orders.at::date"),
+        "unknown_column: unknown column `orders.at::date`"
+    );
+}
+
+/// A role of a file that cannot be read is known by that file.
+#[test]
+fn roles_of_a_broken_file_name_the_file() {
+    let orders = format!(
+        "{ORDERS}joins:\n  - {{to: depots, on: id = depots.id, relationship: many_to_one, alias: \"from_depot\"}}\nmood: good\n"
+    );
+    let depots = "name: depots\ntable: depots\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: city, type: string}\nmeasures:\n  - {name: n, expr: count(*)}\n";
+    let catalog = folder(&[("orders.yaml", &orders), ("depots.yaml", depots)]);
+    let outcome = |query: &Value| {
+        let query = Query::from_value(query).expect("a query");
+        match compile(&catalog, &query, Dialect::Sqlite) {
+            Ok(compiled) => compiled.sql,
+            Err(error) => format!("{}: {error}", error.kind.as_str()),
+        }
+    };
+    let found = [
+        outcome(&json!({"measures": ["depots.n"], "dimensions": ["from_depot.city"]})),
+        outcome(&json!({"measures": ["depots.n"], "filters": ["from_depot.city = 'x'"]})),
+        outcome(&json!({"measures": ["count(from_depot.id)"]})),
+        outcome(&json!({"measures": ["depots.n"], "dimensions": ["from_dep.city"]})),
+    ];
+    let broken = "`from_depot` is a join alias of `orders`, which cannot be used: orders.yaml:";
+    for text in found.iter().take(3) {
+        assert!(
+            text.starts_with(&format!("invalid_source: {broken}")),
+            "{text}"
+        );
+    }
+    assert_eq!(found[3], "unknown_source: unknown source `from_dep`");
+}
