@@ -103,6 +103,9 @@ pub(super) fn way(call: &Function, dialect: Dialect) -> Way {
         (Nulls::SecondChooses, _) => Way::Arguments(2),
         (Nulls::MayBeAnswered, Dialect::BigQuery | Dialect::ClickHouse) => Way::Arguments(1),
         (Nulls::Kept, Dialect::ClickHouse) if name.ends_with("_value") => Way::Arguments(1),
+        // Macros over texts there, which take no clause: one passes over rows without a name, one does not.
+        (Nulls::Kept, Dialect::DuckDb) if name == "json_group_object" => Way::Arguments(1),
+        (Nulls::Kept, Dialect::DuckDb) if name == "json_group_array" => Way::Nothing,
         // Arrays and objects have no NULLs there.
         (Nulls::Kept, Dialect::Snowflake) if name == "array_agg" => Way::Arguments(1),
         (Nulls::Kept, Dialect::Snowflake) if name == "object_agg" => Way::Arguments(2),
@@ -124,11 +127,12 @@ pub(crate) fn check(call: &Function, dialect: Dialect) -> Result<(), QueryError>
     }
     let name = name_of(call);
     let message = format!(
-        "`{name}` over some of the rows only cannot be said to {dialect}: it has no `FILTER`, and `{name}` does not pass over NULLs"
+        "`{name}` over some of the rows only cannot be said to {dialect}: it takes no `FILTER` there and does not pass over NULLs"
     );
     let instead: &[&str] = match name.as_str() {
         "any_value" | "arbitrary" => &["max", "min"],
         "first" | "first_value" | "last" | "last_value" => &["min_by", "max_by"],
+        "json_group_array" => &["list"],
         _ => &[],
     };
     Err(QueryError::new(ErrorKind::InvalidQuery, message)

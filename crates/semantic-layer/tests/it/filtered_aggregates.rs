@@ -60,7 +60,7 @@ fn what_chooses_a_row_is_filtered_too() {
 fn aggregates_that_see_nulls_are_filtered_by_their_clause_or_refused() {
     let refused = |name: &str, dialect: &str| {
         format!(
-            "invalid_query: `{name}` over some of the rows only cannot be said to {dialect}: it has no `FILTER`, and `{name}` does not pass over NULLs"
+            "invalid_query: `{name}` over some of the rows only cannot be said to {dialect}: it takes no `FILTER` there and does not pass over NULLs"
         )
     };
     for (dialect, expr, expected) in [
@@ -88,6 +88,16 @@ fn aggregates_that_see_nulls_are_filtered_by_their_clause_or_refused() {
             Dialect::DuckDb,
             "first(v)",
             "first(t.v) FILTER (WHERE (t.k = 'a'))".to_owned(),
+        ),
+        (
+            Dialect::DuckDb,
+            "json_group_object(k, v)",
+            "json_group_object(CASE WHEN (t.k = 'a') THEN t.k END, t.v)".to_owned(),
+        ),
+        (
+            Dialect::DuckDb,
+            "json_group_array(v)",
+            refused("json_group_array", "duckdb"),
         ),
         (
             Dialect::Postgres,
