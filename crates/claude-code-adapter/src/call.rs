@@ -1,8 +1,6 @@
 //! One call of a model, with a child that waits for it or with a fresh one.
 
-use ktx_llm_runtime::{
-    LlmError, LlmErrorKind, RuntimeEvent, SourceSystem, StopReason, UsageFact,
-};
+use ktx_llm_runtime::{LlmError, LlmErrorKind, RuntimeEvent, SourceSystem, StopReason, UsageFact};
 use tokio::time::Instant;
 use tokio_util::future::FutureExt as _;
 

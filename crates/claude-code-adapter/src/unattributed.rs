@@ -41,7 +41,9 @@ pub(crate) fn sum(used: &BTreeMap<String, TokenUsage>) -> TokenUsage {
 fn beyond(told: TokenUsage, counted: TokenUsage) -> TokenUsage {
     let mut counted = counted;
     if told.cache_write_1h == 0 {
-        counted.cache_write_5m = counted.cache_write_5m.saturating_add(counted.cache_write_1h);
+        counted.cache_write_5m = counted
+            .cache_write_5m
+            .saturating_add(counted.cache_write_1h);
         counted.cache_write_1h = 0;
     }
     told.beyond(counted)
@@ -71,8 +73,15 @@ mod tests {
     #[test]
     fn what_messages_account_for_is_not_counted_again() {
         let counted = by_model([("sonnet", usage(100, 20, 40, 20))]);
-        for told in [usage(100, 20, 40, 20), usage(100, 60, 0, 20), usage(90, 0, 0, 20)] {
-            assert_eq!(unattributed(&by_model([("sonnet", told)]), &counted), by_model([]));
+        for told in [
+            usage(100, 20, 40, 20),
+            usage(100, 60, 0, 20),
+            usage(90, 0, 0, 20),
+        ] {
+            assert_eq!(
+                unattributed(&by_model([("sonnet", told)]), &counted),
+                by_model([])
+            );
         }
     }
 
@@ -84,7 +93,10 @@ mod tests {
             ("sonnet", usage(100, 0, 0, 20)),
             ("haiku", usage(50, 0, 0, 5)),
         ]);
-        let rest = by_model([("sonnet", usage(0, 0, 0, 19)), ("haiku", usage(50, 0, 0, 5))]);
+        let rest = by_model([
+            ("sonnet", usage(0, 0, 0, 19)),
+            ("haiku", usage(50, 0, 0, 5)),
+        ]);
         assert_eq!(unattributed(&told, &counted), rest);
         let other_name = by_model([("sonnet-with-a-date", usage(100, 0, 0, 20))]);
         let all = by_model([("sonnet", usage(50, 0, 0, 5))]);

@@ -10,10 +10,10 @@ use ktx_tool_descriptors::{
 use serde_json::{Value, json};
 
 use super::{Action, Conversation, Note, PromptAt};
-use crate::unattributed::sum;
 use crate::invocation::{Purpose, Query};
 use crate::outcome::{failure_kind, stop_reason_of};
 use crate::protocol::Frame;
+use crate::unattributed::sum;
 
 /// One recording, taken apart.
 struct Recording {

@@ -213,11 +213,16 @@ impl Builder {
         {
             let is_back = |back: &&Edge| {
                 let mut pairs = back.pairs.iter().zip(&last.pairs);
-                back.to == last.from
-                    && back.pairs.len() == last.pairs.len()
+                back.pairs.len() == last.pairs.len()
                     && pairs.all(|((one, two), (near, far))| (one, two) == (far, near))
             };
-            let back = graph.edges_from(last.to).iter().find(is_back);
+            let edges = graph.edges_from(last.to);
+            let places = self
+                .between
+                .get(&(last.to, last.from))
+                .into_iter()
+                .flatten();
+            let back = places.filter_map(|place| edges.get(*place)).find(is_back);
             let grounds = [
                 last.grounds,
                 back.map_or(Grounds::Word, |back| back.grounds),
