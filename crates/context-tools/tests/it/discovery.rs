@@ -67,7 +67,7 @@ async fn finds_things_of_every_kind_best_of_each_first() {
             {"kind": "column", "id": "main.customers.country", "score": 1.0, "summary": null, "snippet": "country",
              "matchedOn": "name", "connectionId": "warehouse",
              "tableRef": {"catalog": null, "db": "main", "name": "customers"}, "columnName": "country"},
-        ]})
+        ], "warnings": ["semantic-layer/warehouse/broken.yaml:3:1: did not find expected node content"]})
     );
 }
 
