@@ -46,20 +46,63 @@ impl ObjectSchema {
         &self.value
     }
 
-    /// All violations of an instance, each `path: message`, in document order; empty when valid.
+    /// The violations of an instance, each `path: message`, in document order; empty when valid. They
+    /// are read by people and models, so they are few and short: a value of more than a few words is
+    /// not repeated, and what is left out is said.
     pub fn violations(&self, instance: &Value) -> Vec<String> {
-        self.validator
-            .iter_errors(instance)
-            .map(|error| {
-                let path = error.instance_path().to_string();
-                let place = if path.is_empty() {
-                    "(root)".to_owned()
-                } else {
-                    path
-                };
-                format!("{place}: {error}")
-            })
-            .collect()
+        let mut errors = self.validator.iter_errors(instance);
+        let mut found: Vec<String> = errors
+            .by_ref()
+            .take(MOST)
+            .map(|error| words(&error))
+            .collect();
+        if errors.next().is_some() {
+            found.push("(root): there are more violations".to_owned());
+        }
+        found
+    }
+}
+
+/// Violations that are told one by one.
+const MOST: usize = 20;
+/// The longest value that a violation repeats, in bytes of JSON.
+const LONGEST_VALUE: usize = 60;
+/// The longest violation, in letters.
+const LONGEST: usize = 300;
+
+fn words(error: &jsonschema::ValidationError<'_>) -> String {
+    let path = error.instance_path().to_string();
+    let place = if path.is_empty() { "(root)" } else { &path };
+    let words = if is_short(error.instance()) {
+        format!("{place}: {error}")
+    } else {
+        format!("{place}: {}", error.masked_with("the value"))
+    };
+    match words.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
+        None => words,
+    }
+}
+
+/// Whether a value is written in a few words; a long one is not written to find that out.
+fn is_short(value: &Value) -> bool {
+    value_length(value, LONGEST_VALUE).is_some()
+}
+
+/// What is left of `most` after the value; `None` when the value is longer.
+fn value_length(value: &Value, most: usize) -> Option<usize> {
+    let left = most.checked_sub(2)?;
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {
+            most.checked_sub(value.to_string().len())
+        }
+        Value::String(text) => left.checked_sub(text.len()),
+        Value::Array(items) => items
+            .iter()
+            .try_fold(left, |left, item| value_length(item, left)),
+        Value::Object(map) => map.iter().try_fold(left, |left, (key, item)| {
+            value_length(item, left.checked_sub(key.len())?)
+        }),
     }
 }
 

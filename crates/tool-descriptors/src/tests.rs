@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::{
-    CallContext, ToolDescriptor, ToolOutput, ToolSet, WriteEffect, handler_fn, markdown_of,
+    CallContext, ObjectSchema, ToolDescriptor, ToolOutput, ToolSet, WriteEffect, handler_fn,
+    markdown_of,
 };
 
 fn tool(name: &str, input_schema: Value) -> ToolDescriptor {
@@ -89,4 +90,46 @@ fn renders_objects_readably() {
         markdown_of(&json!({"name": "sql", "content": "body"})),
         "# sql\n\nbody"
     );
+}
+
+/// What is told about a wrong value is few and short, however long the value is.
+#[test]
+fn violations_do_not_repeat_long_values() {
+    let schema = ObjectSchema::new(json!({
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer"},
+            "list": {"type": "array", "items": {"type": "integer"}},
+        },
+    }))
+    .unwrap();
+    let long = "x".repeat(100_000);
+    assert_eq!(
+        schema.violations(&json!({"n": long})),
+        ["/n: the value is not of type \"integer\""]
+    );
+    assert_eq!(
+        schema.violations(&json!({"n": {"deep": [long, long]}})),
+        ["/n: the value is not of type \"integer\""]
+    );
+    assert_eq!(
+        schema.violations(&json!({"n": {"a": [1, "b"]}})),
+        [r#"/n: {"a":[1,"b"]} is not of type "integer""#]
+    );
+    let many: Vec<&str> = vec!["x"; 30];
+    let told = schema.violations(&json!({"list": many}));
+    assert_eq!(
+        (told.len(), told[0].as_str(), told[20].as_str()),
+        (
+            21,
+            "/list/0: \"x\" is not of type \"integer\"",
+            "(root): there are more violations"
+        )
+    );
+    let mut far = json!({"type": "object", "properties": {}});
+    far["properties"][long.as_str()] = json!({"type": "integer"});
+    let told = ObjectSchema::new(far)
+        .unwrap()
+        .violations(&json!({long.as_str(): "x"}));
+    assert_eq!((told.len(), told[0].chars().count()), (1, 301));
 }
