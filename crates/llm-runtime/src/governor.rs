@@ -61,6 +61,8 @@ pub struct GovernorSettings {
     pub max_delay: Duration,
     /// Whether computed pauses vary.
     pub jitter: Jitter,
+    /// When the time of the run is over: nothing that would last longer is waited for.
+    pub ends_at: Option<Instant>,
 }
 
 impl Default for GovernorSettings {
@@ -75,6 +77,7 @@ impl Default for GovernorSettings {
             base_delay: Duration::from_secs(1),
             max_delay: Duration::from_mins(1),
             jitter: Jitter::On,
+            ends_at: None,
         }
     }
 }
@@ -223,6 +226,19 @@ impl Governor {
         }
     }
 
+    /// What all calls of the account wait for now, in words, and how long it still takes.
+    pub fn paused(&self) -> Option<(String, Duration)> {
+        self.state().paused(Instant::now())
+    }
+
+    /// Whether a wait of so long ends before the time of the run is over.
+    pub fn has_time_for(&self, wait: Duration) -> bool {
+        self.shared
+            .settings
+            .ends_at
+            .is_none_or(|end| wait <= end.saturating_duration_since(Instant::now()))
+    }
+
     /// Takes note of what a provider said. A rejection pauses every call of the account.
     pub fn report(&self, signal: LimitSignal) {
         if self.shared.settings.governing == Governing::Off {
@@ -242,6 +258,18 @@ impl Governor {
     }
 
     fn check_wait(&self, remaining: Duration) -> Result<(), LlmError> {
+        if !self.has_time_for(remaining) {
+            let mut error = LlmError::new(
+                LlmErrorKind::RateLimit,
+                format!(
+                    "the provider's limit holds for {} s, longer than the time of the run",
+                    remaining.as_secs()
+                ),
+            )
+            .hint("run the same command again after that; what is finished is kept");
+            error.retry_after = Some(remaining);
+            return Err(error);
+        }
         match self.shared.settings.max_wait {
             Some(limit) if remaining > limit => {
                 let mut error = LlmError::new(

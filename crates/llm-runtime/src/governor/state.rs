@@ -105,6 +105,12 @@ impl State {
         (Admission::Now, notices)
     }
 
+    /// Why calls are not let in now, and how long that lasts.
+    pub(super) fn paused(&self, now: Instant) -> Option<(String, Duration)> {
+        let pause = self.pause.as_ref().filter(|pause| now < pause.until)?;
+        Some((pause.reason.clone(), pause.until - now))
+    }
+
     pub(super) fn release(&mut self) {
         self.running = self.running.saturating_sub(1);
     }

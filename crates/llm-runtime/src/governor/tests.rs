@@ -227,3 +227,47 @@ async fn a_wait_without_end_is_a_week() {
         ]
     );
 }
+
+/// `--max-minutes`: a wait that would end after the run is refused at once, a shorter one is made.
+#[tokio::test(start_paused = true)]
+async fn a_wait_beyond_the_time_of_the_run_ends_the_call() {
+    let started = tokio::time::Instant::now();
+    let governor = Governor::new(
+        GovernorSettings {
+            ends_at: Some(started + Duration::from_mins(1)),
+            ..settings()
+        },
+        Arc::new(NoEvents),
+    );
+    let cancel = CancellationToken::new();
+    governor.report(rejected(Some(Duration::from_secs(50))));
+    drop(governor.acquire(&cancel).await.unwrap());
+    assert_eq!(started.elapsed().as_secs(), 50);
+    governor.report(rejected(Some(Duration::from_secs(11))));
+    let error = governor.acquire(&cancel).await.unwrap_err();
+    assert_eq!(
+        (
+            error.kind,
+            error.message.as_str(),
+            started.elapsed().as_secs()
+        ),
+        (
+            LlmErrorKind::RateLimit,
+            "the provider's limit holds for 11 s, longer than the time of the run",
+            50
+        )
+    );
+    assert!(governor.has_time_for(Duration::from_secs(10)));
+    assert!(!governor.has_time_for(Duration::from_secs(11)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_says_what_calls_wait_for_now() {
+    let governor = Governor::new(settings(), Arc::new(NoEvents));
+    assert_eq!(governor.paused(), None);
+    governor.report(rejected(Some(Duration::from_secs(30))));
+    let pause = ("limit of requests".to_owned(), Duration::from_secs(30));
+    assert_eq!(governor.paused(), Some(pause));
+    tokio::time::advance(Duration::from_secs(31)).await;
+    assert_eq!(governor.paused(), None);
+}
