@@ -148,17 +148,19 @@ impl Decoder {
         }
     }
 
-    /// Reads a response that is no stream.
-    pub(crate) fn whole(mut self, body: &[u8]) -> Result<Response, LlmError> {
-        let value: serde_json::Value = serde_json::from_slice(body).map_err(|error| {
-            LlmError::new(
+    /// Takes the body of a response that is no stream. What was counted in it is in the draft, also
+    /// when the response is an error.
+    pub(crate) fn whole(&mut self, body: &[u8]) {
+        let value: Result<serde_json::Value, _> = serde_json::from_slice(body);
+        let taken = match value {
+            Ok(value) => self.protocol.whole(&value),
+            Err(error) => Err(LlmError::new(
                 LlmErrorKind::Protocol,
                 "the provider answered with broken JSON",
             )
-            .detail(error.to_string())
-        })?;
-        self.protocol.whole(&value)?;
-        self.protocol.finish()
+            .detail(error.to_string())),
+        };
+        self.failed = taken.err();
     }
 }
 

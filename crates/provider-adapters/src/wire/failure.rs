@@ -18,6 +18,8 @@ pub(crate) struct Complaint {
     /// The finer code, such as `insufficient_quota`.
     pub(crate) code: String,
     pub(crate) message: String,
+    /// The status that the answer would have had, when the body says so.
+    pub(crate) status: Option<u16>,
     /// How long to wait, when the body says so.
     pub(crate) retry_after: Option<Duration>,
 }
@@ -48,18 +50,33 @@ pub(crate) fn complaint(body: &Value) -> Option<Complaint> {
     let code = text(error, "/details/error_code")
         .or_else(|| text(error, "/code"))
         .unwrap_or_default();
-    if message.is_empty() && class.is_empty() && code.is_empty() {
+    let status = ["code", "status"]
+        .iter()
+        .find_map(|key| error_status(error.get(*key)?));
+    if message.is_empty() && class.is_empty() && code.is_empty() && status.is_none() {
         return None;
     }
     Some(Complaint {
         class: class.to_owned(),
         code: code.to_owned(),
         message: message.to_owned(),
+        status,
         retry_after: list(error, "/details")
             .iter()
             .find_map(|detail| text(detail, "/retryDelay"))
             .and_then(seconds),
     })
+}
+
+/// A status of a failure, as a number or as its digits.
+fn error_status(value: &Value) -> Option<u16> {
+    let number = match value {
+        Value::String(digits) => digits.parse().ok()?, // a word is no status
+        other => other.as_u64()?,
+    };
+    u16::try_from(number)
+        .ok() // nor is a number of another kind
+        .filter(|status| (400..600).contains(status))
 }
 
 /// `37s` or `1.5s`.
@@ -109,6 +126,10 @@ const MONEY: [&str; 12] = [
 ];
 
 fn kind(status: u16, complaint: &Complaint) -> LlmErrorKind {
+    let status = match status {
+        200 => complaint.status.unwrap_or(200),
+        told => told,
+    };
     let named = |names: &[&str]| {
         names
             .iter()
@@ -225,6 +246,39 @@ pub(crate) fn wants_no_old_reasoning(error: &LlmError) -> bool {
 /// The error of an `error` event, or of a failed response object.
 pub(crate) fn in_stream(data: &Value) -> LlmError {
     classified(200, &complaint(data).unwrap_or_default())
+}
+
+/// The error of an answer that ended for a reason that no whole answer ends for.
+pub(crate) fn stopped(reason: &str) -> LlmError {
+    let (kind, what) = match reason {
+        "insufficient_system_resource" => (
+            LlmErrorKind::Overloaded,
+            "the provider broke the answer off: it is overloaded",
+        ),
+        "error" | "network_error" | "OTHER" | "IMAGE_OTHER" | "FINISH_REASON_UNSPECIFIED" => (
+            LlmErrorKind::Server,
+            "the provider broke the answer off without a reason",
+        ),
+        "MALFORMED_FUNCTION_CALL" => (
+            LlmErrorKind::Protocol,
+            "the model made a tool call that cannot be read",
+        ),
+        "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS" => (
+            LlmErrorKind::Protocol,
+            "the model made a tool call that was not asked for",
+        ),
+        _ => (
+            LlmErrorKind::Protocol,
+            "the answer ended for a reason that ktx does not know",
+        ),
+    };
+    let error = LlmError::new(kind, what).detail(excerpt(&format!("stop reason: {reason}")));
+    match hint(kind) {
+        Some(hint) => error.hint(hint),
+        None => {
+            error.hint("run the command again, or choose another model; `--debug` shows the reason")
+        }
+    }
 }
 
 /// The data of an event as JSON.

@@ -25,8 +25,6 @@ pub(crate) enum Stop {
     Refusal(Option<String>),
     /// It wants to go on in another call.
     Pause,
-    /// Something new, as the provider calls it.
-    Other(String),
 }
 
 /// A tool call whose arguments are not JSON; it is never executed.

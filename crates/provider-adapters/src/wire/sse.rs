@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use serde::Deserialize;
 
-/// No line of a provider is longer.
-const LONGEST_LINE: usize = 64 * 1024 * 1024;
+/// No event of a provider is longer, in one line or in many.
+const LONGEST_EVENT: usize = 64 * 1024 * 1024;
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,13 +42,27 @@ impl SseEvent {
 }
 
 /// Collects lines into events. Every byte is looked at once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct SseParser {
+    longest: usize,
     line: Vec<u8>,
     after_return: bool,
     started: bool,
     event: SseEvent,
     has_data: bool,
+}
+
+impl Default for SseParser {
+    fn default() -> Self {
+        Self {
+            longest: LONGEST_EVENT,
+            line: Vec::new(),
+            after_return: false,
+            started: false,
+            event: SseEvent::default(),
+            has_data: false,
+        }
+    }
 }
 
 impl SseParser {
@@ -68,7 +82,7 @@ impl SseParser {
                 }
             }
         }
-        if self.line.len() > LONGEST_LINE {
+        if self.line.len().saturating_add(self.event.data.len()) > self.longest {
             return Err(LlmError::new(
                 LlmErrorKind::Protocol,
                 "the provider sent an event of more than 64 MiB",

@@ -27,7 +27,6 @@ fn settings(preset: Preset, model: &str) -> HttpSettings {
             project: Some("p1".to_owned()),
             location: "us-east5".to_owned(),
             credentials: GoogleCredentials::Token(Secret::new("t")),
-            unix_now: 0,
         });
     }
     settings

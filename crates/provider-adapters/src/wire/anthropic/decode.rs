@@ -108,7 +108,7 @@ impl ProtocolDecoder for AnthropicDecoder {
             Some("model_context_window_exceeded") => Stop::ContextFull,
             Some("pause_turn") => Stop::Pause,
             Some("refusal") => Stop::Refusal(self.refusal),
-            Some(other) => Stop::Other(other.to_owned()),
+            Some(other) => return Err(failure::stopped(other)),
         };
         Ok(Response {
             draft: self.draft,
@@ -266,7 +266,11 @@ fn tokens(usage: &Value) -> TokenUsage {
     let written = count(usage, "/cache_creation_input_tokens");
     TokenUsage {
         input: count(usage, "/input_tokens"),
-        cache_write_5m: if hour + short == 0 { written } else { short },
+        cache_write_5m: if (hour, short) == (0, 0) {
+            written
+        } else {
+            short
+        },
         cache_write_1h: hour,
         cache_read: count(usage, "/cache_read_input_tokens"),
         output: count(usage, "/output_tokens"),

@@ -31,6 +31,8 @@ pub(crate) struct ChatDecoder {
     think: ThinkSplitter,
     calls: Vec<GrowingCall>,
     finish_reason: Option<String>,
+    /// The model refused in words of their own place.
+    refused: bool,
     draft: Draft,
     ended: bool,
 }
@@ -46,6 +48,7 @@ impl ChatDecoder {
             think: ThinkSplitter::default(),
             calls: Vec::new(),
             finish_reason: None,
+            refused: false,
             draft: Draft::default(),
             ended: false,
         }
@@ -92,12 +95,18 @@ impl ChatDecoder {
             self.say(split, out);
         }
         if let Some(piece) = text(message, "/refusal").filter(|piece| !piece.is_empty()) {
-            self.finish_reason
-                .get_or_insert_with(|| "content_filter".to_owned());
+            self.refused = true;
             tracing::debug!(length = piece.len(), "the model refused in words");
         }
         for call in list(message, "/tool_calls") {
             self.call(call);
+        }
+    }
+
+    fn finish_with(&mut self, choice: &Value) {
+        // Some servers write an empty reason while they go on.
+        if let Some(reason) = text(choice, "/finish_reason").filter(|reason| !reason.is_empty()) {
+            self.finish_reason = Some(reason.to_owned());
         }
     }
 
@@ -180,16 +189,14 @@ impl ProtocolDecoder for ChatDecoder {
             return Ok(());
         }
         let chunk: Value = failure::event_json(&event.data)?;
+        self.head(&chunk);
         if chunk.get("error").is_some_and(|error| !error.is_null()) {
             return Err(failure::in_stream(&chunk));
         }
-        self.head(&chunk);
         match list(&chunk, "/choices").first() {
             Some(choice) => {
                 self.message(&choice["delta"], out);
-                if let Some(reason) = text(choice, "/finish_reason") {
-                    self.finish_reason = Some(reason.to_owned());
-                }
+                self.finish_with(choice);
             }
             None if chunk.get("choices").is_none() => self.draft.unknown += 1,
             None => {}
@@ -198,17 +205,15 @@ impl ProtocolDecoder for ChatDecoder {
     }
 
     fn whole(&mut self, body: &Value) -> Result<(), LlmError> {
+        self.head(body);
         if body.get("error").is_some_and(|error| !error.is_null()) {
             return Err(failure::in_stream(body));
         }
         let Some(choice) = list(body, "/choices").first() else {
             return Err(failure::not_a_response());
         };
-        self.head(body);
         self.message(&choice["message"], &mut Vec::new());
-        if let Some(reason) = text(choice, "/finish_reason") {
-            self.finish_reason = Some(reason.to_owned());
-        }
+        self.finish_with(choice);
         self.ended = true;
         Ok(())
     }
@@ -250,10 +255,9 @@ impl ProtocolDecoder for ChatDecoder {
             content.push(finished(call, number, &mut broken));
         }
         let stop = match self.finish_reason.as_deref() {
-            None | Some("stop" | "tool_calls" | "function_call") => Stop::Natural,
-            Some("length") => Stop::MaxOutput,
-            Some("content_filter") => Stop::Refusal(None),
-            Some(other) => Stop::Other(other.to_owned()),
+            _ if self.refused => Stop::Refusal(None),
+            None => Stop::Natural,
+            Some(reason) => stop(reason)?,
         };
         Ok(Response {
             draft: self.draft,
@@ -262,6 +266,19 @@ impl ProtocolDecoder for ChatDecoder {
             broken,
         })
     }
+}
+
+/// The reasons of the protocol, and what servers that speak it say instead.
+fn stop(reason: &str) -> Result<Stop, LlmError> {
+    Ok(match reason {
+        "stop" | "tool_calls" | "function_call" | "tool_use" | "end_turn" | "stop_sequence"
+        | "eos" | "eos_token" => Stop::Natural,
+        "length" | "max_tokens" => Stop::MaxOutput,
+        "model_length" | "model_context_window_exceeded" => Stop::ContextFull,
+        "content_filter" | "refusal" => Stop::Refusal(None),
+        "sensitive" => Stop::Refusal(Some(reason.to_owned())),
+        other => return Err(failure::stopped(other)),
+    })
 }
 
 fn finished(call: GrowingCall, number: u32, broken: &mut Vec<BrokenCall>) -> ContentBlock {

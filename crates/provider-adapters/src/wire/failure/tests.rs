@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{classified, complaint, in_stream, wants_no_old_reasoning};
+use super::{classified, complaint, in_stream, stopped, wants_no_old_reasoning};
 
 fn kind(status: u16, body: &Value) -> &'static str {
     classified(status, &complaint(body).unwrap_or_default())
@@ -117,6 +117,37 @@ fn other_cases() -> Vec<Case> {
             json!({"response": {"error": {"code": "rate_limit_exceeded", "message": "m"}}}),
             "llm_rate_limit",
         ),
+        (
+            200,
+            json!({"error": {"code": 402, "message": "m"}}),
+            "llm_billing",
+        ),
+        (
+            200,
+            json!({"error": {"code": 401, "message": "m"}}),
+            "llm_auth",
+        ),
+        (200, json!({"error": {"code": "429"}}), "llm_rate_limit"),
+        (
+            200,
+            json!({"error": {"status": 503, "message": "m"}}),
+            "llm_overloaded",
+        ),
+        (
+            200,
+            json!({"error": {"code": 400, "message": "m"}}),
+            "llm_invalid_request",
+        ),
+        (
+            200,
+            json!({"error": {"code": 7, "message": "m"}}),
+            "llm_server",
+        ),
+        (
+            500,
+            json!({"error": {"code": 402, "message": "m"}}),
+            "llm_server",
+        ),
     ]
 }
 
@@ -162,4 +193,36 @@ fn a_refused_signature_is_recognised() {
         "messages.1.content.0: Invalid `signature` in `thinking` block"
     ));
     assert!(!refused("max_tokens: too large"));
+}
+
+/// KTX-67: a reason to stop that is none of an answer is a failure, with what ktx makes of it.
+#[test]
+fn reasons_that_end_no_answer_are_failures() {
+    let said: Vec<String> = [
+        "insufficient_system_resource",
+        "OTHER",
+        "MALFORMED_FUNCTION_CALL",
+        "UNEXPECTED_TOOL_CALL",
+        "brand_new",
+    ]
+    .iter()
+    .map(|reason| {
+        let error = stopped(reason);
+        format!(
+            "{} {error} ({})",
+            error.kind.code(),
+            error.detail.as_deref().unwrap_or_default()
+        )
+    })
+    .collect();
+    assert_eq!(
+        said,
+        [
+            "llm_overloaded the provider broke the answer off: it is overloaded (stop reason: insufficient_system_resource)",
+            "llm_server the provider broke the answer off without a reason (stop reason: OTHER)",
+            "llm_protocol the model made a tool call that cannot be read (stop reason: MALFORMED_FUNCTION_CALL)",
+            "llm_protocol the model made a tool call that was not asked for (stop reason: UNEXPECTED_TOOL_CALL)",
+            "llm_protocol the answer ended for a reason that ktx does not know (stop reason: brand_new)",
+        ]
+    );
 }

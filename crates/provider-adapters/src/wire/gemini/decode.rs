@@ -13,7 +13,7 @@ use crate::wire::{ProtocolDecoder, cut_stream, failure};
 #[derive(Debug, Default)]
 pub(crate) struct GeminiDecoder {
     content: Vec<ContentBlock>,
-    stop: Option<Stop>,
+    stop: Option<Result<Stop, LlmError>>,
     calls: u32,
     draft: Draft,
     whole: bool,
@@ -21,9 +21,6 @@ pub(crate) struct GeminiDecoder {
 
 impl GeminiDecoder {
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) -> Result<(), LlmError> {
-        if chunk.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(failure::in_stream(chunk));
-        }
         if let Some(id) = text(chunk, "/responseId") {
             self.draft.id = Some(id.to_owned());
         }
@@ -33,8 +30,11 @@ impl GeminiDecoder {
         if let Some(usage) = chunk.get("usageMetadata") {
             self.draft.usage = tokens(usage);
         }
+        if chunk.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(failure::in_stream(chunk));
+        }
         if let Some(reason) = text(chunk, "/promptFeedback/blockReason") {
-            self.stop = Some(Stop::Refusal(Some(reason.to_lowercase())));
+            self.stop = Some(Ok(Stop::Refusal(Some(reason.to_lowercase()))));
         }
         if let Some(candidate) = list(chunk, "/candidates").first() {
             for part in list(candidate, "/content/parts") {
@@ -167,9 +167,7 @@ impl ProtocolDecoder for GeminiDecoder {
     }
 
     fn finish(self: Box<Self>) -> Result<Response, LlmError> {
-        let Some(stop) = self.stop else {
-            return Err(cut_stream());
-        };
+        let stop = self.stop.ok_or_else(cut_stream)??;
         Ok(Response {
             draft: self.draft,
             content: self.content,
@@ -179,25 +177,32 @@ impl ProtocolDecoder for GeminiDecoder {
     }
 }
 
-fn stop(reason: &str) -> Stop {
-    match reason {
+fn stop(reason: &str) -> Result<Stop, LlmError> {
+    Ok(match reason {
         "STOP" => Stop::Natural,
         "MAX_TOKENS" => Stop::MaxOutput,
-        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => {
-            Stop::Refusal(Some(reason.to_lowercase()))
-        }
-        other => Stop::Other(other.to_owned()),
-    }
+        "SAFETY"
+        | "RECITATION"
+        | "LANGUAGE"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "MODEL_ARMOR"
+        | "IMAGE_SAFETY"
+        | "IMAGE_PROHIBITED_CONTENT"
+        | "IMAGE_RECITATION" => Stop::Refusal(Some(reason.to_lowercase())),
+        other => return Err(failure::stopped(other)),
+    })
 }
 
 fn tokens(usage: &Value) -> TokenUsage {
     let cache_read = count(usage, "/cachedContentTokenCount");
-    let prompt = count(usage, "/promptTokenCount") + count(usage, "/toolUsePromptTokenCount");
+    let sum = |one, other| count(usage, one).saturating_add(count(usage, other));
     TokenUsage {
-        input: prompt.saturating_sub(cache_read),
+        input: sum("/promptTokenCount", "/toolUsePromptTokenCount").saturating_sub(cache_read),
         cache_write_5m: 0,
         cache_write_1h: 0,
         cache_read,
-        output: count(usage, "/candidatesTokenCount") + count(usage, "/thoughtsTokenCount"),
+        output: sum("/candidatesTokenCount", "/thoughtsTokenCount"),
     }
 }

@@ -13,7 +13,7 @@ use crate::wire::{ProtocolDecoder, cut_stream, failure};
 #[derive(Debug, Default)]
 pub(crate) struct ResponsesDecoder {
     items: Vec<Value>,
-    stop: Option<Stop>,
+    stop: Option<Result<Stop, LlmError>>,
     draft: Draft,
 }
 
@@ -31,7 +31,7 @@ impl ResponsesDecoder {
     }
 
     /// Takes the object of the terminal event.
-    fn end(&mut self, response: &Value) -> Result<(), LlmError> {
+    fn end(&mut self, response: &Value) {
         self.head(response);
         // The terminal event of some streams has no items; those of `output_item.done` count then.
         if self.items.is_empty() {
@@ -39,16 +39,15 @@ impl ResponsesDecoder {
         }
         let reason = text(response, "/incomplete_details/reason");
         self.stop = Some(match text(response, "/status") {
-            Some("completed") | None => Stop::Natural,
+            Some("completed") | None => Ok(Stop::Natural),
             Some("incomplete") => match reason {
-                Some("max_output_tokens") => Stop::MaxOutput,
-                Some("content_filter") => Stop::Refusal(None),
-                other => Stop::Other(other.unwrap_or("incomplete").to_owned()),
+                Some("max_output_tokens") => Ok(Stop::MaxOutput),
+                Some("content_filter") => Ok(Stop::Refusal(None)),
+                other => Err(failure::stopped(other.unwrap_or("incomplete"))),
             },
-            Some("failed" | "cancelled") => return Err(failure::in_stream(response)),
-            Some(other) => Stop::Other(other.to_owned()),
+            Some("failed" | "cancelled") => Err(failure::in_stream(response)),
+            Some(other) => Err(failure::stopped(other)),
         });
-        Ok(())
     }
 }
 
@@ -69,7 +68,7 @@ impl ProtocolDecoder for ResponsesDecoder {
             }
             "response.output_item.done" => self.items.push(data["item"].clone()),
             "response.completed" | "response.incomplete" | "response.failed" => {
-                self.end(&data["response"])?;
+                self.end(&data["response"]);
             }
             "error" => return Err(failure::in_stream(&data)),
             "response.output_item.added"
@@ -90,13 +89,15 @@ impl ProtocolDecoder for ResponsesDecoder {
     }
 
     fn whole(&mut self, body: &Value) -> Result<(), LlmError> {
+        self.head(body);
         if body.get("error").is_some_and(|error| !error.is_null()) {
             return Err(failure::in_stream(body));
         }
         if body.get("output").is_none() {
             return Err(failure::not_a_response());
         }
-        self.end(body)
+        self.end(body);
+        Ok(())
     }
 
     fn ended(&self) -> bool {
@@ -108,9 +109,7 @@ impl ProtocolDecoder for ResponsesDecoder {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Response, LlmError> {
-        let Some(mut stop) = self.stop else {
-            return Err(cut_stream());
-        };
+        let mut stop = self.stop.ok_or_else(cut_stream)??;
         let mut content = Vec::new();
         let mut broken = Vec::new();
         for item in self.items {

@@ -44,3 +44,29 @@ fn knows_the_events_that_only_keep_the_connection_open() {
     let spoken = "event: content_block_delta\ndata: {\"type\":\"ping\"}\n\ndata: {\"type\":\"response.output_text.delta\"}\n\ndata: {\"choices\":[]}\n\ndata: [DONE]\n\n";
     assert_eq!(kept(spoken), [false; 4]);
 }
+
+/// An event has a longest length, in one line and in many.
+#[test]
+fn an_event_without_an_end_is_refused() {
+    let parser = || SseParser {
+        longest: 10,
+        ..SseParser::default()
+    };
+    let lines = |text: &str| {
+        let mut parser = parser();
+        text.split_inclusive('\n')
+            .map(|line| parser.push(line.as_bytes()).map(|events| events.len()))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| error.to_string())
+    };
+    let refused = Err("the provider sent an event of more than 64 MiB".to_owned());
+    assert_eq!(
+        lines("data: 1\ndata: 2\n\ndata: 3\n\n"),
+        Ok(vec![0, 0, 1, 0, 1])
+    );
+    assert_eq!(lines("data: 1234567890"), refused);
+    assert_eq!(
+        lines("data: 1\ndata: 2\ndata: 3\ndata: 4\ndata: 5\ndata: 6\n"),
+        refused
+    );
+}

@@ -305,13 +305,157 @@ fn response_of_blocked() -> Response {
     response(Protocol::Gemini, stream!("gemini_blocked")).unwrap()
 }
 
+fn whole(protocol: Protocol, body: &Value) -> Result<Response, LlmError> {
+    let mut decoder = Decoder::new(protocol, "x");
+    decoder.whole(body.to_string().as_bytes());
+    decoder.finish()
+}
+
+/// The stop of a stream of one chunk that ends for this reason, or the error and what was counted.
+fn ended(protocol: Protocol, chunk: &Value) -> Result<Stop, (&'static str, u64)> {
+    let mut decoder = Decoder::new(protocol, "x");
+    decoder.push(format!("data: {chunk}\n\n").as_bytes());
+    let counted = decoder.draft().usage.output;
+    let outcome = decoder.finish();
+    let outcome = outcome.map(|response| response.stop);
+    outcome.map_err(|error| (error.kind.code(), counted))
+}
+
+/// KTX-67: only a reason that is known to end an answer makes it one; what was counted is counted.
+#[test]
+fn only_known_reasons_end_an_answer() {
+    let chat = |reason: &str| {
+        let chunk = json!({
+            "choices": [{"delta": {"content": "a"}, "finish_reason": reason}],
+            "usage": {"completion_tokens": 3},
+        });
+        ended(Protocol::OpenAiChat, &chunk)
+    };
+    for reason in ["stop", "tool_calls", "eos"] {
+        assert_eq!(chat(reason), Ok(Stop::Natural), "{reason}");
+    }
+    assert_eq!(chat("length"), Ok(Stop::MaxOutput));
+    assert_eq!(
+        chat("insufficient_system_resource"),
+        Err(("llm_overloaded", 3))
+    );
+    assert_eq!(chat("brand_new"), Err(("llm_protocol", 3)));
+    assert_eq!(chat(""), Err(("llm_transport", 3)));
+    let gemini = |reason: &str| {
+        let chunk = json!({
+            "candidates": [{"content": {"parts": [{"text": "a"}]}, "finishReason": reason}],
+            "usageMetadata": {"candidatesTokenCount": 3},
+        });
+        ended(Protocol::Gemini, &chunk)
+    };
+    assert_eq!(gemini("STOP"), Ok(Stop::Natural));
+    assert_eq!(
+        gemini("IMAGE_SAFETY"),
+        Ok(Stop::Refusal(Some("image_safety".to_owned())))
+    );
+    assert_eq!(gemini("OTHER"), Err(("llm_server", 3)));
+    for reason in [
+        "MALFORMED_FUNCTION_CALL",
+        "UNEXPECTED_TOOL_CALL",
+        "BRAND_NEW",
+    ] {
+        assert_eq!(gemini(reason), Err(("llm_protocol", 3)), "{reason}");
+    }
+    let responses = |status: &str, reason: &str| {
+        let chunk = json!({"type": "response.incomplete", "response": {
+            "status": status, "incomplete_details": {"reason": reason},
+            "usage": {"output_tokens": 3},
+        }});
+        ended(Protocol::OpenAiResponses, &chunk)
+    };
+    assert_eq!(
+        responses("incomplete", "max_output_tokens"),
+        Ok(Stop::MaxOutput)
+    );
+    assert_eq!(
+        responses("incomplete", "brand_new"),
+        Err(("llm_protocol", 3))
+    );
+    assert_eq!(responses("brand_new", ""), Err(("llm_protocol", 3)));
+    let anthropic = |reason: &str| {
+        let body = json!({"type": "message", "content": [], "stop_reason": reason});
+        whole(Protocol::Anthropic, &body).map(|response| response.stop)
+    };
+    assert_eq!(anthropic("end_turn"), Ok(Stop::Natural));
+    assert_eq!(
+        anthropic("brand_new").unwrap_err().kind.code(),
+        "llm_protocol"
+    );
+}
+
+/// KTX-67: a refusal in words of its own is one, whatever the reason says that comes after it.
+#[test]
+fn chat_refusals_are_not_answers() {
+    let stream = concat!(
+        "data: {\"choices\":[{\"delta\":{\"refusal\":\"I can't\"}}]}\n\n",
+        "data: {\"choices\":[{\"delta\":{\"refusal\":\" do that.\"},\"finish_reason\":\"stop\"}]}\n\n",
+        "data: [DONE]\n\n",
+    );
+    let streamed = response(Protocol::OpenAiChat, stream).unwrap();
+    let body = json!({"choices": [
+        {"message": {"content": null, "refusal": "no"}, "finish_reason": "stop"},
+    ]});
+    let whole = whole(Protocol::OpenAiChat, &body).unwrap();
+    assert_eq!(
+        [streamed.stop, whole.stop],
+        [Stop::Refusal(None), Stop::Refusal(None)]
+    );
+}
+
+/// What an answer counted before it turned out to be an error is known.
+#[test]
+fn counters_of_failed_answers_are_kept() {
+    let error = json!({"code": 502, "message": "m"});
+    for (protocol, body) in [
+        (
+            Protocol::OpenAiChat,
+            json!({"error": error, "usage": {"completion_tokens": 3}}),
+        ),
+        (
+            Protocol::OpenAiResponses,
+            json!({"error": error, "usage": {"output_tokens": 3}}),
+        ),
+        (
+            Protocol::Gemini,
+            json!({"error": error, "usageMetadata": {"candidatesTokenCount": 3}}),
+        ),
+    ] {
+        let mut decoder = Decoder::new(protocol, "x");
+        decoder.whole(body.to_string().as_bytes());
+        assert_eq!(decoder.draft().usage.output, 3, "{protocol:?}");
+        assert_eq!(decoder.finish().unwrap_err().kind.code(), "llm_server");
+    }
+}
+
+/// Counters are a provider's word: none is too high.
+#[test]
+fn counters_without_end_do_not_overflow() {
+    let most = u64::MAX;
+    let body = json!({
+        "candidates": [{"content": {"parts": []}, "finishReason": "STOP"}],
+        "usageMetadata": {
+            "promptTokenCount": most, "toolUsePromptTokenCount": most,
+            "candidatesTokenCount": most, "thoughtsTokenCount": most,
+        },
+    });
+    let mut usage = whole(Protocol::Gemini, &body).unwrap().draft.usage;
+    usage += usage;
+    assert_eq!(
+        (usage.input, usage.output, usage.total()),
+        (most, most, most)
+    );
+}
+
 /// Answers that are no streams become the same.
 #[test]
 fn whole_responses_are_read_as_well() {
     let check = |protocol, body: Value, text: &str| {
-        let response = Decoder::new(protocol, "x")
-            .whole(body.to_string().as_bytes())
-            .unwrap();
+        let response = whole(protocol, &body).unwrap();
         assert_eq!(response.text(), text);
         assert_eq!(response.draft.usage.output, 2, "{protocol:?}");
     };
@@ -341,7 +485,7 @@ fn whole_responses_are_read_as_well() {
         Protocol::OpenAiResponses,
         Protocol::Gemini,
     ] {
-        let error = Decoder::new(protocol, "x").whole(b"{}").unwrap_err();
+        let error = whole(protocol, &json!({})).unwrap_err();
         assert_eq!(error.kind.code(), "llm_protocol");
     }
 }
