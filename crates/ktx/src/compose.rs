@@ -4,6 +4,7 @@ mod accounting;
 mod budget;
 mod http;
 mod limits;
+mod prices;
 mod telemetry;
 
 use std::collections::BTreeMap;
@@ -23,10 +24,11 @@ use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-pub(crate) use accounting::{LedgerSink, ProbeSink, price_file, prices};
+pub(crate) use accounting::{LedgerSink, ProbeSink};
 pub(crate) use budget::budget;
-pub(crate) use http::{model_facts, price_providers, priced_model};
+pub(crate) use http::{location, model_facts};
 pub(crate) use limits::known_limit;
+pub(crate) use prices::{list_price, price_file, prices};
 pub(crate) use telemetry::Telemetry;
 
 /// The backend that drives the local Claude Code session.
@@ -140,7 +142,7 @@ pub(crate) fn llm(
     budget: Option<Budget>,
 ) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
     let config = &opened.config;
-    let events = telemetry::traced_events(Some(price_file(opened)), events);
+    let events = telemetry::traced_events(prices::PriceSource::of(opened), events);
     let runtime: Arc<dyn LlmRuntime> = match config.llm.backend {
         Backend::None => return Ok(None),
         Backend::ClaudeCode => {
@@ -173,7 +175,7 @@ pub(crate) fn llm_for(
 ) -> Outcome<Arc<dyn LlmRuntime>> {
     let mut config = Project::defaults();
     config.llm.backend = backend;
-    let events = telemetry::traced_events(None, events);
+    let events = telemetry::traced_events(prices::PriceSource::default(), events);
     let runtime: Arc<dyn LlmRuntime> = match backend {
         Backend::ClaudeCode => {
             let settings = claude_code(session, dir, &config)?;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     CallLabel, LlmErrorKind, LlmRuntime as _, LoopRequest, NoEvents, ObjectRequest, Reply,
-    RunErrorCode, ScriptedRuntime, StopReason, chosen_tools, run_channel,
+    RunErrorCode, ScriptedRuntime, SourceSystem, StopReason, chosen_tools, run_channel,
 };
 
 fn label() -> CallLabel {
@@ -205,4 +205,30 @@ fn cache_markers_are_kept_with_the_conversation() {
     let text = r#"{"role":"user","content":[{"type":"text","text":"long"},{"type":"cache_control","ttl":"1h"},{"type":"cache_control"}],"transport":"provider"}"#;
     let message: crate::Message = serde_json::from_str(text).unwrap();
     assert_eq!(serde_json::to_string(&message).unwrap(), text);
+}
+
+/// COG-13: who counted, and who executed, as they stand in the ledger.
+#[test]
+fn the_systems_that_count_have_their_spellings() {
+    let spelled = SourceSystem::ALL.map(|system| (system.as_str(), system.executor()));
+    assert_eq!(
+        spelled,
+        [
+            ("anthropic_sdk", "claude_sdk"),
+            ("anthropic_api", "inproc"),
+            ("vertex", "inproc"),
+            ("gateway", "inproc"),
+            ("openai", "inproc"),
+            ("gemini", "inproc"),
+            ("deepseek", "inproc"),
+            ("qwen", "inproc"),
+            ("glm", "inproc"),
+            ("minimax", "inproc"),
+            ("kimi", "inproc"),
+            ("groq", "inproc"),
+            ("cerebras", "inproc"),
+            ("openai_compatible", "inproc"),
+            ("scripted", "inproc"),
+        ]
+    );
 }

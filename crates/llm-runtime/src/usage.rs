@@ -20,13 +20,46 @@ pub enum SourceSystem {
     OpenAi,
     /// Gemini.
     Gemini,
-    /// Any provider that speaks the OpenAI protocol.
+    /// DeepSeek.
+    DeepSeek,
+    /// Qwen.
+    Qwen,
+    /// GLM.
+    Glm,
+    /// MiniMax.
+    MiniMax,
+    /// Kimi.
+    Kimi,
+    /// Groq.
+    Groq,
+    /// Cerebras.
+    Cerebras,
+    /// Any other server that speaks the OpenAI protocol.
     OpenAiCompatible,
     /// The scripted runtime of tests.
     Scripted,
 }
 
 impl SourceSystem {
+    /// All systems.
+    pub const ALL: [Self; 15] = [
+        Self::AnthropicSdk,
+        Self::AnthropicApi,
+        Self::Vertex,
+        Self::Gateway,
+        Self::OpenAi,
+        Self::Gemini,
+        Self::DeepSeek,
+        Self::Qwen,
+        Self::Glm,
+        Self::MiniMax,
+        Self::Kimi,
+        Self::Groq,
+        Self::Cerebras,
+        Self::OpenAiCompatible,
+        Self::Scripted,
+    ];
+
     /// The spelling in the ledger.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -36,6 +69,13 @@ impl SourceSystem {
             Self::Gateway => "gateway",
             Self::OpenAi => "openai",
             Self::Gemini => "gemini",
+            Self::DeepSeek => "deepseek",
+            Self::Qwen => "qwen",
+            Self::Glm => "glm",
+            Self::MiniMax => "minimax",
+            Self::Kimi => "kimi",
+            Self::Groq => "groq",
+            Self::Cerebras => "cerebras",
             Self::OpenAiCompatible => "openai_compatible",
             Self::Scripted => "scripted",
         }

@@ -111,7 +111,14 @@ impl Preset {
             Self::Gateway => SourceSystem::Gateway,
             Self::OpenAi => SourceSystem::OpenAi,
             Self::Gemini => SourceSystem::Gemini,
-            _ => SourceSystem::OpenAiCompatible,
+            Self::DeepSeek => SourceSystem::DeepSeek,
+            Self::Qwen => SourceSystem::Qwen,
+            Self::Glm => SourceSystem::Glm,
+            Self::MiniMax => SourceSystem::MiniMax,
+            Self::Kimi => SourceSystem::Kimi,
+            Self::Groq => SourceSystem::Groq,
+            Self::Cerebras => SourceSystem::Cerebras,
+            Self::OpenAiCompatible => SourceSystem::OpenAiCompatible,
         }
     }
 

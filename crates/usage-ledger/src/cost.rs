@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ktx_llm_runtime::TokenUsage;
 
+use crate::matching::spellings;
 use crate::table::{CheckUsage, Price, PriceTable, PriceTableError, Prices, When};
 
 /// An amount of US dollars in picodollars (10⁻¹² dollars).
@@ -74,7 +75,7 @@ pub struct Cost {
 pub struct RequestTraits {
     /// Attributes such as `processing=batch` or `speed=fast`.
     pub attributes: BTreeMap<String, String>,
-    /// Whether a regional endpoint was used, which costs a tenth more.
+    /// Whether a regional endpoint was used, which costs a tenth more for some models.
     pub regional: Regional,
 }
 
@@ -113,38 +114,25 @@ impl PriceTable {
                     .all(|(key, value)| traits.attributes.get(key) == Some(value))
                 && holds(variant.prices.when.as_ref(), at)
         });
-        let price = |pick: fn(&Prices) -> Option<&Price>| {
-            let own = variant.and_then(|variant| pick(&variant.prices));
-            own.or_else(|| pick(plain))
-                .map(|price| rate(price, usage.input_total()))
-        };
-        let input = price(|prices| prices.input.as_ref())?;
-        let output = price(|prices| prices.output.as_ref())?;
-        let read = price(|prices| prices.cache_read.as_ref());
-        let write_5m = price(|prices| prices.cache_write_5m.as_ref());
-        let write_1h = price(|prices| prices.cache_write_1h.as_ref());
-        let short = write_5m.unwrap_or(input);
-        let parts = [
-            (usage.input, input),
-            (usage.cache_read, read.unwrap_or(input)),
-            (usage.cache_write_5m, short),
-            (usage.cache_write_1h, write_1h.unwrap_or(short)),
-            (usage.output, output),
-        ];
-        let amount: i128 = parts
-            .iter()
-            .map(|(tokens, rate)| i128::from(*tokens).saturating_mul(*rate))
-            .fold(0, i128::saturating_add);
-        let estimated = (usage.cache_read > 0 && read.is_none())
-            || (usage.cache_write_5m > 0 && write_5m.is_none())
-            || (usage.cache_write_1h > 0 && write_1h.is_none());
-        let amount = match traits.regional {
-            Regional::Global => Money(amount),
-            Regional::Region => {
-                Money::from_dollars(Money(amount).dollars() * self.rules.region_multiplier)
+        let cost = summed(plain, variant.map(|variant| &variant.prices), usage)?;
+        Some(match traits.regional {
+            Regional::Region if model.costs_more_in_a_region() => {
+                let dollars = cost.amount.dollars() * self.rules.region_multiplier;
+                Cost {
+                    amount: Money::from_dollars(dollars),
+                    ..cost
+                }
             }
-        };
-        Some(Cost { amount, estimated })
+            Regional::Global | Regional::Region => cost,
+        })
+    }
+
+    /// The cost by the project's own price of a model, when it has one.
+    pub(crate) fn own_cost(&self, model: &str, usage: &TokenUsage) -> Option<Cost> {
+        let own = spellings(model)
+            .iter()
+            .find_map(|spelling| self.own.get(&spelling.to_lowercase()))?;
+        summed(own, None, usage)
     }
 
     /// Checks that the table's own test vectors come out to the picodollar.
@@ -179,6 +167,39 @@ impl CheckUsage {
             output: self.output,
         }
     }
+}
+
+/// What the tokens cost; the prices of a variant come before the plain ones.
+fn summed(plain: &Prices, variant: Option<&Prices>, usage: &TokenUsage) -> Option<Cost> {
+    let price = |pick: fn(&Prices) -> Option<&Price>| {
+        let own = variant.and_then(pick);
+        own.or_else(|| pick(plain))
+            .map(|price| rate(price, usage.input_total()))
+    };
+    let input = price(|prices| prices.input.as_ref())?;
+    let output = price(|prices| prices.output.as_ref())?;
+    let read = price(|prices| prices.cache_read.as_ref());
+    let write_5m = price(|prices| prices.cache_write_5m.as_ref());
+    let write_1h = price(|prices| prices.cache_write_1h.as_ref());
+    let short = write_5m.unwrap_or(input);
+    let parts = [
+        (usage.input, input),
+        (usage.cache_read, read.unwrap_or(input)),
+        (usage.cache_write_5m, short),
+        (usage.cache_write_1h, write_1h.unwrap_or(short)),
+        (usage.output, output),
+    ];
+    let amount = parts
+        .iter()
+        .map(|(tokens, rate)| i128::from(*tokens).saturating_mul(*rate))
+        .fold(0, i128::saturating_add);
+    let estimated = (usage.cache_read > 0 && read.is_none())
+        || (usage.cache_write_5m > 0 && write_5m.is_none())
+        || (usage.cache_write_1h > 0 && write_1h.is_none());
+    Some(Cost {
+        amount: Money(amount),
+        estimated,
+    })
 }
 
 /// Picodollars per token: dollars per million tokens times 10⁶. The highest tier whose bound is below

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ktx_llm_runtime::{SourceSystem, TokenUsage, UsageFact};
+use ktx_llm_runtime::UsageFact;
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use crate::{Cost, Money, PriceTable, RequestTraits};
+use crate::{Cost, PriceTable, price_of};
 
 /// Why the ledger cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -172,39 +172,4 @@ impl Ledger {
             Recorded::Known
         })
     }
-}
-
-/// The list price of a fact at a UTC moment (RFC 3339).
-pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost> {
-    price(fact.source_system, &fact.model, &fact.usage, at, prices)
-}
-
-/// The list price of usage at a UTC moment (RFC 3339). Subscriptions are priced as the API would be:
-/// it is what the work is worth, not what is billed.
-pub fn price(
-    source: SourceSystem,
-    model: &str,
-    usage: &TokenUsage,
-    at: &str,
-    prices: &PriceTable,
-) -> Option<Cost> {
-    let provider = match source {
-        SourceSystem::AnthropicSdk | SourceSystem::AnthropicApi => "anthropic",
-        SourceSystem::Vertex | SourceSystem::Gemini => "google",
-        SourceSystem::OpenAi => "openai",
-        SourceSystem::Scripted => {
-            return Some(Cost {
-                amount: Money::default(),
-                estimated: false,
-            });
-        }
-        SourceSystem::Gateway | SourceSystem::OpenAiCompatible => {
-            let traits = RequestTraits::default();
-            return prices
-                .providers()
-                .iter()
-                .find_map(|provider| prices.cost(provider, model, at, usage, &traits));
-        }
-    };
-    prices.cost(provider, model, at, usage, &RequestTraits::default())
 }

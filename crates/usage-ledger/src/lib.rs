@@ -9,14 +9,16 @@ mod cost;
 mod ledger;
 mod matching;
 mod meter;
+mod price;
 mod report;
 mod table;
 
 pub use budget::{Budget, Limits};
 pub use budgeted::Budgeted;
 pub use cost::{Cost, Money, Regional, RequestTraits};
-pub use ledger::{Ledger, LedgerError, Recorded, price, price_of};
+pub use ledger::{Ledger, LedgerError, Recorded};
 pub use meter::Meter;
+pub use price::{price, price_of};
 pub use report::{Group, Report, ReportRow, Window};
 pub use table::{PriceTable, PriceTableError};
 

@@ -2,10 +2,10 @@
 
 use std::sync::OnceLock;
 
-use regex::Regex;
+use fancy_regex::Regex;
 use serde::Deserialize;
 
-use crate::table::{Model, PriceTable};
+use crate::table::{Model, PriceTable, PriceTableError};
 
 /// A condition on a model id.
 #[derive(Debug, Clone, Deserialize)]
@@ -48,8 +48,8 @@ impl Match {
     }
 }
 
-/// A pattern of the table: literal text, `\.`, `\d`, `\d{n}`, `[…]` classes, `?`, `*`, `+`, `|` and
-/// groups, anchored or not. Compiled when it is first asked for, then kept.
+/// A pattern of the table, with look-around, as its source writes them. Compiled when it is first
+/// asked for, then kept.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "String")]
 pub(crate) struct Pattern {
@@ -67,55 +67,104 @@ impl From<String> for Pattern {
 }
 
 impl Pattern {
-    fn matches(&self, id: &str) -> bool {
-        // A pattern that cannot be compiled matches nothing; the table's own test vectors would show it.
+    fn compiled(&self) -> Option<&Regex> {
+        // `PriceTable::check_patterns` refuses a table with a pattern that cannot be compiled.
         self.compiled
             .get_or_init(|| Regex::new(&self.text).ok())
             .as_ref()
-            .is_some_and(|pattern| pattern.is_match(id))
+    }
+
+    fn matches(&self, id: &str) -> bool {
+        // A pattern that gives up on an id says nothing about it.
+        self.compiled()
+            .is_some_and(|pattern| pattern.is_match(id).unwrap_or(false))
+    }
+}
+
+impl Match {
+    fn can_be_used(&self) -> bool {
+        match self {
+            Self::Regex(pattern) => pattern.compiled().is_some(),
+            Self::Or(parts) | Self::And(parts) => parts.iter().all(Self::can_be_used),
+            Self::Equals(_) | Self::StartsWith(_) | Self::EndsWith(_) | Self::Contains(_) => true,
+        }
     }
 }
 
 impl PriceTable {
-    /// The row of a model; a provider's fall-back providers are asked after it.
+    /// Refuses patterns that cannot be read, which would silently match nothing.
+    pub(crate) fn check_patterns(&self) -> Result<(), PriceTableError> {
+        let mut models = self.providers.iter().flat_map(|provider| &provider.models);
+        match models.find(|model| !model.matching.can_be_used()) {
+            None => Ok(()),
+            Some(model) => Err(PriceTableError::Pattern {
+                model: model.id.clone(),
+            }),
+        }
+    }
+
+    /// The row of a model: the one that matches best any of the id's spellings, the earlier spelling
+    /// first. A provider's fall-back providers are asked after it.
     pub(crate) fn model(&self, provider: &str, id: &str) -> Option<&Model> {
         let entry = self
             .providers
             .iter()
             .find(|candidate| candidate.id == provider)?;
-        for candidate in spellings(id) {
-            let mut best: Option<(Strength, &Model)> = None;
+        let mut best: Option<(Strength, &Model)> = None;
+        for spelling in spellings(id) {
             for model in &entry.models {
-                if let Some(strength) = model.matching.strength(&candidate)
+                if let Some(strength) = model.matching.strength(&spelling)
                     && best.is_none_or(|(held, _)| strength > held)
                 {
                     best = Some((strength, model));
                 }
             }
-            if let Some((_, model)) = best {
-                return Some(model);
-            }
         }
-        entry.fallback.iter().find_map(|next| self.model(next, id))
+        best.map(|(_, model)| model)
+            .or_else(|| entry.fallback.iter().find_map(|next| self.model(next, id)))
     }
 }
 
-/// The spellings under which an id is looked up, as it is first: without the vendor of gateways,
-/// without `[1m]`, without Vertex's `@default` and `@date`, and with `-` for `.` between digits in
-/// Claude ids.
-fn spellings(id: &str) -> Vec<String> {
-    let id = id.trim().to_lowercase();
-    let id = id.rsplit_once('/').map_or(id.as_str(), |(_, rest)| rest);
-    let id = id.strip_suffix("[1m]").unwrap_or(id);
-    let id = id.strip_suffix("@default").unwrap_or(id);
-    let mut found = vec![id.to_owned()];
-    if let Some((plain, date)) = id.split_once('@')
-        && date.bytes().all(|byte| byte.is_ascii_digit())
-    {
-        found.push(plain.to_owned());
+impl Model {
+    /// Whether a regional endpoint of Vertex AI asks more for it: Claude from 4.5 on. A Claude
+    /// without a version in its id is taken for a new one.
+    pub(crate) fn costs_more_in_a_region(&self) -> bool {
+        if !self.id.starts_with("claude") {
+            return false;
+        }
+        // A part with more digits is a date.
+        let mut version = self
+            .id
+            .split(['-', '.', '@'])
+            .filter(|part| part.len() <= 2)
+            .filter_map(|part| part.parse::<u32>().ok()); // a word is no version
+        match (version.next(), version.next()) {
+            (Some(major), minor) => (major, minor.unwrap_or(0)) >= (4, 5),
+            (None, _) => true,
+        }
     }
-    if id.starts_with("claude") && id.contains('.') {
-        found.extend(found.clone().iter().map(|id| id.replace('.', "-")));
+}
+
+/// The spellings under which an id is looked up: as it is first, then without the vendors of
+/// gateways, without `[1m]`, without Vertex's `@default` and `@date`, and with `-` for `.` in Claude
+/// ids.
+pub(crate) fn spellings(id: &str) -> Vec<String> {
+    let id = id.trim();
+    let mut found = vec![id.to_owned()];
+    let lower = id.to_lowercase();
+    let mut rest = Some(lower.trim_end_matches("[1m]").trim_end_matches("@default"));
+    while let Some(name) = rest {
+        let mut names = vec![name.to_owned()];
+        if let Some((plain, date)) = name.split_once('@')
+            && date.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            names.push(plain.to_owned());
+        }
+        if name.contains("claude") && name.contains('.') {
+            names.extend(names.clone().iter().map(|name| name.replace('.', "-")));
+        }
+        found.extend(names);
+        rest = name.split_once('/').map(|(_, rest)| rest);
     }
     found
 }

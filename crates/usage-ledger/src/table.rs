@@ -17,6 +17,9 @@ pub struct PriceTable {
     #[serde(default)]
     pub(crate) checks: Vec<Check>,
     pub(crate) providers: Vec<Provider>,
+    /// Prices that a project gives by itself, by model id in lower case. They win.
+    #[serde(skip)]
+    pub(crate) own: BTreeMap<String, Prices>,
 }
 
 /// Why a price table cannot be used.
@@ -30,6 +33,24 @@ pub enum PriceTableError {
     Version {
         /// The version found.
         found: u32,
+    },
+    /// The file of the table cannot be opened.
+    #[error("the price table cannot be opened")]
+    Unopened(#[source] std::io::Error),
+    /// A pattern of the table is none.
+    #[error("the price table cannot be used: the pattern of the model `{model}` is none")]
+    Pattern {
+        /// The model.
+        model: String,
+    },
+    /// A price that the project gives by itself cannot be used.
+    #[error("the price of the model `{model}` cannot be used")]
+    Own {
+        /// The model.
+        model: String,
+        /// What is wrong with it.
+        #[source]
+        source: serde_json::Error,
     },
     /// A test vector of the table is not reproduced.
     #[error(
@@ -106,6 +127,30 @@ pub(crate) struct Prices {
     pub(crate) cache_write_1h: Option<Price>,
 }
 
+/// Prices as a project writes them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnPrices {
+    input: Price,
+    output: Price,
+    cache_read: Option<Price>,
+    cache_write_5m: Option<Price>,
+    cache_write_1h: Option<Price>,
+}
+
+impl From<OwnPrices> for Prices {
+    fn from(own: OwnPrices) -> Self {
+        Self {
+            when: None,
+            input: Some(own.input),
+            output: Some(own.output),
+            cache_read: own.cache_read,
+            cache_write_5m: own.cache_write_5m,
+            cache_write_1h: own.cache_write_1h,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Variant {
     pub(crate) request: BTreeMap<String, String>,
@@ -141,8 +186,26 @@ impl PriceTable {
     /// Reads a table and checks that its own test vectors come out exactly.
     pub fn parse(text: &str) -> Result<Self, PriceTableError> {
         let table = Self::read(text)?;
+        table.check_patterns()?;
         table.verify()?;
         Ok(table)
+    }
+
+    /// The same table with prices of the project's own: by model id, in US dollars per million
+    /// tokens, with at least `input` and `output`.
+    pub fn with_own<'a>(
+        mut self,
+        prices: impl IntoIterator<Item = (&'a str, serde_json::Value)>,
+    ) -> Result<Self, PriceTableError> {
+        for (model, price) in prices {
+            let wrong = |source| PriceTableError::Own {
+                model: model.to_owned(),
+                source,
+            };
+            let own: OwnPrices = serde_json::from_value(price).map_err(wrong)?;
+            self.own.insert(model.trim().to_lowercase(), own.into());
+        }
+        Ok(self)
     }
 
     fn read(text: &str) -> Result<Self, PriceTableError> {

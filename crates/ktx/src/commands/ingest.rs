@@ -50,7 +50,7 @@ pub(crate) fn ingest(
     printer: &Printer,
 ) -> Outcome<Results> {
     let connections = targets(opened, id)?;
-    let sink = Arc::new(LedgerSink::new(opened, printer.clone()));
+    let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
     let results = described(connections, limits, session, opened, printer, &sink);
     sink.finish();
     results
@@ -66,7 +66,7 @@ fn described(
 ) -> Outcome<Results> {
     let budget = limits
         .any()
-        .then(|| compose::budget(opened, limits, sink.meter(), &ROLES))
+        .then(|| compose::budget(session, opened, limits, sink.meter(), &ROLES))
         .transpose()?;
     let events = Arc::clone(sink);
     let Some(runtime) = compose::llm(session, opened, events, budget)? else {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ktx_llm_runtime::TokenUsage;
-use ktx_usage_ledger::{PriceTable, RequestTraits};
+use ktx_usage_ledger::PriceTable;
 use ktx_vocabulary::ModelRole;
 use serde_json::{Value, json};
 
@@ -35,23 +35,26 @@ pub(crate) fn run(args: &LlmArgs, session: &Session) -> Outcome {
 fn models(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
     let prices = compose::prices(opened)?;
     let backend = opened.config.llm.backend;
+    let location = compose::location(session, &opened.dir, &opened.config)?;
+    let at = session.now.to_string();
+    let price = |model: &str, side| {
+        let (usage, place) = (small(side), (backend, location.as_deref()));
+        let cost = compose::list_price(place, model, &usage, &at, &prices)?;
+        Some(cost.amount.dollars() * 1000.0)
+    };
     let rows: Vec<Value> = ModelRole::ALL
         .into_iter()
         .map(|role| {
             let model = opened.config.model(role);
             let facts = model.map(|model| compose::model_facts(backend, model));
-            let input =
-                model.and_then(|model| price(&prices, backend.as_str(), model, session, In));
-            let output =
-                model.and_then(|model| price(&prices, backend.as_str(), model, session, Out));
             json!({
                 "role": role.as_str(),
                 "model": model,
                 "id": facts.as_ref().map(|facts| facts.id.clone()),
                 "known": facts.as_ref().map(|facts| facts.known),
                 "contextWindow": facts.as_ref().and_then(|facts| facts.context_window),
-                "inputUsdPerMillion": input,
-                "outputUsdPerMillion": output,
+                "inputUsdPerMillion": model.and_then(|model| price(model, Side::In)),
+                "outputUsdPerMillion": model.and_then(|model| price(model, Side::Out)),
             })
         })
         .collect();
@@ -98,33 +101,19 @@ enum Side {
     In,
     Out,
 }
-use Side::{In, Out};
 
-/// The list price of a million tokens of a small request, in dollars.
-fn price(
-    prices: &PriceTable,
-    backend: &str,
-    model: &str,
-    session: &Session,
-    side: Side,
-) -> Option<f64> {
-    let usage = match side {
-        In => TokenUsage {
+/// A thousand tokens: a request small enough for the price of small ones.
+fn small(side: Side) -> TokenUsage {
+    match side {
+        Side::In => TokenUsage {
             input: 1000,
             ..TokenUsage::default()
         },
-        Out => TokenUsage {
+        Side::Out => TokenUsage {
             output: 1000,
             ..TokenUsage::default()
         },
-    };
-    let at = session.now.to_string();
-    let model = compose::priced_model(backend, model);
-    let providers = compose::price_providers(backend);
-    let cost = providers
-        .iter()
-        .find_map(|provider| prices.cost(provider, &model, &at, &usage, &RequestTraits::default()));
-    cost.map(|cost| cost.amount.dollars() * 1000.0)
+    }
 }
 
 /// Where prices come from.
@@ -201,7 +190,7 @@ fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -
 
 /// Proves with one turn that the backend answers.
 fn probe(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
-    let sink = Arc::new(compose::ProbeSink::new(opened, printer));
+    let sink = Arc::new(compose::ProbeSink::new(session, opened, printer));
     let events = Arc::clone(&sink);
     let Some(runtime) = compose::llm(session, opened, events, None)? else {
         return Err(Failure::new(

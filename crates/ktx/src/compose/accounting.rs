@@ -3,39 +3,18 @@
 mod book;
 mod facts;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_llm_runtime::{EventSink, RuntimeEvent};
-use ktx_usage_ledger::{Meter, PriceTable, PriceTableError};
+use ktx_usage_ledger::Meter;
 
 use super::ledger_path;
 use super::limits::{LimitBook, clock};
-use crate::exit::Exit;
+use super::prices::PriceSource;
 use crate::printer::Printer;
-use crate::report::{Failure, Outcome};
-use crate::session::Opened;
+use crate::session::{Opened, Session};
 use facts::Facts;
-
-/// Where a project keeps a price table of its own.
-pub(crate) fn price_file(opened: &Opened) -> PathBuf {
-    opened.store.layout().state().join("llm-pricing.json")
-}
-
-/// The project's own price table, else the one that comes with the program.
-pub(crate) fn prices(opened: &Opened) -> Outcome<PriceTable> {
-    read_prices(&price_file(opened))
-        .map_err(|error| Failure::from_error(Exit::Config, "price_table", &error))
-}
-
-pub(super) fn read_prices(file: &Path) -> Result<PriceTable, PriceTableError> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => PriceTable::parse(&text),
-        // No table of its own, or one that cannot be read: the built-in one is always there.
-        Err(_) => PriceTable::built_in(),
-    }
-}
 
 /// Tells people something.
 type Say = Arc<dyn Fn(&str) + Send + Sync>;
@@ -55,17 +34,17 @@ impl std::fmt::Debug for LedgerSink {
 
 impl LedgerSink {
     /// A sink that opens the ledger at its first fact.
-    pub(crate) fn new(opened: &Opened, printer: Printer) -> Self {
+    pub(crate) fn new(session: &Session, opened: &Opened, printer: Printer) -> Self {
         let say: Say = Arc::new(move |text| printer.note(text));
         Self {
             facts: Facts::new(
                 Arc::clone(&say),
                 Box::new(jiff::Timestamp::now),
                 &ledger_path(opened),
-                price_file(opened),
+                PriceSource::of(opened),
             ),
             say,
-            limits: LimitBook::new(opened),
+            limits: LimitBook::new(session, opened),
         }
     }
 
@@ -118,8 +97,8 @@ pub(crate) struct ProbeSink(LedgerSink);
 
 impl ProbeSink {
     /// A sink that opens the ledger when something was used.
-    pub(crate) fn new(opened: &Opened, printer: &Printer) -> Self {
-        Self(LedgerSink::new(opened, printer.clone()))
+    pub(crate) fn new(session: &Session, opened: &Opened, printer: &Printer) -> Self {
+        Self(LedgerSink::new(session, opened, printer.clone()))
     }
 
     /// Writes what still waits, and tells what is lost.

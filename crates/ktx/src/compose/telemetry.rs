@@ -1,6 +1,5 @@
 //! Logs and traces, from the environment: set up once, sent through the one HTTP client.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
@@ -15,8 +14,8 @@ use ktx_usage_ledger::{PriceTable, price_of};
 use ktx_vocabulary::ModelRole;
 
 use super::CLAUDE_CODE_MODEL;
-use super::accounting::read_prices;
 use super::http::model_facts;
+use super::prices::PriceSource;
 use crate::session::Session;
 
 /// What sees log lines and spans of this process. Cheap to clone.
@@ -99,19 +98,13 @@ impl Delivery for Post {
     }
 }
 
-/// Events that logs and traces see too. Prices are read when the first message asks for one: from a
-/// project's file when there is one.
-pub(super) fn traced_events(
-    file: Option<PathBuf>,
-    events: Arc<dyn EventSink>,
-) -> Arc<dyn EventSink> {
+/// Events that logs and traces see too. Prices are read when the first message asks for one.
+pub(super) fn traced_events(source: PriceSource, events: Arc<dyn EventSink>) -> Arc<dyn EventSink> {
     let prices: OnceLock<Option<PriceTable>> = OnceLock::new();
     let price = move |fact: &UsageFact| {
         let table = prices.get_or_init(|| {
             // A table that cannot be read is reported by the ledger; spans then have no cost.
-            file.as_deref()
-                .map_or_else(PriceTable::built_in, read_prices)
-                .ok()
+            source.read().ok()
         });
         let now = jiff::Timestamp::now().to_string();
         let cost = price_of(fact, &now, table.as_ref()?)?;

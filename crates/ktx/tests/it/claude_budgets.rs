@@ -107,7 +107,7 @@ Project: [SANDBOX]/work
 error: `--max-usd` cannot be held: the model `claude-unheard-of` has no list price
 
 hint: use `--max-tokens`
-hint: or import a price table that has the model: `ktx llm pricing --help`
+hint: or give its price under `llm.pricing` in ktx.yaml, or import a price table that has it: `ktx llm pricing --help`
 ",
     );
     assert_eq!(billed(&sandbox), (0, 0));

@@ -38,3 +38,30 @@ fn the_environment_variables_are_those_of_the_configuration_reference() {
         ]
     );
 }
+
+/// COG-13: every provider counts under its own name, so that none is priced as another.
+#[test]
+fn every_preset_counts_under_its_own_name() {
+    let names: Vec<String> = Preset::ALL
+        .iter()
+        .map(|preset| format!("{preset} {}", preset.source_system().as_str()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "anthropic anthropic_api",
+            "vertex vertex",
+            "gateway gateway",
+            "openai openai",
+            "gemini gemini",
+            "deepseek deepseek",
+            "qwen qwen",
+            "glm glm",
+            "minimax minimax",
+            "kimi kimi",
+            "groq groq",
+            "cerebras cerebras",
+            "openai-compatible openai_compatible",
+        ]
+    );
+}

@@ -1,14 +1,16 @@
 //! What becomes of a usage fact: dated, priced, metered and written down.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ktx_llm_runtime::UsageFact;
 use ktx_usage_ledger::{Meter, PriceTable, price_of};
 
+use super::Say;
 use super::book::{Book, Entry, Standing};
-use super::{Say, read_prices};
+use crate::compose::prices::PriceSource;
 
 /// The clock by which facts are dated and priced.
 type Clock = Box<dyn Fn() -> jiff::Timestamp + Send + Sync>;
@@ -17,23 +19,26 @@ type Clock = Box<dyn Fn() -> jiff::Timestamp + Send + Sync>;
 pub(super) struct Facts {
     say: Say,
     clock: Clock,
-    price_file: PathBuf,
+    source: PriceSource,
     prices: OnceLock<Option<PriceTable>>,
     meter: Arc<Meter>,
     book: Mutex<Book>,
     troubled: AtomicBool,
+    /// The models that people were told have no price.
+    unpriced: Mutex<BTreeSet<String>>,
 }
 
 impl Facts {
-    pub(super) fn new(say: Say, clock: Clock, ledger: &Path, price_file: PathBuf) -> Self {
+    pub(super) fn new(say: Say, clock: Clock, ledger: &Path, source: PriceSource) -> Self {
         Self {
             say,
             clock,
-            price_file,
+            source,
             prices: OnceLock::new(),
             meter: Arc::default(),
             book: Mutex::new(Book::new(ledger)),
             troubled: AtomicBool::new(false),
+            unpriced: Mutex::default(),
         }
     }
 
@@ -44,10 +49,12 @@ impl Facts {
     /// Takes a fact. The meter comes first: a budget holds whatever becomes of the ledger.
     pub(super) fn record(&self, fact: UsageFact) {
         let at = (self.clock)();
-        let cost = self
-            .prices()
-            .and_then(|prices| price_of(&fact, &at.to_string(), prices));
+        let prices = self.prices();
+        let cost = prices.and_then(|prices| price_of(&fact, &at.to_string(), prices));
         self.meter.add(&fact, cost);
+        if prices.is_some() && cost.is_none() {
+            self.tell_unpriced(&fact.model);
+        }
         let standing = self.book().take(Entry { fact, at, cost });
         match standing {
             Standing::Written => {}
@@ -73,6 +80,16 @@ impl Facts {
         }
     }
 
+    /// Once for each model (COG-16).
+    fn tell_unpriced(&self, model: &str) {
+        let mut told = self.unpriced.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.insert(model.to_owned()) {
+            (self.say)(&format!(
+                "warning: the model `{model}` has no list price; what it costs is unknown"
+            ));
+        }
+    }
+
     fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,9 +97,11 @@ impl Facts {
     /// The table of the run; without one nothing has a price.
     fn prices(&self) -> Option<&PriceTable> {
         let read = || {
-            read_prices(&self.price_file)
+            self.source
+                .read()
                 .inspect_err(|error| {
-                    (self.say)(&format!("warning: costs are not known: {error}"));
+                    let why = ktx_diagnostics::chain(error).join(": ");
+                    (self.say)(&format!("warning: costs are not known: {why}"));
                 })
                 .ok()
         };

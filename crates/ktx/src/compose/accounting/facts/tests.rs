@@ -14,7 +14,7 @@ use ktx_llm_runtime::{
 use ktx_usage_ledger::{Budget, Group, Ledger, Limits, Window};
 use ktx_vocabulary::{ModelRole, RunId};
 
-use super::Facts;
+use super::{Facts, PriceSource};
 
 fn fact(message: &str) -> UsageFact {
     UsageFact {
@@ -49,7 +49,7 @@ fn facts(folder: &Path) -> (Facts, Arc<Mutex<Vec<String>>>) {
             start + jiff::SignedDuration::from_hours(hours.fetch_add(1, Ordering::Relaxed))
         }),
         &folder.join("usage.sqlite"),
-        folder.join("llm-pricing.json"),
+        PriceSource::in_file(folder.join("llm-pricing.json")),
     );
     (facts, said)
 }
@@ -146,6 +146,48 @@ fn tokens_beside_the_messages_count_like_those_of_messages() {
         (1, 200, 300)
     );
     assert_eq!(*said.lock().unwrap(), Vec::<String>::new());
+}
+
+/// COG-16: an unknown price is told once for each model.
+#[test]
+fn a_model_without_a_price_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (facts, said) = facts(folder.path());
+    for (number, model) in ["new-1", "new-1", "new-2", "claude-sonnet-4-6", "new-1"]
+        .iter()
+        .enumerate()
+    {
+        facts.record(UsageFact {
+            model: (*model).to_owned(),
+            ..fact(&format!("msg_{number}"))
+        });
+    }
+    assert_eq!(
+        *said.lock().unwrap(),
+        [
+            "warning: the model `new-1` has no list price; what it costs is unknown",
+            "warning: the model `new-2` has no list price; what it costs is unknown",
+        ]
+    );
+}
+
+/// A table of the project's own that cannot be read is no reason to price with another one.
+#[test]
+fn nothing_has_a_price_by_a_table_that_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("llm-pricing.json"), "{}").unwrap();
+    let (facts, said) = facts(folder.path());
+    facts.record(fact("msg_1"));
+    facts.record(fact("msg_2"));
+    let ledger = Ledger::open(&folder.path().join("usage.sqlite")).unwrap();
+    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    assert_eq!((total.messages, total.unpriced), (2, 2));
+    assert_eq!(
+        *said.lock().unwrap(),
+        [
+            "warning: costs are not known: the price table cannot be read: missing field `schema_version` at line 1 column 2"
+        ]
+    );
 }
 
 /// A ledger that cannot be opened loses nothing: the budget counts, and the facts are written as soon

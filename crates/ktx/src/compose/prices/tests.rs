@@ -1,0 +1,115 @@
+//! Value tests of where prices come from.
+#![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
+
+use std::collections::BTreeMap;
+
+use ktx_config::Backend;
+use ktx_llm_runtime::TokenUsage;
+use ktx_usage_ledger::PriceTable;
+use serde_json::{Map, Value, json};
+
+use super::{PriceSource, list_price};
+
+const AT: &str = "2026-11-22T12:00:00Z";
+
+/// What a million tokens of input cost with a backend, in thousandths of a dollar.
+fn million(
+    table: &PriceTable,
+    backend: Backend,
+    location: Option<&str>,
+    model: &str,
+) -> Option<i128> {
+    let usage = TokenUsage {
+        input: 1000,
+        ..TokenUsage::default()
+    };
+    let cost = list_price((backend, location), model, &usage, AT, table)?;
+    Some(cost.amount.picodollars() / 1_000_000)
+}
+
+fn own(prices: Value) -> BTreeMap<String, Map<String, Value>> {
+    serde_json::from_value(prices).unwrap()
+}
+
+/// Aliases stand for their model, and a place of Vertex AI that costs more is in the price.
+#[test]
+fn a_backends_models_have_the_prices_of_its_ledger() {
+    let table = PriceSource::default().read().unwrap();
+    let cases = [
+        (Backend::ClaudeCode, None, "sonnet", Some(2000)),
+        (Backend::Cerebras, None, "gpt-oss-120b", Some(350)),
+        (Backend::Groq, None, "openai/gpt-oss-120b", Some(150)),
+        (Backend::OpenAiCompatible, None, "gpt-oss-120b", None),
+        (Backend::Vertex, Some("global"), "sonnet", Some(2000)),
+        (Backend::Vertex, Some("us-east5"), "sonnet", Some(2200)),
+        (Backend::None, None, "sonnet", None),
+    ];
+    for (backend, location, model, expected) in cases {
+        assert_eq!(
+            million(&table, backend, location, model),
+            expected,
+            "{backend:?} {location:?} {model}"
+        );
+    }
+}
+
+/// `llm.pricing` wins over the table, also for a server that no table knows.
+#[test]
+fn prices_of_the_project_win() {
+    let source = PriceSource {
+        file: None,
+        own: own(json!({
+            "Claude-Sonnet-5-5": { "input": 7, "output": 8 },
+            "gpt-oss-20b": { "input": 0, "output": 0 },
+        })),
+    };
+    let table = source.read().unwrap();
+    assert_eq!(
+        [
+            million(&table, Backend::ClaudeCode, None, "sonnet"),
+            million(&table, Backend::OpenAiCompatible, None, "gpt-oss-20b"),
+            million(&table, Backend::Anthropic, None, "haiku"),
+        ],
+        [Some(7000), Some(0), Some(100)]
+    );
+    let wrong = PriceSource {
+        file: None,
+        own: own(json!({ "m": { "input": 1 } })),
+    };
+    let error = wrong.read().unwrap_err();
+    assert_eq!(
+        ktx_diagnostics::chain(&error),
+        [
+            "the price of the model `m` cannot be used",
+            "missing field `output`"
+        ]
+    );
+}
+
+/// A table that is there is used or refused; only where there is none the built-in one holds.
+#[test]
+fn a_table_that_cannot_be_read_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |name: &str| {
+        let table = PriceSource::in_file(folder.path().join(name)).read();
+        table
+            .map(|table| table.exported)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(read("missing.json"), Ok("2026-11-21".to_owned()));
+    std::fs::create_dir(folder.path().join("folder.json")).unwrap();
+    std::fs::write(
+        folder.path().join("latin1.json"),
+        b"{\"note\": \"caf\xe9\"}",
+    )
+    .unwrap();
+    std::fs::write(folder.path().join("empty.json"), "").unwrap();
+    assert_eq!(
+        ["folder.json", "latin1.json", "empty.json"].map(read),
+        [
+            Err("the price table cannot be opened".to_owned()),
+            Err("the price table cannot be opened".to_owned()),
+            Err("the price table cannot be read".to_owned()),
+        ]
+    );
+}

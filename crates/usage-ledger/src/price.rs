@@ -1,0 +1,92 @@
+//! What a message costs by the table: which provider's rows, and which place.
+
+use ktx_llm_runtime::{SourceSystem, TokenUsage, UsageFact};
+
+use crate::{Cost, Money, PriceTable, Regional, RequestTraits};
+
+/// The list price of a fact at a UTC moment (RFC 3339).
+pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost> {
+    let location = fact.location.as_deref();
+    price(
+        fact.source_system,
+        &fact.model,
+        location,
+        &fact.usage,
+        at,
+        prices,
+    )
+}
+
+/// The list price of usage at a UTC moment (RFC 3339), by the project's own prices, else by those of
+/// the provider that counted. Subscriptions are priced as the API would be: it is what the work is
+/// worth, not what is billed.
+pub fn price(
+    source: SourceSystem,
+    model: &str,
+    location: Option<&str>,
+    usage: &TokenUsage,
+    at: &str,
+    prices: &PriceTable,
+) -> Option<Cost> {
+    if source == SourceSystem::Scripted {
+        return Some(Cost {
+            amount: Money::default(),
+            estimated: false,
+        });
+    }
+    let traits = RequestTraits {
+        regional: match location {
+            None | Some("global") => Regional::Global,
+            Some(_) => Regional::Region,
+        },
+        ..RequestTraits::default()
+    };
+    prices.own_cost(model, usage).or_else(|| {
+        providers(source, model)
+            .iter()
+            .find_map(|provider| prices.cost(provider, model, at, usage, &traits))
+    })
+}
+
+/// The vendors whose models a gateway offers, under the names that a gateway gives them.
+const VENDORS: [(&str, &str); 9] = [
+    ("anthropic", "anthropic"),
+    ("openai", "openai"),
+    ("google", "google"),
+    ("deepseek", "deepseek"),
+    ("alibaba", "qwen"),
+    ("moonshotai", "moonshotai"),
+    ("zai", "zai"),
+    ("minimax", "minimax"),
+    ("qwen", "qwen"),
+];
+
+/// The providers of the table whose rows price a message, in order. Nobody else's price is taken for
+/// one that is missing: the same model costs something else elsewhere.
+fn providers(source: SourceSystem, model: &str) -> Vec<&'static str> {
+    match source {
+        SourceSystem::AnthropicSdk | SourceSystem::AnthropicApi => vec!["anthropic"],
+        SourceSystem::Vertex | SourceSystem::Gemini => vec!["google"],
+        SourceSystem::OpenAi => vec!["openai"],
+        SourceSystem::DeepSeek => vec!["deepseek"],
+        SourceSystem::Qwen => vec!["qwen"],
+        // The same company's two platforms; some models are on one of them only.
+        SourceSystem::Glm => vec!["zai", "zhipuai"],
+        SourceSystem::MiniMax => vec!["minimax"],
+        SourceSystem::Kimi => vec!["moonshotai"],
+        SourceSystem::Groq => vec!["groq"],
+        SourceSystem::Cerebras => vec!["cerebras"],
+        // In a table of the project's own only: a server that nobody knows may be free.
+        SourceSystem::OpenAiCompatible => vec!["openai-compatible"],
+        // A gateway asks what the vendor asks; an id without a vendor is looked up with all of them.
+        SourceSystem::Gateway => {
+            let vendor = model.split_once('/').map(|(vendor, _)| vendor.trim());
+            VENDORS
+                .into_iter()
+                .filter(|(name, _)| vendor.is_none_or(|vendor| vendor.eq_ignore_ascii_case(name)))
+                .map(|(_, provider)| provider)
+                .collect()
+        }
+        SourceSystem::Scripted => Vec::new(),
+    }
+}

@@ -1,0 +1,129 @@
+//! Value tests of which price a message has (COG-10).
+
+use ktx_llm_runtime::{SourceSystem, TokenUsage};
+use serde_json::json;
+
+use super::AT;
+use crate::{PriceTable, price};
+
+/// What a million tokens of input and of output cost, in thousandths of a dollar.
+fn millions(
+    table: &PriceTable,
+    source: SourceSystem,
+    model: &str,
+    location: Option<&str>,
+) -> Option<(i128, i128)> {
+    let of = |input, output| {
+        let usage = TokenUsage {
+            input,
+            output,
+            ..TokenUsage::default()
+        };
+        let cost = price(source, model, location, &usage, AT, table)?;
+        Some(cost.amount.picodollars() / 1_000_000)
+    };
+    Some((of(1000, 0)?, of(0, 1000)?))
+}
+
+/// The same model costs something else elsewhere: each provider has its own rows, and an id is looked
+/// up as it is written before anything is taken off it.
+#[test]
+fn a_message_is_priced_with_the_provider_that_counted_it() {
+    use SourceSystem as S;
+    let table = PriceTable::built_in().unwrap();
+    let cases = [
+        (S::AnthropicSdk, "claude-sonnet-5-5", Some((2000, 10000))),
+        (S::AnthropicApi, "claude-haiku-4-5", Some((1000, 5000))),
+        (S::Vertex, "claude-opus-4-6@default", Some((5000, 25000))),
+        (S::Gateway, "anthropic/claude-opus-4.6", Some((5000, 25000))),
+        (S::Gateway, "claude-opus-4.6", Some((5000, 25000))),
+        (S::Gateway, "alibaba/qwen-max", Some((1600, 6400))),
+        (S::Gateway, "nobody/claude-opus-4.6", None),
+        (S::OpenAi, "gpt-oss-120b", Some((39, 180))),
+        (S::Gemini, "gemini-2.5-pro", Some((1250, 10000))),
+        (S::Gemini, "gemini-3.8-flash", Some((750, 3750))),
+        (S::DeepSeek, "gpt-oss-120b", None),
+        (S::Qwen, "qwen3.8-max", Some((2000, 6000))),
+        (S::Glm, "glm-5.3", Some((1400, 4400))),
+        (S::Glm, "glm-4-plus", Some((690, 690))),
+        (S::MiniMax, "MiniMax-M2.7", Some((300, 1200))),
+        (S::Kimi, "qwen/qwen3-32b", None),
+        (S::Groq, "openai/gpt-oss-120b", Some((150, 600))),
+        (S::Groq, "qwen/qwen3-32b", Some((290, 590))),
+        (S::Cerebras, "gpt-oss-120b", Some((350, 750))),
+        (S::OpenAiCompatible, "gpt-oss-20b", None),
+        (S::OpenAiCompatible, "claude-sonnet-5-5", None),
+    ];
+    for (source, model, expected) in cases {
+        let found = millions(&table, source, model, None);
+        assert_eq!(found, expected, "{source:?} {model}");
+    }
+}
+
+/// A table of the project's own may know the server that the built-in one does not.
+#[test]
+fn a_server_of_ones_own_is_priced_by_a_table_of_ones_own() {
+    let table = json!({
+        "schema_version": 1, "exported": "2026-11-22", "rules": { "region_multiplier": 1.1 },
+        "providers": [{ "id": "openai-compatible", "models": [
+            { "id": "local", "match": { "equals": "gpt-oss-20b" }, "prices": [{ "input": 0.01, "output": 0.02 }] },
+        ]}],
+    });
+    let table = PriceTable::parse(&table.to_string()).unwrap();
+    let own = SourceSystem::OpenAiCompatible;
+    assert_eq!(
+        [
+            millions(&table, own, "gpt-oss-20b", None),
+            millions(&table, own, "gpt-oss-120b", None),
+        ],
+        [Some((10, 20)), None]
+    );
+}
+
+/// Vertex AI asks a tenth more at regional and multi-region endpoints, for Claude from 4.5 on.
+#[test]
+fn regional_endpoints_cost_more_for_the_models_that_they_cost_more_for() {
+    let table = PriceTable::built_in().unwrap();
+    let input = |model: &str, location: &str| {
+        let found = millions(&table, SourceSystem::Vertex, model, Some(location));
+        found.map(|(input, _)| input)
+    };
+    let cases = [
+        (
+            "claude-sonnet-4-5@20250929",
+            [Some(3000), Some(3300), Some(3300)],
+        ),
+        ("claude-sonnet-5", [Some(2000), Some(2200), Some(2200)]),
+        ("claude-fable-5-2", [Some(8000), Some(8800), Some(8800)]),
+        (
+            "claude-opus-4-1@20250805",
+            [Some(15000), Some(15000), Some(15000)],
+        ),
+        (
+            "claude-sonnet-4@20250514",
+            [Some(3000), Some(3000), Some(3000)],
+        ),
+        (
+            "claude-3-5-haiku@20241022",
+            [Some(800), Some(800), Some(800)],
+        ),
+        ("gemini-2.5-pro", [Some(1250), Some(1250), Some(1250)]),
+    ];
+    for (model, expected) in cases {
+        let found = ["global", "us-east5", "eu"].map(|location| input(model, location));
+        assert_eq!(found, expected, "{model}");
+    }
+}
+
+/// Every pattern of the built-in table can be used, and a table with one that cannot is refused.
+#[test]
+fn patterns_that_cannot_be_read_are_refused() {
+    let text = include_str!("../data/llm-pricing.json");
+    PriceTable::built_in().unwrap().check_patterns().unwrap();
+    assert!(text.contains("(?!"));
+    let broken = PriceTable::parse(&text.replacen("^(?!.*-", "^(?!.*-(", 1));
+    assert_eq!(
+        broken.map(|_| ()).map_err(|error| error.to_string()),
+        Err("the price table cannot be used: the pattern of the model `gemini-2.5-flash-lite` is none".to_owned())
+    );
+}
