@@ -337,7 +337,7 @@ pub struct UsageArgs {
     /// Only this run
     #[arg(long, value_name = "ID")]
     pub run: Option<String>,
-    /// Only from this date on, or the last days (`7d`)
+    /// Only from this day or moment on (UTC, unless it has an offset), or the last days (`7d`)
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
     /// What the rows stand for

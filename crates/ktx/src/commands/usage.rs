@@ -95,11 +95,12 @@ pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) {
     };
     if total.facts() > 0 {
         printer.note(&format!(
-            "{} model messages, {} tokens in, {} out, list price {}",
+            "{} model messages, {} tokens in, {} out, list price {}{}",
             total.messages,
             total.usage.input_total(),
             total.usage.output,
-            cost(&total)
+            cost(&total),
+            left_out(&total)
         ));
     }
 }
@@ -117,27 +118,51 @@ fn read(opened: &Opened, group: Group, window: &Window) -> Outcome<Report> {
         .map_err(|error| Failure::from_error(Exit::Failure, "usage_ledger", &error))
 }
 
-/// `--since`: a date, a moment, or a number of days such as `7d`.
+/// `--since`: a day, a moment, or a number of days such as `7d`, as the ledger's moments begin.
 fn since(args: &UsageArgs, session: &Session) -> Outcome<Option<String>> {
     let Some(text) = &args.since else {
         return Ok(None);
     };
-    let wrong = || {
-        Failure::new(Exit::Usage, "usage", format!("`{text}` is no date"))
-            .hint("use `2026-01-31`, or a number of days such as `7d`")
+    let Some(moment) = moment(text.trim(), session.now) else {
+        return Err(
+            Failure::new(Exit::Usage, "usage", format!("`{text}` is no date")).hint(
+                "use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7d`",
+            ),
+        );
     };
+    // Without the fraction and the `Z`, so that every moment of that second sorts behind it.
+    Ok(Some(moment.strftime("%Y-%m-%dT%H:%M:%S").to_string()))
+}
+
+/// The moment that a text means; days, and times of day without an offset, are UTC.
+fn moment(text: &str, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
     if let Some(days) = text.strip_suffix('d') {
-        let days: i64 = days.parse().map_err(|_| wrong())?;
-        let hours = days.checked_mul(24).ok_or_else(wrong)?;
-        let moment = session
-            .now
-            .checked_sub(jiff::Span::new().try_hours(hours).map_err(|_| wrong())?);
-        return Ok(Some(moment.map_err(|_| wrong())?.to_string()));
+        let days: u32 = days.parse().ok()?; // told as no date
+        let back = jiff::SignedDuration::from_hours(i64::from(days) * 24);
+        return now.checked_sub(back).ok(); // nor is a time before all time
     }
-    if text.parse::<jiff::civil::Date>().is_err() && text.parse::<jiff::Timestamp>().is_err() {
-        return Err(wrong());
+    // A named zone says where, which nothing here asks for.
+    if text.contains('[') {
+        return None;
     }
-    Ok(Some(text.clone()))
+    let time = text.get(10..).unwrap_or_default();
+    if time.contains(['+', '-', 'Z', 'z']) {
+        return text.parse().ok(); // told as no date
+    }
+    let local: jiff::civil::DateTime = text.parse().ok()?; // told as no date
+    let zoned = local.to_zoned(jiff::tz::TimeZone::UTC).ok()?; // nor is a time after all time
+    Some(zoned.timestamp())
+}
+
+/// What a cost is without, when it is a cost.
+fn left_out(row: &ReportRow) -> String {
+    if row.unpriced == 0 || !row.cost_is_known() {
+        return String::new();
+    }
+    format!(
+        " without {} messages whose price is not known",
+        row.unpriced
+    )
 }
 
 fn cost(row: &ReportRow) -> String {
@@ -181,3 +206,6 @@ fn row_json(row: &ReportRow) -> Value {
         "estimatedMessages": row.estimated,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use crate::claude::{CONFIG, REGIONS, play};
 use crate::support::{check, commit, json as answer, run, unscanned, write};
 
 /// A project with this Messages API as its backend.
-fn project(provider: &Loopback) -> Sandbox {
+pub(crate) fn project(provider: &Loopback) -> Sandbox {
     let mut sandbox = unscanned(REGIONS);
     let llm = format!(
         "llm:\n  provider:\n    backend: anthropic\n    anthropic:\n      api_key: env:PLANTED\n      base_url: {}\n  models:\n    default: sonnet\ningest:\n  rateLimit:\n    retry:\n      maxAttempts: 1\n",
@@ -22,7 +22,7 @@ fn project(provider: &Loopback) -> Sandbox {
 }
 
 /// An API that gives its messages no ids.
-fn provider() -> Loopback {
+pub(crate) fn provider() -> Loopback {
     Loopback::start(|request, _| {
         let message = json!({
             "type": "message", "role": "assistant", "model": request.json()["model"],
