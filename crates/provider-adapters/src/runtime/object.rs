@@ -1,8 +1,11 @@
 //! Objects: the best form that provider, model and schema allow, checked with the original schema.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{MutexGuard, PoisonError};
+
 use ktx_llm_runtime::{
     ContentBlock, LlmError, LlmErrorKind, Message, MessageRole, ObjectOutcome, ObjectRequest,
-    Transport, validated_object,
+    RuntimeEvent, Transport, validated_object,
 };
 use ktx_tool_descriptors::ObjectSchema;
 use serde_json::Value;
@@ -24,28 +27,49 @@ const TOOL: &str = "json";
 /// Turns in which a model may correct its object.
 const REPAIRS: u32 = 2;
 
+/// Which forms of structured output providers refused.
+#[derive(Debug, Default)]
+pub(super) struct RefusedForms {
+    /// By model and schema, how many forms are not worth asking for: the later ones were answered.
+    skipped: BTreeMap<(String, String), usize>,
+    /// What people were told.
+    told: BTreeSet<String>,
+}
+
 /// Asks for the object in the first form that is possible and not refused.
 pub(super) async fn generate(
     mut operation: Operation<'_>,
     request: &ObjectRequest,
 ) -> Result<ObjectOutcome, LlmError> {
     let target = operation.lane.target();
-    let refused = refused_forms(&operation);
-    let forms: Vec<(usize, CanonicalRequest)> = target
+    let key = (
+        operation.lane.facts.id.clone(),
+        request.schema.as_value().to_string(),
+    );
+    let skipped = forms(&operation).skipped.get(&key).copied().unwrap_or(0);
+    let possible: Vec<(usize, StructuredForm, CanonicalRequest)> = target
         .row
         .structured
         .iter()
         .enumerate()
-        .skip(refused)
+        .skip(skipped)
         .filter_map(|(index, form)| {
             let asked = operation.request(&request.system, &request.prompt);
-            Some((index, prepared(*form, asked, &request.schema, &target)?))
+            let asked = prepared(*form, asked, &request.schema, &target)?;
+            Some((index, *form, asked))
         })
         .collect();
-    let last = forms.len();
-    for (number, (index, asked)) in (1..).zip(forms) {
+    let last = possible.len();
+    let mut refused: Vec<StructuredForm> = Vec::new();
+    for (number, (index, form, asked)) in (1..).zip(possible) {
         let steps_before = operation.metrics.steps;
-        match answered(&mut operation, asked, &request.schema).await {
+        let outcome = answered(&mut operation, asked, &request.schema).await;
+        let was_answered = operation.metrics.steps > steps_before;
+        // Only an answer in a later form says that the refusals were about the earlier ones.
+        if was_answered && !refused.is_empty() {
+            remember(&operation, &key, index, &refused, form);
+        }
+        match outcome {
             Ok(value) => {
                 return Ok(ObjectOutcome {
                     value,
@@ -54,17 +78,21 @@ pub(super) async fn generate(
             }
             // A provider that does not know the form refuses it before any answer.
             Err(error)
-                if error.kind == LlmErrorKind::InvalidRequest
-                    && operation.metrics.steps == steps_before
-                    && number < last =>
+                if error.kind == LlmErrorKind::InvalidRequest && !was_answered && number < last =>
             {
                 tracing::debug!(
                     detail = error.detail,
                     "a form of structured output was refused"
                 );
-                remember_refusal(&operation, index + 1);
+                refused.push(form);
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                if error.kind == LlmErrorKind::InvalidRequest && !was_answered {
+                    // The form that was the last resort is refused as well: nothing is known.
+                    forms(&operation).skipped.remove(&key);
+                }
+                return Err(error);
+            }
         }
     }
     Err(LlmError::new(
@@ -73,22 +101,45 @@ pub(super) async fn generate(
     ))
 }
 
-fn refused_forms(operation: &Operation<'_>) -> usize {
-    let known = operation
-        .inner
-        .refused_forms
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    known.get(&operation.lane.facts.id).copied().unwrap_or(0)
-}
-
-fn remember_refusal(operation: &Operation<'_>, forms: usize) {
+fn forms<'a>(operation: &'a Operation<'_>) -> MutexGuard<'a, RefusedForms> {
     operation
         .inner
         .refused_forms
         .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-        .insert(operation.lane.facts.id.clone(), forms);
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Begins with the form that was answered from now on, and says so once.
+fn remember(
+    operation: &Operation<'_>,
+    key: &(String, String),
+    skipped: usize,
+    refused: &[StructuredForm],
+    taken: StructuredForm,
+) {
+    let words: Vec<&str> = refused.iter().map(|form| words_of(*form)).collect();
+    let warning = format!(
+        "the provider refuses to hold `{}` to a schema by {}; {} is used instead, and every object is checked as always",
+        key.0,
+        words.join(" and by "),
+        words_of(taken)
+    );
+    let mut known = forms(operation);
+    known.skipped.insert(key.clone(), skipped);
+    let is_news = known.told.insert(warning.clone());
+    drop(known);
+    if is_news {
+        operation.inner.events.event(RuntimeEvent::Warning(warning));
+    }
+}
+
+const fn words_of(form: StructuredForm) -> &'static str {
+    match form {
+        StructuredForm::Native => "its structured output",
+        StructuredForm::Tool => "a forced tool",
+        StructuredForm::JsonObject => "its JSON mode",
+        StructuredForm::Prompt => "the prompt",
+    }
 }
 
 /// The request in this form; `None` when provider, model or schema do not allow it.

@@ -5,7 +5,8 @@ use ktx_provider_adapters::Preset;
 use serde_json::{Value, json};
 
 use crate::fake::{
-    anthropic, ask_object, bodies, message, refused, runtime, said, server, settings, sse, tool_use,
+    Recorder, anthropic, ask_object, bodies, message, refused, runtime, said, server, settings,
+    sse, tool_use,
 };
 
 fn schema() -> Value {
@@ -77,11 +78,17 @@ async fn a_form_that_is_refused_is_not_tried_again() {
         call("m2"),
     ])
     .await;
-    let (runtime, _) = anthropic(&server.uri(), "haiku");
+    let (runtime, events) = anthropic(&server.uri(), "haiku");
     for _ in 0..2 {
         let outcome = runtime.generate_object(ask_object(schema())).await.unwrap();
         assert_eq!(outcome.value, json!({"count": 3}));
     }
+    assert_eq!(
+        warnings(&events),
+        [
+            "warning the provider refuses to hold `claude-haiku-5-5` to a schema by its structured output; a forced tool is used instead, and every object is checked as always"
+        ]
+    );
     let forms: Vec<(bool, Value)> = bodies(&server)
         .await
         .iter()
@@ -100,6 +107,57 @@ async fn a_form_that_is_refused_is_not_tried_again() {
             (false, json!("json"))
         ]
     );
+}
+
+fn warnings(events: &Recorder) -> Vec<String> {
+    let lines = events.lines().into_iter();
+    lines.filter(|line| line.starts_with("warning")).collect()
+}
+
+/// Whether each request had the native form.
+async fn native(server: &wiremock::MockServer) -> Vec<bool> {
+    let bodies = bodies(server).await;
+    bodies
+        .iter()
+        .map(|body| body.get("output_config").is_some())
+        .collect()
+}
+
+/// One schema that is refused says nothing about the others.
+#[tokio::test]
+async fn a_refused_schema_is_no_refused_form() {
+    let call = |id: &str| {
+        let input = json!({"count": 3});
+        message(id, "tool_use", &[tool_use("t1", "json", &input)])
+    };
+    let server = server(vec![
+        refused(400, "invalid_request_error"),
+        call("m1"),
+        said("m2", "{\"count\": 3}"),
+        call("m3"),
+    ])
+    .await;
+    let (runtime, events) = anthropic(&server.uri(), "haiku");
+    let mut other = schema();
+    other["properties"]["more"] = json!({"type": "string"});
+    for schema in [schema(), other, schema()] {
+        runtime.generate_object(ask_object(schema)).await.unwrap();
+    }
+    assert_eq!(native(&server).await, [true, false, true, false]);
+    assert_eq!(warnings(&events).len(), 1);
+}
+
+/// A request that every form is refused with says nothing about forms: the next one begins anew.
+#[tokio::test]
+async fn what_every_form_is_refused_with_is_forgotten() {
+    let no = || refused(400, "invalid_request_error");
+    let server = server(vec![no(), no(), no(), said("m1", "{\"count\": 3}")]).await;
+    let (runtime, events) = anthropic(&server.uri(), "haiku");
+    let ask = || runtime.generate_object(ask_object(schema()));
+    assert_eq!(ask().await.unwrap_err().kind, LlmErrorKind::InvalidRequest);
+    assert!(ask().await.is_ok());
+    assert_eq!(native(&server).await, [true, false, false, true]);
+    assert_eq!(warnings(&events), Vec::<String>::new());
 }
 
 /// A model that cannot be forced to a tool, with a schema that has no native form.
