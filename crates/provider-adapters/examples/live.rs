@@ -11,7 +11,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use ktx_llm_runtime::{
     CallLabel, CallMetrics, LlmError, LlmRuntime as _, LoopRequest, Message, MessageRole, NoEvents,
@@ -48,12 +48,10 @@ fn settings(preset: Preset) -> Result<HttpSettings, String> {
         let file = variable("GOOGLE_APPLICATION_CREDENTIALS")
             .ok_or("set GOOGLE_APPLICATION_CREDENTIALS")?;
         let text = std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
         settings.vertex = Some(VertexSettings {
             project: variable("KTX_LIVE_PROJECT"),
             location: variable("KTX_LIVE_LOCATION").unwrap_or_else(|| "global".to_owned()),
             credentials: GoogleCredentials::from_json(&text).map_err(|error| shown(&error))?,
-            unix_now: now.map_err(|error| error.to_string())?.as_secs(),
         });
     }
     Ok(settings)

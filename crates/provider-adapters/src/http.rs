@@ -9,21 +9,24 @@ mod tests;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ktx_llm_runtime::{
     EventSink, Governor, LimitSignal, LlmError, LlmErrorKind, PlannedTurn, RunWriter, RuntimeEvent,
-    TurnGate, TurnPermit,
+    TurnGate, TurnPermit, window_words,
 };
 use ktx_secrets::{Redactor, Secret};
 use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::UnixClock;
 use crate::credentials::{Freshness, GoogleTokens};
 use crate::settings::Timeouts;
 use crate::wire::media;
 use crate::wire::request::{CanonicalRequest, Encoded, Target};
 use crate::wire::response::{Draft, Response};
 use crate::wire::{self, failure};
+use address::Base;
 use client::Clients;
 
 /// As whom a request is made.
@@ -49,6 +52,7 @@ pub(crate) struct Endpoint {
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) redactor: Redactor,
     pub(crate) timeouts: Timeouts,
+    pub(crate) clock: UnixClock,
     /// The media that people were told about.
     pub(crate) left_out: Mutex<BTreeSet<String>>,
 }
@@ -85,6 +89,21 @@ impl Failure {
     }
 }
 
+/// How long a call may wait for limits, and how often it is tried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// As the settings say.
+    #[default]
+    AsConfigured,
+    /// The caller wants to know now: no limit is waited for, and a failure is tried once more.
+    None,
+}
+
+/// Tries in all of a call without patience.
+const IMPATIENT_TRIES: u32 = 2;
+/// Tries in all of a call whose answer cannot be read: it may well be another one the next time.
+const UNREADABLE_TRIES: u32 = 2;
+
 /// One call, as the runtime asks for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
@@ -93,10 +112,12 @@ pub(crate) struct Call<'a> {
     pub(crate) request: &'a CanonicalRequest,
     pub(crate) target: Target<'a>,
     /// The base address of the target.
-    pub(crate) base: &'a str,
+    pub(crate) base: &'a Base,
     pub(crate) cancel: &'a CancellationToken,
     /// Receives text as it comes; what was received is never repeated.
     pub(crate) listener: Option<&'a RunWriter>,
+    /// Whether it is waited for.
+    pub(crate) patience: Patience,
     /// Told of every message that was paid for, failed ones included.
     pub(crate) paid: &'a (dyn Fn(&Draft) + Send + Sync),
 }
@@ -104,7 +125,7 @@ pub(crate) struct Call<'a> {
 impl std::fmt::Debug for Call<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Call")
-            .field("base", &self.base)
+            .field("base", &self.base.url)
             .finish_non_exhaustive()
     }
 }
@@ -126,6 +147,11 @@ impl Endpoint {
         loop {
             let encoded = wire::encode(&request, &call.target);
             self.tell_left_out(&request, &encoded);
+            if call.patience == Patience::None
+                && let Some((reason, remaining)) = self.governor.paused()
+            {
+                return Err(self.held(&reason, remaining));
+            }
             let permit = self.governor.acquire(call.cancel).await?;
             let turn = self.admitted(&call, &encoded).await?;
             let outcome = self.attempt(&call, &encoded, freshness).await;
@@ -159,7 +185,40 @@ impl Endpoint {
                 request = std::borrow::Cow::Owned(without_reasoning(&request));
                 continue;
             }
-            self.pause(&failure, &mut history, call.cancel).await?;
+            self.pause(&failure, &mut history, &call).await?;
+        }
+    }
+
+    /// The error of a call that does not wait for a limit.
+    fn held(&self, reason: &str, remaining: Duration) -> LlmError {
+        let until = until(self.clock.now(), remaining);
+        let mut error = LlmError::new(
+            LlmErrorKind::RateLimit,
+            format!("the provider refuses calls until {until} ({reason})"),
+        )
+        .hint("run the command again after that");
+        error.retry_after = Some(remaining);
+        error
+    }
+
+    /// A limit that a call without patience has met is told, for others to know it.
+    fn met_a_limit(&self, error: &LlmError) -> LlmError {
+        let window = window_of(error.kind);
+        let end = |wait: Duration| self.clock.now().saturating_add(rounded_up(wait));
+        self.events.event(RuntimeEvent::RateLimitRefused {
+            window: window.to_owned(),
+            resets_at: error
+                .retry_after
+                .and_then(|wait| i64::try_from(end(wait)).ok()), // beyond all clocks
+        });
+        match error.retry_after {
+            Some(wait) => {
+                let mut held = self.held(&window_words(window), wait);
+                held.kind = error.kind;
+                held.detail.clone_from(&error.detail);
+                held
+            }
+            None => error.clone(),
         }
     }
 
@@ -208,7 +267,7 @@ impl Endpoint {
         &self,
         failure: &Failure,
         history: &mut History,
-        cancel: &CancellationToken,
+        call: &Call<'_>,
     ) -> Result<(), LlmError> {
         let error = &failure.error;
         history.failures += 1;
@@ -216,9 +275,25 @@ impl Endpoint {
             error.kind,
             LlmErrorKind::RateLimit | LlmErrorKind::Overloaded
         );
-        let over =
-            failure.again == Again::Pointless || history.failures >= self.governor.max_attempts();
+        if limited && call.patience == Patience::None {
+            return Err(self.met_a_limit(error));
+        }
+        let tries = match (call.patience, error.kind) {
+            (Patience::None, _) => IMPATIENT_TRIES,
+            (_, LlmErrorKind::Protocol) => UNREADABLE_TRIES,
+            _ => u32::MAX,
+        };
+        let over = failure.again == Again::Pointless
+            || history.failures >= self.governor.max_attempts().min(tries);
         if over {
+            return Err(error.clone());
+        }
+        let longest = self.governor.settings().max_delay;
+        let delay = error
+            .retry_after
+            .filter(|hint| *hint <= longest)
+            .unwrap_or_else(|| self.governor.backoff(history.failures));
+        if !limited && !self.governor.has_time_for(delay) {
             return Err(error.clone());
         }
         self.events.event(RuntimeEvent::Retry {
@@ -228,22 +303,13 @@ impl Endpoint {
         if limited {
             // The whole account waits; the next `acquire` does the waiting.
             self.governor.report(LimitSignal::Rejected {
-                window: if error.kind == LlmErrorKind::Overloaded {
-                    "provider is overloaded".to_owned()
-                } else {
-                    "requests".to_owned()
-                },
+                window: window_of(error.kind).to_owned(),
                 retry_after: error.retry_after,
             });
             return Ok(());
         }
-        let longest = self.governor.settings().max_delay;
-        let delay = error
-            .retry_after
-            .filter(|hint| *hint <= longest)
-            .unwrap_or_else(|| self.governor.backoff(history.failures));
         tokio::select! {
-            () = cancel.cancelled() => Err(LlmError::cancelled()),
+            () = call.cancel.cancelled() => Err(LlmError::cancelled()),
             () = tokio::time::sleep(delay) => Ok(()),
         }
     }
@@ -262,6 +328,40 @@ impl Endpoint {
             Access::Open | Access::Header(..) | Access::Bearer(_) => text,
         }
     }
+}
+
+/// What a limit is called that a call has met.
+const fn window_of(kind: LlmErrorKind) -> &'static str {
+    match kind {
+        LlmErrorKind::Overloaded => "provider is overloaded",
+        _ => "requests",
+    }
+}
+
+/// The point in time at which a wait is over, in UTC: to the second when it is short, else to the
+/// minute behind it.
+fn until(now: u64, wait: Duration) -> String {
+    let seconds = rounded_up(wait);
+    let (step, form) = if seconds < 60 {
+        (1, "%Y-%m-%d %H:%M:%S UTC")
+    } else {
+        (60, "%Y-%m-%d %H:%M UTC")
+    };
+    let end = now
+        .saturating_add(seconds)
+        .div_ceil(step)
+        .saturating_mul(step);
+    let end = i64::try_from(end)
+        .ok() // beyond all clocks
+        .and_then(|end| jiff::Timestamp::from_second(end).ok()); // beyond the calendar
+    end.unwrap_or(jiff::Timestamp::MAX)
+        .strftime(form)
+        .to_string()
+}
+
+fn rounded_up(wait: Duration) -> u64 {
+    wait.as_secs()
+        .saturating_add(u64::from(wait.subsec_nanos() > 0))
 }
 
 /// The request with the reasoning of all turns left out.

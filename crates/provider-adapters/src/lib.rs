@@ -6,6 +6,7 @@
 
 mod caching;
 mod catalogue;
+mod clock;
 mod courier;
 mod credentials;
 mod http;
@@ -18,6 +19,7 @@ mod wire;
 
 pub use caching::CacheOverrides;
 pub use catalogue::{Listing, ModelFacts, aliases, model_facts};
+pub use clock::UnixClock;
 pub use courier::{Courier, CourierError, Reply};
 pub use credentials::{AuthorizedUser, GoogleCredentials, ServiceAccount};
 pub use preset::{Preset, Protocol};

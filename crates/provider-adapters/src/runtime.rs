@@ -27,7 +27,7 @@ use tracing::Instrument as _;
 use crate::catalogue::Listing;
 use crate::credentials::GoogleTokens;
 use crate::http::client::Clients;
-use crate::http::{Access, Call, Endpoint};
+use crate::http::{Access, Call, Endpoint, Patience};
 use crate::preset::Preset;
 use crate::settings::{HttpSettings, PromptCaching, RateLimit, Timeouts};
 use crate::wire::request::{CanonicalRequest, Delivery};
@@ -55,8 +55,7 @@ struct Inner {
     events: Arc<dyn EventSink>,
     /// Tells messages apart whose provider gives no id, or one id to several.
     names: Mutex<MessageNames>,
-    /// Per model, how many forms of structured output were refused.
-    refused_forms: Mutex<BTreeMap<String, usize>>,
+    refused_forms: Mutex<object::RefusedForms>,
 }
 
 impl std::fmt::Debug for HttpRuntime {
@@ -103,7 +102,7 @@ impl HttpRuntime {
         let access = match (settings.preset, settings.api_key, settings.vertex) {
             (Preset::Vertex, _, Some(vertex)) => Access::Google(Box::new(GoogleTokens::new(
                 vertex.credentials,
-                vertex.unix_now,
+                settings.clock.clone(),
             ))),
             (Preset::Anthropic, Some(key), _) => Access::Header("x-api-key", key),
             (Preset::Gemini, Some(key), _) => Access::Header("x-goog-api-key", key),
@@ -118,6 +117,7 @@ impl HttpRuntime {
             events: Arc::clone(&events),
             redactor,
             timeouts: settings.timeouts.clone(),
+            clock: settings.clock,
             left_out: Mutex::default(),
         };
         Ok(Self {
@@ -130,7 +130,7 @@ impl HttpRuntime {
                 ignored_fields: settings.ignored_fields,
                 events,
                 names: Mutex::default(),
-                refused_forms: Mutex::new(BTreeMap::new()),
+                refused_forms: Mutex::default(),
             }),
         })
     }
@@ -144,6 +144,7 @@ struct Operation<'a> {
     label: &'a CallLabel,
     cancel: &'a CancellationToken,
     writer: Option<&'a RunWriter>,
+    patience: Patience,
     started: Instant,
     metrics: CallMetrics,
 }
@@ -174,6 +175,7 @@ impl Inner {
             label,
             cancel,
             writer: None,
+            patience: Patience::AsConfigured,
             started: Instant::now(),
             metrics: CallMetrics::default(),
         })
@@ -201,6 +203,7 @@ impl Operation<'_> {
                 base: &self.lane.base,
                 cancel: self.cancel,
                 listener: self.writer,
+                patience: self.patience,
                 paid: &note,
             })
             .await;
@@ -243,7 +246,7 @@ impl Operation<'_> {
                 .model
                 .clone()
                 .unwrap_or_else(|| self.lane.facts.id.clone()),
-            location: None,
+            location: self.lane.location().map(str::to_owned),
             role: self.role,
             stage: self.label.stage.clone(),
             unit: self.label.unit.clone(),
@@ -288,10 +291,6 @@ fn usable(response: Response) -> Result<Response, LlmError> {
             "the conversation does not fit the model's context window",
         )),
         Stop::Natural | Stop::Pause => Ok(response),
-        Stop::Other(reason) => {
-            tracing::warn!(reason, "the model stopped for an unknown reason");
-            Ok(response)
-        }
     }
 }
 
@@ -365,6 +364,7 @@ impl LlmRuntime for HttpRuntime {
         let label = CallLabel::of_probe(run);
         let cancel = CancellationToken::new();
         let mut operation = self.inner.operation(ModelRole::Default, &label, &cancel)?;
+        operation.patience = Patience::None;
         let mut asked = operation.request("", "Answer with the word ok.");
         asked.delivery = Delivery::Whole;
         asked.max_output = Some(PROBE_TOKENS);
@@ -381,7 +381,7 @@ impl LlmRuntime for HttpRuntime {
         Ok(ProbeReport {
             facts: vec![
                 ("backend".to_owned(), self.inner.preset.to_string()),
-                ("address".to_owned(), lane.base.clone()),
+                ("address".to_owned(), lane.base.url.clone()),
                 ("model".to_owned(), answered),
             ],
             warnings,

@@ -12,6 +12,7 @@ use ktx_vocabulary::ModelRole;
 use serde_json::{Map, Value};
 
 use crate::caching::CacheOverrides;
+use crate::clock::UnixClock;
 use crate::credentials::GoogleCredentials;
 use crate::preset::{Preset, Protocol};
 
@@ -119,8 +120,6 @@ pub struct VertexSettings {
     pub location: String,
     /// Who asks for access tokens.
     pub credentials: GoogleCredentials,
-    /// The wall clock when the settings were made, as Unix seconds: signed requests carry a time.
-    pub unix_now: u64,
 }
 
 /// The settings of an HTTP backend.
@@ -153,6 +152,8 @@ pub struct HttpSettings {
     pub timeouts: Timeouts,
     /// How requests leave the machine.
     pub proxy: Proxy,
+    /// The wall clock: signed requests carry a time, and limits end at one.
+    pub clock: UnixClock,
     /// Configured fields that the backend ignores, by full key, for `describe`.
     pub ignored_fields: Vec<String>,
 }
@@ -174,6 +175,7 @@ impl HttpSettings {
             gate: Arc::new(OpenGate),
             timeouts: Timeouts::default(),
             proxy: Proxy::default(),
+            clock: UnixClock::default(),
             ignored_fields: Vec::new(),
         }
     }

@@ -101,7 +101,7 @@ fn probe(
     if args.fast {
         return Ok(Probe::Skipped);
     }
-    let sink = Arc::new(compose::ProbeSink::new(opened, printer));
+    let sink = Arc::new(compose::ProbeSink::new(session, opened, printer));
     let events = Arc::clone(&sink);
     let runtime = match compose::llm(session, opened, events, None) {
         Ok(Some(runtime)) => runtime,

@@ -39,7 +39,11 @@ pub(super) fn runtime(
     start: Start,
 ) -> Outcome<Arc<dyn LlmRuntime>> {
     let mut settings = settings(session, dir, config)?;
-    let governor = Governor::new(governor(config), Arc::clone(&events));
+    let limits = GovernorSettings {
+        ends_at: session.ends_at.map(tokio::time::Instant::from_std),
+        ..governor(config)
+    };
+    let governor = Governor::new(limits, Arc::clone(&events));
     if let Some((window, wait)) = start.refused {
         governor.report(LimitSignal::Rejected {
             window,
@@ -85,12 +89,7 @@ fn settings(session: &Session, dir: &Path, config: &Project) -> Outcome<HttpSett
     }
     let mut settings = HttpSettings::new(preset, key, default);
     settings.models.extend(config.llm.models.clone());
-    settings.base_url = endpoint
-        .base_url
-        .as_ref()
-        .map(|reference| resolve(reference, "base_url", backend, &secrets))
-        .transpose()?
-        .map(|secret| secret.expose().to_owned());
+    settings.base_url = base_url(&endpoint, backend, &secrets)?;
     settings.reasoning = endpoint.reasoning;
     let written = endpoint.cache.unwrap_or_default();
     settings.cache = CacheOverrides::parse(preset, &written)?;
@@ -129,6 +128,43 @@ fn key(
         .hint("remove `base_url` to use the provider's own address"));
     }
     Ok(session.environment.text(variable).map(Secret::new))
+}
+
+/// What tells the accounts of a backend apart: where it is, and as whom it is asked. Nothing for the
+/// local session.
+pub(super) fn identity(session: &Session, dir: &Path, config: &Project) -> Outcome<Vec<String>> {
+    let backend = config.llm.backend;
+    let secrets = session.secrets(dir);
+    if backend == Backend::Vertex {
+        let place = vertex(session, config, &secrets)?;
+        let login = place.credentials.secrets();
+        let login = login.iter().map(|secret| secret.expose().to_owned());
+        return Ok([place.location, place.project.unwrap_or_default()]
+            .into_iter()
+            .chain(login)
+            .collect());
+    }
+    let Some(preset) = Preset::parse(backend.as_str()) else {
+        return Ok(Vec::new());
+    };
+    let endpoint = config.llm.endpoints.get(&backend);
+    let endpoint = endpoint.cloned().unwrap_or_default();
+    let address = base_url(&endpoint, backend, &secrets)?;
+    let key = key(preset, &endpoint, backend, &secrets, session)?;
+    let key = key.map(|key| key.expose().to_owned());
+    Ok(vec![address.unwrap_or_default(), key.unwrap_or_default()])
+}
+
+fn base_url(
+    endpoint: &Endpoint,
+    backend: Backend,
+    secrets: &ProjectSecrets<'_>,
+) -> Outcome<Option<String>> {
+    let reference = endpoint.base_url.as_ref();
+    let address = reference.map(|reference| resolve(reference, "base_url", backend, secrets));
+    Ok(address
+        .transpose()?
+        .map(|address| address.expose().to_owned()))
 }
 
 fn resolve(
@@ -198,6 +234,30 @@ pub(super) fn governor(config: &Project) -> GovernorSettings {
     }
 }
 
+fn vertex_location(
+    session: &Session,
+    config: &Project,
+    secrets: &ProjectSecrets<'_>,
+) -> Outcome<String> {
+    match &config.llm.vertex {
+        Some(block) => resolve(&block.location, "location", Backend::Vertex, secrets)
+            .map(|location| location.expose().to_owned()),
+        None => Ok(session
+            .environment
+            .text("GOOGLE_VERTEX_LOCATION")
+            .unwrap_or("global")
+            .to_owned()),
+    }
+}
+
+/// Where the models of a project are served, for backends whose prices depend on it.
+pub(crate) fn location(session: &Session, dir: &Path, config: &Project) -> Outcome<Option<String>> {
+    match config.llm.backend {
+        Backend::Vertex => vertex_location(session, config, &session.secrets(dir)).map(Some),
+        _ => Ok(None),
+    }
+}
+
 /// Where Vertex AI is and who asks: the credentials file that Google's own tools use.
 fn vertex(
     session: &Session,
@@ -209,13 +269,7 @@ fn vertex(
     let text = |reference: &SecretRef, field: &str| {
         resolve(reference, field, Backend::Vertex, secrets).map(|secret| secret.expose().to_owned())
     };
-    let location = match block {
-        Some(block) => text(&block.location, "location")?,
-        None => environment
-            .text("GOOGLE_VERTEX_LOCATION")
-            .unwrap_or("global")
-            .to_owned(),
-    };
+    let location = vertex_location(session, config, secrets)?;
     let project = match block.and_then(|block| block.project.as_ref()) {
         Some(project) => Some(text(project, "project")?),
         None => environment.text("GOOGLE_VERTEX_PROJECT").map(str::to_owned),
@@ -247,12 +301,10 @@ fn vertex(
             );
         }
     };
-    let unix_now = u64::try_from(session.now.as_second()).unwrap_or_default();
     Ok(VertexSettings {
         project,
         location,
         credentials,
-        unix_now,
     })
 }
 
@@ -291,40 +343,5 @@ pub(crate) fn model_facts(backend: Backend, model: &str) -> Facts {
             known: false,
             context_window: None,
         },
-    }
-}
-
-/// The id under which a model's price is found.
-pub(crate) fn priced_model(backend: &str, model: &str) -> String {
-    Backend::parse(backend).map_or_else(
-        || model.to_owned(),
-        |backend| model_facts(backend, model).id,
-    )
-}
-
-/// The providers of the price table that a backend's models are looked up in.
-pub(crate) fn price_providers(backend: &str) -> Vec<&'static str> {
-    match Backend::parse(backend) {
-        None | Some(Backend::None) => Vec::new(),
-        Some(Backend::Anthropic | Backend::ClaudeCode) => vec!["anthropic"],
-        Some(Backend::Vertex | Backend::Gemini) => vec!["google"],
-        Some(Backend::OpenAi) => vec!["openai"],
-        Some(Backend::DeepSeek) => vec!["deepseek"],
-        Some(Backend::Qwen) => vec!["qwen"],
-        Some(Backend::Glm) => vec!["zai", "zhipuai"],
-        Some(Backend::MiniMax) => vec!["minimax"],
-        Some(Backend::Kimi) => vec!["moonshotai"],
-        Some(Backend::Groq) => vec!["groq"],
-        Some(Backend::Cerebras) => vec!["cerebras"],
-        Some(Backend::Gateway | Backend::OpenAiCompatible) => {
-            vec![
-                "anthropic",
-                "openai",
-                "google",
-                "deepseek",
-                "qwen",
-                "moonshotai",
-            ]
-        }
     }
 }

@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use ktx_llm_runtime::{RuntimeEvent, window_words};
 use ktx_project_store::{read_optional, write_atomically};
-use ktx_secrets::SecretRef;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::session::{Opened, Session};
+
+/// Without an end a limit is news for as long as the shortest window there is.
+const NEWS: SignedDuration = SignedDuration::from_mins(1);
 
 /// How an account stands with one of its limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,9 +51,19 @@ impl AccountLimit {
     fn holds(&self, now: Timestamp) -> bool {
         match self.resets_at {
             Some(until) => now < until,
-            // Without an end it is news for as long as the shortest window there is.
-            None => now.duration_since(self.observed_at).as_secs() < 60,
+            None => now.duration_since(self.observed_at) < NEWS,
         }
+    }
+
+    /// Whether a later one is no news. Without an end, that it was heard again is the news.
+    fn says_the_same(&self, later: &Self) -> bool {
+        let heard_again = Self {
+            observed_at: later.observed_at,
+            ..self.clone()
+        };
+        heard_again == *later
+            && (self.resets_at.is_some()
+                || later.observed_at.duration_since(self.observed_at) < NEWS / 2)
     }
 
     /// The form of `ktx status --json`.
@@ -102,24 +115,55 @@ pub(super) fn clock(at: Timestamp, now: Timestamp) -> String {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Book {
+    /// What the names of accounts are made with.
+    #[serde(default)]
+    salt: String,
     #[serde(default)]
     accounts: BTreeMap<String, AccountLimit>,
+}
+
+impl Book {
+    /// The name of an account: its backend, and a hash of where and as whom it is used, because a key
+    /// stands in no file of ours and an address may hold one.
+    fn name(&self, account: &Account) -> String {
+        let mut hash = Sha256::new();
+        for part in std::iter::once(&self.salt).chain(&account.identity) {
+            // The length in front, so that parts cannot run into each other.
+            hash.update(part.len().to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        let hex: String = hash
+            .finalize()
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        format!("{} {hex}", account.backend)
+    }
+}
+
+/// Who is limited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Account {
+    backend: &'static str,
+    /// The address, the key and what else tells accounts of a backend apart.
+    identity: Vec<String>,
 }
 
 /// Keeps what is heard about one account.
 #[derive(Debug)]
 pub(super) struct LimitBook {
     path: PathBuf,
-    account: String,
+    account: Account,
     last: Mutex<Option<AccountLimit>>,
 }
 
 impl LimitBook {
     /// The book of the account that the project's backend uses.
-    pub(super) fn new(opened: &Opened) -> Self {
+    pub(super) fn new(session: &Session, opened: &Opened) -> Self {
         Self {
             path: path(opened),
-            account: account(opened),
+            account: account(session, opened),
             last: Mutex::new(None),
         }
     }
@@ -130,11 +174,16 @@ impl LimitBook {
             return Ok(());
         };
         let mut last = self.last.lock().map_err(|error| error.to_string())?;
-        if last.as_ref() == Some(&limit) {
+        if last.as_ref().is_some_and(|last| last.says_the_same(&limit)) {
             return Ok(());
         }
         let mut book = read(&self.path);
-        book.accounts.insert(self.account.clone(), limit.clone());
+        if book.salt.is_empty() {
+            book.salt = uuid::Uuid::new_v4().simple().to_string();
+        }
+        book.accounts.retain(|_, limit| limit.holds(now));
+        book.accounts
+            .insert(book.name(&self.account), limit.clone());
         let text = serde_json::to_string_pretty(&book).map_err(|error| error.to_string())?;
         write_atomically(&self.path, text.as_bytes()).map_err(|error| error.to_string())?;
         *last = Some(limit);
@@ -179,9 +228,10 @@ fn limit_of(event: &RuntimeEvent, now: Timestamp) -> Option<AccountLimit> {
 
 /// What still holds about the account that the project's backend uses.
 pub(crate) fn known_limit(session: &Session, opened: &Opened) -> Option<AccountLimit> {
-    read(&path(opened))
-        .accounts
-        .remove(&account(opened))
+    let mut book = read(&path(opened));
+    let name = book.name(&account(session, opened));
+    book.accounts
+        .remove(&name)
         .filter(|limit| limit.holds(session.now))
 }
 
@@ -202,21 +252,12 @@ fn path(opened: &Opened) -> PathBuf {
     opened.store.layout().state().join("rate-limits.json")
 }
 
-/// The account: the backend, and where it is when that is not its usual place.
-fn account(opened: &Opened) -> String {
-    let llm = &opened.config.llm;
-    let backend = llm.backend.as_str();
-    let place = llm
-        .endpoints
-        .get(&llm.backend)
-        .and_then(|endpoint| endpoint.base_url.as_ref());
-    match place {
-        None => backend.to_owned(),
-        Some(SecretRef::Env(name)) => format!("{backend} env:{name}"),
-        Some(SecretRef::File(path)) => format!("{backend} file:{}", path.display()),
-        Some(SecretRef::Literal(address)) => {
-            format!("{backend} {}", ktx_secrets::redact_url(address.expose()))
-        }
+/// The account of the project's backend. What cannot be resolved tells nothing apart: no call is made
+/// with it either.
+fn account(session: &Session, opened: &Opened) -> Account {
+    Account {
+        backend: opened.config.llm.backend.as_str(),
+        identity: super::http::identity(session, &opened.dir, &opened.config).unwrap_or_default(),
     }
 }
 

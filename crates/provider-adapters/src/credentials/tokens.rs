@@ -1,6 +1,6 @@
 //! Gets access tokens and keeps them until shortly before they end.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -13,14 +13,18 @@ use serde_json::json;
 use tokio::sync::Mutex;
 
 use super::{GoogleCredentials, ServiceAccount};
+use crate::clock::UnixClock;
 use crate::http::client::Clients;
+use crate::http::limits;
 use crate::wire::failure::excerpt;
 
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
-/// A token is renewed this long before it ends.
-const MARGIN: Duration = Duration::from_mins(1);
-/// What a token is kept for at most, whatever is said about it.
-const LONGEST_LIFE: Duration = Duration::from_hours(24);
+/// A token is renewed so many seconds before it ends.
+const MARGIN: u64 = 60;
+/// Seconds that a token is kept for at most, whatever is said about it.
+const LONGEST_LIFE: u64 = 24 * 3600;
+/// No answer of a token service is longer.
+const LONGEST_ANSWER: usize = 64 * 1024;
 /// How long a signed request may live, in seconds.
 const SIGNED_SECONDS: u64 = 3600;
 
@@ -36,16 +40,15 @@ pub(crate) enum Freshness {
 #[derive(Debug)]
 struct Kept {
     token: Secret,
-    until: Instant,
+    /// When it is taken, in Unix seconds. A clock that was set back shows neither.
+    life: std::ops::Range<u64>,
 }
 
 /// The tokens of one account.
 #[derive(Debug)]
 pub(crate) struct GoogleTokens {
     credentials: GoogleCredentials,
-    /// The wall clock at `started`, as Unix seconds.
-    unix_start: u64,
-    started: Instant,
+    clock: UnixClock,
     kept: Mutex<Option<Kept>>,
     /// Knows every token that was fetched: providers like to repeat what they refuse.
     fetched: std::sync::Mutex<Redactor>,
@@ -58,11 +61,10 @@ struct TokenAnswer {
 }
 
 impl GoogleTokens {
-    pub(crate) fn new(credentials: GoogleCredentials, unix_start: u64) -> Self {
+    pub(crate) fn new(credentials: GoogleCredentials, clock: UnixClock) -> Self {
         Self {
             credentials,
-            unix_start,
-            started: Instant::now(),
+            clock,
             kept: Mutex::new(None),
             fetched: std::sync::Mutex::default(),
         }
@@ -89,13 +91,14 @@ impl GoogleTokens {
         let mut kept = self.kept.lock().await;
         if freshness == Freshness::Kept
             && let Some(kept) = kept.as_ref()
-            && Instant::now() < kept.until
+            && kept.life.contains(&self.clock.now())
         {
             return Ok(kept.token.clone());
         }
-        let request = self.request(clients)?;
+        let now = self.clock.now();
+        let request = self.request(clients, now)?;
         let answer = fetch(request).await?;
-        let life = Duration::from_secs(answer.expires_in.unwrap_or(SIGNED_SECONDS));
+        let life = answer.expires_in.unwrap_or(SIGNED_SECONDS);
         let token = Secret::new(answer.access_token);
         self.fetched
             .lock()
@@ -103,15 +106,14 @@ impl GoogleTokens {
             .learn(&token);
         *kept = Some(Kept {
             token: token.clone(),
-            until: Instant::now() + life.min(LONGEST_LIFE).saturating_sub(MARGIN),
+            life: now..now.saturating_add(life.min(LONGEST_LIFE).saturating_sub(MARGIN)),
         });
         Ok(token)
     }
 
-    fn request(&self, clients: &Clients) -> Result<reqwest::RequestBuilder, LlmError> {
+    fn request(&self, clients: &Clients, now: u64) -> Result<reqwest::RequestBuilder, LlmError> {
         Ok(match &self.credentials {
             GoogleCredentials::ServiceAccount(account) => {
-                let now = self.unix_start + self.started.elapsed().as_secs();
                 let assertion = signed_request(account, now)?;
                 clients.post(&account.token_uri).form(&[
                     ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
@@ -143,25 +145,27 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
         )
         .detail(error.without_url().to_string())
     };
-    let response = request
+    let mut response = request
         .timeout(Duration::from_secs(30))
         .send()
         .await
         .map_err(unreachable)?;
     let status = response.status();
-    let body = response.bytes().await.map_err(unreachable)?;
+    let retry_after = limits::retry_after(response.headers());
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(unreachable)? {
+        body.extend_from_slice(&piece);
+        if body.len() > LONGEST_ANSWER {
+            return Err(LlmError::new(
+                LlmErrorKind::Protocol,
+                "Google's answer to the request for an access token is longer than 64 KiB",
+            ));
+        }
+    }
     if !status.is_success() {
-        let kind = if status.is_server_error() {
-            LlmErrorKind::Server
-        } else {
-            LlmErrorKind::Auth
-        };
-        return Err(LlmError::new(
-            kind,
-            format!("Google gave no access token (HTTP {})", status.as_u16()),
-        )
-        .hint("run `gcloud auth application-default login`, or check the service account's key")
-        .detail(excerpt(&String::from_utf8_lossy(&body))));
+        let mut error = no_token(status.as_u16()).detail(excerpt(&String::from_utf8_lossy(&body)));
+        error.retry_after = retry_after;
+        return Err(error);
     }
     serde_json::from_slice(&body).map_err(|_| {
         // The body may hold a token, so nothing of it is kept.
@@ -170,6 +174,23 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
             "Google's answer holds no access token",
         )
     })
+}
+
+/// Only what the service says about who asks is about the login.
+fn no_token(status: u16) -> LlmError {
+    let kind = match status {
+        408 => LlmErrorKind::Timeout,
+        429 => LlmErrorKind::RateLimit,
+        500.. => LlmErrorKind::Server,
+        _ => LlmErrorKind::Auth,
+    };
+    let error = LlmError::new(kind, format!("Google gave no access token (HTTP {status})"));
+    match kind {
+        LlmErrorKind::Auth => error.hint(
+            "run `gcloud auth application-default login`, or check the service account's key",
+        ),
+        _ => error.hint("run the command again later; `--debug` shows what Google said"),
+    }
 }
 
 /// A request for a token, signed with RS256.
@@ -183,7 +204,7 @@ fn signed_request(account: &ServiceAccount, now: u64) -> Result<Secret, LlmError
         "scope": SCOPE,
         "aud": account.token_uri,
         "iat": now,
-        "exp": now + SIGNED_SECONDS,
+        "exp": now.saturating_add(SIGNED_SECONDS),
     });
     let signed = format!(
         "{}.{}",

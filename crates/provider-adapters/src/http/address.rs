@@ -12,10 +12,32 @@ pub(crate) enum Key {
     None,
 }
 
+/// Where the paths of a protocol begin, with what every request carries in its query.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Base {
+    /// The address without query and without a slash at its end.
+    pub(crate) url: String,
+    /// What follows the question mark.
+    query: Option<String>,
+}
+
+impl Base {
+    /// The address of a path below, which may have a query of its own.
+    pub(crate) fn with(&self, path: &str) -> String {
+        let Self { url, query } = self;
+        match query {
+            None => format!("{url}{path}"),
+            Some(query) if path.contains('?') => format!("{url}{path}&{query}"),
+            Some(query) => format!("{url}{path}?{query}"),
+        }
+    }
+}
+
 /// The base address as a protocol needs it: no slash at the end, no double slashes, and the
-/// version that the protocol's paths begin with. A key travels to another machine encrypted only; a
-/// model server of one's own that asks for none may be reached without.
-pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<String, LlmError> {
+/// version that the protocol's paths begin with; its query goes with every request. A key travels to
+/// another machine encrypted only; a model server of one's own that asks for none may be reached
+/// without.
+pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<Base, LlmError> {
     let refused = |what: &str, hint: &str| {
         // What follows the path may hold a key.
         let plain = base.split(['?', '#']).next().unwrap_or_default();
@@ -32,13 +54,37 @@ pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<Str
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(wrong());
     }
-    let carries_a_secret = key == Key::Sent || !url.username().is_empty();
-    if url.scheme() == "http" && !is_here(&url) && carries_a_secret {
+    if !url.username().is_empty() || url.password().is_some() {
+        // Either of them may be a key.
+        let place = url.origin().ascii_serialization();
+        return Err(LlmError::new(
+            LlmErrorKind::InvalidRequest,
+            format!("`{place}` has a user name or a password, which no request would carry"),
+        )
+        .hint("write what follows `://` up to `@` as `api_key`, and `base_url` without it"));
+    }
+    if url.fragment().is_some() {
+        return Err(refused(
+            "has a part behind `#`, which no request would carry",
+            "write `base_url` without it",
+        ));
+    }
+    if url.scheme() == "http" && !is_here(&url) && key == Key::Sent {
         return Err(refused(
             "would send the key in plain text",
             "give `base_url` with `https://`; `http://` is for this machine, or for a server that needs no key",
         ));
     }
+    Ok(Base {
+        url: with_version(&url, protocol),
+        query: url
+            .query()
+            .filter(|query| !query.is_empty())
+            .map(str::to_owned),
+    })
+}
+
+fn with_version(url: &reqwest::Url, protocol: Protocol) -> String {
     let mut segments: Vec<&str> = url
         .path()
         .split('/')
@@ -59,7 +105,7 @@ pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<Str
         out.push('/');
         out.push_str(segment);
     }
-    Ok(out)
+    out
 }
 
 /// `v1`, `v4`, `v1beta`.
@@ -72,10 +118,11 @@ fn is_version(segment: &str) -> bool {
 }
 
 /// The host of Vertex AI for a location.
-pub(crate) fn vertex(location: &str) -> String {
-    match location {
+pub(crate) fn vertex(location: &str) -> Base {
+    let url = match location {
         "global" => "https://aiplatform.googleapis.com".to_owned(),
         "us" | "eu" => format!("https://aiplatform.{location}.rep.googleapis.com"),
         region => format!("https://{region}-aiplatform.googleapis.com"),
-    }
+    };
+    Base { url, query: None }
 }

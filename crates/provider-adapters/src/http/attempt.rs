@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ktx_llm_runtime::{LlmError, LlmErrorKind, RunEvent};
+use ktx_llm_runtime::{LlmError, LlmErrorKind, RunEvent, RunWriter};
 use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -43,15 +43,18 @@ impl Endpoint {
             .and_then(|value| value.to_str().ok()) // no text: an unknown type
             .unwrap_or_default()
             .to_ascii_lowercase();
-        let decoder = Decoder::new(call.target.protocol, call.target.provider);
+        let mut decoder = Decoder::new(call.target.protocol, call.target.provider);
         if content_type.starts_with("text/event-stream") {
             self.stream(call, response, decoder, patience).await
         } else if content_type.starts_with("application/json") {
             let body = self.body(&mut response, &mut patience, call.cancel).await?;
-            let answer = decoder.whole(&body);
-            answer.map_err(|error| {
+            decoder.whole(&body);
+            let draft = Box::new(decoder.draft().clone());
+            decoder.finish().map_err(|error| {
                 let again = worth(&error);
-                Failure::new(self.redacted(error), again)
+                let mut failure = Failure::new(self.redacted(error), again);
+                failure.draft = Some(draft);
+                failure
             })
         } else {
             Err(self.wrong_type(&content_type))
@@ -66,7 +69,7 @@ impl Endpoint {
     ) -> Result<reqwest::RequestBuilder, Failure> {
         let mut request = self
             .clients
-            .post(&format!("{}{}", call.base, encoded.path))
+            .post(&call.base.with(&encoded.path))
             .json(&encoded.body);
         for (name, value) in &encoded.headers {
             request = request.header(*name, value);
@@ -148,12 +151,19 @@ impl Endpoint {
                     if decoder.progress() > before {
                         patience.renew();
                     }
-                    for event in events {
-                        if let (Some(listener), StreamEvent::Text(text)) = (call.listener, event) {
-                            shown = true;
-                            listener.event(RunEvent::TextDelta(text)).await;
-                        }
+                    let Some(listener) = call.listener else {
+                        continue;
+                    };
+                    let texts = events.into_iter().filter_map(|event| match event {
+                        StreamEvent::Text(text) => Some(text),
+                        StreamEvent::Reasoning(_) => None,
+                    });
+                    let told = Instant::now();
+                    if let Err(failure) = tell(listener, texts, call.cancel, &mut shown).await {
+                        break Some(failure);
                     }
+                    // Who listens slowly is no fault of the provider's.
+                    patience.excuse(told.elapsed());
                 }
             }
         };
@@ -251,6 +261,26 @@ impl Endpoint {
     }
 }
 
+/// Hands text out as fast as it is taken.
+async fn tell(
+    listener: &RunWriter,
+    texts: impl Iterator<Item = String>,
+    cancel: &CancellationToken,
+    shown: &mut bool,
+) -> Result<(), Failure> {
+    for text in texts {
+        *shown = true;
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => {
+                return Err(Failure::new(LlmError::cancelled(), Again::Pointless));
+            }
+            () = listener.event(RunEvent::TextDelta(text)) => {}
+        }
+    }
+    Ok(())
+}
+
 /// What to do when there is no way to the provider, from what the client says about it.
 fn next_step(words: &str) -> &'static str {
     if words.contains("certificate") {
@@ -305,6 +335,12 @@ impl Patience {
         self.renewed = Instant::now();
     }
 
+    /// So much time passed on our side.
+    fn excuse(&mut self, time: Duration) {
+        self.renewed += time;
+        self.started += time;
+    }
+
     async fn wait<T>(
         &self,
         cancel: &CancellationToken,
@@ -350,3 +386,6 @@ async fn with_cancel<T>(
         done = tokio::time::timeout(deadline, work) => done.map_err(|_| silence(deadline)),
     }
 }
+
+#[cfg(test)]
+mod tests;

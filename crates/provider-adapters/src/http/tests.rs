@@ -57,11 +57,12 @@ fn base_addresses_are_normalised_for_their_protocol() {
             "https://g.test/v1beta",
         ),
     ] {
-        assert_eq!(normalized(base, protocol, Key::Sent).unwrap(), expected);
+        let found = normalized(base, protocol, Key::Sent).unwrap();
+        assert_eq!(found.with("/x"), format!("{expected}/x"));
     }
     // A server of one's own that asks for no key.
     let own = normalized("http://10.0.0.7:8000", Protocol::OpenAiChat, Key::None);
-    assert_eq!(own.unwrap(), "http://10.0.0.7:8000/v1");
+    assert_eq!(own.unwrap().url, "http://10.0.0.7:8000/v1");
     for wrong in ["api.openai.com", "ftp://x", "", "file:///etc"] {
         assert_eq!(
             normalized(wrong, Protocol::OpenAiChat, Key::None)
@@ -72,9 +73,59 @@ fn base_addresses_are_normalised_for_their_protocol() {
     }
 }
 
+/// The query of an address goes with every request; what no request carries is refused.
+#[test]
+fn the_query_of_an_address_is_carried_and_a_login_in_it_refused() {
+    let base = "https://gateway.test/openai/deployments/d?api-version=2026-10-21&x=1";
+    let base = normalized(base, Protocol::OpenAiChat, Key::Sent).unwrap();
+    assert_eq!(
+        [base.with("/chat/completions"), base.with("/m?alt=sse")],
+        [
+            "https://gateway.test/openai/deployments/d/v1/chat/completions?api-version=2026-10-21&x=1",
+            "https://gateway.test/openai/deployments/d/v1/m?alt=sse&api-version=2026-10-21&x=1",
+        ]
+    );
+    let refused = |base: &str| {
+        let error = normalized(base, Protocol::OpenAiChat, Key::None).unwrap_err();
+        assert!(!format!("{error:?}").contains("hidden"), "{error:?}");
+        error.to_string().split("` ").nth(1).map(str::to_owned)
+    };
+    let login = Some("has a user name or a password, which no request would carry".to_owned());
+    assert_eq!(
+        refused("https://ada:hidden@gateway.test/v1?k=hidden"),
+        login
+    );
+    assert_eq!(refused("https://hidden@gateway.test/v1"), login);
+    assert_eq!(refused("http://:hidden@localhost/v1"), login);
+    assert_eq!(
+        refused("https://gateway.test/v1#hidden"),
+        Some("has a part behind `#`, which no request would carry".to_owned())
+    );
+}
+
+#[test]
+fn waits_end_at_a_point_in_time() {
+    let now = 1_795_348_800;
+    let words = |wait: Duration| super::until(now, wait);
+    assert_eq!(
+        [
+            words(Duration::from_millis(7_499_200)),
+            words(Duration::from_millis(20_500)),
+            words(Duration::MAX),
+        ],
+        [
+            "2026-11-22 14:05 UTC",
+            "2026-11-22 12:00:21 UTC",
+            "9999-12-30 22:00 UTC",
+        ]
+    );
+}
+
 #[test]
 fn vertex_hosts_follow_the_location() {
-    let hosts: Vec<String> = ["global", "eu", "us-east5"].map(vertex).to_vec();
+    let hosts: Vec<String> = ["global", "eu", "us-east5"]
+        .map(|location| vertex(location).url)
+        .to_vec();
     assert_eq!(
         hosts,
         [

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::caching::CacheOverrides;
 use crate::catalogue::{Capability, ModelFacts, model_facts};
-use crate::http::address::{self, Key};
+use crate::http::address::{self, Base, Key};
 use crate::preset::{Preset, PresetRow, Protocol};
 use crate::settings::{HttpSettings, VertexSettings};
 use crate::wire::request::{ReasoningPlan, Target, VertexPlace};
@@ -17,7 +17,7 @@ use crate::wire::{anthropic, gemini, responses};
 /// What every request of one role shares.
 #[derive(Debug, Clone)]
 pub(crate) struct Lane {
-    pub(crate) base: String,
+    pub(crate) base: Base,
     pub(crate) facts: ModelFacts,
     row: &'static PresetRow,
     protocol: Protocol,
@@ -39,6 +39,11 @@ impl Lane {
             vertex: self.vertex.as_ref(),
             cache: &self.cache,
         }
+    }
+
+    /// Where requests are served, when the provider has several places.
+    pub(crate) fn location(&self) -> Option<&str> {
+        self.vertex.as_ref().map(|place| place.location.as_str())
     }
 
     /// Whether no earlier role has the same model.
@@ -82,7 +87,7 @@ fn lane(settings: &HttpSettings, role: ModelRole, model: &str) -> Result<Lane, L
         (Some(base), _, _) => address::normalized(base, protocol, key)?,
         (None, Some(place), _) => address::vertex(&place.location),
         (None, None, Some(base)) => address::normalized(base, protocol, key)?,
-        (None, None, None) => String::new(),
+        (None, None, None) => Base::default(),
     };
     let provider = match protocol {
         Protocol::Anthropic => anthropic::PROVIDER,

@@ -141,7 +141,6 @@ fn vertex(server: &Loopback) -> HttpSettings {
             token_uri: format!("{}/token", server.address()),
             quota_project_id: None,
         }),
-        unix_now: 0,
     });
     settings
 }

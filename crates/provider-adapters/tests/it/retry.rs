@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use ktx_llm_runtime::{Governing, GovernorSettings, LlmErrorKind, LlmRuntime as _};
-use ktx_provider_adapters::{Preset, RateLimit};
+use ktx_llm_runtime::{
+    Governing, Governor, GovernorSettings, LimitSignal, LlmErrorKind, LlmRuntime as _, NoEvents,
+};
+use ktx_provider_adapters::{Preset, RateLimit, UnixClock};
+use ktx_vocabulary::RunId;
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
@@ -164,4 +167,160 @@ async fn success_headers_feed_the_governor() {
             "concurrency 8 -> 1 (limit of tokens: near the limit)",
         ]
     );
+}
+
+/// 2026-11-22, noon.
+const NOON: u64 = 1_795_348_800;
+
+/// A probe answers at once that a limit holds, and sends nothing.
+#[tokio::test]
+async fn a_probe_does_not_wait_for_a_limit() {
+    let server = server(Vec::new()).await;
+    let governor = Governor::new(GovernorSettings::default(), std::sync::Arc::new(NoEvents));
+    governor.report(LimitSignal::Rejected {
+        window: "tokens".to_owned(),
+        retry_after: Some(Duration::from_secs(7_490)),
+    });
+    let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+    settings.rate_limit = RateLimit::Shared(governor);
+    settings.clock = UnixClock::new(|| NOON);
+    let (runtime, _) = runtime(settings);
+    let error = runtime.probe(&RunId::parse("r1").unwrap()).await;
+    let error = error.unwrap_err();
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (
+            LlmErrorKind::RateLimit,
+            "the provider refuses calls until 2026-11-22 14:05 UTC (limit of tokens)"
+        )
+    );
+    assert_eq!(bodies(&server).await.len(), 0);
+}
+
+/// A probe tells a limit that it meets, to people and to the next command, and is made once.
+#[tokio::test]
+async fn a_probe_that_meets_a_limit_says_so_at_once() {
+    let long = || refused(429, "rate_limit_error").insert_header("retry-after", "7500");
+    let open = || refused(429, "rate_limit_error");
+    let busy = || refused(529, "overloaded_error");
+    for (answer, kind, message) in [
+        (
+            long(),
+            LlmErrorKind::RateLimit,
+            "the provider refuses calls until 2026-11-22 14:05 UTC (limit of requests)",
+        ),
+        (
+            open(),
+            LlmErrorKind::RateLimit,
+            "the provider's rate limit is reached (HTTP 429)",
+        ),
+        (
+            busy(),
+            LlmErrorKind::Overloaded,
+            "the provider is overloaded (HTTP 529)",
+        ),
+    ] {
+        let server = server(vec![answer]).await;
+        let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+        settings.clock = UnixClock::new(|| NOON);
+        let (runtime, events) = runtime(settings);
+        let error = runtime.probe(&RunId::parse("r1").unwrap()).await;
+        let error = error.unwrap_err();
+        assert_eq!((error.kind, error.message.as_str()), (kind, message));
+        assert_eq!(bodies(&server).await.len(), 1);
+        let window = match kind {
+            LlmErrorKind::Overloaded => "refused provider is overloaded",
+            _ => "refused requests",
+        };
+        assert_eq!(events.lines(), [window]);
+    }
+}
+
+/// What is no limit is tried once more by a probe.
+#[tokio::test]
+async fn a_probe_tries_twice_at_most() {
+    let server = server(error_of(3)).await;
+    let (runtime, _) = anthropic(&server.uri(), "sonnet");
+    let error = runtime.probe(&RunId::parse("r1").unwrap()).await;
+    assert_eq!(error.unwrap_err().kind, LlmErrorKind::Server);
+    assert_eq!(bodies(&server).await.len(), 2);
+}
+
+/// `--max-minutes`: neither a limit nor a pause is waited for that would end after the run.
+#[tokio::test]
+async fn nothing_is_waited_for_beyond_the_time_of_the_run() {
+    let limited = refused(429, "rate_limit_error").insert_header("retry-after", "3600");
+    for (answer, kind) in [
+        (limited, LlmErrorKind::RateLimit),
+        (refused(500, "api_error"), LlmErrorKind::Server),
+    ] {
+        let server = server(vec![answer]).await;
+        let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+        settings.rate_limit = RateLimit::Own(GovernorSettings {
+            base_delay: Duration::from_secs(30),
+            ends_at: Some(tokio::time::Instant::now() + Duration::from_secs(20)),
+            ..GovernorSettings::default()
+        });
+        let (runtime, _) = runtime(settings);
+        let error = runtime.generate_text(ask("x")).await.unwrap_err();
+        assert_eq!(error.kind, kind);
+        assert_eq!(bodies(&server).await.len(), 1);
+    }
+}
+
+/// DeepSeek breaks answers off when it is short of machines: that is a failure worth another try, and
+/// what was counted is paid for.
+#[tokio::test]
+async fn an_answer_that_the_provider_broke_off_is_asked_for_again() {
+    let answer = |id: &str, reason: &str| {
+        let chunk = json!({
+            "id": id, "model": "deepseek-v4-pro",
+            "choices": [{"delta": {"content": reason}, "finish_reason": reason}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 3},
+        });
+        sse(&format!("data: {chunk}\n\ndata: [DONE]\n\n"))
+    };
+    let server = server(vec![
+        answer("c1", "insufficient_system_resource"),
+        answer("c2", "stop"),
+    ])
+    .await;
+    let (runtime, events) = runtime(settings(Preset::DeepSeek, "deepseek-v4-pro", &server.uri()));
+    assert_eq!(runtime.generate_text(ask("x")).await.unwrap().text, "stop");
+    let paid: Vec<String> = events
+        .lines()
+        .into_iter()
+        .filter(|line| line.starts_with("usage"))
+        .collect();
+    assert_eq!(
+        paid,
+        [
+            "usage r1/0/c1 deepseek deepseek-v4-pro 9/0/0/0/3",
+            "usage r1/0/c2 deepseek deepseek-v4-pro 9/0/0/0/3",
+        ]
+    );
+}
+
+/// KTX-67: what the model refuses, and an answer that ends for a reason that is none, are no answers.
+#[tokio::test]
+async fn refusals_and_broken_answers_are_no_success() {
+    let chat = |delta: &serde_json::Value, reason: &str| {
+        let chunk = json!({"choices": [{"delta": delta, "finish_reason": reason}]});
+        sse(&format!("data: {chunk}\n\ndata: [DONE]\n\n"))
+    };
+    let refusal = json!({"refusal": "I will not."});
+    let text = json!({"content": "half an ans"});
+    for (answers, kind) in [
+        (vec![chat(&refusal, "stop")], LlmErrorKind::Refusal),
+        (
+            vec![chat(&text, "brand_new"), chat(&text, "brand_new")],
+            LlmErrorKind::Protocol,
+        ),
+    ] {
+        let tries = answers.len();
+        let server = server(answers).await;
+        let (runtime, _) = runtime(settings(Preset::Groq, "openai/gpt-oss-20b", &server.uri()));
+        let error = runtime.generate_text(ask("x")).await.unwrap_err();
+        assert_eq!((error.kind, bodies(&server).await.len()), (kind, tries));
+    }
 }

@@ -1,9 +1,14 @@
 //! Claude on Vertex AI: tokens, signed requests, renewal.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
-use ktx_provider_adapters::{GoogleCredentials, HttpSettings, Preset, VertexSettings};
+use ktx_llm_runtime::{EventSink, LlmErrorKind, LlmRuntime as _, RuntimeEvent};
+use ktx_provider_adapters::{
+    GoogleCredentials, HttpRuntime, HttpSettings, Preset, UnixClock, VertexSettings,
+};
 use ring::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use serde_json::{Value, json};
 use wiremock::matchers::{body_string_contains, method, path};
@@ -13,14 +18,16 @@ use crate::fake::{ask, refused, runtime, said, server, settings};
 
 const KEY: &str = include_str!("../../../../fixtures/providers/throwaway-service-account-key.pem");
 
+const NOW: u64 = 1_790_000_000;
+
 fn vertex(address: &str, credentials: GoogleCredentials) -> HttpSettings {
     let mut settings = settings(Preset::Vertex, "claude-sonnet-4-5@20250929", address);
     settings.vertex = Some(VertexSettings {
         project: None,
         location: "us-east5".to_owned(),
         credentials,
-        unix_now: 1_790_000_000,
     });
+    settings.clock = UnixClock::new(|| NOW);
     settings
 }
 
@@ -49,7 +56,7 @@ impl Respond for TokenService {
             .find_map(|pair| pair.strip_prefix("assertion="))
             .unwrap_or_default();
         let claims = verified(assertion).unwrap_or_default();
-        if claims["iss"] == "robot@p1.iam" && claims["iat"].as_u64() >= Some(1_790_000_000) {
+        if claims["iss"] == "robot@p1.iam" && claims["iat"].as_u64() >= Some(NOW) {
             let token = json!({"access_token": "ya29.token", "expires_in": 3600});
             ResponseTemplate::new(200).set_body_json(token)
         } else {
@@ -150,4 +157,115 @@ async fn a_token_that_is_not_given_is_an_auth_failure() {
     assert_eq!(error.kind, LlmErrorKind::Auth);
     assert_eq!(error.to_string(), "Google gave no access token (HTTP 400)");
     assert_eq!(api.received_requests().await.unwrap().len(), 0);
+}
+
+/// Gives a token for an hour, and keeps when the requests say they were signed.
+#[derive(Clone, Default)]
+struct Signed(Arc<Mutex<Vec<u64>>>);
+
+impl Respond for Signed {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        let form = String::from_utf8_lossy(&request.body).into_owned();
+        let assertion = form
+            .split('&')
+            .find_map(|pair| pair.strip_prefix("assertion="));
+        let claims = assertion.and_then(verified).unwrap_or_default();
+        let at = claims["iat"].as_u64().unwrap_or_default();
+        self.0.lock().expect("no poison").push(at);
+        let token = json!({"access_token": format!("ya29.{at}"), "expires_in": 3600});
+        ResponseTemplate::new(200).set_body_json(token)
+    }
+}
+
+/// A machine that slept has another time of day: the token is over, and the next request is signed
+/// with the new time.
+#[tokio::test]
+async fn requests_are_signed_with_the_time_of_day() {
+    let signed = Signed::default();
+    let tokens = token_service(signed.clone()).await;
+    let api = server(vec![said("m1", "ok"), said("m2", "ok"), said("m3", "ok")]).await;
+    let clock = Arc::new(AtomicU64::new(NOW));
+    let mut settings = vertex(&api.uri(), service_account(&tokens.uri()));
+    let shown = Arc::clone(&clock);
+    settings.clock = UnixClock::new(move || shown.load(Ordering::Relaxed));
+    let (runtime, _) = runtime(settings);
+    for seconds in [0, 3_000, 9_000] {
+        clock.store(NOW + seconds, Ordering::Relaxed);
+        runtime.generate_text(ask("x")).await.unwrap();
+    }
+    assert_eq!(*signed.0.lock().unwrap(), [NOW, NOW + 9_000]);
+}
+
+/// A token service that is limited or slow says nothing about the login.
+#[tokio::test]
+async fn a_token_service_that_is_limited_is_asked_again() {
+    let tokens = MockServer::start().await;
+    for status in [429, 408, 500] {
+        Mock::given(path("/token"))
+            .respond_with(ResponseTemplate::new(status).insert_header("retry-after-ms", "1"))
+            .up_to_n_times(1)
+            .mount(&tokens)
+            .await;
+    }
+    Mock::given(path("/token"))
+        .respond_with(TokenService)
+        .mount(&tokens)
+        .await;
+    let api = server(vec![said("m1", "ok")]).await;
+    let (runtime, events) = runtime(vertex(&api.uri(), service_account(&tokens.uri())));
+    assert_eq!(runtime.generate_text(ask("x")).await.unwrap().text, "ok");
+    let retries: Vec<String> = events
+        .lines()
+        .into_iter()
+        .filter(|line| line.starts_with("retry"))
+        .collect();
+    assert_eq!(
+        retries,
+        [
+            "retry 2 llm_rate_limit",
+            "retry 3 llm_timeout",
+            "retry 4 llm_server"
+        ]
+    );
+}
+
+/// What is no token is not read to its end.
+#[tokio::test]
+async fn a_token_service_that_sends_too_much_is_refused() {
+    let page = ResponseTemplate::new(200).set_body_string("x".repeat(70_000));
+    let tokens = token_service(page).await;
+    let api = server(Vec::new()).await;
+    let (runtime, _) = runtime(vertex(&api.uri(), service_account(&tokens.uri())));
+    let error = runtime.generate_text(ask("x")).await.unwrap_err();
+    assert_eq!(
+        (error.kind, error.to_string().as_str()),
+        (
+            LlmErrorKind::Protocol,
+            "Google's answer to the request for an access token is longer than 64 KiB"
+        )
+    );
+}
+
+/// Keeps where messages were served.
+#[derive(Default)]
+struct Places(Mutex<Vec<Option<String>>>);
+
+impl EventSink for Places {
+    fn event(&self, event: RuntimeEvent) {
+        if let RuntimeEvent::Usage(fact) = event {
+            self.0.lock().expect("no poison").push(fact.location);
+        }
+    }
+}
+
+/// COG-10: prices depend on the place, so the fact has it.
+#[tokio::test]
+async fn a_fact_says_where_its_message_was_served() {
+    let tokens = token_service(TokenService).await;
+    let api = server(vec![said("m1", "ok")]).await;
+    let places = Arc::new(Places::default());
+    let settings = vertex(&api.uri(), service_account(&tokens.uri()));
+    let runtime = HttpRuntime::new(settings, Arc::clone(&places) as _).unwrap();
+    runtime.generate_text(ask("x")).await.unwrap();
+    assert_eq!(*places.0.lock().unwrap(), [Some("us-east5".to_owned())]);
 }

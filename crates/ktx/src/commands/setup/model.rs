@@ -125,7 +125,7 @@ fn settings(args: &SetupArgs, backend: Backend) -> Vec<(Vec<&'static str>, Strin
 
 fn prove(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Option<ProbeReport>> {
     let printer = session.printer(&args.output)?;
-    let sink = Arc::new(compose::ProbeSink::new(opened, &printer));
+    let sink = Arc::new(compose::ProbeSink::new(session, opened, &printer));
     let events = Arc::clone(&sink);
     let runtime = compose::llm(session, opened, events, None)?;
     let report = runtime.map(|runtime| require_usable(&runtime, session));

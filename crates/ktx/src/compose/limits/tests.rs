@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ktx_llm_runtime::RuntimeEvent;
 
-use super::{AccountLimit, Standing, limit_of};
+use super::{Account, AccountLimit, LimitBook, Standing, limit_of, read};
 
 fn now() -> jiff::Timestamp {
     "2026-11-22T12:00:00Z".parse().unwrap()
@@ -91,4 +91,91 @@ fn the_kept_form_reads_back() {
         (book.accounts.get("anthropic"), again.accounts.len()),
         (again.accounts.get("anthropic"), 1)
     );
+}
+
+fn book(folder: &std::path::Path, key: &str) -> LimitBook {
+    LimitBook {
+        path: folder.join("rate-limits.json"),
+        account: Account {
+            backend: "openai",
+            identity: vec!["https://api.test/v1".to_owned(), key.to_owned()],
+        },
+        last: std::sync::Mutex::default(),
+    }
+}
+
+fn waiting(seconds: u64) -> RuntimeEvent {
+    RuntimeEvent::WaitStarted {
+        reason: "limit of tokens".to_owned(),
+        duration: Duration::from_secs(seconds),
+    }
+}
+
+/// A new key is another account; no key and no address stands in the file.
+#[test]
+fn a_limit_belongs_to_the_key_that_met_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (book(folder.path(), "sk-old"), book(folder.path(), "sk-new"));
+    old.note(&waiting(90), now()).unwrap();
+    let kept = read(&old.path);
+    assert_eq!(kept.accounts.len(), 1);
+    assert!(kept.accounts.contains_key(&kept.name(&old.account)));
+    assert!(!kept.accounts.contains_key(&kept.name(&new.account)));
+    new.note(&waiting(60), now()).unwrap();
+    let kept = read(&old.path);
+    assert_eq!(kept.accounts.len(), 2);
+    let text = std::fs::read_to_string(&old.path).unwrap();
+    for hidden in ["sk-", "api.test"] {
+        assert!(!text.contains(hidden), "{text}");
+    }
+    // Another project has other names for the same account.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let there = book(elsewhere.path(), "sk-old");
+    there.note(&waiting(90), now()).unwrap();
+    assert_ne!(
+        read(&there.path).name(&old.account),
+        kept.name(&old.account)
+    );
+}
+
+/// What is no news is not written again, and what is over is not kept.
+#[test]
+fn only_news_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = book(folder.path(), "sk-old");
+    let at = |seconds| now() + jiff::SignedDuration::from_secs(seconds);
+    let observed = |share, resets_at| RuntimeEvent::RateLimitObserved {
+        window: "tokens".to_owned(),
+        utilization: Some(share),
+        resets_at,
+    };
+    let observed_at = |event: &RuntimeEvent, seconds| {
+        book.note(event, at(seconds)).unwrap();
+        let kept = read(&book.path);
+        let limit = kept.accounts.get(&kept.name(&book.account)).unwrap();
+        limit.observed_at.duration_since(now()).as_secs()
+    };
+    let end = Some(1_795_356_300);
+    let written: Vec<i64> = [
+        (observed(0.5, end), 0),
+        (observed(0.5, end), 40),
+        (observed(0.6, end), 50),
+        (observed(0.6, None), 60),
+        (observed(0.6, None), 80),
+        (observed(0.6, None), 95),
+    ]
+    .iter()
+    .map(|(event, seconds)| observed_at(event, *seconds))
+    .collect();
+    assert_eq!(written, [0, 0, 50, 60, 60, 95]);
+    let other = super::LimitBook {
+        account: Account {
+            backend: "groq",
+            identity: Vec::new(),
+        },
+        path: book.path.clone(),
+        last: std::sync::Mutex::default(),
+    };
+    other.note(&waiting(5), at(1000)).unwrap();
+    assert_eq!(read(&book.path).accounts.len(), 1);
 }

@@ -1,0 +1,33 @@
+//! The wall clock as a value.
+
+use std::sync::Arc;
+
+/// The wall clock in Unix seconds. Cheap to clone.
+#[derive(Clone)]
+pub struct UnixClock(Arc<dyn Fn() -> u64 + Send + Sync>);
+
+impl UnixClock {
+    /// A clock that is read with `read`, each time anew: a machine that slept has another time.
+    pub fn new(read: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
+    }
+
+    /// What it shows.
+    pub(crate) fn now(&self) -> u64 {
+        (self.0)()
+    }
+}
+
+/// The machine's own clock.
+impl Default for UnixClock {
+    fn default() -> Self {
+        // A clock before 1970 is none that anybody believes.
+        Self::new(|| u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default())
+    }
+}
+
+impl std::fmt::Debug for UnixClock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("UnixClock").field(&self.now()).finish()
+    }
+}
