@@ -13,12 +13,19 @@ pub(crate) enum Key {
 }
 
 /// Where the paths of a protocol begin, with what every request carries in its query.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Base {
     /// The address without query and without a slash at its end.
     pub(crate) url: String,
     /// What follows the question mark.
     query: Option<String>,
+}
+
+/// Without the query, which may hold a key.
+impl std::fmt::Debug for Base {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Base").field(&self.url).finish()
+    }
 }
 
 impl Base {

@@ -64,7 +64,12 @@ fn wrong_settings_name_their_place() {
     );
     check(
         with("http://ada:geheim@api.example/v1?key=geheim"),
-        "`http://ada:***@api.example/v1` would send the key in plain text",
+        "`http://api.example` has a user name or a password, which no request would carry",
+        "write what follows `://` up to `@` as `api_key`, and `base_url` without it",
+    );
+    check(
+        with("http://api.example/v1?key=geheim"),
+        "`http://api.example/v1` would send the key in plain text",
         "give `base_url` with `https://`; `http://` is for this machine, or for a server that needs no key",
     );
     check(

@@ -54,9 +54,7 @@ fn all_lines(events: &Recorder) -> String {
 async fn check(preset: Preset, protocol: Option<Protocol>, spoken: Protocol) {
     for (number, answer) in echoes(spoken).into_iter().enumerate() {
         let server = Loopback::start(move |_, _| answer.clone()).expect("a server");
-        let base = server
-            .address()
-            .replace("http://", &format!("http://ada:{KEY}@"));
+        let base = server.address();
         let mut settings = settings(preset, "m", &format!("{base}/?key={KEY}"));
         settings.api_key = Some(Secret::new(KEY));
         settings.protocol = protocol;
