@@ -1,6 +1,7 @@
 //! Finds the links between tables: declared ones as they are, others from values first and names second.
 
 mod adjudicate;
+mod agents;
 mod candidates;
 mod composite;
 pub(crate) mod decisions;

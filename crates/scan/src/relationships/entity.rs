@@ -62,7 +62,12 @@ impl TableName {
             };
         }
         while let [first, rest @ ..] = words {
-            if rest.iter().all(|word| is_number(word) || is_tail(word)) {
+            // Behind a module a tail is the entity: `crm_audit` holds the audits of `crm`.
+            let module = modules.first.contains(first) && namespace.is_none();
+            if rest.is_empty()
+                || (rest.iter().all(|word| is_number(word) || is_tail(word))
+                    && !(module && rest.iter().any(|word| COPY_TAILS.contains(&word.as_str()))))
+            {
                 break;
             }
             if let Some(found) = layer_of(first) {
@@ -295,6 +300,15 @@ fn mark_of(word: &str, learned: &BTreeSet<String>) -> KeyMark {
 fn without_keys(words: &[String], learned: &BTreeSet<String>) -> (Vec<String>, KeyMark) {
     let mut rest = words;
     let mut mark = KeyMark::None;
+    // A name of several words that most keys of this database have.
+    for whole in learned.iter().filter(|name| name.contains(' ')) {
+        let own: Vec<&str> = whole.split(' ').collect();
+        let from = rest.len().saturating_sub(own.len());
+        if rest.get(from..).is_some_and(|end| end == own.as_slice()) {
+            rest = rest.get(..from).unwrap_or_default();
+            mark = KeyMark::Strong;
+        }
+    }
     while let [head @ .., last] = rest {
         let found = mark_of(last, learned);
         if found == KeyMark::None {

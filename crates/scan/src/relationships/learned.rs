@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::names::word_likeness;
 use crate::profile::value::sentinel_hashes;
-use crate::relationships::entity::entity_match;
+use crate::relationships::entity::{ColumnName, KeyMark, entity_match};
 use crate::relationships::facts::{ColumnFacts, TableFacts};
 use crate::relationships::lexicon::{ATTRIBUTES, GLUED_ENDINGS, MEASURES, STRONG_KEYS};
 
@@ -54,10 +55,11 @@ pub(crate) fn learned_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
         seen.right += bare.right;
         seen.wrong += bare.wrong;
     }
-    seen.into_iter()
+    let learned = seen
+        .into_iter()
         .filter(|(_, seen)| seen.tables.len() >= TABLES && seen.wrong * 4 <= seen.right)
-        .map(|(word, _)| word)
-        .collect()
+        .map(|(word, _)| word);
+    learned.chain(common_keys(tables)).collect()
 }
 
 /// Names of one word that the keys of several tables have in common: each table's first column.
@@ -82,6 +84,45 @@ fn bare_keys(tables: &[TableFacts<'_>]) -> BTreeMap<String, Seen> {
         }
     }
     seen
+}
+
+/// Names of several words that most tables give their keys, whatever they hold: `rec_id`. None of the tables
+/// is called so; where one is, the others extend its rows.
+fn common_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
+    let mut seen: BTreeMap<&[String], Seen> = BTreeMap::new();
+    let mut keyed = 0;
+    for (at, table) in tables.iter().enumerate() {
+        keyed += usize::from(table.primary.is_some());
+        for (place, column) in table.columns.iter().enumerate() {
+            let words = column.name.words.as_slice();
+            let telling = column.name.mark == KeyMark::Strong && column.name.telling;
+            if words.len() < 2 || !telling || column.name.is_bare_key() {
+                continue;
+            }
+            let seen = seen.entry(words).or_default();
+            if table.primary == Some(place) {
+                seen.right += 1;
+                seen.tables.insert(at);
+            } else {
+                seen.wrong += 1;
+            }
+        }
+    }
+    let is_table = |words: &[String]| {
+        let named = ColumnName::read(&words.join("_"), None, &BTreeSet::new());
+        let mut all = tables.iter().flat_map(|table| &table.name.words);
+        all.any(|word| {
+            named
+                .base()
+                .iter()
+                .any(|own| word_likeness(own, word) > 0.9)
+        })
+    };
+    seen.into_iter()
+        .filter(|(_, seen)| seen.tables.len() >= TABLES && seen.tables.len() * 2 >= keyed)
+        .filter(|(words, seen)| seen.wrong * 4 <= seen.right && !is_table(words))
+        .map(|(words, _)| words.join(" "))
+        .collect()
 }
 
 /// What may mark a key at either end of a name, with the rest: words, and endings glued to the only word.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ktx_warehouse::Table;
 
 use crate::names::Words;
+use crate::profile::sketch::ratio;
 use crate::relationships::lexicon::{COPY_TAILS, LISTING_TAILS, TABLE_TAILS};
 
 /// Letters of a word up to which it is taken for the short name of an application.
@@ -55,11 +56,60 @@ fn last_words(names: &[Vec<String>], columns: &[BTreeSet<String>]) -> BTreeSet<S
     }
     let all: Vec<&[String]> = names.iter().map(Vec::as_slice).collect();
     let told = [COPY_TAILS, TABLE_TAILS, LISTING_TAILS];
+    let mut across = Sharing::new();
+    for (at, name) in names.iter().enumerate() {
+        if let Some((word, rest)) = name.split_first().filter(|(_, rest)| !rest.is_empty()) {
+            across.entry(word).or_default().insert(rest, at);
+        }
+    }
+    let is_part = |word: &&str| {
+        let tables = sharing.get(*word).map(BTreeMap::values);
+        let behind = tables.into_iter().flatten().filter(|at| {
+            let before = closest(&across, names, columns, **at, Word::First);
+            closest(&sharing, names, columns, **at, Word::Last) > before
+        });
+        behind.count() * 2 > sharing.get(*word).map_or(0, BTreeMap::len)
+    };
     shared(&sharing, &all)
         .into_iter()
         .filter(|word| !told.iter().any(|list| list.contains(&word.as_str())))
-        .filter(|word| has_twins(&sharing, word, columns))
+        .filter(|word| has_twins(&sharing, word, columns) && is_part(&word.as_str()))
         .collect()
+}
+
+/// Which word of a name is exchanged for another.
+#[derive(Clone, Copy)]
+enum Word {
+    First,
+    Last,
+}
+
+/// How alike a table is to the table that is called as it is but for one word: `order_us` to `order_eu`
+/// where the word is a part of the database, `retail_order` to `online_order` where the other one is.
+fn closest(
+    sharing: &Sharing<'_>,
+    names: &[Vec<String>],
+    columns: &[BTreeSet<String>],
+    at: usize,
+    word: Word,
+) -> f64 {
+    let split = names.get(at).and_then(|name| match word {
+        Word::First => name.split_first(),
+        Word::Last => name.split_last(),
+    });
+    let (Some((own, rest)), Some(named)) = (split, columns.get(at)) else {
+        return 0.0;
+    };
+    let twins = sharing
+        .iter()
+        .filter(|(other, _)| **other != own.as_str())
+        .filter_map(|(_, tables)| columns.get(*tables.get(rest)?));
+    twins
+        .map(|twin| {
+            let shared = named.intersection(twin).count() as u64;
+            ratio(shared, (named.union(twin).count() as u64).max(1))
+        })
+        .fold(0.0, f64::max)
 }
 
 fn first_words(names: &[&[String]], columns: &[BTreeSet<String>]) -> BTreeSet<String> {

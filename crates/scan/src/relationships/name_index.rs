@@ -35,6 +35,9 @@ impl NameIndex {
             for word in &table.name.words {
                 index.add_word(word, at);
             }
+            for word in table.name.whole.iter().skip(table.name.words.len()) {
+                index.add_word(word, at);
+            }
             if table.name.words.len() > 1 {
                 index.add_word(&table.name.words.concat(), at);
                 let letters: String = table
@@ -94,7 +97,8 @@ impl NameIndex {
                 let Some(facts) = facts.table(table) else {
                     continue;
                 };
-                let score = entity_match(base, &facts.name.words);
+                let score = entity_match(base, &facts.name.words)
+                    .max(entity_match(base, &facts.name.whole));
                 if score >= 0.4 {
                     let best = found.entry(table).or_insert(0.0);
                     *best = best.max(score);

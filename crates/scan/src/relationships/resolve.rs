@@ -6,7 +6,7 @@ use crate::profile::sketch::ratio;
 use crate::relationships::entity::KeyMark;
 use crate::relationships::facts::{At, Facts};
 use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Origin, Status};
-use crate::relationships::score::Scored;
+use crate::relationships::score::{Fit, Scored};
 use crate::relationships::sole::favour_sole_fits;
 use crate::settings::{RelationshipSettings, Switch};
 
@@ -24,7 +24,14 @@ pub(crate) fn resolve(
     settings: &RelationshipSettings,
 ) -> Vec<Link> {
     let mut by_child: BTreeMap<At, Vec<Scored>> = BTreeMap::new();
+    let mut links = Vec::new();
     for candidate in scored.drain(..) {
+        if candidate.barred {
+            if candidate.likelihood() >= WORTH_TELLING {
+                links.push(link_of(facts, &candidate, Status::Rejected));
+            }
+            continue;
+        }
         by_child.entry(candidate.child).or_default().push(candidate);
     }
     favour_sole_fits(facts, &mut by_child);
@@ -44,12 +51,13 @@ pub(crate) fn resolve(
         .filter(|(_, first)| first.likelihood() >= settings.accept_threshold)
         .map(|(child, first)| (child, first.parent))
         .collect();
-    let mut links = Vec::new();
     let mut best: Vec<Scored> = Vec::new();
     for (_, mut rivals) in by_child {
-        let owned = prefer_owner(facts, &leads, &mut rivals);
+        let owned = prefer_home(facts, &mut rivals, settings);
+        let owned = prefer_owner(facts, &leads, &mut rivals) || owned;
         let owned = prefer_part(facts, &leads, &mut rivals) || owned;
         let tied = !owned && is_tied(facts, &rivals);
+        let sized = better_sized(&rivals).map(|rival| endpoint(facts, rival.parent));
         let mut rivals = rivals.into_iter();
         if let Some(mut first) = rivals.next() {
             if tied {
@@ -58,29 +66,50 @@ pub(crate) fn resolve(
                     .reasons
                     .push("another table fits equally well".to_owned());
             }
+            if let Some(other) = sized {
+                first.odds = first.odds.min(1.0);
+                first
+                    .reasons
+                    .push(format!("its numbers end where those of `{other}` do"));
+            }
             if first.evidence.name > 1.0 && refers_back(&leads, &first) {
                 first.odds = first.odds.min(1.0);
                 first
                     .reasons
                     .push("the other table refers to this one".to_owned());
             }
+            let fitter = format!("`{}` fits the column better", endpoint(facts, first.parent));
             best.push(first);
-        }
-        for loser in rivals.filter(|loser| loser.likelihood() >= WORTH_TELLING) {
-            let mut link = link_of(facts, &loser, Status::Rejected);
-            link.reasons
-                .push("another parent fits the column better".to_owned());
-            links.push(link);
+            for loser in rivals.filter(|loser| loser.likelihood() >= WORTH_TELLING) {
+                let mut link = link_of(facts, &loser, Status::Rejected);
+                link.reasons.push(fitter.clone());
+                links.push(link);
+            }
         }
     }
     break_circles(&mut best);
     for winner in &best {
-        let status = status_of(winner, settings);
+        let status = status_of(facts, winner, settings);
         if status != Status::Rejected || winner.likelihood() >= WORTH_TELLING {
             links.push(link_of(facts, winner, status));
         }
     }
     links
+}
+
+/// The rival whose keys end where the column's numbers do, where the best one is named by nothing but a
+/// person's part and they fill only the beginning of its keys.
+fn better_sized(rivals: &[Scored]) -> Option<&Scored> {
+    let (first, others) = rivals.split_first()?;
+    let beginning = first.fit.is_some_and(|fit| fit.span < 0.3);
+    if !beginning || !(0.4..0.78).contains(&first.evidence.name) {
+        return None;
+    }
+    let ends = |rival: &&Scored| {
+        let fits = |fit: Fit| fit.span >= 0.95 && fit.distinct >= 15;
+        rival.parent.table != first.parent.table && rival.fit.is_some_and(fits)
+    };
+    others.iter().find(ends)
 }
 
 /// Whether another column of the parent's table refers to the child: the two count different things.
@@ -101,6 +130,39 @@ fn prefer_named(rivals: &mut [Scored], settings: &RelationshipSettings) {
     if let Some(at) = rivals.iter().position(named) {
         rivals.swap(0, at);
     }
+}
+
+/// Where a table of the child's own module holds all its values and is named as well as the best one, which
+/// stands in another module, it is meant.
+///
+/// Says whether one was preferred.
+fn prefer_home(facts: &Facts<'_>, rivals: &mut [Scored], settings: &RelationshipSettings) -> bool {
+    let module = |at: At| {
+        facts
+            .table(at.table)
+            .and_then(|table| table.name.namespace.as_ref())
+    };
+    let Some((first, home)) = rivals
+        .first()
+        .and_then(|first| Some((first, module(first.child)?)))
+    else {
+        return false;
+    };
+    if module(first.parent).is_none_or(|other| other == home) {
+        return false;
+    }
+    let least = (first.evidence.name - 0.15).max(0.78);
+    let at_home = |rival: &Scored| {
+        module(rival.parent) == Some(home)
+            && rival.evidence.name >= least
+            && rival.evidence.coverage.is_some_and(|share| share >= 1.0)
+            && rival.likelihood() >= settings.accept_threshold
+    };
+    let place = rivals.iter().position(at_home);
+    if let Some(at) = place {
+        rivals.swap(0, at);
+    }
+    place.is_some()
 }
 
 /// A key that is itself borrowed from another table yields to its owner: `payment.order_id` means
@@ -235,7 +297,7 @@ fn agree(
     }
 }
 
-fn status_of(winner: &Scored, settings: &RelationshipSettings) -> Status {
+fn status_of(facts: &Facts<'_>, winner: &Scored, settings: &RelationshipSettings) -> Status {
     let likelihood = winner.likelihood();
     let unconfirmed = match winner.check {
         // Joins that people have run stand for the values that could not be compared.
@@ -244,7 +306,9 @@ fn status_of(winner: &Scored, settings: &RelationshipSettings) -> Status {
         // only values tell.
         Check::Empty => {
             let name = winner.evidence.name;
-            !(0.9..=1.0).contains(&name) && winner.evidence.queries == 0
+            let family = |at: At| facts.column(at).map(|column| column.family);
+            let same_type = family(winner.child) == family(winner.parent);
+            !((0.9..=1.0).contains(&name) && same_type) && winner.evidence.queries == 0
         }
         Check::Complete | Check::Probed => false,
     };

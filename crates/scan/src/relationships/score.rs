@@ -4,6 +4,7 @@
 //! holds speak for themselves. The weights follow from how telling each observation is; they are not
 //! fitted to any schema.
 
+mod beside;
 mod chance;
 mod names;
 mod values;
@@ -14,7 +15,7 @@ use crate::relationships::entity::{Copy, entity_match};
 use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
 use crate::relationships::link::{Check, Evidence};
 use crate::relationships::score::chance::{EXCLUDED, UNLIKELY, is_remote, surprise};
-use crate::relationships::score::names::name_evidence;
+use crate::relationships::score::names::{calls_other, name_evidence, names_copy};
 use crate::relationships::score::values::{
     dense_odds, least, remote_odds, same_set, spread, telling, used_codes,
 };
@@ -45,6 +46,8 @@ pub(crate) struct Scored {
     pub check: Check,
     /// Why, in words.
     pub reasons: Vec<String>,
+    /// Whether it is only told: another column of the parent's table is meant.
+    pub barred: bool,
 }
 
 impl Scored {
@@ -145,7 +148,16 @@ pub(crate) fn score(
     if flag && name.score < 0.85 && queries == 0 {
         return None;
     }
+    let beside = beside::column_beside(&pair, values.evidence.coverage, ignored);
+    reasons.extend(beside.map(|column| {
+        let table = &pair.to.table.table;
+        format!(
+            "`{table}.{}` is called like the column and holds its values, but repeats them",
+            column.column.name
+        )
+    }));
     Some(Scored {
+        barred: beside.is_some() && queries == 0,
         child: child_at,
         parent: parent_at,
         odds,
@@ -158,23 +170,6 @@ pub(crate) fn score(
         },
         check: values.check,
         reasons,
-    })
-}
-
-/// Whether the words of a column are the name of another table than its own.
-fn calls_other(facts: &Facts<'_>, child: At) -> bool {
-    let Some(column) = facts
-        .column(child)
-        .filter(|child| child.name.has_self_role())
-    else {
-        return false;
-    };
-    let bases = &column.name.bases;
-    facts.tables.iter().enumerate().any(|(at, table)| {
-        let words = &table.name.words;
-        let same =
-            |base: &Vec<String>| base.len() == words.len() && entity_match(base, words) >= 0.95;
-        at != child.table && table.primary.is_some() && bases.iter().any(same)
     })
 }
 
@@ -376,7 +371,8 @@ fn may_be_own_count(pair: &Pair<'_>, probed: Option<Containment>, ignored: &[u64
     };
     let contained = probed.or_else(|| child.sketch.containment_in(&parent.sketch, ignored));
     contained.is_some_and(|contained| {
-        surprise(pair, &contained).is_some_and(|nats| nats < UNLIKELY || contained.distinct < 0.98)
+        // A row that extends another cannot be without it.
+        contained.distinct < 0.98 || surprise(pair, &contained).is_some_and(|nats| nats < UNLIKELY)
     })
 }
 
@@ -450,7 +446,10 @@ fn structure(pair: &Pair<'_>, own_primary: bool, name: f64, reasons: &mut Vec<St
     if pair.to.name.satellite {
         odds -= 3.0;
     }
-    if pair.to.name.copy == Copy::Copy && pair.from.name.copy == Copy::Original {
+    if pair.to.name.copy == Copy::Copy
+        && pair.from.name.copy == Copy::Original
+        && names_copy(pair) < 0.85
+    {
         odds -= 1.5;
         reasons.push("the other table looks like a copy".to_owned());
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::relationships::agents::{ends_with_keys, names_agent};
 use crate::relationships::entity::{ColumnName, KeyMark};
 use crate::relationships::facts::{At, ColumnFacts, Facts};
 use crate::relationships::score::{Fit, Scored};
@@ -10,6 +11,9 @@ use crate::relationships::score::{Fit, Scored};
 const SOLE: f64 = 0.9;
 /// Distinct values below which a fit says nothing.
 const FEWEST: u64 = 15;
+
+/// What it is worth that a column whose name marks no key ends where the keys do, beside another such column.
+const UNMARKED: f64 = 4.4;
 
 /// Columns of one name in tables that are parts of one: the words of both.
 type Series = (Vec<String>, usize, Vec<String>);
@@ -28,6 +32,8 @@ struct Claim {
     /// Whether numbers of other systems are called so as well: the name says something, nothing of it
     /// about the parent, and its key word is not one that only this database puts at its keys.
     common: bool,
+    /// Whether the column says by its form that one of the people is meant.
+    agent: bool,
     series: Option<Series>,
     /// The column's words, where its table is called by what it is the key of: `movie_id` in
     /// `movie_note`.
@@ -56,7 +62,8 @@ pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Ve
     }
     for claim in &claims {
         let others = by_parent.get(&claim.parent).into_iter().flatten();
-        if claim.common && !others.copied().any(|other| corroborates(other, claim)) {
+        if claim.common && !claim.agent && !others.copied().any(|other| corroborates(other, claim))
+        {
             continue;
         }
         let rivals = by_child.get_mut(&claim.child).into_iter().flatten();
@@ -184,12 +191,18 @@ fn claims_of(
         let exact = is_exact(facts, rival.parent, *fit);
         let naming = named.get(&rival.parent).filter(|naming| naming.len() > 1);
         let alike = naming.is_none_or(|naming| naming.contains(&key_words(column)));
-        let bonus = bonus(column, exact && alike, naming.is_some());
+        let key = facts.column(rival.parent).and_then(|key| key.profile);
+        let bonus = if exact && ends_with_keys(column, key) {
+            UNMARKED
+        } else {
+            bonus(column, exact && alike, naming.is_some())
+        };
         if bonus > 0.0 {
             claims.push(Claim {
                 child: rival.child,
                 parent: rival.parent,
                 bonus,
+                agent: exact && names_agent(facts, column, rival.parent),
                 common: column.name.telling && !has_own_key_word(column),
                 series: series.cloned(),
                 family: family_of(facts, rival.child),

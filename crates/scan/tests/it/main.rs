@@ -11,6 +11,7 @@ mod memory;
 mod odd;
 mod quality;
 mod rescans;
+mod rivals;
 mod scans;
 mod schemas;
 mod shapes;

@@ -1,6 +1,8 @@
 //! What the names of two columns and their tables say about a link.
 
-use crate::relationships::entity::{ColumnName, KeyMark, entity_match, led_match};
+use crate::relationships::entity::{ColumnName, Copy, KeyMark, entity_match, led_match};
+use crate::relationships::facts::{At, Facts};
+use crate::relationships::lexicon::SELF_ROLES;
 use crate::relationships::score::Pair;
 
 /// What two names say about a link.
@@ -77,6 +79,27 @@ pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence 
         odds,
         reason,
     }
+}
+
+/// Whether the words of a column are the name of another table than its own.
+pub(super) fn calls_other(facts: &Facts<'_>, child: At) -> bool {
+    let Some(column) = facts
+        .column(child)
+        .filter(|child| child.name.has_self_role())
+    else {
+        return false;
+    };
+    let bases = &column.name.bases;
+    facts.tables.iter().enumerate().any(|(at, table)| {
+        let words = &table.name.words;
+        let same = |base: &Vec<String>| {
+            base == words
+                || (!is_short_role(base)
+                    && base.len() == words.len()
+                    && entity_match(base, words) >= 0.95)
+        };
+        at != child.table && table.primary.is_some() && bases.iter().any(same)
+    })
 }
 
 /// The child names another row of its own table. A person's part is meant by such a word where the table
@@ -181,17 +204,49 @@ fn by_table(pair: &Pair<'_>) -> f64 {
         .name
         .bases
         .iter()
+        .filter(|base| !is_other_role(pair, base))
         .map(|base| {
             let matched = |base: &[String]| match_in(&pair.child.name, base, words);
             matched(base).max(matched(own_words(pair, base)))
         })
-        .fold(0.0, f64::max);
+        .fold(names_copy(pair), f64::max);
     if pair.is_primary {
         return named;
     }
     // A second key is meant by its table's name only where it is a number or code of that entity.
     let code = pair.parent.name.mark != KeyMark::None && pair.parent.own >= 0.7;
     named * if code { 0.95 } else { 0.7 }
+}
+
+/// Whether the words are a short word of a role, which a table is called by only if it is called just so:
+/// `cod_pai` is the parent of a row and no row of `pais`.
+fn is_other_role(pair: &Pair<'_>, base: &[String]) -> bool {
+    is_short_role(base) && pair.to.name.words != base
+}
+
+/// Whether the words are one short word of a reference to the own table.
+fn is_short_role(base: &[String]) -> bool {
+    matches!(base, [word] if word.len() < 5 && SELF_ROLES.contains(&word.as_str()))
+}
+
+/// How well the child names a table by all its words, with what stands behind them: `order_audit_id`
+/// means the table `order_audit`, though that is called as a copy of `order` would be.
+pub(super) fn names_copy(pair: &Pair<'_>) -> f64 {
+    let name = &pair.to.name;
+    if name.copy == Copy::Original || name.whole.len() <= name.words.len() {
+        return 0.0;
+    }
+    let bases = pair.child.name.bases.iter();
+    let named = |base: &Vec<String>| {
+        let behind =
+            base.len() == name.whole.len() || base.len() + name.words.len() == name.whole.len();
+        if behind {
+            entity_match(base, &name.whole)
+        } else {
+            0.0
+        }
+    };
+    bases.map(named).fold(0.0, f64::max)
 }
 
 /// The child is called like the parent's key, perhaps with a role before it.
@@ -203,7 +258,8 @@ fn by_column(pair: &Pair<'_>) -> f64 {
     let marked = child.mark != KeyMark::None && parent.mark != KeyMark::None;
     let glued = pair.child.column.name.len() >= 5 && child.words == parent.words && pair.is_primary;
     let mut best = 0.0_f64;
-    for left in child.bases.iter().filter(|base| !base.is_empty()) {
+    let meant = |base: &&Vec<String>| !base.is_empty() && !is_other_role(pair, base);
+    for left in child.bases.iter().filter(meant) {
         for right in parent.bases.iter().filter(|base| !base.is_empty()) {
             let likeness = if left == right {
                 1.0

@@ -1,0 +1,58 @@
+//! Names that say who does something by their form alone, in words that no list holds.
+
+use crate::profile::ColumnProfile;
+use crate::relationships::entity::KeyMark;
+use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::types::TypeFamily;
+
+/// Endings of words for someone who does something.
+const AGENT_ENDINGS: &[&str] = &[
+    "er", "or", "ee", "ian", "eur", "euse", "trice", "dor", "dora", "tore", "erin", "arz",
+];
+/// Words that stand before or behind what someone has done.
+const AGENT_PREPOSITIONS: &[&str] = &[
+    "by", "por", "par", "durch", "von", "przez", "door", "da", "av", "af",
+];
+/// Distinct numbers from which the end of a range is no chance.
+const MANY: u64 = 100;
+/// Ends of ranges that counts and calendars have.
+const ROUND: i64 = 50;
+const DAYS: [i64; 2] = [365, 366];
+
+/// Whether a column names someone by the form of a word, and the key is that of the only table of people.
+pub(crate) fn names_agent(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: At) -> bool {
+    let people = facts.people == 1 && facts.table(parent.table).is_some_and(|table| table.people);
+    let base = column.name.base();
+    let agent = |word: &String| {
+        word.len() >= 5 && AGENT_ENDINGS.iter().any(|ending| word.ends_with(ending))
+    };
+    let done = |word: &String| AGENT_PREPOSITIONS.contains(&word.as_str());
+    people && (base.last().is_some_and(agent) || (base.len() > 1 && base.iter().any(done)))
+}
+
+/// Whether the numbers of a column that is marked by no word begin and end just where the keys do, as
+/// references to any of many rows do and as no round bound does.
+pub(crate) fn ends_with_keys(column: &ColumnFacts<'_>, key: Option<&ColumnProfile>) -> bool {
+    let ranges = column
+        .profile
+        .and_then(|profile| Some((profile, profile.range?)));
+    let (Some((profile, (low, high))), Some(key)) = (ranges, key) else {
+        return false;
+    };
+    let Some((first, last)) = key.key_range() else {
+        return false;
+    };
+    let plain = column.name.mark == KeyMark::None && column.name.telling && !column.name.measure;
+    let size = last.saturating_sub(first).saturating_add(1).unsigned_abs();
+    let slack = size.saturating_mul(3) / profile.distinct.max(1) + 1;
+    let near = |left: i64, right: i64| left.abs_diff(right) <= slack;
+    let round = last % ROUND == 0 || DAYS.contains(&last);
+    plain
+        && column.family == TypeFamily::Integer
+        && profile.distinct >= MANY
+        && !round
+        && low >= first
+        && high <= last
+        && near(low, first)
+        && near(high, last)
+}

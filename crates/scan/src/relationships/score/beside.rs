@@ -1,0 +1,52 @@
+//! A key beside a column of the parent's table that is called like the child.
+
+use crate::relationships::facts::ColumnFacts;
+use crate::relationships::score::Pair;
+
+/// The share of the column's values that must stand in the column beside the key.
+const HELD: f64 = 0.8;
+
+/// The column of the parent's table that is meant instead of its key: it is called like the child, is by
+/// its name what rows of that table are told apart by, holds the child's values, and repeats them, as where
+/// a table keeps several versions of each row. The numbers of the versions hold such values by chance.
+pub(super) fn column_beside<'f>(
+    pair: &Pair<'f>,
+    coverage: Option<f64>,
+    ignored: &[u64],
+) -> Option<&'f ColumnFacts<'f>> {
+    let child = pair.child;
+    if pair.is_self || child.name.is_bare_key() || !child.name.telling {
+        return None;
+    }
+    let holds = |column: &&ColumnFacts<'f>| {
+        let (Some(values), Some(all)) = (child.profile, column.profile) else {
+            return false;
+        };
+        let repeats = all.values > 0 && all.uniqueness() < 0.98;
+        // Of a sample it is not known which values it leaves out.
+        let held = if all.sketch.complete {
+            values.sketch.containment_in(&all.sketch, ignored)
+        } else {
+            None
+        };
+        repeats
+            && (!all.sketch.complete
+                || held.is_some_and(|held| {
+                    held.distinct >= HELD && coverage.is_none_or(|found| held.distinct >= found)
+                }))
+    };
+    let called = |column: &&ColumnFacts<'f>| {
+        let (words, own) = (&child.name.words, &column.name.words);
+        let longer =
+            own.len() > pair.parent.name.words.len() || !words.ends_with(&pair.parent.name.words);
+        column.column.name != pair.parent.column.name
+            && column.key <= 0.0
+            && column.own >= 0.7
+            && !column.name.is_bare_key()
+            && column.family == child.family
+            && words.ends_with(own)
+            && longer
+    };
+    let mut columns = pair.to.columns.iter();
+    columns.find(|column| called(column) && holds(column))
+}
