@@ -1,13 +1,17 @@
 //! Links over several columns: to keys that only together tell rows apart.
 
+mod judge;
+mod own;
+
+pub(crate) use judge::judge;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
+use crate::relationships::composite::own::{numbers_own_rows, role_likeness};
 use crate::relationships::entity::{KeyMark, entity_match};
 use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
-use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status};
-use crate::relationships::probe::Counts;
 
 /// Words of numbers that count rows inside a group: they may be part of a key, though they measure.
 const ORDINALS: &[&str] = &[
@@ -36,10 +40,12 @@ const ORDINALS: &[&str] = &[
 ];
 /// How alike two columns are whose names tell nothing.
 const UNNAMED: f64 = 0.6;
+/// The share of a column's values that the key's column must have.
+const CONTAINED: f64 = 0.85;
+/// The same for a column of the key's name beside one that is not always filled.
+const PARTLY: f64 = 0.2;
 /// Columns tried for one column of a key whose name tells nothing.
 const ALTERNATIVES: usize = 6;
-/// The share of value groups that must be there where names tell nothing.
-const UNNAMED_COVERAGE: f64 = 0.97;
 /// The share of all combinations from which a group is a key by rule, whatever its columns are called.
 const USED_UP: f64 = 0.25;
 /// Tables tried as children of one key at most.
@@ -66,13 +72,26 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Propo
     let mut proposals = from_queries(facts);
     for table in 0..facts.tables.len() {
         for group in keys_of(facts, table, single) {
-            for child in index.children(facts, single, table, &group) {
+            let roles = |column: &ColumnFacts<'_>| column.name.has_self_role();
+            let itself = facts
+                .table(table)
+                .filter(|own| own.columns.iter().any(roles))
+                .map(|_| table);
+            let others = index.children(facts, single, table, &group);
+            for child in others.into_iter().chain(itself) {
                 proposals.extend(match_columns(facts, single, child, (table, &group)));
             }
         }
     }
     let mut seen: BTreeSet<Vec<(At, At)>> = BTreeSet::new();
     proposals.retain(|proposal| seen.insert(proposal.pairs()));
+    // Only so many are asked about: the best named first.
+    proposals.sort_by(|left, right| {
+        let order = |proposal: &Proposal| (proposal.queries > 0, proposal.name);
+        order(right)
+            .partial_cmp(&order(left))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
     proposals
 }
 
@@ -237,7 +256,8 @@ fn match_columns(
     let (Some(from), Some(to)) = (facts.table(child), facts.table(parent)) else {
         return Vec::new();
     };
-    if entity_match(&from.name.words, &to.name.words) >= 0.95 {
+    let alike = entity_match(&from.name.words, &to.name.words) >= 0.95;
+    if child != parent && alike {
         return Vec::new();
     }
     let mut ways: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new())];
@@ -253,7 +273,8 @@ fn match_columns(
                     column,
                 };
                 let likeness = likeness(facts, single, at, key_at);
-                (likeness >= UNNAMED && is_contained(facts, at, key_at))
+                let least = if likeness >= 1.0 { PARTLY } else { CONTAINED };
+                (likeness >= UNNAMED && is_contained(facts, at, key_at, least))
                     .then_some((likeness, column))
             })
             .collect();
@@ -275,7 +296,8 @@ fn match_columns(
     }
     let width = ratio(group.len() as u64, 1);
     ways.into_iter()
-        .filter(|(sum, _)| sum / width >= 0.75)
+        .filter(|(sum, used)| sum / width >= 0.75 && !(child == parent && used == group))
+        .filter(|(_, used)| fills_or_fits(facts, (child, used), (parent, group)))
         .map(|(sum, used)| Proposal {
             child: (child, used),
             parent: (parent, group.to_vec()),
@@ -284,6 +306,27 @@ fn match_columns(
             queries: 0,
         })
         .collect()
+}
+
+/// Whether each column alone holds values of the key's, or some of the child's groups are not filled: the
+/// others then stand beside nothing.
+fn fills_or_fits(
+    facts: &Facts<'_>,
+    (child, used): (usize, &[usize]),
+    (parent, group): (usize, &[usize]),
+) -> bool {
+    let at = |table: usize, column: &usize| At {
+        table,
+        column: *column,
+    };
+    let open = used.iter().any(|column| {
+        let profile = facts
+            .column(at(child, column))
+            .and_then(|column| column.profile);
+        profile.is_some_and(|profile| profile.null_rate() > 0.0)
+    });
+    let mut pairs = used.iter().zip(group);
+    open || pairs.all(|(own, key)| is_contained(facts, at(child, own), at(parent, key), CONTAINED))
 }
 
 /// The share of all combinations of a group's values that exist.
@@ -348,6 +391,9 @@ fn likeness(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, key: At) ->
     let (Some(left), Some(right)) = (facts.column(child), facts.column(key)) else {
         return 0.0;
     };
+    if numbers_own_rows(facts, child, key) {
+        return 0.0;
+    }
     if left.name.words == right.name.words && right.name.telling {
         return 1.0;
     }
@@ -370,6 +416,10 @@ fn likeness(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, key: At) ->
     if qualified {
         return 0.9;
     }
+    let role = role_likeness(facts, child, key);
+    if role > 0.0 {
+        return role;
+    }
     if !left.name.telling && !right.name.telling {
         return if left.profile.is_some() { UNNAMED } else { 0.0 };
     }
@@ -381,7 +431,7 @@ fn likeness(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, key: At) ->
     }
 }
 
-fn is_contained(facts: &Facts<'_>, child: At, key: At) -> bool {
+fn is_contained(facts: &Facts<'_>, child: At, key: At, least: f64) -> bool {
     let (Some(left), Some(right)) = (facts.column(child), facts.column(key)) else {
         return false;
     };
@@ -394,104 +444,5 @@ fn is_contained(facts: &Facts<'_>, child: At, key: At) -> bool {
     values
         .sketch
         .containment_in(&keys.sketch, &sentinel_hashes())
-        .is_none_or(|contained| contained.distinct.max(contained.rows) >= 0.85)
-}
-
-/// The link of a proposal after the warehouse was asked.
-pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts>) -> Option<Link> {
-    let side = |(table, columns): &(usize, Vec<usize>)| {
-        let facts = facts.table(*table)?;
-        let names = columns
-            .iter()
-            .filter_map(|column| facts.columns.get(*column));
-        Some(Endpoint {
-            table: facts.table.table.clone(),
-            columns: names.map(|column| column.column.name.clone()).collect(),
-        })
-    };
-    let reason = match proposal.queries {
-        0 => format!("the columns are named like the key ({:.2})", proposal.name),
-        runs => format!("past queries join them, {runs} runs"),
-    };
-    let mut reasons = vec![reason];
-    let mut evidence = Evidence {
-        name: if proposal.queries > 0 {
-            0.0
-        } else {
-            proposal.name
-        },
-        queries: proposal.queries,
-        ..Evidence::default()
-    };
-    let (score, status, check) = match count {
-        None => {
-            reasons.push("the values could not be compared".to_owned());
-            (0.6, Status::Review, Check::None)
-        }
-        Some((compared, found)) => {
-            let coverage = ratio(found, compared);
-            evidence.coverage = Some(coverage);
-            evidence.compared = usize::try_from(compared).unwrap_or(usize::MAX);
-            reasons.push(format!(
-                "{found} of {compared} value groups are keys of the other table"
-            ));
-            reasons.push(format!(
-                "{:.0} % of all value groups exist there",
-                proposal.density * 100.0
-            ));
-            let (score, status) = judged(coverage, compared, proposal);
-            (score, status, Check::Probed)
-        }
-    };
-    Some(Link {
-        from: side(&proposal.child)?,
-        to: side(&proposal.parent)?,
-        status,
-        origin: if proposal.queries > 0 {
-            Origin::Queries
-        } else {
-            Origin::Names
-        },
-        cardinality: cardinality(facts, proposal),
-        score,
-        key_score: 0.9,
-        evidence,
-        check,
-        reasons,
-    })
-}
-
-fn judged(coverage: f64, compared: u64, proposal: &Proposal) -> (f64, Status) {
-    if coverage < 0.85 || compared == 0 {
-        return (coverage * 0.5, Status::Rejected);
-    }
-    let unnamed = proposal.queries == 0 && proposal.name < 0.8;
-    if unnamed && (coverage < UNNAMED_COVERAGE || compared < 10 || proposal.density > 0.5) {
-        return (0.55, Status::Review);
-    }
-    if proposal.queries == 0 && (proposal.density > 0.75 || compared < 3) {
-        return (0.6, Status::Review);
-    }
-    (
-        0.7 + 0.28 * coverage * proposal.name.max(0.8),
-        Status::Accepted,
-    )
-}
-
-fn cardinality(facts: &Facts<'_>, proposal: &Proposal) -> Cardinality {
-    let (table, columns) = &proposal.child;
-    let unique = facts
-        .table(*table)
-        .and_then(|table| table.profile)
-        .is_some_and(|profile| {
-            profile
-                .groups
-                .iter()
-                .any(|group| group.iter().all(|column| columns.contains(column)))
-        });
-    if unique {
-        Cardinality::OneToOne
-    } else {
-        Cardinality::ManyToOne
-    }
+        .is_none_or(|contained| contained.distinct.max(contained.rows) >= least)
 }

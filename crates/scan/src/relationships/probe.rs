@@ -113,6 +113,15 @@ impl<'r> Prober<'r> {
         self.plan(facts, (proposal.child.0, proposal.parent.0), unit, sql)
     }
 
+    /// Why a link over several columns was not checked.
+    pub(crate) fn why_unasked(&self) -> &'static str {
+        if self.sent >= self.budget {
+            "`scan.relationships.validationBudget` allows no more statements"
+        } else {
+            "the warehouse gave no answer"
+        }
+    }
+
     fn plan(
         &mut self,
         facts: &Facts<'_>,

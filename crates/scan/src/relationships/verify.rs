@@ -7,7 +7,7 @@ use ktx_vocabulary::TableRef;
 use crate::profile::value::sentinel_hashes;
 use crate::relationships::composite::{Proposal, judge, propose};
 use crate::relationships::facts::{At, Facts};
-use crate::relationships::link::{Check, Endpoint, Link, Status};
+use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Status};
 use crate::relationships::probe::{Counts, Planned, Prober, Question, contained};
 use crate::relationships::score::{Scored, score};
 use crate::request::{ScanError, ScanRequest};
@@ -93,7 +93,11 @@ pub(crate) async fn add_composites(
     let declared: BTreeSet<String> = formal.iter().map(Link::id).collect();
     let mut found: Vec<Link> = Vec::new();
     for (proposal, counts) in ask_all(facts, propose(facts, &single), prober).await? {
-        found.extend(judge(facts, &proposal, counts).filter(|link| !declared.contains(&link.id())));
+        let mut link = judge(facts, &proposal, counts);
+        if let Some(link) = link.as_mut().filter(|_| counts.is_none()) {
+            link.reasons.push(prober.why_unasked().to_owned());
+        }
+        found.extend(link.filter(|link| !declared.contains(&link.id())));
     }
     // Two tables with the same key groups hold each other's: the smaller one refers, if either does.
     let accepted: BTreeSet<(Endpoint, Endpoint)> = found
@@ -111,6 +115,7 @@ pub(crate) async fn add_composites(
                 .push("each of the two tables holds the other's keys".to_owned());
         }
     }
+    prefer_nested(&mut found);
     best_composites(&mut found);
     inferred.extend(found);
     Ok(())
@@ -143,6 +148,59 @@ async fn ask_all(
         }
     }
     Ok(known)
+}
+
+/// A group that leads through another table to a third means the nearer one: where `offering` refers to
+/// `course` by two columns and a table has all three of its key, this table refers to `offering`, even if
+/// nearly all groups that may be exist.
+fn prefer_nested(found: &mut [Link]) {
+    let pairs = |link: &Link| -> BTreeSet<(String, String)> {
+        let own = link.from.columns.iter().cloned();
+        own.zip(link.to.columns.iter().cloned()).collect()
+    };
+    let leads: Vec<(TableRef, Endpoint)> = found
+        .iter()
+        .filter(|link| link.status == Status::Accepted)
+        .map(|link| (link.from.table.clone(), link.to.clone()))
+        .collect();
+    let mut nearer: Vec<(usize, usize)> = Vec::new();
+    for (wide_at, wide) in found.iter().enumerate() {
+        let sure =
+            wide.evidence.name >= 1.0 && wide.evidence.coverage.is_some_and(|share| share >= 1.0);
+        let waits = wide.status == Status::Review && wide.cardinality == Cardinality::ManyToOne;
+        if !(sure && (waits || wide.status == Status::Accepted)) {
+            continue;
+        }
+        for (at, narrow) in found.iter().enumerate() {
+            let through = leads.contains(&(wide.to.table.clone(), narrow.to.clone()));
+            let within = narrow.from.table == wide.from.table
+                && narrow.from.columns.len() < wide.from.columns.len()
+                && pairs(narrow).is_subset(&pairs(wide));
+            if through && within && narrow.status == Status::Accepted {
+                nearer.push((wide_at, at));
+            }
+        }
+    }
+    for (wide, narrow) in nearer {
+        let table = found
+            .get(wide)
+            .map(|link| link.to.table.to_string())
+            .unwrap_or_default();
+        if let Some(link) = found
+            .get_mut(wide)
+            .filter(|link| link.status == Status::Review)
+        {
+            link.status = Status::Accepted;
+            link.score = 0.9;
+            link.reasons
+                .push("its columns lead on to another table as those of the key do".to_owned());
+        }
+        if let Some(link) = found.get_mut(narrow) {
+            link.status = Status::Skipped;
+            link.reasons
+                .push(format!("`{table}` is nearer and leads there"));
+        }
+    }
 }
 
 /// Of several composite links over the same columns of a table, the best stays accepted.

@@ -1,6 +1,7 @@
 //! Small databases in which another parent, or no parent at all, looks as good as the right one: each is
 //! compared as a whole, right links and look-alikes together.
 
+mod groups;
 mod modules;
 mod roles;
 mod versions;

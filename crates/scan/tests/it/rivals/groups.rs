@@ -1,0 +1,129 @@
+//! Keys that count the rows of each tenant, and groups of which nearly all exist.
+
+use crate::rivals::{drawn, links, table};
+
+/// Each table of each tenant counts from 1: `(tenant_id, id)` of one holds that of any other.
+#[tokio::test]
+async fn rows_counted_for_each_tenant_are_joined_by_their_names() {
+    let tenant = "1 + (i - 1) % 6";
+    let script = [
+        table(
+            "tenant",
+            6,
+            &[("id INTEGER", "i"), ("name TEXT", "'n' || i")],
+        ),
+        table(
+            "plant",
+            90,
+            &[
+                ("tenant_id INTEGER", tenant),
+                ("id INTEGER", "1 + (i - 1) / 6"),
+                ("city TEXT", "'c'"),
+            ],
+        ),
+        table(
+            "machine",
+            300,
+            &[
+                ("tenant_id INTEGER", tenant),
+                ("id INTEGER", "1 + (i - 1) / 6"),
+                ("plant_id INTEGER", &drawn(10, 14)),
+                (
+                    "parent_id INTEGER",
+                    "CASE WHEN i % 4 = 1 THEN 1 + i / 40 END",
+                ),
+            ],
+        ),
+        table(
+            "shift",
+            1800,
+            &[
+                ("tenant_id INTEGER", tenant),
+                ("id INTEGER", "1 + (i - 1) / 6"),
+                ("machine_id INTEGER", &drawn(11, 49)),
+                // Of two tenants no row has a plant.
+                (
+                    "plant_id INTEGER",
+                    &format!("CASE WHEN i % 6 < 4 THEN {} END", drawn(12, 14)),
+                ),
+            ],
+        ),
+    ];
+    assert_eq!(
+        links(&script).await,
+        [
+            "machine.parent_id+tenant_id -> machine.id+tenant_id",
+            "machine.plant_id+tenant_id -> plant.id+tenant_id",
+            "plant.tenant_id -> tenant.id",
+            "shift.machine_id+tenant_id -> machine.id+tenant_id",
+            "shift.plant_id+tenant_id -> plant.id+tenant_id",
+        ]
+    );
+}
+
+/// Every period of every company exists. A table of periods is meant by its periods; a budget that has a
+/// row for each is not.
+#[tokio::test]
+async fn groups_that_all_exist_need_a_column_that_names_the_table() {
+    let month = "1 + (i - 1) / 5 % 12";
+    let year = "2021 + (i - 1) / 60";
+    let company = "1 + (i - 1) % 5";
+    let script = [
+        table(
+            "company",
+            5,
+            &[("company_id INTEGER", "i"), ("name TEXT", "'n' || i")],
+        ),
+        table(
+            "fiscal_period",
+            180,
+            &[
+                ("company_id INTEGER", company),
+                ("fiscal_year INTEGER", year),
+                ("period_no INTEGER", month),
+            ],
+        ),
+        table(
+            "entry",
+            4000,
+            &[
+                ("entry_no INTEGER", "i + 70000"),
+                ("company_id INTEGER", &drawn(13, 5)),
+                ("fiscal_year INTEGER", &format!("2020 + {}", drawn(14, 3))),
+                ("period_no INTEGER", &drawn(15, 12)),
+            ],
+        ),
+        table(
+            "budget",
+            60,
+            &[
+                ("company_id INTEGER", company),
+                ("month INTEGER", month),
+                ("planned REAL", "i * 1.7"),
+            ],
+        ),
+        table(
+            "inventory",
+            60,
+            &[
+                ("company_id INTEGER", company),
+                ("month INTEGER", month),
+                ("counted REAL", "i * 2.3"),
+            ],
+        ),
+    ];
+    let found = links(&script).await;
+    assert!(
+        found.contains(
+            &"entry.company_id+fiscal_year+period_no -> fiscal_period.company_id+fiscal_year+period_no".to_owned()
+        ),
+        "{found:?}"
+    );
+    let wrong: Vec<&String> = found
+        .iter()
+        .filter(|link| {
+            link.contains("budget.company_id+month") || link.contains("inventory.company_id+month")
+        })
+        .collect();
+    assert_eq!(wrong, Vec::<&String>::new());
+}
