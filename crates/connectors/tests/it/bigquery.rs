@@ -297,7 +297,6 @@ async fn says_who_answers_and_what_the_login_may_do() {
             ("BigQuery (project shop-1)", expected)
         );
     }
-    let _server = BigQuery::start(vec![Statement::new("SELECT 1", &["f0_ INTEGER"])]).await;
 }
 
 #[tokio::test]
