@@ -366,7 +366,7 @@ fn forms_that_the_parser_does_not_know_keep_what_they_mean() {
         (
             Dialect::DuckDb,
             "SELECT a FROM t GROUP BY GROUPING SETS ((a, b), ROLLUP (a, (b, c)), CUBE (floor(a)), ())",
-            "SELECT a FROM t GROUP BY GROUPING SETS ((a, b), ROLLUP(a, (b, c)), CUBE(floor(a)), ())",
+            "SELECT a FROM t GROUP BY GROUPING SETS ((a, b), ROLLUP(a, (b, c)), CUBE(FLOOR(a)), ())",
         ),
         (
             Dialect::DuckDb,

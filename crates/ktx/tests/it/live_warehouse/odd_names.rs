@@ -220,13 +220,13 @@ pub(super) fn duckdb(statements: &str) -> Option<Sandbox> {
     Some(sandbox)
 }
 
-/// Names as long as servers take them, of nothing but a blank that is none of ASCII's, of a word of
-/// SQL, and names that differ in case alone.
+/// Names as long as servers take them, with a blank in front that is none of ASCII's, and of a word of
+/// SQL.
 fn far_out() -> Vec<String> {
     let mut names: Vec<String> = COLUMNS.iter().map(|&name| name.to_owned()).collect();
     names.extend([
         "n".repeat(200),
-        "\u{a0}".to_owned(),
+        "\u{a0}x".to_owned(),
         "FROM".to_owned(),
         PARTY.to_owned(),
     ]);
@@ -250,7 +250,8 @@ fn every_column_answers(sandbox: &Sandbox, names: &[String], quote: char) {
         let rows = answered(&["sql", "--output", "csv", &statement]);
         assert_eq!(rows, format!("s\n{value}\n"), "{name}");
         let measure = format!("sum({quote}Order By{quote}.{column})");
-        let dimension = format!("Order By.{name}");
+        // Paths of the semantic layer are quoted the same way for every warehouse.
+        let dimension = format!("{}.{}", quoted("Order By", '"'), quoted(name, '"'));
         let rows = answered(&[
             "sl",
             "query",
@@ -336,7 +337,9 @@ fn far_out_names_answer_on_clickhouse() {
     let Some(server) = ClickHouse::new("ktx_it_far") else {
         return;
     };
-    let names = with_cases(200);
+    let mut names = with_cases(200);
+    // The front of the tests takes a semicolon for the end of a statement.
+    names.retain(|name| !name.contains(';'));
     let engine = " ENGINE = MergeTree ORDER BY tuple()";
     for statement in one_row(&names, '`', (engine, "Int32")).split(";\n") {
         server.execute(statement);

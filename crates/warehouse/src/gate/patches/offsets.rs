@@ -1,4 +1,5 @@
-//! Array paths in `FROM` with the places of their elements, and ends of slices that are left open.
+//! Small forms that the parser does not know: places of array elements, open slices, fields behind a star,
+//! values behind a quantifier.
 
 use sqlparser::tokenizer::Token;
 

@@ -164,7 +164,7 @@ fn hints_behind_the_alias_of_a_table_are_hints() {
         ("SELECT a FROM t HOLDLOCK", Err("unknown_clause")),
         (
             "SELECT a FROM t OPTION (TABLE HINT(t, XLOCK))",
-            Err("unknown_clause"),
+            Err("locking"),
         ),
         ("SELECT v.a FROM (VALUES (1)) AS v (a)", Ok(())),
         (
