@@ -58,7 +58,7 @@ pub(crate) async fn run(
     if !first.has_crashed() || !query.is_repeatable() || caller.cancel.is_cancelled() {
         return first;
     }
-    tracing::warn!("a Claude Code process broke down, the call is made again with another one");
+    tracing::debug!("a Claude Code process broke down, the call is made again with another one");
     host.tell(RuntimeEvent::Retry {
         attempt: 2,
         code: LlmErrorKind::Crashed.code(),

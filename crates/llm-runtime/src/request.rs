@@ -22,11 +22,14 @@ pub struct CallLabel {
 }
 
 impl CallLabel {
+    /// The stage of probes.
+    pub const PROBE: &'static str = "probe";
+
     /// The label of a run's probe.
     pub fn of_probe(run: &RunId) -> Self {
         Self {
             run_id: run.clone(),
-            stage: "probe".to_owned(),
+            stage: Self::PROBE.to_owned(),
             unit: None,
             connection: None,
         }

@@ -97,6 +97,7 @@ pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
     matches!(
         kind,
         LlmErrorKind::Process
+            | LlmErrorKind::Crashed
             | LlmErrorKind::ModelNotFound
             | LlmErrorKind::Isolation
             | LlmErrorKind::Cancelled

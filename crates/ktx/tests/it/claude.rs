@@ -82,6 +82,7 @@ warehouse · descriptions (1)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
+warning: the model `fake-sonnet` has no list price; what it costs is unknown
 2 model messages, 274 tokens in, 40 out, list price unknown
 ",
     );
@@ -145,6 +146,7 @@ exit 0
         "cacheWrite1hTokens": 40,
         "cacheReadTokens": 14,
         "outputTokens": 40,
+        "unattributedTokens": 0,
         "costUsd": null,
         "unpricedMessages": 2,
         "estimatedMessages": 0
@@ -158,6 +160,7 @@ exit 0
       "cacheWrite1hTokens": 40,
       "cacheReadTokens": 14,
       "outputTokens": 40,
+      "unattributedTokens": 0,
       "costUsd": null,
       "unpricedMessages": 2,
       "estimatedMessages": 0
@@ -346,6 +349,8 @@ exit 0
     }
   ]
 }
+--- stderr
+warning: the model `fake-sonnet` has no list price; what it costs is unknown
 "#,
     );
 }
@@ -576,6 +581,7 @@ warehouse · structure
 warehouse · 1 tables, 2 columns
 warehouse · profile (1)
 warehouse · descriptions (1)
+trying again (2) after llm_crashed
 error: Claude Code ended with exit code 3 before it gave a result
 
 hint: run the command again; `--debug` shows what Claude Code said
@@ -600,6 +606,7 @@ warehouse · descriptions (1)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
+warning: the model `fake-sonnet` has no list price; what it costs is unknown
 2 model messages, 274 tokens in, 40 out, list price unknown
 ",
     );

@@ -123,6 +123,7 @@ calls at the same time: 8 → 1, 5-hour window: near the limit
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
+warning: the model `fake-sonnet` has no list price; what it costs is unknown
 warning: the model stopped: 7 of 12 tables are not described yet
 6 model messages, 822 tokens in, 120 out, list price unknown
 paused: the 5-hour usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC

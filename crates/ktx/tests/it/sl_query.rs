@@ -744,7 +744,7 @@ exit 6
 Project: [SANDBOX]/work
 error: `warehouse` has no semantic sources
 
-hint: run `ktx ingest warehouse` to scan it
+hint: run `ktx scan warehouse`
 ",
     );
 }

@@ -420,6 +420,7 @@ exit 0
       "cacheWrite1hTokens": 0,
       "cacheReadTokens": 0,
       "outputTokens": 0,
+      "unattributedTokens": 0,
       "costUsd": 0.0,
       "unpricedMessages": 0,
       "estimatedMessages": 0
@@ -440,7 +441,7 @@ exit 2
 Project: [SANDBOX]/work
 error: `yesterday` is no date
 
-hint: use `2026-01-31`, or a number of days such as `7d`
+hint: use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7d`
 ",
     );
     assert!(

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ktx_llm_runtime::UsageFact;
+use ktx_llm_runtime::{CallLabel, UsageFact};
 use ktx_usage_ledger::{Meter, PriceTable, price_of};
 
 use super::Say;
@@ -53,7 +53,7 @@ impl Facts {
         let cost = prices.and_then(|prices| price_of(&fact, &at.to_string(), prices));
         self.meter.add(&fact, cost);
         if prices.is_some() && cost.is_none() {
-            self.tell_unpriced(&fact.model);
+            self.note_unpriced(&fact);
         }
         let standing = self.book().take(Entry { fact, at, cost });
         match standing {
@@ -71,6 +71,7 @@ impl Facts {
 
     /// Writes what still waits, and tells what is lost.
     pub(super) fn finish(&self) {
+        self.tell_unpriced();
         let lost = self.book().close();
         if let Some(lost) = lost {
             (self.say)(&format!(
@@ -80,14 +81,24 @@ impl Facts {
         }
     }
 
+    /// A probe is told about by the command that made it.
+    fn note_unpriced(&self, fact: &UsageFact) {
+        if fact.stage != CallLabel::PROBE {
+            self.unpriced_models().insert(fact.model.clone());
+        }
+    }
+
     /// Once for each model (COG-16).
-    fn tell_unpriced(&self, model: &str) {
-        let mut told = self.unpriced.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.insert(model.to_owned()) {
+    fn tell_unpriced(&self) {
+        for model in std::mem::take(&mut *self.unpriced_models()) {
             (self.say)(&format!(
                 "warning: the model `{model}` has no list price; what it costs is unknown"
             ));
         }
+    }
+
+    fn unpriced_models(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.unpriced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {

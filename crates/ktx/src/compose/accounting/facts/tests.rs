@@ -162,6 +162,7 @@ fn a_model_without_a_price_is_told_once() {
             ..fact(&format!("msg_{number}"))
         });
     }
+    facts.finish();
     assert_eq!(
         *said.lock().unwrap(),
         [
