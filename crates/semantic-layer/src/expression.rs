@@ -344,7 +344,7 @@ fn whole_name(root: &mut Expr, access: &mut Vec<AccessExpr>) {
 /// Whether these digits make a literal of bytes. Elsewhere they are bits, bytes or a text, each in its own way.
 pub(crate) fn is_blob(dialect: Dialect, digits: &str) -> bool {
     let is_digit = |letter: char| letter.is_ascii_hexdigit();
-    dialect == Dialect::Sqlite && digits.len() % 2 == 0 && digits.chars().all(is_digit)
+    dialect == Dialect::Sqlite && digits.len().is_multiple_of(2) && digits.chars().all(is_digit)
 }
 
 /// The parts of a column reference, unquoted; `None` for every other expression.

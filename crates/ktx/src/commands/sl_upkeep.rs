@@ -147,7 +147,8 @@ fn source_files(id: &ConnectionId, opened: &Opened) -> Outcome<(Vec<PathBuf>, Ve
     let by_hand = |path: &str| {
         let mut parts: Vec<&str> = path.split('/').collect();
         let name = parts.pop().unwrap_or_default();
-        let is_yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+        let is_yaml = matches!(ending, Some("yaml" | "yml"));
         is_yaml && !parts.iter().any(|part| part.starts_with('_'))
     };
     let files = walked.files.into_iter();

@@ -132,13 +132,9 @@ impl Book {
             hash.update(part.len().to_le_bytes());
             hash.update(part.as_bytes());
         }
-        let hex: String = hash
-            .finalize()
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        format!("{} {hex}", account.backend)
+        let bytes = hash.finalize().into_iter().take(8);
+        let number = bytes.fold(0_u64, |number, byte| number << 8 | u64::from(byte));
+        format!("{} {number:016x}", account.backend)
     }
 }
 

@@ -83,8 +83,10 @@ fn differences(
     wrong
 }
 
+type Row = (i64, Option<i64>, Option<i64>, Option<&'static str>);
+
 /// Rows with NULLs, negative numbers and texts that are numbers.
-const ROWS: [(i64, Option<i64>, Option<i64>, Option<&str>); 7] = [
+const ROWS: [Row; 7] = [
     (1, Some(5), Some(2), Some("a")),
     (2, Some(-3), Some(2), Some("ab")),
     (3, None, Some(1), Some("A*")),

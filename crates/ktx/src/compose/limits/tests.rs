@@ -152,7 +152,7 @@ fn only_news_is_written() {
     let observed_at = |event: &RuntimeEvent, seconds| {
         book.note(event, at(seconds)).unwrap();
         let kept = read(&book.path);
-        let limit = kept.accounts.get(&kept.name(&book.account)).unwrap();
+        let limit = &kept.accounts[&kept.name(&book.account)];
         limit.observed_at.duration_since(now()).as_secs()
     };
     let end = Some(1_795_356_300);

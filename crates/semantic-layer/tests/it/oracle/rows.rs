@@ -109,7 +109,7 @@ fn cells(
 /// Any value of a key.
 fn some(random: &mut Random, is_text: bool, range: usize) -> Cell {
     if is_text {
-        Cell::Text(*random.pick::<&str>(&WORDS))
+        Cell::Text(random.pick::<&str>(&WORDS))
     } else {
         Cell::Integer(whole(random.below(range)) + 1)
     }
