@@ -2,12 +2,14 @@
 
 mod adjudicate;
 mod agents;
+mod calendar;
 mod candidates;
 mod composite;
 pub(crate) mod decisions;
 pub(crate) mod discover;
 mod entity;
 mod facts;
+mod fit;
 mod learned;
 mod lexicon;
 pub(crate) mod link;

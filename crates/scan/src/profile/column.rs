@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use ktx_warehouse::Cell;
 use serde::{Deserialize, Serialize};
 
+use crate::profile::shape::{Shape, ShapeCounts, looks_like_date};
 use crate::profile::sketch::{SKETCH_SIZE, Sketch, ratio};
-use crate::profile::value::{canonical, hash, is_uuid, range_number};
+use crate::profile::spelling::Spellings;
+use crate::profile::value::{canonical, day_number, day_of_midnight, hash, range_number};
 use crate::types::TypeFamily;
 
 /// Distinct values of which the text is kept while reading.
@@ -15,26 +17,6 @@ const TEXTS: usize = 512;
 const TEXT_LENGTH: usize = 120;
 /// Frequent values kept of a column.
 const FREQUENT: usize = 200;
-
-/// How the texts of a column look, as shares of its values.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Shape {
-    /// Hold a digit.
-    pub digits: f64,
-    /// Hold a blank.
-    pub blanks: f64,
-    /// Look like an e-mail address.
-    pub mail: f64,
-    /// Look like a URL.
-    pub url: f64,
-    /// Look like a telephone number.
-    pub phone: f64,
-    /// Look like a UUID.
-    pub uuid: f64,
-    /// Look like a token or hash: long, no blanks, mixed letters and digits.
-    pub token: f64,
-}
 
 /// Statistics of one column; the form in which they stand in stage rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,6 +53,15 @@ pub(crate) struct ColumnProfile {
     pub shape: Shape,
     /// The sketch of the values.
     pub sketch: Sketch,
+    /// The first and the last day, counted from 1970, when every value is a day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days: Option<(i64, i64)>,
+    /// The values as they are written, where that is not as they stand in the sketch: blanks behind them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<Sketch>,
+    /// The values without case and padding, where that is not as they stand in the sketch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folded: Option<Sketch>,
 }
 
 impl ColumnProfile {
@@ -112,6 +103,16 @@ impl ColumnProfile {
         })
     }
 
+    /// The values as they are written.
+    pub(crate) fn exact(&self) -> &Sketch {
+        self.written.as_ref().unwrap_or(&self.sketch)
+    }
+
+    /// The values without case and padding.
+    pub(crate) fn loose(&self) -> &Sketch {
+        self.folded.as_ref().unwrap_or(&self.sketch)
+    }
+
     /// The range of a dense key: where only a part was read, it ends where its size says.
     pub(crate) fn key_range(&self) -> Option<(i64, i64)> {
         let (low, high) = self.range?;
@@ -139,6 +140,9 @@ pub(crate) struct ColumnCollector {
     extremes: Option<(Cell, Cell)>,
     lengths: Option<(u64, u64)>,
     shape: ShapeCounts,
+    spellings: Spellings,
+    all_days: bool,
+    days: Option<(i64, i64)>,
 }
 
 /// Numbers of evenly spaced rows, at most a few thousand.
@@ -175,17 +179,6 @@ impl Thinned {
     }
 }
 
-#[derive(Debug, Default)]
-struct ShapeCounts {
-    digits: u64,
-    blanks: u64,
-    mail: u64,
-    url: u64,
-    phone: u64,
-    uuid: u64,
-    token: u64,
-}
-
 impl ColumnCollector {
     /// Begins with nothing read.
     pub(crate) fn new(name: &str, family: TypeFamily) -> Self {
@@ -203,6 +196,9 @@ impl ColumnCollector {
             extremes: None,
             lengths: None,
             shape: ShapeCounts::default(),
+            spellings: Spellings::default(),
+            all_days: true,
+            days: None,
         }
     }
 
@@ -217,9 +213,17 @@ impl ColumnCollector {
             return None;
         }
         let text = canonical(&cell)?;
+        let text = match cell {
+            Cell::Timestamp(_) => day_of_midnight(text),
+            _ => text,
+        };
         let hash = hash(&text);
+        if let (Cell::Text(written), TypeFamily::Text) = (&cell, self.family) {
+            self.spellings.push(written, (&text, hash), &self.counts);
+        }
         *self.counts.entry(hash).or_insert(0) += 1;
         self.note_range(&text);
+        self.note_day(&text);
         if matches!(cell, Cell::Text(_)) {
             self.note_text(&text);
         }
@@ -248,6 +252,20 @@ impl ColumnCollector {
         }
     }
 
+    fn note_day(&mut self, text: &str) {
+        let no_day = ["", "0", "-1", "9999-12-31", "99991231"];
+        if !self.all_days || no_day.contains(&text) {
+            return;
+        }
+        match day_number(text) {
+            Some(day) => {
+                let (first, last) = self.days.unwrap_or((day, day));
+                self.days = Some((first.min(day), last.max(day)));
+            }
+            None => self.all_days = false,
+        }
+    }
+
     fn note_extremes(&mut self, cell: Cell) {
         match &mut self.extremes {
             None => self.extremes = Some((cell.clone(), cell)),
@@ -265,27 +283,21 @@ impl ColumnCollector {
         let length = text.chars().count() as u64;
         let (short, long) = self.lengths.unwrap_or((length, length));
         self.lengths = Some((short.min(length), long.max(length)));
-        let digits = text.bytes().filter(u8::is_ascii_digit).count();
-        let blank = text.contains(char::is_whitespace);
-        self.shape.digits += u64::from(digits > 0);
-        self.shape.blanks += u64::from(blank);
-        self.shape.mail += u64::from(looks_like_mail(text));
-        self.shape.url += u64::from(text.contains("://") || text.starts_with("www."));
-        self.shape.phone += u64::from(looks_like_phone(text, digits));
-        let uuid = is_uuid(text);
-        self.shape.uuid += u64::from(uuid);
-        self.shape.token +=
-            u64::from(!uuid && length >= 24 && !blank && digits > 2 && !text.contains(['@', '/']));
+        self.shape.push(text, length);
     }
 
     /// The statistics. `whole` says whether every row of the table was read.
     pub(crate) fn finish(self, whole: bool) -> ColumnProfile {
         let distinct = self.counts.len() as u64;
-        let may_be_key = self.family.can_be_key() && ratio(distinct, self.values) >= 0.95;
+        let days = self.days.filter(|_| self.all_days);
+        let dated = self.family == TypeFamily::Time && days.is_some();
+        let may_be_key =
+            (self.family.can_be_key() || dated) && ratio(distinct, self.values) >= 0.95;
         let limit = if may_be_key { usize::MAX } else { SKETCH_SIZE };
         // Whole numbers arrive as floats where an exporting tool met NULLs.
         let whole_floats = self.family == TypeFamily::Float && self.whole_numbers;
-        let comparable = self.family.can_be_key() || whole_floats;
+        let comparable = self.family.can_be_key() || whole_floats || dated;
+        let (written, folded) = self.spellings.sketches(limit, whole);
         let sketch = if comparable {
             Sketch::of(&self.counts, limit, whole)
         } else {
@@ -304,17 +316,8 @@ impl ColumnCollector {
         frequent.sort_by(|left, right| right.1.cmp(&left.1).then_with(|| left.0.cmp(&right.0)));
         let listed_all = !self.texts_full && frequent.len() <= FREQUENT;
         frequent.truncate(FREQUENT);
-        let share = |count: u64| ratio(count, self.values);
         ColumnProfile {
-            shape: Shape {
-                digits: share(self.shape.digits),
-                blanks: share(self.shape.blanks),
-                mail: share(self.shape.mail),
-                url: share(self.shape.url),
-                phone: share(self.shape.phone),
-                uuid: share(self.shape.uuid),
-                token: share(self.shape.token),
-            },
+            shape: self.shape.shares(self.values),
             name: self.name,
             family: self.family,
             nulls: self.nulls,
@@ -332,6 +335,9 @@ impl ColumnCollector {
             frequent,
             listed_all,
             sketch,
+            days,
+            written,
+            folded,
         }
     }
 }
@@ -365,28 +371,4 @@ fn less(left: &Cell, right: &Cell) -> bool {
         (Some(left), Some(right)) => left < right,
         _ => canonical(left) < canonical(right),
     }
-}
-
-fn looks_like_mail(text: &str) -> bool {
-    text.split_once('@').is_some_and(|(name, host)| {
-        !name.is_empty() && host.contains('.') && !host.contains(char::is_whitespace)
-    })
-}
-
-fn looks_like_phone(text: &str, digits: usize) -> bool {
-    let marked = text.starts_with('+') || text.contains([' ', '-', '(', '/']);
-    marked
-        && (7..=15).contains(&digits)
-        && text
-            .chars()
-            .all(|letter| letter.is_ascii_digit() || " +-()/.x".contains(letter))
-        && !looks_like_date(text)
-}
-
-fn looks_like_date(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.len() >= 10
-        && bytes.iter().take(4).all(u8::is_ascii_digit)
-        && bytes.get(4) == Some(&b'-')
-        && bytes.get(7) == Some(&b'-')
 }

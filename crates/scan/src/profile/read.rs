@@ -16,7 +16,7 @@ use crate::stage_rows::{StageRows, table_unit};
 use crate::structural::hash::structure_hash;
 
 /// Raised whenever a stored profile of an earlier version would be wrong.
-const VERSION: &str = "profile-2";
+const VERSION: &str = "profile-3";
 
 /// What profiling gave.
 #[derive(Debug, Default)]

@@ -11,13 +11,16 @@ pub(crate) const SKETCH_SIZE: usize = 1024;
 
 /// A bottom-k sketch of a column's distinct values.
 ///
-/// Invariant: hashes ascend. A complete sketch holds every value of the whole column.
+/// Invariant: hashes ascend. A complete sketch holds every value of the whole column; one that is cut
+/// holds those of them with the smallest hashes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredSketch", into = "StoredSketch")]
 pub(crate) struct Sketch {
     entries: Vec<(u64, u32)>,
     /// Whether every value of the column is in it.
     pub complete: bool,
+    /// Whether every value of the column up to its last hash is in it.
+    cut: bool,
 }
 
 /// The sketch in a stage row: little-endian bytes in base64.
@@ -27,6 +30,8 @@ struct StoredSketch {
     /// Empty when every value occurs once.
     counts: String,
     complete: bool,
+    #[serde(default)]
+    cut: bool,
 }
 
 /// What share of one column's values is in another column.
@@ -49,13 +54,23 @@ impl Sketch {
             counts.iter().map(|(hash, count)| (*hash, *count)).collect();
         entries.sort_unstable();
         let complete = whole && entries.len() <= limit;
+        let cut = whole && !complete;
         entries.truncate(limit);
-        Self { entries, complete }
+        Self {
+            entries,
+            complete,
+            cut,
+        }
     }
 
     /// The hashes, ascending.
     pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
         self.entries.iter().map(|(hash, _)| *hash)
+    }
+
+    /// How many hashes are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
     }
 
     /// Whether a value with this hash is in the sketch.
@@ -72,8 +87,20 @@ impl Sketch {
         if !parent.complete {
             return None;
         }
+        self.compare(parent, u64::MAX, ignored)
+    }
+
+    /// The same by the values that both sketches would hold, where the parent's is cut.
+    pub(crate) fn estimate_in(&self, parent: &Self, ignored: &[u64]) -> Option<Containment> {
+        match parent.entries.last() {
+            Some((last, _)) if parent.cut => self.compare(parent, *last, ignored),
+            _ => self.containment_in(parent, ignored),
+        }
+    }
+
+    fn compare(&self, parent: &Self, last: u64, ignored: &[u64]) -> Option<Containment> {
         let (mut compared, mut found, mut rows, mut rows_found) = (0_usize, 0_usize, 0_u64, 0_u64);
-        for (hash, count) in &self.entries {
+        for (hash, count) in self.entries.iter().take_while(|(hash, _)| *hash <= last) {
             let inside = parent.contains(*hash);
             if !inside && ignored.binary_search(hash).is_ok() {
                 continue;
@@ -121,6 +148,7 @@ impl From<StoredSketch> for Sketch {
         Self {
             entries: entries.collect(),
             complete: stored.complete && broken.is_empty(),
+            cut: stored.cut && broken.is_empty(),
         }
     }
 }
@@ -145,6 +173,7 @@ impl From<Sketch> for StoredSketch {
             hashes: STANDARD_NO_PAD.encode(hashes),
             counts: STANDARD_NO_PAD.encode(counts),
             complete: sketch.complete,
+            cut: sketch.cut,
         }
     }
 }

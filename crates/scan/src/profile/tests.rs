@@ -1,5 +1,7 @@
 //! Value tests of values, sketches, samples and value lists.
 
+mod spellings;
+
 use std::collections::HashMap;
 
 use ktx_vocabulary::TableRef;

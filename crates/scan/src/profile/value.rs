@@ -1,5 +1,7 @@
 //! The canonical text of a value, and its hash: equal values of different types give equal hashes.
 
+use std::borrow::Cow;
+
 use ktx_warehouse::Cell;
 
 /// The text by which values are compared across types; `None` for NULL and for what is never compared.
@@ -31,6 +33,99 @@ fn plain_text(text: &str) -> String {
         return trimmed.to_ascii_lowercase();
     }
     trimmed.to_owned()
+}
+
+/// The text without what people write differently: case, blanks at the ends and in a row, zeros before a
+/// number.
+pub(crate) fn folded(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let number = !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
+    if number {
+        let rest = text.trim_start_matches('0');
+        return Cow::Borrowed(if rest.is_empty() { "0" } else { rest });
+    }
+    let plain = |byte: &u8| byte.is_ascii() && !byte.is_ascii_uppercase() && *byte != b'\t';
+    let at_end = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
+    if bytes.iter().all(plain)
+        && !at_end(bytes.first())
+        && !at_end(bytes.last())
+        && !text.contains("  ")
+    {
+        return Cow::Borrowed(text);
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    Cow::Owned(words.join(" ").to_lowercase())
+}
+
+/// The days from the first of January 1970 to the day that a canonical text names: `2024-01-31`, also
+/// with midnight behind it, or `20240131`.
+pub(crate) fn day_number(text: &str) -> Option<i64> {
+    let number = |from: usize, to: usize| -> Option<i64> {
+        let digits = text.get(from..to)?;
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+        // Four digits at most: a text of digits alone is a number.
+        if plain { digits.parse().ok() } else { None }
+    };
+    let marked = text.get(4..5) == Some("-") && text.get(7..8) == Some("-");
+    let (year, month, day) = if text.len() == 8 {
+        (number(0, 4)?, number(4, 6)?, number(6, 8)?)
+    } else if marked && is_midnight(text.get(10..)?) {
+        (number(0, 4)?, number(5, 7)?, number(8, 10)?)
+    } else {
+        return None;
+    };
+    if !(1800..=2200).contains(&year) || !(1..=12).contains(&month) {
+        return None;
+    }
+    (1..=days_of(year, month)).contains(&day).then(|| {
+        // March begins the year of this count, so that the odd day is its last.
+        let year = if month <= 2 { year - 1 } else { year };
+        let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+        let leaps = year / 4 - year / 100 + year / 400;
+        year * 365 + leaps + of_year - 719_468
+    })
+}
+
+/// A time at the beginning of a day as that day.
+pub(crate) fn day_of_midnight(mut text: String) -> String {
+    if text
+        .get(10..)
+        .is_some_and(|rest| !rest.is_empty() && is_midnight(rest))
+    {
+        text.truncate(10);
+    }
+    text
+}
+
+/// Year and month of a day counted from 1970, and how many days stand before it in the month.
+pub(crate) fn month_of(day: i64) -> (i64, i64, i64) {
+    let shifted = day + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march = (5 * of_year + 2) / 153;
+    let before = of_year - (153 * march + 2) / 5;
+    let month = if march < 10 { march + 3 } else { march - 9 };
+    (year + era * 400 + i64::from(month <= 2), month, before)
+}
+
+fn days_of(year: i64, month: i64) -> i64 {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Whether what stands behind a day is nothing or the beginning of the day.
+fn is_midnight(rest: &str) -> bool {
+    rest.is_empty()
+        || (rest.starts_with(['T', ' '])
+            && !rest
+                .bytes()
+                .any(|byte| byte.is_ascii_digit() && byte != b'0'))
 }
 
 /// Whether the text has the shape of a UUID.

@@ -21,7 +21,9 @@ const DAYS: [i64; 2] = [365, 366];
 
 /// Whether a column names someone by the form of a word, and the key is that of the only table of people.
 pub(crate) fn names_agent(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: At) -> bool {
-    let people = facts.people == 1 && facts.table(parent.table).is_some_and(|table| table.people);
+    let people = facts
+        .table(parent.table)
+        .is_some_and(|table| table.people && facts.people(table.name.layer) == 1);
     let base = column.name.base();
     let agent = |word: &String| {
         word.len() >= 5 && AGENT_ENDINGS.iter().any(|ending| word.ends_with(ending))

@@ -3,14 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::profile::ColumnProfile;
 use crate::profile::value::sentinel_hashes;
 use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::fit::{Fit, robust_range, spread};
 use crate::relationships::name_index::NameIndex;
 
 /// Values of one column that are looked up among all keys.
 const PROBES: usize = 24;
 /// Tables of about the fitting size that are tried for a column of dense numbers.
 const FITTING: usize = 6;
+/// Lists of days that are tried for a column of days.
+const CALENDARS: usize = 6;
+/// How much likelier, as a logarithm, the spread of a column's numbers must be in another key before a
+/// key is no rival.
+const RULED_OUT: f64 = 3.0;
 
 /// Keys that hold some of a column's values, with how many.
 type Hits = Vec<(u32, At)>;
@@ -39,9 +46,15 @@ pub(crate) fn collect(facts: &Facts<'_>, per_column: usize) -> Candidates {
     for (at, column) in &children {
         by_names(facts, &mut index, *at, column, per_column, &mut candidates);
     }
+    by_calendar(facts, &mut candidates);
     by_queries(facts, &mut candidates);
     for (child, parents) in &mut candidates.of {
-        parents.retain(|parent| parent != child && may_compare(facts, *child, *parent));
+        parents.retain(|parent| {
+            parent != child
+                && may_compare(facts, *child, *parent)
+                && (!facts.has_nearer_copy(*child, *parent)
+                    || facts.joins.runs(*child, *parent) > 0)
+        });
     }
     candidates.of.retain(|_, parents| !parents.is_empty());
     candidates
@@ -65,9 +78,31 @@ fn may_compare(facts: &Facts<'_>, child: At, parent: At) -> bool {
         (Some(child), Some(parent)) => {
             let floats =
                 child.family == crate::types::TypeFamily::Float && parent.family.can_be_key();
-            floats || child.family.comparable(parent.family)
+            let days = child.holds_days() && parent.holds_days() && child.family == parent.family;
+            floats || days || child.family.comparable(parent.family)
         }
         _ => false,
+    }
+}
+
+/// Tries every list of days for every column of days, those of the same layer first.
+fn by_calendar(facts: &Facts<'_>, candidates: &mut Candidates) {
+    let lists: Vec<At> = facts
+        .columns()
+        .filter(|(_, column)| column.lists_days())
+        .map(|(at, _)| at)
+        .collect();
+    if lists.is_empty() {
+        return;
+    }
+    for (at, _) in facts.columns().filter(|(_, column)| column.holds_days()) {
+        let (near, far): (Vec<At>, Vec<At>) = lists
+            .iter()
+            .copied()
+            .filter(|list| list.table != at.table)
+            .partition(|list| facts.stand_together(at, *list));
+        let found = candidates.of.entry(at).or_default();
+        found.extend(near.into_iter().chain(far).take(CALENDARS));
     }
 }
 
@@ -89,7 +124,7 @@ fn by_values(
             .filter(|profile| !profile.is_dense_from_one())
         {
             let hashes = profile
-                .sketch
+                .loose()
                 .hashes()
                 .filter(|hash| ignored.binary_search(hash).is_err());
             for hash in hashes.take(PROBES) {
@@ -101,12 +136,12 @@ fn by_values(
     }
     let mut best: Vec<Hits> = vec![Vec::new(); children.len()];
     let mut hits: HashMap<u32, u32> = HashMap::new();
-    for (parent, key) in facts.keys() {
+    for (parent, key) in facts.all_keys() {
         let Some(profile) = key.profile.filter(|profile| !profile.is_dense_from_one()) else {
             continue;
         };
         hits.clear();
-        for hash in profile.sketch.hashes() {
+        for hash in profile.loose().hashes() {
             for number in probes.get(&hash).into_iter().flatten() {
                 *hits.entry(*number).or_insert(0) += 1;
             }
@@ -127,17 +162,11 @@ fn by_values(
     }
     candidates.borrowed = borrowed(facts, children, (&best, &asked));
     for ((child, _), mut list) in children.iter().zip(best) {
-        list.sort_by(|left, right| right.0.cmp(&left.0).then(left.1.cmp(&right.1)));
-        let asked_most = list.first().map_or(0, |(count, _)| *count);
-        let tables: BTreeSet<usize> = list
-            .iter()
-            .filter(|(count, _)| *count * 10 >= asked_most * 9)
-            .filter(|(_, parent)| {
-                let owner = candidates.borrowed.get(parent);
-                owner.is_none_or(|owner| list.iter().all(|(_, other)| other != owner))
-            })
-            .map(|(_, parent)| parent.table)
-            .collect();
+        list.sort_by_key(|(count, parent)| {
+            let far = !facts.stand_together(*child, *parent);
+            (far, std::cmp::Reverse(*count), *parent)
+        });
+        let tables = holders(facts, *child, &list, &candidates.borrowed);
         candidates.containers.insert(*child, tables.len());
         list.truncate(per_column);
         candidates
@@ -146,6 +175,43 @@ fn by_values(
             .or_default()
             .extend(list.into_iter().map(|(_, parent)| parent));
     }
+}
+
+/// The tables whose keys hold a column's values: of copies only those beside the column, of numbers
+/// without gaps only those that the column's numbers reach through.
+fn holders(
+    facts: &Facts<'_>,
+    child: At,
+    list: &[(u32, At)],
+    borrowed: &BTreeMap<At, At>,
+) -> BTreeSet<usize> {
+    let most = list.iter().map(|(count, _)| *count).max().unwrap_or(0);
+    let whole = || {
+        let whole = list.iter().filter(|(count, _)| *count * 10 >= most * 9);
+        whole.map(|(_, parent)| *parent)
+    };
+    let beside = whole().any(|parent| facts.stand_together(child, parent));
+    let fit = |parent: At| range_fit(facts, child, parent);
+    let likeliest = whole().map(fit).fold(f64::MIN, f64::max);
+    whole()
+        .filter(|parent| !beside || facts.stand_together(child, *parent))
+        .filter(|parent| fit(*parent) >= likeliest - RULED_OUT)
+        .filter(|parent| {
+            let owner = borrowed.get(parent);
+            owner.is_none_or(|owner| list.iter().all(|(_, other)| other != owner))
+        })
+        .map(|parent| parent.table)
+        .collect()
+}
+
+/// The log likelihood that a column's numbers, drawn evenly from a key without gaps, span no more of it.
+fn range_fit(facts: &Facts<'_>, child: At, parent: At) -> f64 {
+    let fit = || {
+        let (child, parent) = (facts.column(child)?, facts.column(parent)?);
+        parent.profile.filter(|profile| profile.is_dense())?;
+        spread(child, parent)
+    };
+    fit().map_or(0.0, Fit::log_likelihood)
 }
 
 /// Keys that hold only values of a larger key: `invoices.order_id`, unique and a part of `orders.id`.
@@ -161,7 +227,10 @@ fn borrowed(
     let owner = |((child, column), (list, asked)): (&(At, &ColumnFacts<'_>), (&Hits, &u32))| {
         let own = size(*child);
         let whole = list.iter().filter(|(count, parent): &&(u32, At)| {
-            count == asked && parent.table != child.table && size(*parent) > own
+            count == asked
+                && parent.table != child.table
+                && size(*parent) > own
+                && facts.layer(*child) == facts.layer(*parent)
         });
         let largest = whole.max_by_key(|(_, parent)| (size(*parent), std::cmp::Reverse(*parent)));
         (column.key > 0.0)
@@ -178,17 +247,22 @@ fn borrowed(
 
 /// Tries the smallest dense keys that hold a column of whole numbers.
 fn by_size(facts: &Facts<'_>, children: &[(At, &ColumnFacts<'_>)], candidates: &mut Candidates) {
-    let mut keys: Vec<(i64, At)> = facts
-        .keys()
-        .filter_map(|(at, key)| {
-            let (_, high) = key
-                .profile
-                .filter(|profile| profile.is_dense_from_one())?
-                .key_range()?;
-            Some((high, at))
-        })
-        .collect();
-    keys.sort_unstable();
+    let mut all: Vec<(i64, At)> = Vec::new();
+    let mut of_layer: BTreeMap<Option<&str>, Vec<(i64, At)>> = BTreeMap::new();
+    for (at, key) in facts.keys() {
+        let dense = key.profile.filter(|profile| profile.is_dense_from_one());
+        if let Some((_, high)) = dense.and_then(ColumnProfile::key_range) {
+            all.push((high, at));
+            of_layer
+                .entry(facts.layer(at))
+                .or_default()
+                .push((high, at));
+        }
+    }
+    all.sort_unstable();
+    for keys in of_layer.values_mut() {
+        keys.sort_unstable();
+    }
     for (at, column) in children {
         let Some((low, high)) = robust_range(column) else {
             continue;
@@ -203,35 +277,21 @@ fn by_size(facts: &Facts<'_>, children: &[(At, &ColumnFacts<'_>)], candidates: &
             (Some((_, to)), Some((_, end))) if end > high => to.min(high),
             _ => high,
         };
-        let from = keys.partition_point(|(size, _)| *size < least);
-        let guessed = keys.partition_point(|(size, _)| *size < high);
-        let fitting = keys
-            .iter()
-            .take(guessed + FITTING)
-            .skip(from.max(guessed.saturating_sub(FITTING)))
-            .map(|(_, parent)| *parent);
-        candidates.of.entry(*at).or_default().extend(fitting);
+        let found = candidates.of.entry(*at).or_default();
+        for keys in of_layer.get(&facts.layer(*at)).into_iter().chain([&all]) {
+            found.extend(fitting(keys, least, high));
+        }
     }
 }
 
-/// The whole numbers that a column ranges over when a tenth of its rows is wrong: ends that lie far
-/// from the middle rows are drawn in.
-pub(crate) fn robust_range(column: &ColumnFacts<'_>) -> Option<(i64, i64)> {
-    let profile = column.profile?;
-    let (low, high) = profile.range?;
-    let (from, to) = profile.middle.unwrap_or((low, high));
-    let margin = to.saturating_sub(from).max(2) / 2;
-    let low = if from.saturating_sub(low) > margin {
-        from.saturating_sub(margin / 3)
-    } else {
-        low
-    };
-    let high = if high.saturating_sub(to) > margin {
-        to.saturating_add(margin / 3)
-    } else {
-        high
-    };
-    Some((low, high))
+/// The keys, sorted by their ends, whose ends lie around a column's.
+fn fitting(keys: &[(i64, At)], least: i64, high: i64) -> impl Iterator<Item = At> {
+    let from = keys.partition_point(|(size, _)| *size < least);
+    let guessed = keys.partition_point(|(size, _)| *size < high);
+    keys.iter()
+        .take(guessed + FITTING)
+        .skip(from.max(guessed.saturating_sub(FITTING)))
+        .map(|(_, parent)| *parent)
 }
 
 fn by_names(

@@ -1,5 +1,6 @@
 //! Links over several columns: to keys that only together tell rows apart.
 
+mod anchors;
 mod judge;
 mod own;
 
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
+use crate::relationships::composite::anchors::anchored;
 use crate::relationships::composite::own::{numbers_own_rows, role_likeness};
 use crate::relationships::entity::{KeyMark, entity_match};
 use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
@@ -48,6 +50,8 @@ const PARTLY: f64 = 0.2;
 const ALTERNATIVES: usize = 6;
 /// The share of all combinations from which a group is a key by rule, whatever its columns are called.
 const USED_UP: f64 = 0.25;
+/// How alike the columns of two groups are from which their names tell that they belong together.
+const NAMED: f64 = 0.8;
 /// Tables tried as children of one key at most.
 const CHILDREN: usize = 100;
 
@@ -62,6 +66,9 @@ pub(crate) struct Proposal {
     pub name: f64,
     /// The share of all combinations of the parent's values that exist: near 1, containment says nothing.
     pub density: f64,
+    /// The share of the child's rows whose group would be there if its columns had nothing to do with each
+    /// other; where names do not tell which columns belong together.
+    pub chance: Option<f64>,
     /// How often past queries joined the two groups.
     pub queries: u64,
 }
@@ -70,6 +77,7 @@ pub(crate) struct Proposal {
 pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Proposal> {
     let index = Index::of(facts, single);
     let mut proposals = from_queries(facts);
+    let mut keys: Vec<(usize, Vec<usize>)> = Vec::new();
     for table in 0..facts.tables.len() {
         for group in keys_of(facts, table, single) {
             let roles = |column: &ColumnFacts<'_>| column.name.has_self_role();
@@ -81,8 +89,19 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Propo
             for child in others.into_iter().chain(itself) {
                 proposals.extend(match_columns(facts, single, child, (table, &group)));
             }
+            keys.push((table, group));
         }
     }
+    let by_values = anchored(facts, single, &keys);
+    let chances: BTreeMap<Vec<(At, At)>, Option<f64>> = by_values
+        .iter()
+        .map(|proposal| (proposal.pairs(), proposal.chance))
+        .collect();
+    let unnamed = |proposal: &&mut Proposal| proposal.queries == 0 && proposal.name < NAMED;
+    for proposal in proposals.iter_mut().filter(unnamed) {
+        proposal.chance = chances.get(&proposal.pairs()).copied().flatten();
+    }
+    proposals.extend(by_values);
     let mut seen: BTreeSet<Vec<(At, At)>> = BTreeSet::new();
     proposals.retain(|proposal| seen.insert(proposal.pairs()));
     // Only so many are asked about: the best named first.
@@ -96,6 +115,18 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Propo
 }
 
 impl Proposal {
+    /// One column a side.
+    pub(crate) fn of_columns(child: At, parent: At) -> Self {
+        Self {
+            child: (child.table, vec![child.column]),
+            parent: (parent.table, vec![parent.column]),
+            name: 0.0,
+            density: 0.0,
+            chance: None,
+            queries: 0,
+        }
+    }
+
     /// The pairs of columns, sorted: their order means nothing.
     fn pairs(&self) -> Vec<(At, At)> {
         let side = |(table, columns): &(usize, Vec<usize>)| {
@@ -256,8 +287,10 @@ fn match_columns(
     let (Some(from), Some(to)) = (facts.table(child), facts.table(parent)) else {
         return Vec::new();
     };
+    let copies =
+        matches!((from.name.layer, to.name.layer), (Some(own), Some(other)) if own != other);
     let alike = entity_match(&from.name.words, &to.name.words) >= 0.95;
-    if child != parent && alike {
+    if copies || (child != parent && alike) {
         return Vec::new();
     }
     let mut ways: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new())];
@@ -303,6 +336,7 @@ fn match_columns(
             parent: (parent, group.to_vec()),
             name: sum / width,
             density: density(to, group),
+            chance: None,
             queries: 0,
         })
         .collect()
@@ -363,6 +397,7 @@ fn from_queries(facts: &Facts<'_>) -> Vec<Proposal> {
                 child,
                 parent,
                 name: 1.0,
+                chance: None,
                 queries,
             });
         }
@@ -443,6 +478,6 @@ fn is_contained(facts: &Facts<'_>, child: At, key: At, least: f64) -> bool {
     };
     values
         .sketch
-        .containment_in(&keys.sketch, &sentinel_hashes())
+        .estimate_in(&keys.sketch, &sentinel_hashes())
         .is_none_or(|contained| contained.distinct.max(contained.rows) >= least)
 }

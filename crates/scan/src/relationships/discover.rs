@@ -17,7 +17,7 @@ use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, O
 use crate::relationships::probe::Prober;
 use crate::relationships::resolve::{endpoint, resolve};
 use crate::relationships::score::{Scored, score};
-use crate::relationships::verify::{add_composites, probe};
+use crate::relationships::verify::{add_composites, compare_spellings, probe};
 use crate::relationships::{adjudicate, link};
 use crate::request::{ScanError, ScanRequest};
 use crate::settings::Switch;
@@ -135,7 +135,8 @@ pub(crate) async fn discover(
         let mut prober = Prober::new(request, rows, spending, tables.len());
         let scored = candidates(&facts, request, decisions, &discovery.links);
         discovery.candidates = scored.len();
-        let scored = probe(&facts, request, scored, &mut prober).await?;
+        let mut scored = probe(&facts, request, scored, &mut prober).await?;
+        compare_spellings(&facts, request, &mut scored, &mut prober).await?;
         let mut inferred = resolve(&facts, scored, &request.settings.relationships);
         add_composites(&facts, &mut inferred, &discovery.links, &mut prober).await?;
         discovery.statements = prober.sent;

@@ -50,17 +50,9 @@ impl TableName {
             schema.and_then(|schema| Words::of(schema).0.iter().find_map(|word| layer_of(word)));
         let mut namespace = None;
         if !telling {
-            // Of names such as `t17` and `t18` the number is all that tells them apart.
-            return Self {
-                words: all.clone(),
-                whole: all,
-                layer,
-                namespace,
-                copy: Copy::Original,
-                satellite: false,
-                telling,
-            };
+            return Self::of_number(&all, layer, namespace);
         }
+        let mut satellite = false;
         while let [first, rest @ ..] = words {
             // Behind a module a tail is the entity: `crm_audit` holds the audits of `crm`.
             let module = modules.first.contains(first) && namespace.is_none();
@@ -83,7 +75,12 @@ impl TableName {
             } else if !TABLE_NOISE.contains(&first.as_str()) {
                 break;
             }
+            satellite |= first == "sat";
             words = words.get(1..).unwrap_or_default();
+        }
+        if !is_telling(words) {
+            // The same behind the name of a layer or module: `bronze_t17`.
+            return Self::of_number(words, layer, namespace);
         }
         if let [rest @ .., last] = words
             && !rest.is_empty()
@@ -110,8 +107,21 @@ impl TableName {
             layer,
             namespace,
             copy,
-            satellite: all.first().is_some_and(|first| first == "sat"),
+            satellite,
             telling,
+        }
+    }
+
+    /// Of names such as `t17` and `t18` the number is all that tells them apart.
+    fn of_number(words: &[String], layer: Option<&'static str>, namespace: Option<String>) -> Self {
+        Self {
+            words: words.to_vec(),
+            whole: words.to_vec(),
+            layer,
+            namespace,
+            copy: Copy::Original,
+            satellite: false,
+            telling: false,
         }
     }
 

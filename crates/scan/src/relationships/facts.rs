@@ -1,5 +1,7 @@
 //! What discovery knows of every table and column before it compares any two of them.
 
+mod keys;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_vocabulary::TableRef;
@@ -7,12 +9,17 @@ use ktx_warehouse::{Table, TableKind};
 
 use crate::history::Joins;
 use crate::profile::{ColumnProfile, Extent, TableProfile};
-use crate::relationships::entity::{ColumnName, KeyMark, TableName, entity_match};
+use crate::relationships::calendar::day_lists;
+use crate::relationships::entity::{ColumnName, KeyMark, TableName};
+use crate::relationships::facts::keys::{key_strength, own_match};
 use crate::relationships::learned::learned_keys;
-use crate::relationships::lexicon::{ATTRIBUTES, synonym};
+use crate::relationships::lexicon::synonym;
 use crate::relationships::modules::Modules;
 use crate::relationships::prefix::shared_prefix;
 use crate::types::TypeFamily;
+
+/// Characters of a text that may be a key, at most.
+const LONGEST: u64 = 255;
 
 /// A column by the positions of its table and itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +28,17 @@ pub(crate) struct At {
     pub table: usize,
     /// The column.
     pub column: usize,
+}
+
+/// In which way others refer to a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UseAsKey {
+    /// As far as it identifies rows.
+    Usual,
+    /// By its values alone: its texts tell rows apart that have a better key.
+    Second,
+    /// As to a list of days.
+    Days,
 }
 
 /// One column.
@@ -34,6 +52,8 @@ pub(crate) struct ColumnFacts<'a> {
     pub(crate) own: f64,
     /// How well the column identifies rows of its table, 0 (not at all) to 1 (declared).
     pub(crate) key: f64,
+    /// In which way others refer to the column.
+    pub(crate) use_as_key: UseAsKey,
     /// Whether the name says a person's part by a word that is no table of its own.
     pub(crate) part: bool,
     /// Whether another column says which table each row refers to: `owner_type` beside `owner_id`.
@@ -59,8 +79,10 @@ pub(crate) struct TableFacts<'a> {
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) tables: Vec<TableFacts<'a>>,
-    /// How many of them hold people.
-    pub(crate) people: usize,
+    /// How many of them hold people, by layer.
+    people: BTreeMap<Option<&'static str>, usize>,
+    /// The names of the tables of each layer.
+    of_layer: BTreeSet<(&'static str, Vec<String>)>,
     /// First words that many tables share.
     pub(crate) namespaces: BTreeSet<String>,
     /// What past queries set equal.
@@ -97,9 +119,14 @@ impl<'a> Facts<'a> {
         }
         let people = mark_people(&mut tables);
         mark_parts(&mut tables);
+        let of_layer = tables
+            .iter()
+            .filter_map(|table| Some((table.name.layer?, table.name.whole.clone())))
+            .collect();
         Self {
             tables,
             people,
+            of_layer,
             namespaces: modules.first,
             joins,
         }
@@ -113,6 +140,42 @@ impl<'a> Facts<'a> {
     /// The facts of a column.
     pub(crate) fn column(&self, at: At) -> Option<&ColumnFacts<'a>> {
         self.tables.get(at.table)?.columns.get(at.column)
+    }
+
+    /// How many tables of a layer hold people.
+    pub(crate) fn people(&self, layer: Option<&'static str>) -> usize {
+        self.people.get(&layer).copied().unwrap_or(0)
+    }
+
+    /// The warehouse layer of a column's table.
+    pub(crate) fn layer(&self, at: At) -> Option<&'static str> {
+        self.tables.get(at.table)?.name.layer
+    }
+
+    /// Whether the parent stands in another layer than the child, whose own layer has a copy of it.
+    pub(crate) fn has_nearer_copy(&self, child: At, parent: At) -> bool {
+        let Some(other) = self.tables.get(parent.table) else {
+            return false;
+        };
+        match (self.layer(child), other.name.layer) {
+            (Some(own), Some(layer)) if own != layer => {
+                self.of_layer.contains(&(own, other.name.whole.clone()))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether two columns stand in one copy of the data: the same layer, schema and module.
+    pub(crate) fn stand_together(&self, left: At, right: At) -> bool {
+        let place = |at: At| {
+            let table = self.tables.get(at.table)?;
+            Some((
+                table.name.layer,
+                &table.table.table.db,
+                &table.name.namespace,
+            ))
+        };
+        place(left) == place(right)
     }
 
     /// All columns of included tables.
@@ -134,6 +197,12 @@ impl<'a> Facts<'a> {
     /// All columns that others may refer to.
     pub(crate) fn keys(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
         self.columns().filter(|(_, column)| column.key > 0.0)
+    }
+
+    /// The same, and texts that are a second key.
+    pub(crate) fn all_keys(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
+        self.columns()
+            .filter(|(_, column)| column.key > 0.0 || column.is_second_key())
     }
 }
 
@@ -163,15 +232,14 @@ impl ColumnFacts<'_> {
             TypeFamily::Integer | TypeFamily::Float => profile.range.is_some(),
             // A date in a text column says as little as one in a date column.
             TypeFamily::Text if profile.holds_dates() => self.name.mark == KeyMark::Strong,
-            TypeFamily::Text => {
-                profile.lengths.is_none_or(|(_, long)| long <= 64) && profile.shape.blanks < 0.5
-            }
+            TypeFamily::Text => profile.lengths.is_none_or(|(_, long)| long <= LONGEST),
             TypeFamily::Uuid => true,
             TypeFamily::Boolean | TypeFamily::Time | TypeFamily::Opaque => false,
         }
     }
 
-    /// Whether the values look like identifiers: UUIDs, codes with digits, or texts of one length.
+    /// Whether the values look like identifiers: UUIDs, codes with digits, texts of one length, or
+    /// addresses.
     pub(crate) fn looks_identifying(&self) -> bool {
         let Some(profile) = self.profile else {
             return self.family == TypeFamily::Uuid;
@@ -181,8 +249,31 @@ impl ColumnFacts<'_> {
             .is_some_and(|(short, long)| short == long && (2..=40).contains(&short));
         self.family == TypeFamily::Uuid
             || (self.family == TypeFamily::Text
-                && (profile.shape.digits > 0.8 || one_length)
-                && profile.shape.blanks < 0.1)
+                && (((profile.shape.digits > 0.8 || one_length) && profile.shape.blanks < 0.1)
+                    || profile.shape.is_address()
+                    || profile.shape.coded > 0.8))
+    }
+
+    /// Whether the values are words with blanks between them.
+    pub(crate) fn is_worded(&self) -> bool {
+        let shape = self.profile.map(|profile| profile.shape);
+        self.family == TypeFamily::Text
+            && shape.is_some_and(|shape| shape.blanks >= 0.5 && shape.coded <= 0.8)
+    }
+
+    /// Whether the texts tell rows apart that have a better key.
+    pub(crate) fn is_second_key(&self) -> bool {
+        self.use_as_key == UseAsKey::Second
+    }
+
+    /// Whether the table lists days by this column.
+    pub(crate) fn lists_days(&self) -> bool {
+        self.use_as_key == UseAsKey::Days
+    }
+
+    /// Whether every value is a day.
+    pub(crate) fn holds_days(&self) -> bool {
+        self.profile.is_some_and(|profile| profile.days.is_some())
     }
 }
 
@@ -208,6 +299,7 @@ fn table_facts<'a>(
                 name: read,
                 own,
                 key: 0.0,
+                use_as_key: UseAsKey::Usual,
                 part: false,
                 many_parents: false,
             }
@@ -226,6 +318,15 @@ fn table_facts<'a>(
         } else {
             0.0
         };
+        if column.key <= 0.0 && *strength > 0.0 && column.family == TypeFamily::Text {
+            column.use_as_key = UseAsKey::Second;
+        }
+    }
+    for at in day_lists(&columns) {
+        if let Some(column) = columns.get_mut(at) {
+            column.use_as_key = UseAsKey::Days;
+            column.key = column.key.max(0.7);
+        }
     }
     for at in typed_references(&columns) {
         if let Some(column) = columns.get_mut(at) {
@@ -272,14 +373,14 @@ fn mark_parts(tables: &mut [TableFacts<'_>]) {
     }
 }
 
-/// Marks the tables that hold people; how many they are.
-fn mark_people(tables: &mut [TableFacts<'_>]) -> usize {
+/// Marks the tables that hold people; how many they are in each layer.
+fn mark_people(tables: &mut [TableFacts<'_>]) -> BTreeMap<Option<&'static str>, usize> {
     let whole = |table: &TableFacts<'_>| table.name.holds_people();
     let general = tables.iter().any(whole);
-    let mut people = 0;
+    let mut people = BTreeMap::new();
     for table in tables {
         table.people = whole(table) || (!general && table.name.holds_a_trade());
-        people += usize::from(table.people);
+        *people.entry(table.name.layer).or_insert(0) += usize::from(table.people);
     }
     people
 }
@@ -306,107 +407,4 @@ fn typed_references(columns: &[ColumnFacts<'_>]) -> Vec<usize> {
         })
         .map(|(at, _)| at)
         .collect()
-}
-
-/// How well a column's name says that it is the key of its own table.
-fn own_match(column: &ColumnName, table: &TableName) -> f64 {
-    if column.is_bare_key() {
-        return if column.mark == KeyMark::Strong {
-            1.0
-        } else {
-            0.85
-        };
-    }
-    let named = column
-        .bases
-        .iter()
-        .map(|base| entity_match(base, &table.words).max(entity_match(base, &table.whole)))
-        .fold(0.0, f64::max);
-    if named >= 0.7 { named } else { 0.0 }
-}
-
-/// How well a column identifies rows: 0 when its values do not.
-fn key_strength(
-    table: &Table,
-    profile: Option<&TableProfile>,
-    name: &TableName,
-    column: &ColumnFacts<'_>,
-    at: usize,
-) -> f64 {
-    if table.primary_key.as_slice() == [column.column.name.clone()] {
-        return 1.0;
-    }
-    if !column.family.can_be_key() {
-        return 0.0;
-    }
-    let empty = column.profile.is_none_or(|profile| profile.values == 0);
-    if !empty && !has_key_values(table, profile, column) {
-        return 0.0;
-    }
-    let mark = column.name.mark;
-    if empty && (mark == KeyMark::None || column.own < 0.7) {
-        return 0.0;
-    }
-    let mut strength: f64 = match (column.own >= 0.7, mark, column.name.telling && name.telling) {
-        (true, KeyMark::Strong, _) => 0.75 + 0.2 * column.own,
-        (true, KeyMark::Weak, _) => 0.55 + 0.2 * column.own,
-        (true, KeyMark::None, true) => 0.55,
-        (_, KeyMark::Strong, _) => 0.6,
-        (_, KeyMark::Weak, _) => 0.5,
-        (_, KeyMark::None, true) => 0.35,
-        (_, KeyMark::None, false) => 0.6,
-    };
-    if at == 0 {
-        strength += 0.12;
-    }
-    if column.family != TypeFamily::Text {
-        strength += 0.04;
-    } else if column.looks_identifying() {
-        strength += 0.03;
-    }
-    if column.name.measure {
-        strength -= 0.4;
-    }
-    let attribute = column
-        .name
-        .words
-        .last()
-        .is_some_and(|word| ATTRIBUTES.contains(&word.as_str()));
-    if attribute && mark != KeyMark::Strong {
-        strength = strength.min(0.2);
-    }
-    if column
-        .profile
-        .is_some_and(|profile| profile.uniqueness() < 0.9995)
-    {
-        strength -= 0.1;
-    }
-    strength.clamp(0.05, 0.99)
-}
-
-/// Whether the values tell rows apart: a few repeated or missing ones are dirt.
-fn has_key_values(table: &Table, profile: Option<&TableProfile>, column: &ColumnFacts<'_>) -> bool {
-    let Some(values) = column.profile else {
-        return false;
-    };
-    if values.uniqueness() < 0.98 || values.null_rate() > 0.05 {
-        return false;
-    }
-    if profile.is_some_and(|profile| profile.rows_read < 2)
-        && table.columns.len() > 1
-        && column.own < 0.7
-    {
-        return false;
-    }
-    match column.family {
-        TypeFamily::Integer => values.range.is_some(),
-        TypeFamily::Text => {
-            let shape = &values.shape;
-            let short = values
-                .lengths
-                .is_some_and(|(short, long)| short > 0 && long <= 64);
-            short && shape.mail < 0.3 && shape.url < 0.3 && shape.phone < 0.5 && shape.blanks < 0.5
-        }
-        _ => true,
-    }
 }

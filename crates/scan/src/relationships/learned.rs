@@ -36,6 +36,10 @@ pub(crate) fn learned_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
         for column in table.columns.iter().filter(|column| column.can_be_child()) {
             for (word, rest) in splits(&column.name.words) {
                 for found in named.tables(tables, &rest) {
+                    let copy = tables.get(found).map(|table| table.name.layer);
+                    if copy != Some(table.name.layer) {
+                        continue;
+                    }
                     let Some(right) = holds_keys(tables, (at, column), found, &ignored) else {
                         continue;
                     };

@@ -372,11 +372,13 @@ pub(crate) const PLACEHOLDERS: &[&str] = &[
 /// Layers of a warehouse by the first word of a table's name or by its schema's name.
 pub(crate) fn layer_of(word: &str) -> Option<&'static str> {
     Some(match word {
-        "raw" | "src" | "source" | "landing" | "bronze" | "l0" | "ingest" => "raw",
+        "raw" | "src" | "source" | "landing" | "lnd" | "bronze" | "brz" | "l0" | "ingest" => "raw",
         "stg" | "stage" | "staging" | "stag" => "staging",
-        "int" | "intermediate" | "ods" | "silver" | "core" | "base" => "intermediate",
-        "dim" | "fct" | "fact" | "mart" | "marts" | "dwh" | "dw" | "gold" | "rpt" | "agg"
-        | "analytics" | "d" | "f" => "mart",
+        "int" | "intermediate" | "ods" | "silver" | "slv" | "cleansed" | "core" | "base" => {
+            "intermediate"
+        }
+        "dim" | "fct" | "fact" | "mart" | "marts" | "dwh" | "dw" | "gold" | "gld" | "rpt"
+        | "agg" | "analytics" | "d" | "f" => "mart",
         _ => return None,
     })
 }

@@ -130,10 +130,12 @@ impl std::fmt::Display for Endpoint {
 pub(crate) struct Evidence {
     /// How well the names fit, 0 to 1.
     pub name: f64,
-    /// Share of the child's distinct values that the parent has.
+    /// Share of the child's distinct values that the parent has, as they are written.
     pub coverage: Option<f64>,
-    /// Share of the child's rows whose value the parent has.
+    /// Share of the child's rows whose value the parent has, as it is written.
     pub row_coverage: Option<f64>,
+    /// The same when case and padding are left out, where that makes a difference.
+    pub loose_row_coverage: Option<f64>,
     /// Distinct values compared.
     pub compared: usize,
     /// Share of the parent's keys that the child uses.

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::profile::sketch::ratio;
 use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::{At, Facts};
+use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::fit::Fit;
 use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Origin, Status};
-use crate::relationships::score::{Fit, Scored};
+use crate::relationships::score::{LEAST_COVERAGE, Scored};
 use crate::relationships::sole::favour_sole_fits;
 use crate::settings::{RelationshipSettings, Switch};
 
@@ -88,6 +89,7 @@ pub(crate) fn resolve(
         }
     }
     break_circles(&mut best);
+    doubt_second_keys(facts, &mut best, settings);
     for winner in &best {
         let status = status_of(facts, winner, settings);
         if status != Status::Rejected || winner.likelihood() >= WORTH_TELLING {
@@ -110,6 +112,35 @@ fn better_sized(rivals: &[Scored]) -> Option<&Scored> {
         rival.parent.table != first.parent.table && rival.fit.is_some_and(fits)
     };
     others.iter().find(ends)
+}
+
+/// A text that is a second key is often carried along beside the reference to the first, and two tables
+/// that both have a text of their own in each row have only that in common.
+fn doubt_second_keys(facts: &Facts<'_>, best: &mut [Scored], settings: &RelationshipSettings) {
+    let is_second = |at: At| facts.column(at).is_some_and(ColumnFacts::is_second_key);
+    let keyed: BTreeSet<(usize, usize)> = best
+        .iter()
+        .filter(|link| link.likelihood() >= settings.accept_threshold && !is_second(link.parent))
+        .map(|link| (link.child.table, link.parent.table))
+        .collect();
+    for link in best.iter_mut().filter(|link| is_second(link.parent)) {
+        let beside = keyed.contains(&(link.child.table, link.parent.table));
+        let own = facts.column(link.child).is_some_and(|child| {
+            child.is_second_key()
+                || child
+                    .profile
+                    .is_some_and(|profile| profile.uniqueness() >= 0.999)
+        });
+        if beside && link.evidence.name >= 0.4 {
+            link.odds = link.odds.min(1.0);
+            link.reasons
+                .push("another column leads to the table by its key".to_owned());
+        } else if own && link.evidence.queries == 0 {
+            link.odds = link.odds.min(1.0);
+            link.reasons
+                .push("each row of both tables has a text of its own".to_owned());
+        }
+    }
 }
 
 /// Whether another column of the parent's table refers to the child: the two count different things.
@@ -287,7 +318,8 @@ fn agree(
             let agrees = found
                 .iter()
                 .any(|(parent, table)| *parent == rival.parent && *table != child.table);
-            if agrees && rival.parent.table != child.table {
+            let near = facts.layer(*child) == facts.layer(rival.parent);
+            if agrees && near && rival.parent.table != child.table {
                 rival.odds += 1.3;
                 rival
                     .reasons
@@ -312,7 +344,12 @@ fn status_of(facts: &Facts<'_>, winner: &Scored, settings: &RelationshipSettings
         }
         Check::Complete | Check::Probed => false,
     };
-    if likelihood >= settings.accept_threshold && !unconfirmed {
+    // What a person would see as one value is none to a join: as many rows as that may be missed where
+    // values are missing, and no more.
+    let found = winner.evidence.row_coverage;
+    let missed = winner.evidence.loose_row_coverage.is_some()
+        && found.is_some_and(|found| found < LEAST_COVERAGE);
+    if likelihood >= settings.accept_threshold && !unconfirmed && !missed {
         Status::Accepted
     } else if likelihood >= settings.review_threshold {
         Status::Review

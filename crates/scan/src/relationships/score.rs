@@ -5,27 +5,33 @@
 //! fitted to any schema.
 
 mod beside;
-mod chance;
+pub(crate) mod chance;
+mod compared;
 mod names;
 mod values;
 
+use crate::profile::ColumnProfile;
 use crate::profile::sketch::{Containment, ratio};
-use crate::relationships::candidates::robust_range;
 use crate::relationships::entity::{Copy, entity_match};
 use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
+use crate::relationships::fit::{Fit, robust_range, spread};
 use crate::relationships::link::{Check, Evidence};
-use crate::relationships::score::chance::{EXCLUDED, UNLIKELY, is_remote, surprise};
+use crate::relationships::score::chance::{UNLIKELY, by_chance, surprise};
+use crate::relationships::score::compared::Compared;
 use crate::relationships::score::names::{calls_other, name_evidence, names_copy};
 use crate::relationships::score::values::{
-    dense_odds, least, remote_odds, same_set, spread, telling, used_codes,
+    dense_odds, least, remote_odds, same_set, telling, used_codes,
 };
 use crate::types::TypeFamily;
 
 /// The share of values below which two columns have nothing to do with each other.
-const LEAST_COVERAGE: f64 = 0.8;
+pub(crate) const LEAST_COVERAGE: f64 = 0.8;
 
 /// The likeness of names from which a column is believed to name a key.
 const NAMED: f64 = 0.78;
+
+/// The log odds of a day that stands in a list of days.
+const DAY_IN_LIST: f64 = 2.6;
 
 /// What the comparison of two columns gave.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,25 +65,6 @@ impl Scored {
     /// The likelihood of the link, 0 to 1.
     pub(crate) fn likelihood(&self) -> f64 {
         1.0 / (1.0 + (-self.odds).exp())
-    }
-}
-
-/// How a column of whole numbers lies in a dense key.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Fit {
-    /// The share of the key's range that the column spans.
-    pub span: f64,
-    /// Where in the key's range it begins, 0 to 1.
-    pub start: f64,
-    /// Distinct values of the column.
-    pub distinct: u64,
-}
-
-impl Fit {
-    /// The log likelihood that values drawn evenly from the key span no more than this.
-    pub(crate) fn log_likelihood(self) -> f64 {
-        let draws = ratio(self.distinct.clamp(1, 60), 1) * 0.5;
-        draws * self.span.clamp(1e-6, 1.0).ln()
     }
 }
 
@@ -125,11 +112,23 @@ pub(crate) fn score(
     if pair.child.many_parents && name.score < 0.85 && pair.queries == 0 {
         return None;
     }
+    let days = pair.child.holds_days() && pair.parent.holds_days();
+    if days && !may_be_day(&pair, own_primary, name.score) {
+        return None;
+    }
     let values = value_evidence(&pair, containers, ignored, probed, name.score)?;
     let mut reasons = vec![name.reason.clone()];
     reasons.extend(values.reasons);
     let mut odds = -2.2 + name.odds + values.odds;
     odds += structure(&pair, own_primary, name.score, &mut reasons);
+    if let Some(coverage) = values
+        .evidence
+        .coverage
+        .filter(|_| days && pair.parent.lists_days())
+    {
+        odds = odds.max(DAY_IN_LIST + missing_odds(coverage));
+        reasons.push("the other table lists days".to_owned());
+    }
     let queries = pair.queries;
     if name.score > 1.0 && queries == 0 && may_be_own_count(&pair, probed, ignored) {
         odds = odds.min(1.0);
@@ -173,6 +172,13 @@ pub(crate) fn score(
     })
 }
 
+/// Whether a column of days may refer to another: that lists days, or that its name and place say so.
+fn may_be_day(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
+    let same_layer = pair.from.name.layer == pair.to.name.layer;
+    let listed = pair.parent.lists_days() && !pair.child.lists_days() && same_layer;
+    listed || pair.queries > 0 || (name >= NAMED && !own_primary)
+}
+
 /// Whether the child numbers the rows of its own table, so that it refers to nothing.
 fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
     let named = pair.child.own >= 0.7;
@@ -193,15 +199,18 @@ fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
         // The same rows, carried from layer to layer.
         return true;
     }
-    let dense = |column: &ColumnFacts<'_>| {
-        column
-            .profile
-            .is_some_and(crate::profile::ColumnProfile::is_dense_from_one)
-    };
+    let dense =
+        |column: &ColumnFacts<'_>| column.profile.is_some_and(ColumnProfile::is_dense_from_one);
     let numbered = dense(pair.child) && dense(pair.parent);
     if numbered && unique && !pair.is_primary && pair.parent.own < 0.7 {
         // Each of the two numbers its own rows, beside their keys.
         return true;
+    }
+    let without_gaps =
+        |column: &ColumnFacts<'_>| column.profile.is_some_and(ColumnProfile::is_dense);
+    if own_primary && unique && !pair.child.name.telling && name < 0.4 {
+        // Numbers without gaps that begin anywhere count the rows they stand in.
+        return without_gaps(pair.child) && without_gaps(pair.parent);
     }
     if !own_primary {
         // A second key of the own entity, beside a surrogate, is called by nobody else's name.
@@ -250,14 +259,8 @@ fn value_evidence(
     name: f64,
 ) -> Option<ValueEvidence> {
     let evidence = Evidence {
-        uniqueness: pair
-            .parent
-            .profile
-            .map(crate::profile::ColumnProfile::uniqueness),
-        null_rate: pair
-            .child
-            .profile
-            .map(crate::profile::ColumnProfile::null_rate),
+        uniqueness: pair.parent.profile.map(ColumnProfile::uniqueness),
+        null_rate: pair.child.profile.map(ColumnProfile::null_rate),
         ..Evidence::default()
     };
     let (Some(child), Some(parent)) = (pair.child.profile, pair.parent.profile) else {
@@ -274,23 +277,25 @@ fn value_evidence(
             },
         ));
     }
-    let (contained, check) = match probed {
-        Some(contained) => (contained, Check::Probed),
+    let (compared, check) = match probed {
+        Some(contained) => (Compared::by_probe(contained), Check::Probed),
         None if !parent.sketch.complete => {
             return ranges_meet(pair).then(|| unchecked(pair, evidence, Check::None));
         }
-        None => match child.sketch.containment_in(&parent.sketch, ignored) {
-            Some(contained) => (contained, Check::Complete),
+        None => match Compared::of(child, parent, ignored) {
+            Some(compared) => (compared, Check::Complete),
             None => return Some(unchecked(pair, evidence, Check::Empty)),
         },
     };
+    let contained = compared.meant;
     let coverage = contained.distinct.max(contained.rows);
     if coverage < LEAST_COVERAGE {
         return None;
     }
     let evidence = Evidence {
-        coverage: Some(contained.distinct),
-        row_coverage: Some(contained.rows),
+        coverage: Some(compared.exact.distinct),
+        row_coverage: Some(compared.exact.rows),
+        loose_row_coverage: compared.loose_rows(),
         compared: contained.compared,
         parent_share: Some(ratio(child.distinct.min(parent.distinct), parent.distinct)),
         ..evidence
@@ -301,11 +306,17 @@ fn value_evidence(
         contained.compared,
         contained.rows * 100.0
     )];
+    reasons.extend(compared.reason());
     let mut odds = missing_odds(coverage) - if contained.distinct < 0.4 { 0.8 } else { 0.0 };
     let distinct = ratio(contained.found as u64, 1);
     let mut strain = 0.0;
     let fit = if parent.is_dense_from_one() {
-        spread(pair)
+        let fit = spread(pair.child, pair.parent);
+        if fit.is_none() && name < NAMED {
+            // Texts that are numbers only without padding: being among 1 to n says nothing.
+            return None;
+        }
+        fit
     } else {
         None
     };
@@ -320,7 +331,7 @@ fn value_evidence(
     } else {
         let shared = ((1.0 + distinct).ln() * telling(pair, containers)).min(4.6);
         odds += by_chance(pair, &contained, (containers, name), shared);
-        if let Some(spread) = spread(pair).filter(|_| parent.is_dense()) {
+        if let Some(spread) = spread(pair.child, pair.parent).filter(|_| parent.is_dense()) {
             let named = if name >= NAMED { 0.25 } else { 0.6 };
             odds += joined(
                 pair,
@@ -343,24 +354,6 @@ fn value_evidence(
         check,
         reasons,
     })
-}
-
-/// What shared values say, where numbers may lie among the keys by chance. An exact name stands for
-/// what chance explains; where chance is excluded and no other table holds the numbers, they need none.
-fn by_chance(
-    pair: &Pair<'_>,
-    contained: &Containment,
-    (containers, name): (usize, f64),
-    shared: f64,
-) -> f64 {
-    let named = (NAMED..=1.0).contains(&name) || pair.queries > 0;
-    match surprise(pair, contained) {
-        Some(nats) if nats >= EXCLUDED && containers <= 1 && contained.distinct >= 1.0 => {
-            shared + if name < 0.4 { 1.5 } else { 0.0 }
-        }
-        Some(nats) if !named && !is_remote(pair) => shared.min(nats),
-        _ => shared,
-    }
 }
 
 /// Whether the key of a table that is called like another, with something behind, may be that other's
@@ -404,10 +397,7 @@ fn unchecked(pair: &Pair<'_>, evidence: Evidence, check: Check) -> ValueEvidence
 
 /// Whether the child's numbers lie inside the parent's as far as samples tell.
 fn ranges_meet(pair: &Pair<'_>) -> bool {
-    let range = pair
-        .parent
-        .profile
-        .and_then(crate::profile::ColumnProfile::key_range);
+    let range = pair.parent.profile.and_then(ColumnProfile::key_range);
     match (robust_range(pair.child), range) {
         (Some((low, high)), Some((from, to))) => {
             let slack = to.saturating_sub(from) / 4;

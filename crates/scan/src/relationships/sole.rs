@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::relationships::agents::{ends_with_keys, names_agent};
 use crate::relationships::entity::{ColumnName, KeyMark};
 use crate::relationships::facts::{At, ColumnFacts, Facts};
-use crate::relationships::score::{Fit, Scored};
+use crate::relationships::fit::Fit;
+use crate::relationships::score::Scored;
 
 /// The share of all fitting that the best key must have.
 const SOLE: f64 = 0.9;
@@ -174,13 +175,27 @@ fn claims_of(
     }
     let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
     let weight = |fit: &Option<Fit>| fit.map_or(0.0, |fit| fit.log_likelihood().exp());
-    for (rival, fit) in rivals.iter().zip(fits) {
+    // Copies in other layers are no rivals of the table beside the column.
+    let is_near = |rival: &Scored| facts.layer(rival.child) == facts.layer(rival.parent);
+    let near = rivals
+        .iter()
+        .zip(fits)
+        .any(|(rival, fit)| fit.is_some() && is_near(rival));
+    for (rival, fit) in rivals
+        .iter()
+        .zip(fits)
+        .filter(|(rival, _)| !near || is_near(rival))
+    {
         // Two keys of one table are no rivals here.
         let best = weights.entry(rival.parent.table).or_insert(0.0);
         *best = best.max(weight(fit));
     }
     let total: f64 = weights.values().sum();
-    for (rival, fit) in rivals.iter().zip(fits) {
+    for (rival, fit) in rivals
+        .iter()
+        .zip(fits)
+        .filter(|(rival, _)| !near || is_near(rival))
+    {
         let (Some(fit), Some(column)) = (fit, facts.column(rival.child)) else {
             continue;
         };

@@ -48,6 +48,8 @@ fn reads_the_entity_out_of_a_table_name() {
     check("order_items_us", "order items", None, Some("us"));
     check("SalesOrderHeader", "sales order", None, None);
     check("dim", "dim", None, None);
+    check("bronze_t2048", "t 2048", Some("raw"), None);
+    check("crm_t2048", "t 2048", None, Some("crm"));
 }
 
 #[test]
@@ -256,6 +258,7 @@ fn every_dialect_lets_its_probes_through_the_gate() {
         parent: (1, vec![0, 1]),
         name: 1.0,
         density: 0.1,
+        chance: None,
         queries: 0,
     };
     for dialect in Dialect::ALL {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_vocabulary::TableRef;
 
+use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
 use crate::relationships::composite::{Proposal, judge, propose};
 use crate::relationships::facts::{At, Facts};
@@ -70,6 +71,46 @@ pub(crate) async fn probe(
         }
     }
     Ok(checked)
+}
+
+/// Asks the warehouse whether it tells values apart that differ by case or padding only: many do not, and
+/// there the join finds what a person would.
+pub(crate) async fn compare_spellings(
+    facts: &Facts<'_>,
+    request: &ScanRequest,
+    scored: &mut [Scored],
+    prober: &mut Prober<'_>,
+) -> Result<(), ScanError> {
+    let least = request.settings.relationships.review_threshold;
+    let family = |at: At| facts.column(at).map(|column| column.family);
+    let open: Vec<(usize, Proposal)> = scored
+        .iter()
+        .enumerate()
+        .filter(|(_, link)| link.evidence.loose_row_coverage.is_some())
+        .filter(|(_, link)| link.likelihood() >= least)
+        .filter(|(_, link)| family(link.child) == family(link.parent))
+        .map(|(at, link)| (at, Proposal::of_columns(link.child, link.parent)))
+        .collect();
+    let (places, proposals): (Vec<usize>, Vec<Proposal>) = open.into_iter().unzip();
+    let answers = ask_all(facts, proposals, prober).await?;
+    for (at, (_, counts)) in places.into_iter().zip(answers) {
+        let Some((compared, found)) = counts.filter(|(compared, _)| *compared > 0) else {
+            continue;
+        };
+        let Some(link) = scored.get_mut(at) else {
+            continue;
+        };
+        let share = ratio(found, compared);
+        let loose = link.evidence.loose_row_coverage;
+        if loose.is_some_and(|loose| share >= loose - 0.01) {
+            link.evidence.coverage = Some(share);
+            link.evidence.row_coverage = loose;
+            link.evidence.loose_row_coverage = None;
+            link.reasons
+                .push("the warehouse takes no notice of case and padding here".to_owned());
+        }
+    }
+    Ok(())
 }
 
 /// Adds the links over several columns.

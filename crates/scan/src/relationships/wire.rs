@@ -52,6 +52,9 @@ pub(crate) struct Measured {
     pub(crate) name_similarity: f64,
     pub(crate) coverage: Option<f64>,
     pub(crate) row_coverage: Option<f64>,
+    /// The same when case and padding are left out; absent where that makes no difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) loose_row_coverage: Option<f64>,
     pub(crate) compared_values: usize,
     pub(crate) parent_share: Option<f64>,
     pub(crate) child_null_rate: Option<f64>,
@@ -114,6 +117,7 @@ impl Edge {
                 name_similarity: rounded(evidence.name),
                 coverage: evidence.coverage.map(rounded),
                 row_coverage: evidence.row_coverage.map(rounded),
+                loose_row_coverage: evidence.loose_row_coverage.map(rounded),
                 compared_values: evidence.compared,
                 parent_share: evidence.parent_share.map(rounded),
                 child_null_rate: evidence.null_rate.map(rounded),

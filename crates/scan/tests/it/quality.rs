@@ -1,6 +1,8 @@
 //! How well links are found, on generated databases whose true links are known: no key is declared,
 //! no model is there.
 
+mod particular;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;

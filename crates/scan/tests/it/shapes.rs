@@ -3,42 +3,28 @@
 
 mod build;
 mod chance;
+mod copies;
+mod days;
+mod fill;
+mod offsets;
 mod outside;
+mod spelling;
+mod texts;
+mod tuples;
+mod values;
 mod words;
 
-pub(crate) use build::build_shape;
+pub(crate) use build::{Layer, build_layers, build_shape};
 pub(crate) use chance::CHANCE;
+pub(crate) use copies::COPIES;
+pub(crate) use days::DAYS;
+pub(crate) use fill::{Fill, Form, Look, Period, Spelling};
+pub(crate) use offsets::OFFSETS;
 pub(crate) use outside::{NAMELESS, OUTSIDE};
+pub(crate) use spelling::SPELLING;
+pub(crate) use texts::TEXTS;
+pub(crate) use tuples::TUPLES;
 pub(crate) use words::WORDS;
-
-/// What stands in a column.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Fill {
-    /// Numbers that follow each other from here on.
-    Count(u64),
-    /// Numbers from 1 on of which two in seven are left out, at places of this seed.
-    Gaps(u64),
-    /// Numbers of seven digits anywhere, from this seed.
-    Scattered(u64),
-    /// Numbers of nineteen digits far apart, from this seed.
-    Apart(u64),
-    /// Values of another table's column, of rows from the first to the second hundredth; a link.
-    Of(&'static str, &'static str, (u64, u64)),
-    /// The same, which only looks like a link, or one through another table.
-    Like(&'static str, &'static str, (u64, u64)),
-    /// Each of the first rows' values of another table's column once; a link.
-    Each(&'static str, &'static str),
-    /// Numbers from 1 up to this.
-    UpTo(u64),
-    /// A code of this beginning and the row's number.
-    Code(&'static str),
-    /// A hash of this and the row's number.
-    Hash(&'static str),
-    /// One of these words.
-    Word(&'static [&'static str]),
-    /// A day as text.
-    Day,
-}
 
 /// A table: its name, its rows, its columns.
 pub(crate) type Plan = (&'static str, u64, &'static [(&'static str, Fill)]);

@@ -1,16 +1,22 @@
 //! What becomes of a link over several columns after the warehouse was asked.
 
-use crate::profile::sketch::ratio;
+use crate::profile::sketch::{Containment, ratio};
 use crate::relationships::composite::own::has_own_column;
-use crate::relationships::composite::{CONTAINED, Proposal};
+use crate::relationships::composite::{CONTAINED, NAMED, Proposal};
 use crate::relationships::facts::Facts;
 use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status};
 use crate::relationships::probe::Counts;
+use crate::relationships::score::chance::nats;
 
 /// The share of value groups that must be there where names tell nothing.
 const UNNAMED_COVERAGE: f64 = 0.97;
 /// How alike the columns of two groups are whose names alone tell that they belong together.
-const NAMED: f64 = 0.9;
+const WELL_NAMED: f64 = 0.9;
+/// Surprise from which chance is ruled out: one in a million, as few groups are asked about.
+const SURE: f64 = 13.8;
+/// What holds a link back whose names say nothing.
+const BY_CHANCE: &str =
+    "names do not tell which columns belong together, and the values may fit by chance";
 
 /// The link of a proposal after the warehouse was asked.
 pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts>) -> Option<Link> {
@@ -24,13 +30,9 @@ pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts
             columns: names.map(|column| column.column.name.clone()).collect(),
         })
     };
-    let reason = match proposal.queries {
-        0 => format!("the columns are named like the key ({:.2})", proposal.name),
-        runs => format!("past queries join them, {runs} runs"),
-    };
-    let mut reasons = vec![reason];
+    let mut reasons = vec![reason_of(proposal)];
     let mut evidence = Evidence {
-        name: if proposal.queries > 0 {
+        name: if proposal.queries > 0 || proposal.chance.is_some() {
             0.0
         } else {
             proposal.name
@@ -64,10 +66,10 @@ pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts
         from: side(&proposal.child)?,
         to: side(&proposal.parent)?,
         status,
-        origin: if proposal.queries > 0 {
-            Origin::Queries
-        } else {
-            Origin::Names
+        origin: match (proposal.queries, proposal.chance) {
+            (1.., _) => Origin::Queries,
+            (0, None) => Origin::Names,
+            (0, Some(_)) => Origin::Values,
         },
         cardinality: cardinality(facts, proposal),
         score,
@@ -76,6 +78,18 @@ pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts
         check,
         reasons,
     })
+}
+
+/// Why the two groups were compared.
+fn reason_of(proposal: &Proposal) -> String {
+    match (proposal.queries, proposal.chance) {
+        (0, None) => format!("the columns are named like the key ({:.2})", proposal.name),
+        (0, Some(chance)) => format!(
+            "by chance {:.0} % of the rows would have a key of the other table",
+            chance * 100.0
+        ),
+        (runs, _) => format!("past queries join them, {runs} runs"),
+    }
 }
 
 /// The score, what becomes of the link, and what held it back.
@@ -88,11 +102,12 @@ fn judged(
         let held = "too many value groups are missing there";
         return (coverage * 0.5, Status::Rejected, Some(held));
     }
-    let unnamed = proposal.queries == 0 && proposal.name < 0.8;
+    if let Some(chance) = proposal.chance {
+        return judged_by_values((coverage, compared), chance);
+    }
+    let unnamed = proposal.queries == 0 && proposal.name < NAMED;
     if unnamed && (coverage < UNNAMED_COVERAGE || compared < 10 || proposal.density > 0.5) {
-        let held =
-            "names do not tell which columns belong together, and the values may fit by chance";
-        return (0.55, Status::Review, Some(held));
+        return (0.55, Status::Review, Some(BY_CHANCE));
     }
     if proposal.queries == 0 && compared < 3 {
         return (
@@ -102,13 +117,34 @@ fn judged(
         );
     }
     // Groups that are nearly all there hold any: then a column that names the table must speak for it.
-    let told = owned && proposal.name >= NAMED && coverage >= 0.995;
+    let told = owned && proposal.name >= WELL_NAMED && coverage >= 0.995;
     if proposal.queries == 0 && proposal.density > 0.75 && !told {
         let held = "nearly every possible value group exists there, so that any would be found";
         return (0.6, Status::Review, Some(held));
     }
     let score = 0.7 + 0.28 * coverage * proposal.name.max(0.8);
     (score, Status::Accepted, None)
+}
+
+/// Where names do not say which columns belong together, chance has to be ruled out.
+fn judged_by_values(
+    (coverage, compared): (f64, u64),
+    chance: f64,
+) -> (f64, Status, Option<&'static str>) {
+    let contained = Containment {
+        compared: usize::try_from(compared).unwrap_or(usize::MAX),
+        found: 0,
+        distinct: coverage,
+        rows: coverage,
+    };
+    let surprise = nats(&contained, chance);
+    if coverage >= UNNAMED_COVERAGE && compared >= 10 && surprise >= SURE {
+        (0.7 + 0.2 * coverage, Status::Accepted, None)
+    } else if coverage >= UNNAMED_COVERAGE && surprise >= SURE / 2.0 {
+        (0.55, Status::Review, Some(BY_CHANCE))
+    } else {
+        (coverage * 0.5, Status::Rejected, Some(BY_CHANCE))
+    }
 }
 
 fn cardinality(facts: &Facts<'_>, proposal: &Proposal) -> Cardinality {

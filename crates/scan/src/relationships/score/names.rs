@@ -29,7 +29,11 @@ pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence 
         0.0
     };
     let person = if pair.child.part && pair.to.people && pair.is_primary {
-        if pair.facts.people == 1 { 0.75 } else { 0.62 }
+        if pair.facts.people(pair.to.name.layer) == 1 {
+            0.75
+        } else {
+            0.62
+        }
     } else {
         0.0
     };

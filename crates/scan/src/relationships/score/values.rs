@@ -1,14 +1,10 @@
 //! What the values of two columns say about a link: how they spread, and what one of them tells.
 
 use crate::profile::sketch::{Containment, ratio};
-use crate::profile::value::hash;
-use crate::relationships::candidates::robust_range;
 use crate::relationships::entity::KeyMark;
-use crate::relationships::score::{Fit, NAMED, Pair};
+use crate::relationships::fit::Fit;
+use crate::relationships::score::{NAMED, Pair};
 use crate::types::TypeFamily;
-
-/// Keys looked for from the last on.
-const LAST_KEYS: usize = 20_000;
 
 /// What it says that a column lies in a key whose numbers begin far from zero: numbers that count or
 /// measure do not gather there. Calendar years do.
@@ -36,42 +32,13 @@ pub(super) fn telling(pair: &Pair<'_>, containers: usize) -> f64 {
             .is_some_and(|profile| profile.shape.uuid > 0.9);
     match child.family {
         _ if uuids => 1.7,
+        // Of two texts of several words fewer are equal by chance than of two words.
+        TypeFamily::Text if child.is_worded() && !child.looks_identifying() => 0.8,
         TypeFamily::Text if !child.looks_identifying() => 0.55,
         TypeFamily::Text => 1.2,
         _ if containers <= 1 => 1.45,
         _ => 1.0,
     }
-}
-
-pub(super) fn spread(pair: &Pair<'_>) -> Option<Fit> {
-    let (low, high) = robust_range(pair.child)?;
-    let (from, to) = pair.parent.profile?.key_range()?;
-    let high = last_key(pair, (from, to)).unwrap_or(high);
-    let span = high
-        .min(to)
-        .saturating_sub(low.max(from))
-        .saturating_add(1)
-        .unsigned_abs();
-    let size = to.saturating_sub(from).saturating_add(1).unsigned_abs();
-    let distinct = pair.child.profile?.distinct;
-    let start = low.max(from).saturating_sub(from).unsigned_abs();
-    Some(Fit {
-        span: ratio(span, size),
-        start: ratio(start, size),
-        distinct,
-    })
-}
-
-/// The last of the parent's numbers that a column holds whose other numbers lie beyond them: what is
-/// known exactly need not be guessed from the middle rows.
-fn last_key(pair: &Pair<'_>, (from, to): (i64, i64)) -> Option<i64> {
-    let child = pair.child.profile?;
-    let (_, high) = child.range?;
-    if high <= to || !child.sketch.complete {
-        return None;
-    }
-    let mut keys = (from..=to).rev().take(LAST_KEYS);
-    keys.find(|key| child.sketch.contains(hash(&key.to_string())))
 }
 
 /// The most that an uneven spread can say against a link. References that are named so are often to a
@@ -95,7 +62,8 @@ pub(super) fn same_set(pair: &Pair<'_>, contained: &Containment, containers: usi
     let whole = contained.found == contained.compared
         && child.distinct * 10 >= parent.distinct * 9
         && child.distinct >= 5;
-    let codes = pair.child.family == TypeFamily::Text && pair.child.looks_identifying();
+    let many = child.distinct >= 8 || pair.child.looks_identifying();
+    let codes = pair.child.family == TypeFamily::Text && many;
     let repeated = child.values >= child.distinct.saturating_mul(2);
     if whole && codes && repeated && containers <= 1 {
         1.2

@@ -1,51 +1,197 @@
 //! Builds the databases of particular shapes from a fixed seed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::generator::{Random, Truth};
 use crate::shapes::Fill::{
-    self, Apart, Code, Count, Day, Each, Gaps, Hash, Like, Of, Scattered, UpTo, Word,
+    self, Apart, Beside, Block, BlockOf, Code, Count, Day, DayIn, Days, Each, Free, Gaps, Hash,
+    Like, Line, Listed, Of, PartOf, Respelled, Scattered, Text, Tuple, UpTo, Word,
 };
-use crate::shapes::Shape;
+use crate::shapes::values::{day_in, letters, part_of, respelled, sentence, text, written};
+use crate::shapes::{Form, Shape};
+
+/// One copy of all tables of a shape.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layer {
+    /// What stands before the names of its tables.
+    pub(crate) before: &'static str,
+    /// Of a hundred rows, those that it has.
+    pub(crate) rows: u64,
+    /// Whether every column is of text.
+    pub(crate) texts: bool,
+    /// Of a hundred rows, those that are there twice.
+    pub(crate) twice: u64,
+}
+
+const ONLY: Layer = Layer {
+    before: "",
+    rows: 100,
+    texts: false,
+    twice: 0,
+};
+
+/// Groups of rows follow each other in this pattern.
+const GROUPS: [u64; 7] = [1, 4, 2, 3, 5, 1, 2];
 
 /// The statements that make a database, and its true links.
 pub(crate) fn build_shape(shape: &Shape, seed: u64) -> (String, BTreeSet<Truth>) {
-    let mut random = Random::new(seed);
+    build_layers(shape, &[ONLY], seed)
+}
+
+/// The same, with all tables once for each layer.
+pub(crate) fn build_layers(
+    shape: &Shape,
+    layers: &[Layer],
+    seed: u64,
+) -> (String, BTreeSet<Truth>) {
     let mut script = "BEGIN;\n".to_owned();
     let mut truth = BTreeSet::new();
-    for (name, rows, columns) in shape.tables {
-        let list: Vec<String> = columns
-            .iter()
-            .map(|(column, fill)| format!("\"{column}\" {}", type_of(shape, *fill)))
-            .collect();
-        writeln!(script, "CREATE TABLE \"{name}\" ({});", list.join(", ")).expect("a text");
-        for row in 0..*rows {
-            let cells: Vec<String> = columns
-                .iter()
-                .map(|(_, fill)| cell(shape, *fill, row, &mut random))
-                .collect();
-            writeln!(
-                script,
-                "INSERT INTO \"{name}\" VALUES ({});",
-                cells.join(", ")
-            )
-            .expect("a text");
-        }
-        for (column, fill) in *columns {
-            if let Of(table, key, _) | Each(table, key) = fill {
-                let side = |column: &str| vec![column.to_owned()];
-                truth.insert((
-                    (*name).to_owned(),
-                    side(column),
-                    (*table).to_owned(),
-                    side(key),
-                ));
-            }
+    for layer in layers {
+        let mut maker = Maker {
+            shape,
+            layer: *layer,
+            seed,
+            random: Random::new(seed),
+        };
+        for (name, rows, columns) in shape.tables {
+            maker.write(name, *rows, columns, &mut script);
+            maker.note_links(name, columns, &mut truth);
         }
     }
     script.push_str("COMMIT;\n");
     (script, truth)
+}
+
+struct Maker<'s> {
+    shape: &'s Shape,
+    layer: Layer,
+    seed: u64,
+    random: Random,
+}
+
+/// A cell's place: its table and its row.
+type Place<'p> = (&'p str, u64);
+
+impl Maker<'_> {
+    fn write(&mut self, name: &str, rows: u64, columns: &[(&str, Fill)], script: &mut String) {
+        let table = format!("{}{name}", self.layer.before);
+        let kind = |fill: Fill| {
+            if self.layer.texts {
+                "TEXT"
+            } else {
+                type_of(self.shape, fill)
+            }
+        };
+        let list: Vec<String> = columns
+            .iter()
+            .map(|(column, fill)| format!("\"{column}\" {}", kind(*fill)))
+            .collect();
+        writeln!(script, "CREATE TABLE \"{table}\" ({});", list.join(", ")).expect("a text");
+        for row in 0..self.rows(rows) {
+            let cells: Vec<String> = columns
+                .iter()
+                .map(|(_, fill)| self.cell(*fill, (name, row)))
+                .collect();
+            let line = format!("INSERT INTO \"{table}\" VALUES ({});\n", cells.join(", "));
+            script.push_str(&line);
+            if row % 100 < self.layer.twice {
+                script.push_str(&line);
+            }
+        }
+    }
+
+    fn rows(&self, rows: u64) -> u64 {
+        (rows * self.layer.rows / 100).max(1)
+    }
+
+    fn note_links(&self, name: &str, columns: &[(&str, Fill)], truth: &mut BTreeSet<Truth>) {
+        let full = |name: &str| format!("{}{name}", self.layer.before);
+        let mut groups: BTreeMap<&str, (Vec<String>, Vec<String>)> = BTreeMap::new();
+        for (column, fill) in columns {
+            match fill {
+                Of(table, key, _)
+                | Each(table, key)
+                | BlockOf(table, key)
+                | Respelled(table, key, ..) => {
+                    let side = |column: &str| vec![column.to_owned()];
+                    truth.insert((full(name), side(column), full(table), side(key)));
+                }
+                Tuple(table, key) => {
+                    let group = groups.entry(table).or_default();
+                    group.0.push((*column).to_owned());
+                    group.1.push((*key).to_owned());
+                }
+                _ => {}
+            }
+        }
+        for (table, (own, other)) in groups {
+            truth.insert((full(name), own, full(table), other));
+        }
+    }
+
+    fn source(&self, table: &str, key: &str) -> (u64, Fill) {
+        let (rows, fill) = source(self.shape, table, key);
+        (self.rows(rows), fill)
+    }
+
+    fn cell(&mut self, fill: Fill, place: Place<'_>) -> String {
+        match fill {
+            Of(table, key, (from, to)) | Like(table, key, (from, to)) => {
+                let (rows, fill) = self.source(table, key);
+                let (from, to) = (rows * from / 100, rows * to / 100);
+                let row = from + self.random.below((to - from).max(1));
+                self.cell(fill, (table, row))
+            }
+            Each(table, key) => {
+                let (_, fill) = self.source(table, key);
+                self.cell(fill, (table, place.1))
+            }
+            BlockOf(table, key) => {
+                let (rows, fill) = self.source(table, key);
+                self.cell(fill, (table, group(place.1).0 % rows))
+            }
+            Tuple(table, key) | Beside(table, key) => {
+                let (rows, fill) = self.source(table, key);
+                let own = letters(place.1) + place.0 + table;
+                let mut picked = Random::new(number(&own).wrapping_add(self.seed));
+                self.cell(fill, (table, picked.below(rows)))
+            }
+            Respelled(table, key, percent, spelling) => {
+                let (rows, fill) = self.source(table, key);
+                let row = self.random.below(rows);
+                let odd = self.random.below(100) < percent;
+                let value = self.cell(fill, (table, row));
+                if odd {
+                    respelled(&value, spelling)
+                } else {
+                    value
+                }
+            }
+            own => own_value(own, place.1, &mut self.random),
+        }
+    }
+}
+
+/// The number of a row's group and of the row in it, both from 0 on.
+fn group(row: u64) -> (u64, u64) {
+    let size: u64 = GROUPS.iter().sum();
+    let mut rest = row % size;
+    let mut at = 0;
+    for rows in GROUPS {
+        if rest < rows {
+            break;
+        }
+        rest -= rows;
+        at += 1;
+    }
+    (row / size * GROUPS.len() as u64 + at, rest)
+}
+
+fn number(text: &str) -> u64 {
+    text.bytes().fold(7, |sum, byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
 }
 
 fn source(shape: &Shape, table: &str, key: &str) -> (u64, Fill) {
@@ -63,15 +209,27 @@ fn source(shape: &Shape, table: &str, key: &str) -> (u64, Fill) {
 
 fn type_of(shape: &Shape, fill: Fill) -> &'static str {
     match fill {
-        Count(_) | Gaps(_) | Scattered(_) | UpTo(_) | Apart(_) => "INTEGER",
-        Code(_) | Hash(_) | Word(_) | Day => "TEXT",
-        Of(table, key, _) | Like(table, key, _) | Each(table, key) => {
-            type_of(shape, source(shape, table, key).1)
+        Count(_) | Gaps(_) | Scattered(_) | UpTo(_) | Apart(_) | Block(_) | Line | PartOf(..) => {
+            "INTEGER"
         }
+        Days(form, _) | DayIn(form, ..) => match form {
+            Form::Date => "DATE",
+            Form::Text => "TEXT",
+            Form::Number => "INTEGER",
+        },
+        Code(_) | Hash(_) | Word(_) | Day | Listed(_) | Text(..) | Free => "TEXT",
+        Of(table, key, _)
+        | Like(table, key, _)
+        | Each(table, key)
+        | BlockOf(table, key)
+        | Tuple(table, key)
+        | Beside(table, key)
+        | Respelled(table, key, ..) => type_of(shape, source(shape, table, key).1),
     }
 }
 
-fn cell(shape: &Shape, fill: Fill, row: u64, random: &mut Random) -> String {
+/// The value of a column that is made of nothing but its row.
+fn own_value(fill: Fill, row: u64, random: &mut Random) -> String {
     match fill {
         Count(from) => (from + row).to_string(),
         Apart(seed) => {
@@ -103,21 +261,25 @@ fn cell(shape: &Shape, fill: Fill, row: u64, random: &mut Random) -> String {
             let at = usize::try_from(random.below(words.len() as u64)).expect("a place");
             format!("'{}'", words[at])
         }
+        Listed(words) => {
+            let at = usize::try_from(row).expect("a place") % words.len();
+            format!("'{}'", words[at])
+        }
         Day => format!(
             "'20{:02}-{:02}-{:02}'",
             19 + random.below(5),
             1 + random.below(12),
             1 + random.below(28)
         ),
-        Of(table, key, (from, to)) | Like(table, key, (from, to)) => {
-            let (rows, fill) = source(shape, table, key);
-            let (from, to) = (rows * from / 100, rows * to / 100);
-            let row = from + random.below((to - from).max(1));
-            cell(shape, fill, row, random)
-        }
-        Each(table, key) => {
-            let (_, fill) = source(shape, table, key);
-            cell(shape, fill, row, random)
+        Text(look, seed) => format!("'{}'", text(look, seed, row)),
+        Free => format!("'{}'", sentence(random)),
+        Days(form, from) => written(form, from + i64::try_from(row).expect("a day")),
+        DayIn(form, from, days) => written(form, day_in(random, from, days)),
+        PartOf(period, from) => part_of(period, from + i64::try_from(row).expect("a day")),
+        Block(from) => (from + group(row).0).to_string(),
+        Line => (1 + group(row).1).to_string(),
+        Of(..) | Like(..) | Each(..) | BlockOf(..) | Tuple(..) | Beside(..) | Respelled(..) => {
+            unreachable!("values of other tables are taken from there")
         }
     }
 }

@@ -1,0 +1,122 @@
+//! How the texts of a column look: addresses, codes, words.
+
+use serde::{Deserialize, Serialize};
+
+use crate::profile::sketch::ratio;
+use crate::profile::value::is_uuid;
+
+/// How the texts of a column look, as shares of its values.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Shape {
+    /// Hold a digit.
+    pub digits: f64,
+    /// Hold a blank.
+    pub blanks: f64,
+    /// Look like an e-mail address.
+    pub mail: f64,
+    /// Look like a URL.
+    pub url: f64,
+    /// Look like a telephone number.
+    pub phone: f64,
+    /// Look like a UUID.
+    pub uuid: f64,
+    /// Look like a token or hash: long, no blanks, mixed letters and digits.
+    pub token: f64,
+    /// Look like the place of a file: parts without blanks between strokes.
+    pub path: f64,
+    /// Hold at least as many digits as letters, blanks between them or not.
+    pub coded: f64,
+}
+
+impl Shape {
+    /// Whether nearly all texts look as if they were made to tell one thing from all others.
+    pub(crate) fn is_address(&self) -> bool {
+        [self.mail, self.url, self.path]
+            .iter()
+            .any(|share| *share > 0.8)
+    }
+}
+
+/// The counts behind the shares.
+#[derive(Debug, Default)]
+pub(crate) struct ShapeCounts {
+    digits: u64,
+    blanks: u64,
+    mail: u64,
+    url: u64,
+    phone: u64,
+    uuid: u64,
+    token: u64,
+    path: u64,
+    coded: u64,
+}
+
+impl ShapeCounts {
+    /// Takes one text of so many characters.
+    pub(crate) fn push(&mut self, text: &str, length: u64) {
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        let blank = text.contains(char::is_whitespace);
+        self.digits += u64::from(digits > 0);
+        self.blanks += u64::from(blank);
+        self.mail += u64::from(looks_like_mail(text));
+        self.url += u64::from(text.contains("://") || text.starts_with("www."));
+        self.phone += u64::from(looks_like_phone(text, digits));
+        let uuid = is_uuid(text);
+        self.uuid += u64::from(uuid);
+        self.token +=
+            u64::from(!uuid && length >= 24 && !blank && digits > 2 && !text.contains(['@', '/']));
+        self.path += u64::from(looks_like_path(text));
+        let letters = text.chars().filter(|letter| letter.is_alphabetic()).count();
+        self.coded += u64::from(digits >= 3 && digits >= letters);
+    }
+
+    /// The shares of so many values.
+    pub(crate) fn shares(&self, values: u64) -> Shape {
+        let share = |count: u64| ratio(count, values);
+        Shape {
+            digits: share(self.digits),
+            blanks: share(self.blanks),
+            mail: share(self.mail),
+            url: share(self.url),
+            phone: share(self.phone),
+            uuid: share(self.uuid),
+            token: share(self.token),
+            path: share(self.path),
+            coded: share(self.coded),
+        }
+    }
+}
+
+fn looks_like_mail(text: &str) -> bool {
+    text.split_once('@').is_some_and(|(name, host)| {
+        !name.is_empty() && host.contains('.') && !host.contains(char::is_whitespace)
+    })
+}
+
+/// At least two strokes of one kind with something between them.
+fn looks_like_path(text: &str) -> bool {
+    let parts = |stroke: char| text.split(stroke).filter(|part| part.len() > 1).count();
+    !text.contains("://")
+        && (text.matches('/').count() >= 2 && parts('/') >= 2
+            || text.matches('\\').count() >= 2 && parts('\\') >= 2)
+}
+
+fn looks_like_phone(text: &str, digits: usize) -> bool {
+    let marked = text.starts_with('+') || text.contains([' ', '-', '(', '/']);
+    marked
+        && (7..=15).contains(&digits)
+        && text
+            .chars()
+            .all(|letter| letter.is_ascii_digit() || " +-()/.x".contains(letter))
+        && !looks_like_date(text)
+}
+
+/// Whether the text begins as a date does.
+pub(crate) fn looks_like_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= 10
+        && bytes.iter().take(4).all(u8::is_ascii_digit)
+        && bytes.get(4) == Some(&b'-')
+        && bytes.get(7) == Some(&b'-')
+}

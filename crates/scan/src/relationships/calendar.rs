@@ -1,0 +1,87 @@
+//! Tables that list days. A day means the same everywhere, so that two columns of days have as much in
+//! common as any two clocks: only to a list of days do days refer.
+
+use crate::profile::ColumnProfile;
+use crate::profile::sketch::ratio;
+use crate::profile::value::month_of;
+use crate::relationships::facts::ColumnFacts;
+use crate::types::TypeFamily;
+
+/// Days that a list has at least.
+const FEWEST: u64 = 28;
+/// The share of the days between the first and the last that a list holds: all but the weekends.
+const LISTED: f64 = 0.7;
+/// Numbers that go round: quarters, weekdays, months, days of a month, weeks, days of a year.
+const CYCLES: &[(i64, i64)] = &[
+    (1, 4),
+    (0, 6),
+    (1, 7),
+    (1, 12),
+    (1, 31),
+    (1, 52),
+    (1, 53),
+    (1, 365),
+    (1, 366),
+];
+/// Different numbers up to which a column may describe a day: weeks of a year.
+const DESCRIBING: u64 = 53;
+
+/// The columns by which a table lists days: none, where its rows tell something else than the calendar.
+pub(crate) fn day_lists(columns: &[ColumnFacts<'_>]) -> Vec<usize> {
+    let lists: Vec<(usize, (i64, i64))> = columns
+        .iter()
+        .enumerate()
+        .filter_map(|(at, column)| Some((at, listed_days(column.profile?)?)))
+        .collect();
+    let Some((_, days)) = lists.first().copied() else {
+        return Vec::new();
+    };
+    let others = || {
+        let others = columns
+            .iter()
+            .filter(|column| column.profile.is_some_and(|profile| profile.days.is_none()));
+        others.filter_map(|column| Some((column.family, column.profile?)))
+    };
+    let measures = |(family, profile): &(TypeFamily, &ColumnProfile)| {
+        matches!(family, TypeFamily::Float | TypeFamily::Integer)
+            && profile.values > 0
+            && profile.range.is_none()
+    };
+    if others().any(|other| measures(&other)) {
+        return Vec::new();
+    }
+    let parts = others()
+        .filter(|(_, profile)| is_part(profile, days))
+        .count();
+    let plain = others().all(|(_, profile)| profile.distinct <= DESCRIBING);
+    if parts >= 2 || (plain && is_whole(days)) {
+        lists.into_iter().map(|(at, _)| at).collect()
+    } else {
+        Vec::new()
+    }
+}
+
+/// The first and the last day of a column that lists days.
+fn listed_days(profile: &ColumnProfile) -> Option<(i64, i64)> {
+    let (first, last) = profile.days?;
+    let span = (last - first).unsigned_abs() + 1;
+    let all = profile.population >= FEWEST
+        && profile.uniqueness() >= 0.999
+        && profile.null_rate() <= 0.05
+        && ratio(profile.population, span) >= LISTED;
+    all.then_some((first, last))
+}
+
+/// Whether the numbers are the years of these days, or go round as parts of the calendar do.
+fn is_part(profile: &ColumnProfile, (first, last): (i64, i64)) -> bool {
+    let years = (month_of(first).0, month_of(last).0);
+    profile.range.is_some_and(|(low, high)| {
+        let span = high.saturating_sub(low).saturating_add(1).unsigned_abs();
+        (low, high) == years || (CYCLES.contains(&(low, high)) && profile.distinct == span)
+    })
+}
+
+/// Whether days reach from the beginning of a month to the end of one.
+fn is_whole((first, last): (i64, i64)) -> bool {
+    month_of(first).2 == 0 && month_of(last + 1).2 == 0
+}

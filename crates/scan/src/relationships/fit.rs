@@ -1,0 +1,79 @@
+//! How a column of whole numbers lies in a key that is numbered without gaps.
+
+use crate::profile::ColumnProfile;
+use crate::profile::sketch::ratio;
+use crate::profile::value::hash;
+use crate::relationships::facts::ColumnFacts;
+
+/// Keys looked for from the last on.
+const LAST_KEYS: usize = 20_000;
+
+/// How a column of whole numbers lies in a dense key.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Fit {
+    /// The share of the key's range that the column spans.
+    pub span: f64,
+    /// Where in the key's range it begins, 0 to 1.
+    pub start: f64,
+    /// Distinct values of the column.
+    pub distinct: u64,
+}
+
+impl Fit {
+    /// The log likelihood that values drawn evenly from the key span no more than this.
+    pub(crate) fn log_likelihood(self) -> f64 {
+        let draws = ratio(self.distinct.clamp(1, 60), 1) * 0.5;
+        draws * self.span.clamp(1e-6, 1.0).ln()
+    }
+}
+
+/// The whole numbers that a column ranges over when a tenth of its rows is wrong: ends that lie far
+/// from the middle rows are drawn in.
+pub(crate) fn robust_range(column: &ColumnFacts<'_>) -> Option<(i64, i64)> {
+    let profile = column.profile?;
+    let (low, high) = profile.range?;
+    let (from, to) = profile.middle.unwrap_or((low, high));
+    let margin = to.saturating_sub(from).max(2) / 2;
+    let low = if from.saturating_sub(low) > margin {
+        from.saturating_sub(margin / 3)
+    } else {
+        low
+    };
+    let high = if high.saturating_sub(to) > margin {
+        to.saturating_add(margin / 3)
+    } else {
+        high
+    };
+    Some((low, high))
+}
+
+/// How the child lies in the parent, where both are whole numbers.
+pub(crate) fn spread(child: &ColumnFacts<'_>, parent: &ColumnFacts<'_>) -> Option<Fit> {
+    let (low, high) = robust_range(child)?;
+    let (from, to) = parent.profile?.key_range()?;
+    let high = last_key(child.profile?, (from, to)).unwrap_or(high);
+    let span = high
+        .min(to)
+        .saturating_sub(low.max(from))
+        .saturating_add(1)
+        .unsigned_abs();
+    let size = to.saturating_sub(from).saturating_add(1).unsigned_abs();
+    let distinct = child.profile?.distinct;
+    let start = low.max(from).saturating_sub(from).unsigned_abs();
+    Some(Fit {
+        span: ratio(span, size),
+        start: ratio(start, size),
+        distinct,
+    })
+}
+
+/// The last of the parent's numbers that a column holds whose other numbers lie beyond them: what is
+/// known exactly need not be guessed from the middle rows.
+fn last_key(child: &ColumnProfile, (from, to): (i64, i64)) -> Option<i64> {
+    let (_, high) = child.range?;
+    if high <= to || !child.sketch.complete {
+        return None;
+    }
+    let mut keys = (from..=to).rev().take(LAST_KEYS);
+    keys.find(|key| child.sketch.contains(hash(&key.to_string())))
+}

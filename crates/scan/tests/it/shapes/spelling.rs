@@ -1,0 +1,68 @@
+//! Databases whose references are written otherwise than the keys in a part of the rows.
+
+use crate::shapes::Fill::{Code, Count, Of, Respelled, Text, UpTo, Word};
+use crate::shapes::Look::{Mail, Phrase};
+use crate::shapes::Shape;
+use crate::shapes::Spelling::{Padded, Shifted, Small, Zeros};
+
+const ALL: (u64, u64) = (0, 100);
+const STATES: &[&str] = &["open", "held", "done"];
+
+/// The shapes: each link but those of `sale` is found for review.
+pub(crate) const SPELLING: &[Shape] = &[Shape {
+    label: "case and blanks differ",
+    tables: &[
+        (
+            "item",
+            220,
+            &[("item_code", Code("ITM")), ("weight", UpTo(90))],
+        ),
+        (
+            "person",
+            200,
+            &[("email", Text(Mail, 1)), ("rank", UpTo(9))],
+        ),
+        (
+            "region",
+            30,
+            &[("region", Text(Phrase, 1)), ("rank", UpTo(9))],
+        ),
+        ("depot", 90, &[("depot_no", Code("0")), ("rank", UpTo(9))]),
+        (
+            "stock",
+            700,
+            &[
+                ("id", Count(1)),
+                ("item_code", Respelled("item", "item_code", 30, Small)),
+                ("state", Word(STATES)),
+            ],
+        ),
+        (
+            "letter",
+            700,
+            &[
+                ("id", Count(1)),
+                ("region", Respelled("region", "region", 100, Small)),
+                ("item_code", Respelled("item", "item_code", 40, Padded)),
+            ],
+        ),
+        (
+            "parcel",
+            600,
+            &[
+                ("id", Count(1)),
+                ("item_code", Respelled("item", "item_code", 25, Shifted)),
+                ("depot_no", Respelled("depot", "depot_no", 100, Zeros)),
+            ],
+        ),
+        (
+            "sale",
+            600,
+            &[
+                ("id", Count(1)),
+                ("email", Of("person", "email", ALL)),
+                ("item_code", Respelled("item", "item_code", 9, Small)),
+            ],
+        ),
+    ],
+}];

@@ -1,0 +1,147 @@
+//! Values of particular looks: texts with marks in them, days, other spellings.
+
+use crate::generator::Random;
+use crate::shapes::{Form, Look, Period, Spelling};
+
+const FIRST: [&str; 20] = [
+    "North", "South", "East", "West", "Upper", "Lower", "Old", "New", "Great", "Little", "Inner",
+    "Outer", "High", "Low", "Far", "Near", "Saint", "Grand", "Port", "Fort",
+];
+const SECOND: [&str; 20] = [
+    "America", "Harbour", "Valley", "Ridge", "Bridge", "Shore", "Field", "Island", "Forest",
+    "Lake", "Haven", "Cross", "Mill", "Hill", "Coast", "Plain", "Gate", "Moor", "River", "Point",
+];
+const OPENINGS: [&str; 6] = [
+    "please call",
+    "no answer from",
+    "asked about",
+    "sent a letter to",
+    "ok",
+    "met",
+];
+const CLOSINGS: [&str; 5] = [
+    "the office",
+    "a neighbour",
+    "",
+    "the new owner",
+    "both of them",
+];
+
+/// A number as letters, so that no digit tells it.
+pub(crate) fn letters(mut number: u64) -> String {
+    let mut text = String::new();
+    loop {
+        text.push(char::from(
+            b'a' + u8::try_from(number % 26).expect("a letter"),
+        ));
+        number /= 26;
+        if number == 0 {
+            return text;
+        }
+    }
+}
+
+/// A text of this look that tells a row from all others; `seed` tells columns apart.
+pub(crate) fn text(look: Look, seed: u64, row: u64) -> String {
+    let at = |list: &[&'static str; 20], at: u64| list[usize::try_from(at % 20).expect("a place")];
+    match look {
+        Look::Mail => {
+            let host = ["example.com", "example.org", "mail.example.net"]
+                [usize::try_from(row % 3).expect("a place")];
+            format!(
+                "{}.{}@{host}",
+                at(&FIRST, seed + row).to_lowercase(),
+                letters(row * 7 + seed)
+            )
+        }
+        Look::Url => format!(
+            "https://example.com/{}/{}",
+            letters(seed + 900),
+            letters(row * 11 + seed)
+        ),
+        Look::Path => format!(
+            "/srv/{}/{}.csv",
+            letters(seed + 700),
+            letters(row * 13 + seed)
+        ),
+        Look::Iban => {
+            let mut random = Random::new(seed * 1_000_003 + row);
+            let mut four = || format!("{:04}", random.below(10_000));
+            format!(
+                "DE{} {} {} {} {} {:02}",
+                &four()[..2],
+                four(),
+                four(),
+                four(),
+                four(),
+                row % 100
+            )
+        }
+        Look::Phrase => format!(
+            "{} {}",
+            at(&FIRST, seed + row),
+            at(&SECOND, seed * 3 + row / 20 + row)
+        ),
+    }
+}
+
+/// A sentence of free text.
+pub(crate) fn sentence(random: &mut Random) -> String {
+    let opening = OPENINGS[usize::try_from(random.below(6)).expect("a place")];
+    let closing = CLOSINGS[usize::try_from(random.below(5)).expect("a place")];
+    let name = letters(random.below(400));
+    match random.below(4) {
+        0 => opening.to_owned(),
+        1 => format!("{opening} {name}"),
+        _ => format!("{opening} {name} and {closing}"),
+    }
+}
+
+/// Year, month and day of a day counted from 1970.
+fn civil(day: i64) -> (i64, i64, i64) {
+    let shifted = day + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// A day as it is written.
+pub(crate) fn written(form: Form, day: i64) -> String {
+    let (year, month, day) = civil(day);
+    match form {
+        Form::Date | Form::Text => format!("'{year:04}-{month:02}-{day:02}'"),
+        Form::Number => format!("{year:04}{month:02}{day:02}"),
+    }
+}
+
+/// One of so many days from this one on.
+pub(crate) fn day_in(random: &mut Random, from: i64, days: u64) -> i64 {
+    from + i64::try_from(random.below(days)).expect("a day")
+}
+
+/// A part of a day's date.
+pub(crate) fn part_of(period: Period, day: i64) -> String {
+    let (year, month, _) = civil(day);
+    match period {
+        Period::Year => year,
+        Period::Month => month,
+        Period::Weekday => (day + 3).rem_euclid(7) + 1,
+    }
+    .to_string()
+}
+
+/// An SQL text or number written otherwise.
+pub(crate) fn respelled(value: &str, spelling: Spelling) -> String {
+    let bare = value.trim_matches('\'');
+    match spelling {
+        Spelling::Small => format!("'{}'", bare.to_lowercase()),
+        Spelling::Padded => format!("'{bare}  '"),
+        Spelling::Shifted => format!("'  {}'", bare.to_lowercase()),
+        Spelling::Zeros => format!("'00{bare}'"),
+    }
+}
