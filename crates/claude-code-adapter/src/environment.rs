@@ -67,6 +67,17 @@ pub(crate) const DENIED: &[&str] = &[
     "NODE_OPTIONS",
     "BUN_OPTIONS",
     "DEBUG",
+    "DEBUG_AUTH",
+    // what carries prompts and answers elsewhere
+    "BETA_TRACING_ENDPOINT",
+    "ENABLE_ENHANCED_TELEMETRY_BETA",
+    "SESSION_INGRESS_URL",
+    // what changes tools and summaries, which are ours to decide
+    "DISABLE_AUTO_COMPACT",
+    "DISABLE_COMPACT",
+    "ENABLE_TOOL_SEARCH",
+    "MAX_MCP_OUTPUT_TOKENS",
+    "SLASH_COMMAND_TOOL_CHAR_BUDGET",
 ];
 
 /// Families of names that route today or may do so in a version to come.
@@ -76,11 +87,15 @@ pub(crate) const DENIED_PREFIXES: &[&str] = &[
     "AWS_",
     "AZURE_",
     "BEDROCK_",
+    "CCR_",
     "CLAUDE_",
     "CLOUDSDK_",
     "CLOUD_ML_",
     "GCLOUD_",
     "GOOGLE_",
+    "MCP_",
+    "OTEL_",
+    "SELF_HOSTED_RUNNER_",
     "VERTEX_",
 ];
 

@@ -4,7 +4,7 @@
 //! carries the whole isolation tuple (KTX-20…34).
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
-use ktx_tool_descriptors::{ObjectSchema, ToolDescriptor, ToolError, ToolSet, handler_fn};
+use ktx_tool_descriptors::{ObjectSchema, ToolError, ToolSet, handler_fn};
 use serde_json::{Value, json};
 
 use crate::environment::Compaction;
@@ -267,7 +267,7 @@ impl Query {
             Purpose::Text => Purpose::Text,
             Purpose::Object(schema) => Purpose::Object(schema.clone()),
             Purpose::Loop { tools, budget } => Purpose::Loop {
-                tools: without_handlers(tools)?,
+                tools: without_handlers(tools),
                 budget: *budget,
             },
         };
@@ -298,14 +298,10 @@ impl Query {
     }
 }
 
-/// The same tools with nothing behind them. What was a set stays one.
-fn without_handlers(tools: &ToolSet) -> Option<ToolSet> {
+/// The same tools with nothing behind them.
+fn without_handlers(tools: &ToolSet) -> ToolSet {
     let nothing = handler_fn(|_, _| Err(ToolError::new("there is no call yet")));
-    let tools = tools.iter().map(|tool| ToolDescriptor {
-        handler: std::sync::Arc::clone(&nothing),
-        ..tool.clone()
-    });
-    ToolSet::new(tools.collect()).ok()
+    tools.with_handlers(|_| std::sync::Arc::clone(&nothing))
 }
 
 #[cfg(test)]

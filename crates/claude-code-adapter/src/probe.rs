@@ -1,8 +1,7 @@
 //! The probe: one isolated turn that proves that the local session can be used (KTX-83, KTX-84).
 
-use ktx_llm_runtime::{CallLabel, LlmError, ProbeReport};
-use ktx_vocabulary::{ModelRole, RunId};
-use tokio_util::sync::CancellationToken;
+use ktx_llm_runtime::{CallLabel, LlmError, ProbeReport, ProbeRequest};
+use ktx_vocabulary::ModelRole;
 
 use crate::call::run;
 use crate::conversation::Note;
@@ -13,7 +12,7 @@ use crate::report::Caller;
 use crate::runtime::{model_of, natural, query_for};
 
 /// Runs the probe of this run.
-pub(crate) async fn probe(host: &Host, run_id: &RunId) -> Result<ProbeReport, LlmError> {
+pub(crate) async fn probe(host: &Host, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
     let program = find_program(&host.settings)?;
     let role = ModelRole::Default;
     let query = query_for(
@@ -26,8 +25,8 @@ pub(crate) async fn probe(host: &Host, run_id: &RunId) -> Result<ProbeReport, Ll
     )?;
     let caller = Caller {
         role,
-        label: CallLabel::of_probe(run_id),
-        cancel: CancellationToken::new(),
+        label: CallLabel::of_probe(&request.run_id),
+        cancel: request.cancel,
     };
     let mut warnings = Vec::new();
     let mut observe = |note: &Note| {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ktx_llm_runtime::{
     BackendInfo, EventSink, LlmError, LlmErrorKind, LlmRuntime, LoopOutcome, LoopRequest,
-    ObjectOutcome, ObjectRequest, ProbeReport, RunHandle, RunRequest, Step, StopReason,
-    TextOutcome, TextRequest, validated_object,
+    ObjectOutcome, ObjectRequest, ProbeReport, ProbeRequest, RunHandle, RunRequest, Step,
+    StopReason, TextOutcome, TextRequest, validated_object,
 };
-use ktx_vocabulary::{ModelRole, RunId};
+use ktx_vocabulary::ModelRole;
 
 use crate::call::run;
 use crate::conversation::Note;
@@ -209,8 +209,8 @@ impl LlmRuntime for ClaudeCodeRuntime {
         crate::run::start(Arc::clone(&self.host), request)
     }
 
-    async fn probe(&self, run: &RunId) -> Result<ProbeReport, LlmError> {
-        crate::probe::probe(&self.host, run).await
+    async fn probe(&self, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
+        crate::probe::probe(&self.host, request).await
     }
 
     fn describe(&self) -> BackendInfo {

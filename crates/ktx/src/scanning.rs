@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use ktx_config::Connection;
-use ktx_llm_runtime::{LlmRuntime, ProbeReport};
+use ktx_llm_runtime::{LlmRuntime, ProbeReport, ProbeRequest};
 use ktx_project_store::{
     Change, ProjectLock, ProjectPath, PublishRequest, Published, RunStatus, StageRow,
     StateDatabase, Wait,
@@ -322,10 +322,8 @@ pub(crate) fn require_usable(
     session: &Session,
 ) -> Outcome<ProbeReport> {
     compose::block_on(|cancel| async move {
-        tokio::select! {
-            answer = runtime.probe(&session.run_id) => answer.map_err(Failure::from),
-            () = cancel.cancelled() => Err(ktx_llm_runtime::LlmError::cancelled().into()),
-        }
+        let request = ProbeRequest::of(&session.run_id).cancelled_by(cancel);
+        runtime.probe(request).await.map_err(Failure::from)
     })
 }
 

@@ -1,12 +1,10 @@
 //! The port itself.
 
-use async_trait::async_trait;
-use ktx_vocabulary::RunId;
-
 use crate::{
-    LlmError, LoopOutcome, LoopRequest, ObjectOutcome, ObjectRequest, RunHandle, RunRequest,
-    TextOutcome, TextRequest,
+    LlmError, LoopOutcome, LoopRequest, ObjectOutcome, ObjectRequest, ProbeRequest, RunHandle,
+    RunRequest, TextOutcome, TextRequest,
 };
+use async_trait::async_trait;
 
 /// What a backend is and what it ignores.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,8 +41,9 @@ pub trait LlmRuntime: Send + Sync {
     /// Starts a run and returns at once; see [`RunHandle`].
     fn start_run(&self, request: RunRequest) -> RunHandle;
 
-    /// Proves with one isolated turn that the backend can be used now. The turn belongs to this run.
-    async fn probe(&self, run: &RunId) -> Result<ProbeReport, LlmError>;
+    /// Proves with one isolated turn that the backend can be used now. The turn belongs to the request's run;
+    /// what it used is told also when it is cancelled.
+    async fn probe(&self, request: ProbeRequest) -> Result<ProbeReport, LlmError>;
 
     /// Says what the backend is.
     fn describe(&self) -> BackendInfo;

@@ -36,6 +36,31 @@ impl CallLabel {
     }
 }
 
+/// Asks for a probe (KTX-83).
+#[derive(Debug, Clone)]
+pub struct ProbeRequest {
+    /// The run that the probe's turn belongs to.
+    pub run_id: RunId,
+    /// Stops the probe.
+    pub cancel: CancellationToken,
+}
+
+impl ProbeRequest {
+    /// The probe of a run, which goes on to its end.
+    pub fn of(run: &RunId) -> Self {
+        Self {
+            run_id: run.clone(),
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    /// The same probe, stopped by this token.
+    #[must_use]
+    pub fn cancelled_by(self, cancel: CancellationToken) -> Self {
+        Self { cancel, ..self }
+    }
+}
+
 /// Asks for text.
 #[derive(Debug, Clone)]
 pub struct TextRequest {

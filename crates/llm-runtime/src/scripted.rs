@@ -8,14 +8,13 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use ktx_tool_descriptors::CallContext;
-use ktx_vocabulary::RunId;
 use serde_json::Value;
 
 use crate::{
     BackendInfo, CallLabel, CallMetrics, EventSink, LlmError, LlmErrorKind, LlmRuntime,
-    LoopOutcome, LoopRequest, ObjectOutcome, ObjectRequest, ProbeReport, RunFinal, RunHandle,
-    RunRequest, RuntimeEvent, SourceSystem, Step, StopReason, TextOutcome, TextRequest, TokenUsage,
-    ToolTrace, UsageFact, UsageKind, run_channel, validated_object,
+    LoopOutcome, LoopRequest, ObjectOutcome, ObjectRequest, ProbeReport, ProbeRequest, RunFinal,
+    RunHandle, RunRequest, RuntimeEvent, SourceSystem, Step, StopReason, TextOutcome, TextRequest,
+    TokenUsage, ToolTrace, UsageFact, UsageKind, run_channel, validated_object,
 };
 
 /// One scripted answer.
@@ -256,7 +255,7 @@ impl LlmRuntime for ScriptedRuntime {
         handle
     }
 
-    async fn probe(&self, _run: &RunId) -> Result<ProbeReport, LlmError> {
+    async fn probe(&self, _request: ProbeRequest) -> Result<ProbeReport, LlmError> {
         Ok(ProbeReport {
             facts: Vec::new(),
             warnings: Vec::new(),

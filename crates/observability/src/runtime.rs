@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use ktx_llm_runtime::{
     BackendInfo, CallLabel, LlmError, LlmRuntime, LoopOutcome, LoopRequest, Message, ObjectOutcome,
-    ObjectRequest, ProbeReport, RunHandle, RunRequest, SPANS, TextOutcome, TextRequest,
+    ObjectRequest, ProbeReport, ProbeRequest, RunHandle, RunRequest, SPANS, TextOutcome,
+    TextRequest,
 };
 use ktx_vocabulary::{ModelRole, RunId};
 use serde_json::{Value, json};
@@ -221,10 +222,10 @@ impl LlmRuntime for TracedRuntime {
         })
     }
 
-    async fn probe(&self, run: &RunId) -> Result<ProbeReport, LlmError> {
-        let label = CallLabel::of_probe(run);
+    async fn probe(&self, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
+        let label = CallLabel::of_probe(&request.run_id);
         let span = self.call("chat", ModelRole::Default, &label);
-        let report = self.inner.probe(run).instrument(span.clone()).await;
+        let report = self.inner.probe(request).instrument(span.clone()).await;
         if let Err(error) = &report {
             failed(&span, error);
         }

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ktx_llm_runtime::SPANS;
-use ktx_tool_descriptors::{
-    CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet,
-};
+use ktx_tool_descriptors::{CallContext, ToolError, ToolHandler, ToolOutput, ToolSet};
 use serde_json::Value;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
@@ -18,21 +16,13 @@ pub(crate) fn traced(tools: &ToolSet, call: &Span, capture: Capture) -> ToolSet 
     if call.is_disabled() || tools.is_empty() {
         return tools.clone();
     }
-    let descriptors = tools
-        .iter()
-        .map(|tool| ToolDescriptor {
-            handler: Arc::new(TracedTool {
-                inner: Arc::clone(&tool.handler),
-                name: tool.name.clone(),
-                call: call.clone(),
-                capture,
-            }),
-            ..tool.clone()
+    tools.with_handlers(|tool| {
+        Arc::new(TracedTool {
+            inner: Arc::clone(&tool.handler),
+            name: tool.name.clone(),
+            call: call.clone(),
+            capture,
         })
-        .collect();
-    ToolSet::new(descriptors).unwrap_or_else(|error| {
-        tracing::error!(%error, "tools are not traced");
-        tools.clone()
     })
 }
 

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use ktx_llm_runtime::{
     CallLabel, CallMetrics, LlmError, LlmRuntime as _, LoopRequest, Message, MessageRole, NoEvents,
-    ObjectRequest, RunEvent, RunRequest, StopReason, TextRequest,
+    ObjectRequest, ProbeRequest, RunEvent, RunRequest, StopReason, TextRequest,
 };
 use ktx_provider_adapters::{
     GoogleCredentials, HttpRuntime, HttpSettings, Preset, VertexSettings, aliases,
@@ -202,7 +202,7 @@ async fn wrong_key(preset: Preset) -> Checked {
     }
     settings.api_key = Some(Secret::new("no-such-key-0000000000"));
     let runtime = HttpRuntime::new(settings, Arc::new(NoEvents)).map_err(|error| shown(&error))?;
-    match runtime.probe(&label()?.run_id).await {
+    match runtime.probe(ProbeRequest::of(&label()?.run_id)).await {
         Err(error) if error.kind == ktx_llm_runtime::LlmErrorKind::Auth => {
             Ok(CallMetrics::default())
         }

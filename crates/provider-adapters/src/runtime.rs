@@ -16,11 +16,11 @@ use async_trait::async_trait;
 use ktx_llm_runtime::{
     BackendInfo, CallLabel, CallMetrics, EventSink, Governor, LlmError, LlmErrorKind, LlmRuntime,
     LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest, ProbeReport,
-    RunEvent, RunHandle, RunRequest, RunWriter, RuntimeEvent, TextOutcome, TextRequest, UsageFact,
-    UsageKind, run_channel,
+    ProbeRequest, RunEvent, RunHandle, RunRequest, RunWriter, RuntimeEvent, TextOutcome,
+    TextRequest, UsageFact, UsageKind, run_channel,
 };
 use ktx_secrets::Redactor;
-use ktx_vocabulary::{ModelRole, RunId};
+use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -360,10 +360,10 @@ impl LlmRuntime for HttpRuntime {
         handle
     }
 
-    async fn probe(&self, run: &RunId) -> Result<ProbeReport, LlmError> {
-        let label = CallLabel::of_probe(run);
-        let cancel = CancellationToken::new();
-        let mut operation = self.inner.operation(ModelRole::Default, &label, &cancel)?;
+    async fn probe(&self, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
+        let label = CallLabel::of_probe(&request.run_id);
+        let inner = &self.inner;
+        let mut operation = inner.operation(ModelRole::Default, &label, &request.cancel)?;
         operation.patience = Patience::None;
         let mut asked = operation.request("", "Answer with the word ok.");
         asked.delivery = Delivery::Whole;

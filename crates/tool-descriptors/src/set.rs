@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::{CallContext, ObjectSchema, SchemaError, ToolDescriptor, ToolError, ToolOutput};
+use crate::{
+    CallContext, ObjectSchema, SchemaError, ToolDescriptor, ToolError, ToolHandler, ToolOutput,
+};
 
 /// Why a set of tools cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -97,6 +99,26 @@ impl ToolSet {
     /// How many tools there are.
     pub fn len(&self) -> usize {
         self.tools.len()
+    }
+
+    /// The same tools with other handlers behind them.
+    #[must_use]
+    pub fn with_handlers(&self, handler: impl Fn(&ToolDescriptor) -> Arc<dyn ToolHandler>) -> Self {
+        let changed = |entry: &Entry| Entry {
+            descriptor: ToolDescriptor {
+                handler: handler(&entry.descriptor),
+                ..entry.descriptor.clone()
+            },
+            input: entry.input.clone(),
+        };
+        let tools = self.tools.iter();
+        Self {
+            tools: Arc::new(
+                tools
+                    .map(|(name, entry)| (name.clone(), changed(entry)))
+                    .collect(),
+            ),
+        }
     }
 
     /// The tools of these names; an unknown name is given back (COG-20).

@@ -1,20 +1,24 @@
 //! A runtime under a budget, for backends that make the turns of an operation by themselves.
 
-use std::sync::{Arc, Mutex, PoisonError};
+mod watch;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
     BackendInfo, LlmError, LlmRuntime, LoopOutcome, LoopRequest, Message, ObjectOutcome,
-    ObjectRequest, PlannedTurn, ProbeReport, RunFinal, RunHandle, RunRequest, StopReason,
-    TextOutcome, TextRequest, TokenUsage, TurnGate as _, TurnPermit, run_channel,
+    ObjectRequest, PlannedTurn, ProbeReport, ProbeRequest, RunEvent, RunFinal, RunHandle,
+    RunRequest, RunWriter, StopReason, TextOutcome, TextRequest, TokenUsage, TurnGate as _,
+    TurnPermit, run_channel,
 };
-use ktx_vocabulary::{ModelRole, RunId};
+use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 
 use crate::Budget;
+use watch::Watch;
 
-/// A runtime under a budget. Every operation asks the budget first and reserves its share; a loop is
-/// stopped between two turns when the budget is used up.
+/// A runtime under a budget. Every operation asks the budget first and reserves its share; a loop or
+/// a run is stopped before its next turn when the budget is used up.
 #[derive(Clone)]
 pub struct Budgeted {
     inner: Arc<dyn LlmRuntime>,
@@ -42,6 +46,14 @@ impl Budgeted {
         cancel: &CancellationToken,
     ) -> Result<Box<dyn TurnPermit>, LlmError> {
         let turn = planned(role, texts.iter().map(|text| text.len()).sum());
+        self.admitted_turn(turn, cancel).await
+    }
+
+    async fn admitted_turn(
+        &self,
+        turn: PlannedTurn,
+        cancel: &CancellationToken,
+    ) -> Result<Box<dyn TurnPermit>, LlmError> {
         tokio::select! {
             () = cancel.cancelled() => Err(LlmError::cancelled()),
             admitted = self.budget.admit(turn) => admitted,
@@ -84,48 +96,35 @@ impl LlmRuntime for Budgeted {
             Ok(permit) => permit,
             Err(error) => return LoopOutcome::failed(error),
         };
-        let stopped: Arc<Mutex<Option<LlmError>>> = Arc::default();
-        let stop = request.cancel.child_token();
-        request.cancel = stop.clone();
-        let (before, budget, why) = (
-            request.on_step.take(),
-            self.budget.clone(),
-            Arc::clone(&stopped),
-        );
-        request.on_step = Some(Arc::new(move |step| {
-            if let Err(error) = budget.check() {
-                why.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .get_or_insert(error);
-                stop.cancel();
-            }
-            before.as_ref().map_or(Ok(()), |before| before(step))
-        }));
+        let watch = Watch::new(&self.budget, &request.cancel);
+        request.cancel = watch.token();
+        request.tools = watch.tools(&request.tools);
+        request.on_step = Some(watch.steps(request.on_step.take()));
         let mut outcome = self.inner.run_agent_loop(request).await;
         permit.settle(outcome.metrics.usage);
-        let why = stopped
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
         // A loop that was done all the same is done.
-        if let Some(error) = why.filter(|_| outcome.stop_reason == StopReason::Error) {
+        if outcome.stop_reason == StopReason::Error
+            && let Some(error) = watch.stopped()
+        {
             outcome.error = Some(error);
         }
         outcome
     }
 
-    fn start_run(&self, request: RunRequest) -> RunHandle {
+    fn start_run(&self, mut request: RunRequest) -> RunHandle {
         let bytes: usize = request.messages.iter().map(size).sum();
         let turn = planned(request.role, request.system.len() + bytes);
+        let run_id = request.label.run_id.clone();
+        let (writer, handle) = run_channel(run_id.clone(), request.ingress_request_id.clone());
         match self.budget.admit_now(turn) {
-            Ok(permit) => self
-                .inner
-                .start_run(request)
-                .observed(move |last| permit.settle(last.usage)),
+            Ok(permit) => {
+                let watch = Watch::new(&self.budget, &request.cancel);
+                request.cancel = watch.token();
+                request.tools = watch.tools(&request.tools);
+                let run = self.inner.start_run(request);
+                tokio::spawn(relayed(run, permit, watch, writer));
+            }
             Err(error) => {
-                let run_id = request.label.run_id;
-                let (writer, handle) =
-                    run_channel(run_id.clone(), request.ingress_request_id.clone());
                 let last = RunFinal {
                     run_id,
                     request_id: request.ingress_request_id,
@@ -133,23 +132,45 @@ impl LlmRuntime for Budgeted {
                     usage: TokenUsage::default(),
                 };
                 tokio::spawn(writer.finish(last));
-                handle
             }
         }
+        handle
     }
 
-    async fn probe(&self, run: &RunId) -> Result<ProbeReport, LlmError> {
+    async fn probe(&self, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
         // What it used is in the meter; its report says nothing that could be learnt.
-        let _permit = self
-            .budget
-            .admit(planned(ModelRole::Default, PROBE))
-            .await?;
-        self.inner.probe(run).await
+        let turn = planned(ModelRole::Default, PROBE);
+        let _permit = self.admitted_turn(turn, &request.cancel).await?;
+        self.inner.probe(request).await
     }
 
     fn describe(&self) -> BackendInfo {
         self.inner.describe()
     }
+}
+
+/// Passes a run on. One that the budget stopped says so.
+async fn relayed(
+    mut run: RunHandle,
+    permit: Box<dyn TurnPermit>,
+    watch: Arc<Watch>,
+    writer: RunWriter,
+) {
+    while let Some(event) = run.next_event().await {
+        match event {
+            // The writer sends these itself.
+            RunEvent::AssistantFinal(_) | RunEvent::Error(_) | RunEvent::Done => {}
+            event => writer.event(event).await,
+        }
+    }
+    let mut last = run.finish().await;
+    permit.settle(last.usage);
+    if last.result.is_err()
+        && let Some(error) = watch.stopped()
+    {
+        last.result = Err(error);
+    }
+    writer.finish(last).await;
 }
 
 /// The bytes of a message as JSON: an upper bound of what any protocol sends of it.

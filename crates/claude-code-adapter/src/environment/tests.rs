@@ -51,7 +51,8 @@ fn the_child_gets_the_parents_environment_without_the_denied_names() {
 
 #[test]
 fn loops_may_compact() {
-    let child = child_environment(&BTreeMap::new(), "1", Compaction::Allowed, "t");
+    let parent = map(&[("DISABLE_AUTO_COMPACT", "1")]);
+    let child = child_environment(&parent, "1", Compaction::Allowed, "t");
     assert!(!child.contains_key("DISABLE_AUTO_COMPACT"));
 }
 

@@ -3,7 +3,9 @@
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, label, loop_request, object_request, short, text_request, until};
+use crate::support::{
+    Bench, loop_request, object_request, probe_request, short, text_request, until,
+};
 
 /// Accounts that may not pay: the child is killed before the prompt is written.
 #[tokio::test(flavor = "multi_thread")]
@@ -51,7 +53,7 @@ async fn no_prompt_leaves_for_a_foreign_account() {
             outcome.error.map(|error| (error.kind, error.message)),
             Some(expected.clone())
         );
-        assert_eq!(short(runtime.probe(&label().run_id).await), expected);
+        assert_eq!(short(runtime.probe(probe_request()).await), expected);
         assert_eq!(seen(&bench), (4, 0, 0), "four processes, no prompt");
         assert_eq!(bench.survivors(), Vec::<u32>::new());
     }

@@ -4,7 +4,7 @@ use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent, StopReason};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Bench, canaries, label, loop_request, object_request, one_call, run_request, short,
+    Bench, canaries, loop_request, object_request, one_call, probe_request, run_request, short,
     text_request,
 };
 
@@ -31,7 +31,7 @@ async fn every_query_carries_the_whole_tuple() {
     assert_eq!(outcome.stop_reason, StopReason::Natural);
     let last = runtime.start_run(run_request("Work.")).finish().await;
     assert_eq!(last.result.as_deref(), Ok("ok"));
-    runtime.probe(&label().run_id).await.unwrap();
+    runtime.probe(probe_request()).await.unwrap();
 
     let records = bench.records();
     let endings: Vec<&Value> = records.iter().map(|record| &record["ending"]).collect();
@@ -131,12 +131,12 @@ async fn the_child_works_in_the_project() {
     assert_eq!(bench.records(), Vec::<Value>::new());
 }
 
-/// KTX-40, KTX-41, KTX-42, KTX-43: sixty routing variables of the parent, none in the child's environment or arguments.
+/// KTX-40, KTX-41, KTX-42, KTX-43: sixty-nine routing variables of the parent, none in the child's environment or arguments.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_routing_variable_reaches_the_child() {
     let mut bench = Bench::new(anything());
     let canaries = canaries();
-    assert_eq!(canaries.len(), 60);
+    assert_eq!(canaries.len(), 69);
     bench.settings.environment.extend(canaries);
     bench
         .settings
@@ -395,7 +395,7 @@ async fn the_system_prompt_is_one_text_without_a_mark() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_probe_carries_the_whole_tuple() {
     let bench = Bench::new(anything());
-    bench.runtime().probe(&label().run_id).await.unwrap();
+    bench.runtime().probe(probe_request()).await.unwrap();
     let record = bench.records().remove(0);
     assert_eq!(record["ending"], "done");
     assert!(record["arguments"].to_string().contains("--max-turns=1"));

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use ktx_llm_runtime::{Governing, LlmErrorKind, LlmRuntime as _, RuntimeEvent, StopReason};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, label, loop_request, object_request, short, text_request, until};
+use crate::support::{
+    Bench, loop_request, object_request, probe_request, short, text_request, until,
+};
 
 const REACHED: &str =
     "the 5-hour usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC";
@@ -68,7 +70,7 @@ async fn one_request_finds_a_limit_out() {
     );
     drop(runtime);
     let next = bench.runtime();
-    assert_eq!(short(next.probe(&label().run_id).await), limit);
+    assert_eq!(short(next.probe(probe_request()).await), limit);
     assert_eq!(
         short(next.generate_text(text_request("Five.")).await),
         limit
@@ -87,11 +89,11 @@ async fn a_limit_is_that_of_a_login() {
         .unwrap_err();
     let other = ("CLAUDE_CONFIG_DIR".to_owned(), "/elsewhere".to_owned());
     bench.settings.environment.extend([other]);
-    bench.runtime().probe(&label().run_id).await.unwrap_err();
+    bench.runtime().probe(probe_request()).await.unwrap_err();
     assert_eq!(refused(&bench), 2);
     // The file is what the last login was told.
     std::fs::write(bench.root().join("state/limits.json"), "no JSON").unwrap();
-    bench.runtime().probe(&label().run_id).await.unwrap_err();
+    bench.runtime().probe(probe_request()).await.unwrap_err();
     assert_eq!(refused(&bench), 3);
     // Two tokens are two accounts, and neither is written down.
     for (token, times) in [
@@ -101,7 +103,7 @@ async fn a_limit_is_that_of_a_login() {
     ] {
         let token = ("CLAUDE_CODE_OAUTH_TOKEN".to_owned(), token.to_owned());
         bench.settings.environment.extend([token]);
-        bench.runtime().probe(&label().run_id).await.unwrap_err();
+        bench.runtime().probe(probe_request()).await.unwrap_err();
         assert_eq!(refused(&bench), times);
         let stored = std::fs::read_to_string(bench.root().join("state/limits.json")).unwrap();
         assert!(!stored.contains("canary"), "{stored}");

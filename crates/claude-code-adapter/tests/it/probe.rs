@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use ktx_llm_runtime::{BackendInfo, LlmErrorKind, LlmRuntime as _};
+use ktx_llm_runtime::{BackendInfo, LlmErrorKind, LlmRuntime as _, RuntimeEvent};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-use crate::support::{Bench, label, short};
+use crate::support::{Bench, probe_request, short, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_usable_session_tells_its_facts() {
     let bench = Bench::new(json!({ "echo": {} }));
-    let report = bench.runtime().probe(&label().run_id).await.unwrap();
+    let report = bench.runtime().probe(probe_request()).await.unwrap();
     let program = bench
         .settings
         .program
@@ -37,7 +38,7 @@ async fn a_usable_session_tells_its_facts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_untested_version_is_a_warning() {
     let bench = Bench::new(json!({ "version": "3.0.0", "echo": {} }));
-    let report = bench.runtime().probe(&label().run_id).await.unwrap();
+    let report = bench.runtime().probe(probe_request()).await.unwrap();
     assert_eq!(
         report.warnings,
         ["Claude Code 3.0.0 is outside the tested range 2.1.76 to 2.1.330"]
@@ -55,7 +56,7 @@ async fn a_missing_login_says_how_to_log_in() {
     for scenario in [not_logged_in, refused] {
         let error = Bench::new(scenario)
             .runtime()
-            .probe(&label().run_id)
+            .probe(probe_request())
             .await
             .unwrap_err();
         assert_eq!(
@@ -75,13 +76,13 @@ async fn a_missing_program_is_named() {
     bench.settings.program = None;
     let message = "Claude Code is not installed: there is no `claude` on the PATH";
     assert_eq!(
-        short(bench.runtime().probe(&label().run_id).await),
+        short(bench.runtime().probe(probe_request()).await),
         (LlmErrorKind::Process, message.to_owned())
     );
     bench.settings.program = Some(PathBuf::from("/no/such/claude"));
     let message = "Claude Code is not installed: `/no/such/claude` does not exist";
     assert_eq!(
-        short(bench.runtime().probe(&label().run_id).await),
+        short(bench.runtime().probe(probe_request()).await),
         (LlmErrorKind::Process, message.to_owned())
     );
 }
@@ -90,7 +91,7 @@ async fn a_missing_program_is_named() {
 async fn an_old_program_is_named() {
     let bench =
         Bench::new(json!({ "version": "2.0.10", "unknown_options": ["--strict-mcp-config"] }));
-    let error = bench.runtime().probe(&label().run_id).await.unwrap_err();
+    let error = bench.runtime().probe(probe_request()).await.unwrap_err();
     assert_eq!(
         (
             error.kind,
@@ -116,7 +117,7 @@ async fn an_old_program_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_program_without_an_option_is_not_called_old() {
     let bench = Bench::new(json!({ "version": "3.1.0", "unknown_options": ["--settings"] }));
-    let error = bench.runtime().probe(&label().run_id).await.unwrap_err();
+    let error = bench.runtime().probe(probe_request()).await.unwrap_err();
     assert_eq!(
         (&*error.message, error.hint.as_deref()),
         (
@@ -135,7 +136,7 @@ async fn the_program_is_found_on_the_given_path() {
     std::os::unix::fs::symlink(bench.settings.program.take().unwrap(), bin.join("claude")).unwrap();
     let path = format!("relative:{}:/usr/bin:/bin", bin.display());
     bench.settings.environment.insert("PATH".to_owned(), path);
-    let report = bench.runtime().probe(&label().run_id).await.unwrap();
+    let report = bench.runtime().probe(probe_request()).await.unwrap();
     assert_eq!(
         report.facts.first().unwrap().1,
         bin.join("claude").display().to_string()
@@ -155,4 +156,27 @@ async fn ignored_fields_are_named() {
             ignored_fields: vec!["llm.promptCaching.systemTtl".to_owned()],
         }
     );
+}
+
+/// A cancelled probe ends its child like every call, and what it used is told all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_probe_is_paid_for_and_leaves_nothing() {
+    let bench = Bench::new(json!({ "steps": [{ "text": "ok" }, "hang"] }));
+    let paid = || {
+        let events = bench.events();
+        let paid = |event: &&RuntimeEvent| matches!(event, RuntimeEvent::Usage(_));
+        events.iter().filter(paid).count()
+    };
+    let cancel = CancellationToken::new();
+    let request = probe_request().cancelled_by(cancel.clone());
+    let runtime = bench.runtime();
+    let (outcome, ()) = tokio::join!(runtime.probe(request), async {
+        until("the message is paid for", || paid() == 1).await;
+        cancel.cancel();
+    });
+    assert_eq!(
+        short(outcome),
+        (LlmErrorKind::Cancelled, "cancelled".to_owned())
+    );
+    assert_eq!((paid(), bench.survivors()), (1, Vec::new()));
 }

@@ -8,7 +8,7 @@ use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Bench, kill, label, loop_request, object_request, one_call, short, text_request, until,
+    Bench, kill, loop_request, object_request, one_call, probe_request, short, text_request, until,
 };
 
 /// A bench with spares that start at once and wait for long.
@@ -221,7 +221,7 @@ async fn a_call_that_stays_alone_starts_one_child() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_probe_and_a_runtime_without_spares_start_none() {
     let mut bench = bench(json!({ "echo": {} }));
-    bench.runtime().probe(&label().run_id).await.unwrap();
+    bench.runtime().probe(probe_request()).await.unwrap();
     bench.settings.max_spares = 0;
     let runtime = bench.runtime();
     for _ in 0..3 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, Launcher, Timeouts};
 use ktx_llm_runtime::{
     CallLabel, EventSink, GovernorSettings, Jitter, LlmError, LlmErrorKind, LoopRequest, Message,
-    MessageRole, ObjectRequest, RunRequest, RuntimeEvent, TextRequest,
+    MessageRole, ObjectRequest, ProbeRequest, RunRequest, RuntimeEvent, TextRequest,
 };
 use ktx_test_support::fake_claude;
 use ktx_tool_descriptors::{
@@ -183,6 +183,10 @@ pub(crate) fn label() -> CallLabel {
         unit: Some("orders".to_owned()),
         connection: None,
     }
+}
+
+pub(crate) fn probe_request() -> ProbeRequest {
+    ProbeRequest::of(&label().run_id)
 }
 
 pub(crate) fn text_request(prompt: &str) -> TextRequest {

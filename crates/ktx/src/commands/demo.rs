@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ktx_config::{Backend, FILE_NAME};
-use ktx_llm_runtime::NoEvents;
 use ktx_project_store::{Change, Force, ProjectPath, PublishRequest, Store};
 use ktx_scan::{ScanMode, Writing};
 use ktx_usage_ledger::Limits;
@@ -30,17 +29,14 @@ pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     let dir = session.current.join(&args.dir);
     let earlier = refuse_what_is_there(&dir, args.force)?;
-    let backend = args.backend.as_deref().map(backend).transpose()?;
-    if let Some(backend) = backend {
-        // Before anything is written: a login that does not work changes nothing.
-        let runtime = compose::llm_for(session, &session.current, backend, Arc::new(NoEvents))?;
-        require_usable(&runtime, session)?;
-    }
+    // Before anything is written: a login that does not work changes nothing.
+    let proven = args.backend.as_deref().map(|name| proven(name, session));
+    let proven = proven.transpose()?;
     let teller = Teller {
         printer: printer.clone(),
     };
     let Earlier::Replace = earlier else {
-        return build(&dir, backend, session, &printer, &teller);
+        return build(&dir, proven.as_ref(), session, &printer, &teller);
     };
     let aside = aside(&dir, session);
     let failed = |error: &ktx_project_store::FileError| {
@@ -48,13 +44,29 @@ pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
             .context("the earlier demo cannot be replaced")
     };
     ktx_project_store::move_folder(&dir, &aside).map_err(|error| failed(&error))?;
-    match build(&dir, backend, session, &printer, &teller) {
+    match build(&dir, proven.as_ref(), session, &printer, &teller) {
         Ok(exit) => {
             ktx_project_store::remove_folder(&aside).map_err(|error| failed(&error))?;
             Ok(exit)
         }
         Err(failure) => Err(put_back(&dir, &aside, failure)),
     }
+}
+
+/// A backend that has answered a probe.
+struct Proven {
+    backend: Backend,
+    /// What the probe used, until there is a ledger.
+    told: Arc<compose::HeldEvents>,
+}
+
+fn proven(name: &str, session: &Session) -> Outcome<Proven> {
+    let backend = backend(name)?;
+    let told = Arc::<compose::HeldEvents>::default();
+    let events = Arc::clone(&told);
+    let runtime = compose::llm_for(session, &session.current, backend, events)?;
+    require_usable(&runtime, session)?;
+    Ok(Proven { backend, told })
 }
 
 /// Where the earlier demo waits until the new one is whole: a folder that is not there yet.
@@ -81,20 +93,25 @@ fn put_back(dir: &Path, aside: &Path, failure: Failure) -> Failure {
 /// Makes the project, step by step.
 fn build(
     dir: &Path,
-    backend: Option<Backend>,
+    proven: Option<&Proven>,
     session: &Session,
     printer: &Printer,
     teller: &Teller,
 ) -> Outcome {
     teller.say(&format!("1  a project in {}", dir.display()));
-    let opened = make(dir, backend, session)?;
+    let opened = make(dir, proven.map(|proven| proven.backend), session)?;
+    if let Some(proven) = proven {
+        let sink = compose::ProbeSink::new(session, &opened, printer);
+        proven.told.pass_on(&sink);
+        sink.finish();
+    }
     teller.say("2  a warehouse: an online coffee shop with the usual traps");
     let rows = fill(&opened)?;
     teller.say(&format!("   13 tables, {rows} rows"));
     teller.say("3  scan: structure, values and joins, without a model");
     let scan = scan(session, &opened, printer)?;
     teller.say(&format!("   {}", scan.line()));
-    let model = match backend {
+    let model = match proven {
         None => Value::Null,
         Some(_) => describe(session, &opened, printer, teller)?,
     };

@@ -7,7 +7,7 @@ mod text;
 use std::sync::Arc;
 
 use ktx_config::Backend;
-use ktx_llm_runtime::{LlmError, ProbeReport};
+use ktx_llm_runtime::{ProbeReport, ProbeRequest};
 use serde_json::{Value, json};
 
 use crate::cli::StatusArgs;
@@ -110,11 +110,8 @@ fn probe(
     };
     let run = &session.run_id;
     let probe = compose::block_on(|cancel| async move {
-        let answer: Result<ProbeReport, LlmError> = tokio::select! {
-            answer = runtime.probe(run) => answer,
-            () = cancel.cancelled() => Err(LlmError::cancelled()),
-        };
-        Ok(match answer {
+        let request = ProbeRequest::of(run).cancelled_by(cancel);
+        Ok(match runtime.probe(request).await {
             Ok(report) => Probe::Usable(report),
             Err(error) => Probe::Unusable(Failure::from(error)),
         })

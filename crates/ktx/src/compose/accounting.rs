@@ -3,7 +3,7 @@
 mod book;
 mod facts;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ktx_llm_runtime::{EventSink, RuntimeEvent};
@@ -121,6 +121,27 @@ impl EventSink for ProbeSink {
             | RuntimeEvent::IsolationVerified { .. }
             | RuntimeEvent::Warning(_) => {}
         }
+    }
+}
+
+/// Keeps what is told before there is a project with a ledger.
+#[derive(Debug, Default)]
+pub(crate) struct HeldEvents(Mutex<Vec<RuntimeEvent>>);
+
+impl HeldEvents {
+    /// Tells it to somebody who is there now.
+    pub(crate) fn pass_on(&self, to: &dyn EventSink) {
+        let events = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        for event in events {
+            to.event(event);
+        }
+    }
+}
+
+impl EventSink for HeldEvents {
+    fn event(&self, event: RuntimeEvent) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.push(event);
     }
 }
 

@@ -249,10 +249,8 @@ fn a_wait_can_be_interrupted() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let refused = || {
-        let file = sandbox.home().join("account.json");
-        std::fs::read_to_string(file).is_ok_and(|text| text.contains("\"refused\":1"))
-    };
+    let limits = sandbox.work().join(".ktx/state/claude-code/limits.json");
+    let refused = || limits.exists();
     for _ in 0..600 {
         if refused() {
             break;
@@ -270,7 +268,7 @@ fn a_wait_can_be_interrupted() {
     assert_eq!(output.status.code(), Some(130), "{stderr}");
     assert_eq!(account(&sandbox), (6, 1));
 
-    std::fs::remove_file(sandbox.work().join(".ktx/state/claude-code/limits.json")).unwrap();
+    std::fs::remove_file(limits).unwrap();
     play(&mut sandbox, describes());
     let answer = answer(&sandbox, "ingest --json");
     assert_eq!(answer.pointer("/results/0/modelCalls"), Some(&json!(7)));

@@ -171,6 +171,12 @@ fn the_demo_describes_its_tables_with_a_model() {
         sandbox.git("ktx-demo", &["status", "--porcelain"]).unwrap(),
         ""
     );
+    // The probe came before the project, and its price is in the project's ledger all the same.
+    let usage = "usage --by stage --json --project-dir ktx-demo";
+    let usage = crate::support::json(&sandbox, usage).to_string();
+    for stage in ["\"probe\"", "\"descriptions\""] {
+        assert!(usage.contains(stage), "{usage}");
+    }
 }
 
 /// `--force` replaces the whole folder, and only one that the demo itself made at that place.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ktx_llm_runtime::{
     Governing, Governor, GovernorSettings, LimitSignal, LlmErrorKind, LlmRuntime as _, NoEvents,
+    ProbeRequest,
 };
 use ktx_provider_adapters::{Preset, RateLimit, UnixClock};
 use ktx_vocabulary::RunId;
@@ -185,7 +186,9 @@ async fn a_probe_does_not_wait_for_a_limit() {
     settings.rate_limit = RateLimit::Shared(governor);
     settings.clock = UnixClock::new(|| NOON);
     let (runtime, _) = runtime(settings);
-    let error = runtime.probe(&RunId::parse("r1").unwrap()).await;
+    let error = runtime
+        .probe(ProbeRequest::of(&RunId::parse("r1").unwrap()))
+        .await;
     let error = error.unwrap_err();
     assert_eq!(
         (error.kind, error.message.as_str()),
@@ -224,7 +227,9 @@ async fn a_probe_that_meets_a_limit_says_so_at_once() {
         let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
         settings.clock = UnixClock::new(|| NOON);
         let (runtime, events) = runtime(settings);
-        let error = runtime.probe(&RunId::parse("r1").unwrap()).await;
+        let error = runtime
+            .probe(ProbeRequest::of(&RunId::parse("r1").unwrap()))
+            .await;
         let error = error.unwrap_err();
         assert_eq!((error.kind, error.message.as_str()), (kind, message));
         assert_eq!(bodies(&server).await.len(), 1);
@@ -241,7 +246,9 @@ async fn a_probe_that_meets_a_limit_says_so_at_once() {
 async fn a_probe_tries_twice_at_most() {
     let server = server(error_of(3)).await;
     let (runtime, _) = anthropic(&server.uri(), "sonnet");
-    let error = runtime.probe(&RunId::parse("r1").unwrap()).await;
+    let error = runtime
+        .probe(ProbeRequest::of(&RunId::parse("r1").unwrap()))
+        .await;
     assert_eq!(error.unwrap_err().kind, LlmErrorKind::Server);
     assert_eq!(bodies(&server).await.len(), 2);
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use ktx_llm_runtime::{
-    EventSink, LlmErrorKind, LlmRuntime as _, NoEvents, RuntimeEvent, SourceSystem, TokenUsage,
-    UsageFact, UsageKind,
+    EventSink, LlmErrorKind, LlmRuntime as _, NoEvents, ProbeRequest, RuntimeEvent, SourceSystem,
+    TokenUsage, UsageFact, UsageKind,
 };
 use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset};
 use ktx_vocabulary::{ModelRole, RunId};
@@ -290,7 +290,7 @@ async fn a_probe_is_one_small_call_that_is_no_stream() {
     let server = server(vec![ResponseTemplate::new(200).set_body_json(body)]).await;
     let (runtime, events) = anthropic(&server.uri(), "claude-sonnet-9");
     let report = runtime
-        .probe(&RunId::parse("run-7").unwrap())
+        .probe(ProbeRequest::of(&RunId::parse("run-7").unwrap()))
         .await
         .unwrap();
     let labels: Vec<&str> = report

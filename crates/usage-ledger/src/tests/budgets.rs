@@ -1,14 +1,20 @@
 //! Value tests of budgets.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use async_trait::async_trait;
 use ktx_llm_runtime::{
-    CallLabel, EventSink, LlmError, LlmErrorKind, LlmRuntime as _, LoopRequest, NoEvents,
-    PlannedTurn, Reply, RuntimeEvent, ScriptedRuntime, StopReason, TextRequest, TokenUsage,
-    TurnGate as _,
+    BackendInfo, CallLabel, EventSink, LlmError, LlmErrorKind, LlmRuntime, LoopOutcome,
+    LoopRequest, NoEvents, ObjectOutcome, ObjectRequest, PlannedTurn, ProbeReport, ProbeRequest,
+    Reply, RunEvent, RunFinal, RunHandle, RunRequest, RuntimeEvent, ScriptedRuntime, StopReason,
+    TextOutcome, TextRequest, TokenUsage, TurnGate as _, run_channel,
 };
-use ktx_tool_descriptors::ToolSet;
+use ktx_tool_descriptors::{
+    CallContext, ToolDescriptor, ToolOutput, ToolSet, WriteEffect, handler_fn,
+};
 use ktx_vocabulary::{ModelRole, RunId};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::fact;
@@ -188,10 +194,10 @@ async fn a_probe_is_held_to_the_budget() {
     let run = RunId::parse("run-1").unwrap();
     let budget = Budget::new(tokens(1_000), Arc::clone(&meter), cent);
     let runtime = Budgeted::new(inner, budget);
-    assert!(runtime.probe(&run).await.is_ok());
+    assert!(runtime.probe(ProbeRequest::of(&run)).await.is_ok());
     spend(&meter, used(900, 50), None);
     assert_eq!(
-        words(runtime.probe(&run).await),
+        words(runtime.probe(ProbeRequest::of(&run)).await),
         Err("the next model call would exceed the budget: 950 of 1000 tokens are used".to_owned())
     );
 }
@@ -297,4 +303,168 @@ async fn a_loop_stops_between_two_turns() {
             )
         )
     );
+}
+
+/// A backend that tells of a finished turn only when the next one has begun, as `claude-code` does:
+/// its turns are counted when they begin.
+struct Late {
+    events: Fed,
+    began: Arc<AtomicU32>,
+}
+
+impl Late {
+    async fn turns(&self, tools: &ToolSet, cancel: &CancellationToken) -> Result<String, LlmError> {
+        for turn in 0..3 {
+            if cancel.is_cancelled() {
+                return Err(LlmError::cancelled());
+            }
+            self.began.fetch_add(1, Ordering::Relaxed);
+            let fact = fact("msg_1", "claude-new");
+            self.events.event(RuntimeEvent::Usage(fact));
+            let context = CallContext::detached(format!("call-{turn}"));
+            assert!(tools.call("look", json!({}), context).await.is_ok());
+        }
+        Ok("done".to_owned())
+    }
+}
+
+#[async_trait]
+impl LlmRuntime for Late {
+    async fn generate_text(&self, _request: TextRequest) -> Result<TextOutcome, LlmError> {
+        Err(LlmError::cancelled())
+    }
+
+    async fn generate_object(&self, _request: ObjectRequest) -> Result<ObjectOutcome, LlmError> {
+        Err(LlmError::cancelled())
+    }
+
+    async fn run_agent_loop(&self, request: LoopRequest) -> LoopOutcome {
+        match self.turns(&request.tools, &request.cancel).await {
+            Ok(text) => LoopOutcome {
+                text: Some(text),
+                stop_reason: StopReason::Natural,
+                ..LoopOutcome::failed(LlmError::cancelled())
+            },
+            Err(error) => LoopOutcome::failed(error),
+        }
+    }
+
+    fn start_run(&self, request: RunRequest) -> RunHandle {
+        let (writer, handle) = run_channel(request.label.run_id.clone(), None);
+        let this = Self {
+            events: Fed(Arc::clone(&self.events.0)),
+            began: Arc::clone(&self.began),
+        };
+        tokio::spawn(async move {
+            writer.event(RunEvent::TextDelta("hm".to_owned())).await;
+            let result = this.turns(&request.tools, &request.cancel).await;
+            let last = RunFinal {
+                run_id: request.label.run_id,
+                request_id: None,
+                result,
+                usage: used(900, 100),
+            };
+            writer.finish(last).await;
+        });
+        handle
+    }
+
+    async fn probe(&self, _request: ProbeRequest) -> Result<ProbeReport, LlmError> {
+        Err(LlmError::cancelled())
+    }
+
+    fn describe(&self) -> BackendInfo {
+        BackendInfo::default()
+    }
+}
+
+fn late(limit: u64) -> (Budgeted, Arc<AtomicU32>) {
+    let meter = Arc::<Meter>::default();
+    let began = Arc::<AtomicU32>::default();
+    let inner = Late {
+        events: Fed(Arc::clone(&meter)),
+        began: Arc::clone(&began),
+    };
+    let budget = Budget::new(tokens(limit), meter, |_, _| None);
+    (Budgeted::new(Arc::new(inner), budget), began)
+}
+
+fn look() -> ToolSet {
+    let tool = ToolDescriptor {
+        name: "look".to_owned(),
+        title: "Look".to_owned(),
+        description: "Looks.".to_owned(),
+        input_schema: json!({ "type": "object" }),
+        output_schema: None,
+        effect: WriteEffect::ReadOnly,
+        handler: handler_fn(|_, _| Ok(ToolOutput::text("seen"))),
+    };
+    ToolSet::new(vec![tool]).unwrap()
+}
+
+/// The turn behind the one that used the budget up is never paid for, in a loop and in a run.
+#[tokio::test]
+async fn turns_stop_as_soon_as_their_cost_is_known() {
+    let why = "the next model call would exceed the budget: 1000 of 1200 tokens are used";
+    let (runtime, began) = late(1_200);
+    let outcome = runtime
+        .run_agent_loop(LoopRequest {
+            role: ModelRole::Default,
+            system: String::new(),
+            prompt: "go".to_owned(),
+            tools: look(),
+            step_budget: 9,
+            on_step: None,
+            cancel: CancellationToken::new(),
+            label: label(),
+        })
+        .await;
+    assert_eq!(
+        (
+            outcome.stop_reason,
+            words(outcome.error.map_or(Ok(()), Err))
+        ),
+        (StopReason::Error, Err(why.to_owned()))
+    );
+    assert_eq!(began.load(Ordering::Relaxed), 1);
+
+    let run = |runtime: &Budgeted| {
+        runtime.start_run(RunRequest {
+            role: ModelRole::Default,
+            system: String::new(),
+            messages: Vec::new(),
+            tools: look(),
+            step_budget: 9,
+            cancel: CancellationToken::new(),
+            label: label(),
+            ingress_request_id: None,
+            trace_id: None,
+        })
+    };
+    let (runtime, began) = late(1_200);
+    let mut handle = run(&runtime);
+    let mut events = Vec::new();
+    while let Some(event) = handle.next_event().await {
+        events.push(match event {
+            RunEvent::Error(error) => format!("error: {}", error.message),
+            event => format!("{event:?}"),
+        });
+    }
+    assert_eq!(
+        events,
+        [
+            "TextDelta(\"hm\")".to_owned(),
+            format!("error: {why}"),
+            "Done".to_owned()
+        ]
+    );
+    let last = handle.finish().await;
+    assert_eq!(words(last.result), Err(why.to_owned()));
+    assert_eq!(
+        (last.usage, began.load(Ordering::Relaxed)),
+        (used(900, 100), 1)
+    );
+
+    let (runtime, _) = late(1_000_000);
+    assert_eq!(run(&runtime).finish().await.result.unwrap(), "done");
 }

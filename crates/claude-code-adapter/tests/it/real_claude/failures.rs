@@ -6,7 +6,7 @@ use ktx_test_support::services::ServiceName;
 use serde_json::Value;
 
 use super::{Real, VERSIONS, error, text};
-use crate::support::{label, short, text_request};
+use crate::support::{probe_request, short, text_request};
 
 /// KTX-44, KTX-84: without a login no request leaves, whatever keys the environment holds.
 #[tokio::test(flavor = "multi_thread")]
@@ -22,7 +22,7 @@ async fn without_a_login_nothing_is_asked() {
             "sk-ant-api03-canary".to_owned(),
         );
         real.settings.environment.extend([key]);
-        let error = real.runtime().probe(&label().run_id).await.unwrap_err();
+        let error = real.runtime().probe(probe_request()).await.unwrap_err();
         assert_eq!(
             (error.kind, &*error.message),
             (
@@ -134,7 +134,7 @@ async fn too_old(real: &Real, version: &str) {
     let runtime = real.runtime();
     let message = format!("Claude Code {version} is too old: ktx needs 2.1.76 or newer");
     for outcome in [
-        short(runtime.probe(&label().run_id).await),
+        short(runtime.probe(probe_request()).await),
         short(runtime.generate_text(text_request("SECRET")).await),
     ] {
         assert_eq!(outcome, (LlmErrorKind::Process, message.clone()));

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Real, VERSIONS, text, tools};
 use crate::support::{
-    canaries, label, loop_request, object_request, run_request, short, text_request,
+    canaries, loop_request, object_request, probe_request, run_request, short, text_request,
 };
 
 /// KTX-20…34, KTX-40…43: one request, no tools, no file of the host, no stored session, the login's
@@ -59,7 +59,7 @@ async fn the_answer_comes_in_isolation() {
         assert_eq!(real.stored(".claude/projects"), Vec::<PathBuf>::new());
         let payer = "your Claude Max subscription through the local Claude Code session";
         let probed = real.runtime();
-        probed.probe(&label().run_id).await.unwrap();
+        probed.probe(probe_request()).await.unwrap();
         assert_eq!(probed.describe().payer, payer);
     }
 }

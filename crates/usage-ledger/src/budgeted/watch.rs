@@ -1,0 +1,83 @@
+//! Looks at the budget while a backend makes turns by itself, and stops it before the next one.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use ktx_llm_runtime::{LlmError, StepCallback};
+use ktx_tool_descriptors::{CallContext, ToolError, ToolHandler, ToolOutput, ToolSet};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::Budget;
+
+/// Watches one loop or run.
+pub(super) struct Watch {
+    budget: Budget,
+    stop: CancellationToken,
+    why: Mutex<Option<LlmError>>,
+}
+
+impl Watch {
+    /// A watch over what this token of the caller stops.
+    pub(super) fn new(budget: &Budget, cancel: &CancellationToken) -> Arc<Self> {
+        Arc::new(Self {
+            budget: budget.clone(),
+            stop: cancel.child_token(),
+            why: Mutex::default(),
+        })
+    }
+
+    /// Stops the turns.
+    pub(super) fn token(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+
+    /// Stops the turns when the budget is used up.
+    fn look(&self) {
+        if let Err(error) = self.budget.check() {
+            let mut why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+            why.get_or_insert(error);
+            self.stop.cancel();
+        }
+    }
+
+    /// Why the turns were stopped.
+    pub(super) fn stopped(&self) -> Option<LlmError> {
+        let why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        why.clone()
+    }
+
+    /// A callback that looks after every turn.
+    pub(super) fn steps(self: &Arc<Self>, before: Option<StepCallback>) -> StepCallback {
+        let watch = Arc::clone(self);
+        Arc::new(move |step| {
+            watch.look();
+            before.as_ref().map_or(Ok(()), |before| before(step))
+        })
+    }
+
+    /// The same tools, with a look behind every call: a turn is known to have ended only when the next
+    /// one is paid for, but what it cost is known when its tools have run.
+    pub(super) fn tools(self: &Arc<Self>, tools: &ToolSet) -> ToolSet {
+        tools.with_handlers(|tool| {
+            Arc::new(Watched {
+                inner: Arc::clone(&tool.handler),
+                watch: Arc::clone(self),
+            })
+        })
+    }
+}
+
+struct Watched {
+    inner: Arc<dyn ToolHandler>,
+    watch: Arc<Watch>,
+}
+
+#[async_trait]
+impl ToolHandler for Watched {
+    async fn call(&self, arguments: Value, context: CallContext) -> Result<ToolOutput, ToolError> {
+        let output = self.inner.call(arguments, context).await;
+        self.watch.look();
+        output
+    }
+}
