@@ -219,6 +219,7 @@ fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<Claud
 /// The caching fields that `claude-code` ignores, by full key (KTX-81).
 pub(crate) fn ignored_caching(caching: PromptCaching) -> Vec<String> {
     let fields = [
+        ("enabled", caching.enabled == Some(false)),
         ("systemTtl", caching.system_ttl.is_some()),
         ("toolsTtl", caching.tools_ttl.is_some()),
         ("historyTtl", caching.history_ttl.is_some()),

@@ -128,7 +128,10 @@ fn parse_and_print(
     let tokens = grammar::tokens(&normal.text, dialect).map_err(own_words)?;
     let mut patched = Patched::new(tokens, dialect)?;
     let mut statement = grammar::parse(patched.take_tokens(), dialect).map_err(own_words)?;
-    rules::check(&statement, dialect)?;
+    rules::check(&statement, dialect).map_err(|refusal| Refusal {
+        reason: normal.spelled(&refusal.reason),
+        ..refusal
+    })?;
     tidy::tidy(&mut statement, dialect)?;
     if let Some(rows) = limit
         && patched.takes_limit()

@@ -350,6 +350,7 @@ fn ignored_caching_settings_are_named() {
   provider:
     backend: claude-code
   promptCaching:
+    enabled: false
     systemTtl: 1h
     toolsTtl: 1h
 connections:
@@ -369,7 +370,7 @@ Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest unknown
 Local data   warehouse: 1 source files, 1 manifest shards
 Not seen     model (`ktx status`) · git (`ktx status`) · semantic sources (`ktx status`)
-Warning      the local Claude Code session decides on caching itself; ignored: llm.promptCaching.systemTtl, llm.promptCaching.toolsTtl
+Warning      the local Claude Code session decides on caching itself; ignored: llm.promptCaching.enabled, llm.promptCaching.systemTtl, llm.promptCaching.toolsTtl
              hint: remove the fields, or use an HTTP backend
 Next         run `ktx status` without `--fast` to ask the model
 ",

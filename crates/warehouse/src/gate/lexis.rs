@@ -206,6 +206,15 @@ impl<'a> Scanner<'a> {
             return Ok(Some(length));
         }
         if !self.after_word() {
+            let escaped = rest
+                .get(..3)
+                .is_some_and(|begin| begin.eq_ignore_ascii_case("U&\""));
+            if escaped && !double_quotes_are_text(self.dialect) {
+                return refuse(
+                    "unusual_character",
+                    "names with escapes, `U&\"…\"`, are not read; write the letters themselves",
+                );
+            }
             if let Some(length) = numbers::literal(rest, self.dialect) {
                 return Ok(Some(length));
             }

@@ -140,9 +140,10 @@ fn is_white(part: &Part<'_>) -> bool {
 
 impl Normal {
     /// Puts the literals back into a text that was printed from the parsed tree. The printed text
-    /// must hold nothing else in quotes, no comment and no second statement.
+    /// must hold all of them and nothing else in quotes, no comment and no second statement.
     pub(super) fn restore(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
         let mut text = String::with_capacity(printed.len());
+        let mut missing: BTreeSet<usize> = (0..self.literals.len()).collect();
         for piece in pieces(printed, dialect)? {
             match piece {
                 Piece::Code(part) | Piece::Name(part) => text.push_str(part),
@@ -151,26 +152,28 @@ impl Normal {
                         .strip_prefix("'ktx_")
                         .and_then(|rest| rest.strip_suffix('\''))
                         .and_then(|index| index.parse::<usize>().ok())
-                        .and_then(|index| self.literals.get(index));
-                    match literal {
-                        Some(literal) => text.push_str(literal),
-                        None => return unprintable(),
-                    }
+                        .and_then(|index| Some((index, self.literals.get(index)?)));
+                    let Some((index, literal)) = literal else {
+                        return unprintable();
+                    };
+                    text.push_str(literal);
+                    missing.remove(&index);
                 }
                 Piece::Comment(_) | Piece::Semicolon => return unprintable(),
             }
         }
-        Ok(text)
+        if missing.is_empty() {
+            Ok(text)
+        } else {
+            unprintable()
+        }
     }
 }
 
 impl Normal {
     /// What a parser says of this text, in the words and places of the text that it was made from.
     pub(super) fn told(&self, message: &str, sql: &str, dialect: Dialect) -> String {
-        let mut text = message.to_owned();
-        for (index, raw) in self.literals.iter().enumerate().rev() {
-            text = text.replace(&format!("'ktx_{index}'"), raw);
-        }
+        let text = self.spelled(message);
         let Some((said, line, column)) = place_in(&text) else {
             return text;
         };
@@ -181,6 +184,15 @@ impl Normal {
             Some((line, column)) => format!("{said} at Line: {line}, Column: {column}"),
             None => said.to_owned(),
         }
+    }
+
+    /// The message with the literals as they were written.
+    pub(super) fn spelled(&self, message: &str) -> String {
+        let mut text = message.to_owned();
+        for (index, raw) in self.literals.iter().enumerate().rev() {
+            text = text.replace(&format!("'ktx_{index}'"), raw);
+        }
+        text
     }
 
     /// Where in `sql` stands what stands at a place of this text: pieces of code are the same in both,

@@ -65,6 +65,7 @@ impl Patched {
         };
         patched.rewrite_common(dialect)?;
         patched.rewrite_own(dialect)?;
+        commands_as_tables(&patched.tokens)?;
         Ok(patched)
     }
 
@@ -142,6 +143,7 @@ impl Patched {
             Dialect::Trino => {
                 self.apply(versions::drop_for)?;
                 self.apply(clauses::bracket_values)?;
+                self.apply(groups::group_distinct)?;
                 self.apply(json::drop_keys)?;
                 self.apply(json::drop_path_names)?;
                 self.apply_carrying(queries::subsets)?;
@@ -263,7 +265,12 @@ impl Patched {
             Dialect::Redshift => {
                 text::in_code(printed, dialect, &[(APPROXIMATE_NAME, "APPROXIMATE ")])?
             }
-            Dialect::Trino | Dialect::SqlServer | Dialect::MySql | Dialect::MariaDb => {
+            Dialect::Trino => text::in_code(
+                &versions::undo(printed, dialect)?,
+                dialect,
+                &[groups::DISTINCT],
+            )?,
+            Dialect::SqlServer | Dialect::MySql | Dialect::MariaDb => {
                 versions::undo(printed, dialect)?
             }
             Dialect::Sqlite => text::in_code(printed, dialect, operators::SQLITE_WORDS)?,
@@ -287,6 +294,41 @@ impl Patched {
             };
         }
         Ok(text)
+    }
+}
+
+/// Refuses `FROM (SHOW TABLES)`, which the parser takes for a table with an alias.
+fn commands_as_tables(tokens: &[Token]) -> Result<(), Refusal> {
+    const COMMANDS: &[&str] = &[
+        "CALL",
+        "DESC",
+        "DESCRIBE",
+        "EXECUTE",
+        "EXPLAIN",
+        "LIST",
+        "LS",
+        "PRAGMA",
+        "SHOW",
+        "SUMMARIZE",
+    ];
+    let opens = |index: usize| {
+        index > 0
+            && tokens.get(index) == Some(&Token::LParen)
+            && (tokens.get(index - 1) == Some(&Token::Comma)
+                || is_any_word(tokens.get(index - 1), &["FROM", "JOIN"]))
+    };
+    let command = (1..tokens.len()).find(|index| {
+        opens(index - 1)
+            && is_any_word(tokens.get(*index), COMMANDS)
+            && (is_name(tokens.get(index + 1)) || is_literal(tokens.get(index + 1)))
+            && !is_word(tokens.get(index + 1), "AS")
+    });
+    match command.and_then(|index| tokens.get(index)) {
+        Some(command) => refuse(
+            "not_a_query",
+            format!("`{command}` in brackets is a command, not a table"),
+        ),
+        None => Ok(()),
     }
 }
 

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, ForClause, FunctionArg, FunctionArgExpr, Ident, ObjectName, PipeOperator,
-    Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableFunctionArgs, Value,
-    ValueWithSpan, Visit as _, Visitor,
+    BinaryOperator, CastKind, Expr, ForClause, FunctionArg, FunctionArgExpr, Ident, ObjectName,
+    PipeOperator, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableFunctionArgs,
+    Value, ValueWithSpan, Visit as _, Visitor,
 };
 
 use super::functions::Place;
@@ -165,8 +165,11 @@ fn check_select(select: &Select, dialect: Dialect) -> Result<(), Refusal> {
     if !select.optimizer_hints.is_empty() {
         return refuse("hint", "optimizer hints in comments are not allowed");
     }
-    if dialect == Dialect::SqlServer {
-        for item in &select.projection {
+    for item in &select.projection {
+        if let SelectItem::ExprWithAlias { alias, .. } = item {
+            words::check_quotes(alias, dialect)?;
+        }
+        if dialect == Dialect::SqlServer {
             check_assignment(item)?;
         }
     }
@@ -265,6 +268,13 @@ fn check_expr(expr: &Expr, dialect: Dialect) -> Result<(), Refusal> {
         Expr::Prefixed { prefix, value } if prefix.value == TABLE => {
             check_table_argument(value, dialect)
         }
+        Expr::Cast {
+            kind: CastKind::DoubleColon,
+            ..
+        } if dialect == Dialect::SqlServer => refuse(
+            "function_not_allowed",
+            "`::` calls a method of a type, which is not on the list of functions that only read",
+        ),
         Expr::CompoundIdentifier(parts) => fields::check_path(parts, dialect),
         Expr::CompoundFieldAccess { access_chain, .. } => {
             fields::check_chain(access_chain, dialect)
@@ -314,7 +324,10 @@ fn table_name(expr: &Expr) -> Option<ObjectName> {
 
 fn check_operator(operator: &BinaryOperator, dialect: Dialect) -> Result<(), Refusal> {
     match operator {
-        BinaryOperator::Assignment => refuse("assignment", "the query sets a variable"),
+        // PostgreSQL has no variables: it names an argument.
+        BinaryOperator::Assignment if dialect != Dialect::Postgres => {
+            refuse("assignment", "the query sets a variable")
+        }
         BinaryOperator::LongArrow if dialect == Dialect::Snowflake => {
             refuse("statement_count", "`->>` chains statements")
         }

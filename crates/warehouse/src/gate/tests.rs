@@ -1,5 +1,7 @@
 //! Tests of the gate's front door.
 
+mod typed_texts;
+
 use super::{ReadOnlySql, check};
 use crate::Dialect;
 

@@ -75,7 +75,7 @@ impl Grammar for Extended {
         supports_numeric_literal_underscores supports_numeric_prefix
         supports_object_name_double_dot_notation supports_optimize_table
         supports_order_by_all supports_order_by_using_operator supports_outer_join_operator
-        supports_parens_around_table_factor supports_parenthesized_set_variables
+        supports_parenthesized_set_variables
         supports_partiql supports_partition_by_after_order_by supports_pipe_operator
         supports_prewhere supports_projection_trailing_commas
         supports_quote_delimited_string supports_select_exclude supports_select_expr_star
@@ -97,6 +97,14 @@ impl Grammar for Extended {
         supports_window_clause_named_window_reference
         supports_window_function_null_treatment_arg supports_with_fill
         supports_within_after_array_aggregation supports_xml_expressions
+    }
+
+    /// `FROM (t a)`.
+    fn supports_parens_around_table_factor(&self) -> bool {
+        matches!(
+            self.dialect,
+            Dialect::Sqlite | Dialect::DuckDb | Dialect::MySql | Dialect::MariaDb
+        ) || self.stock.supports_parens_around_table_factor()
     }
 
     fn dialect(&self) -> TypeId {

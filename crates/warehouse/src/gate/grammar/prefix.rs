@@ -34,7 +34,12 @@ pub(super) fn parse(parser: &mut Parser<'_>, dialect: Dialect, between: u8) -> O
             Some(symmetric(parser, between))
         }
         (Dialect::Postgres, "NAME") if opens_xml(parser) => Some(xml_name(parser)),
-        (Dialect::Postgres, _) if TYPES.contains(&word.as_str()) => typed_text(parser, &word),
+        (Dialect::Postgres | Dialect::Redshift, "INTERVAL") if precise(parser) => {
+            Some(precise_interval(parser))
+        }
+        (Dialect::Postgres | Dialect::Redshift, "INTERVAL") if fielded(parser) => Some(Err(
+            ParserError::ParserError("the fields of an interval stand behind its text".to_owned()),
+        )),
         (Dialect::MySql | Dialect::MariaDb, "INTERVAL") => Some(interval(parser)),
         (Dialect::MySql | Dialect::MariaDb, "BINARY")
             if !matches!(
@@ -61,6 +66,18 @@ pub(super) fn parse(parser: &mut Parser<'_>, dialect: Dialect, between: u8) -> O
             Some(typed_literal(parser))
         }
         (Dialect::BigQuery | Dialect::Trino | Dialect::Databricks, "TABLE") => table(parser),
+        (Dialect::Postgres, "VARIADIC") if variadic(parser) => {
+            parser.advance_token();
+            Some(parser.parse_expr().map(|list| prefixed(&word, list)))
+        }
+        (
+            Dialect::Postgres
+            | Dialect::Redshift
+            | Dialect::DuckDb
+            | Dialect::Trino
+            | Dialect::Databricks,
+            _,
+        ) if !NO_TYPES.contains(&word.as_str()) => typed_text(parser, &word),
         _ => None,
     }
 }
@@ -116,52 +133,72 @@ fn calls(parser: &Parser<'_>) -> bool {
         && parser.peek_nth_token_ref(2).token == Token::LParen
 }
 
-/// PostgreSQL: types that a text literal may follow, and that the parser does not know.
-const TYPES: &[&str] = &[
-    "BOX2D",
-    "BOX3D",
-    "BPCHAR",
-    "CIDR",
-    "CITEXT",
-    "DATEMULTIRANGE",
-    "DATERANGE",
-    "GEOGRAPHY",
-    "GEOMETRY",
-    "HSTORE",
-    "INET",
-    "INT4MULTIRANGE",
-    "INT4RANGE",
-    "INT8MULTIRANGE",
-    "INT8RANGE",
-    "JSONPATH",
-    "LQUERY",
-    "LTREE",
-    "MACADDR",
-    "MACADDR8",
-    "MONEY",
+/// Words that may stand before a text and are no type, and types that the parser itself reads.
+const NO_TYPES: &[&str] = &[
+    "ALL",
+    "AND",
+    "ANY",
+    "ARRAY",
+    "AS",
+    "BETWEEN",
+    "BY",
+    "CASE",
+    "CAST",
+    "CURRENT",
+    "DATE",
+    "DATETIME",
+    "DISTINCT",
+    "DIV",
+    "ELSE",
+    "ESCAPE",
+    "EXCEPT",
+    "EXISTS",
+    "EXTRACT",
+    "FROM",
+    "GLOB",
+    "IF",
+    "ILIKE",
+    "IN",
+    "INTERSECT",
+    "INTERVAL",
+    "IS",
+    "LAMBDA",
+    "LIKE",
+    "LIMIT",
+    "MAP",
     "NAME",
-    "NUMMULTIRANGE",
-    "NUMRANGE",
-    "OID",
-    "PG_LSN",
-    "REGCLASS",
-    "REGCONFIG",
-    "REGNAMESPACE",
-    "REGPROC",
-    "REGROLE",
-    "REGTYPE",
-    "TIMETZ",
-    "TSMULTIRANGE",
-    "TSQUERY",
-    "TSRANGE",
-    "TSTZMULTIRANGE",
-    "TSTZRANGE",
-    "TSVECTOR",
-    "VECTOR",
-    "XML",
+    "NOT",
+    "NULL",
+    "OFFSET",
+    "ON",
+    "OR",
+    "OVERLAY",
+    "POSITION",
+    "PRIOR",
+    "REGEXP",
+    "RLIKE",
+    "ROW",
+    "SELECT",
+    "SIMILAR",
+    "SOME",
+    "STRUCT",
+    "SUBSTRING",
+    "THEN",
+    "TIME",
+    "TIMESTAMP",
+    "TIMESTAMPTZ",
+    "TRIM",
+    "UNION",
+    "UNIQUE",
+    "USING",
+    "VALUES",
+    "VARIADIC",
+    "WHEN",
+    "WHERE",
+    "WITH",
 ];
 
-/// PostgreSQL: `inet '10.0.0.1'`.
+/// `inet '10.0.0.1'`: a type, and a text that is read as one. The parser takes the text for an alias.
 fn typed_text(parser: &mut Parser<'_>, name: &str) -> Option<Parsed> {
     let literal = matches!(
         parser.peek_nth_token_ref(1).token,
@@ -172,6 +209,50 @@ fn typed_text(parser: &mut Parser<'_>, name: &str) -> Option<Parsed> {
     }
     parser.advance_token();
     Some(parser.parse_prefix().map(|text| prefixed(name, text)))
+}
+
+/// Whether an interval says how many digits its seconds have.
+fn precise(parser: &Parser<'_>) -> bool {
+    parser.peek_nth_token_ref(1).token == Token::LParen
+        && matches!(parser.peek_nth_token_ref(2).token, Token::Number(..))
+        && parser.peek_nth_token_ref(3).token == Token::RParen
+        && is_text(parser, 4)
+}
+
+/// Whether the fields stand before the text of an interval, which no server reads.
+fn fielded(parser: &Parser<'_>) -> bool {
+    const FIELDS: &[&str] = &["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"];
+    word(&parser.peek_nth_token_ref(1).token)
+        .is_some_and(|next| FIELDS.iter().any(|field| next.eq_ignore_ascii_case(field)))
+        && (is_text(parser, 2) || is_text(parser, 5))
+}
+
+fn is_text(parser: &Parser<'_>, place: usize) -> bool {
+    matches!(
+        parser.peek_nth_token_ref(place).token,
+        Token::SingleQuotedString(_)
+    )
+}
+
+/// `INTERVAL(1) '1.66'`, which the parser reads without its precision.
+fn precise_interval(parser: &mut Parser<'_>) -> Parsed {
+    let digits = parser.peek_nth_token_ref(2).token.to_string();
+    for _ in 0..4 {
+        parser.advance_token();
+    }
+    let text = parser.parse_value()?;
+    Ok(prefixed(&format!("INTERVAL({digits})"), Expr::Value(text)))
+}
+
+/// Whether `VARIADIC` stands before the last argument of a call.
+fn variadic(parser: &Parser<'_>) -> bool {
+    matches!(
+        parser.get_current_token().token,
+        Token::LParen | Token::Comma
+    ) && !matches!(
+        parser.peek_nth_token_ref(1).token,
+        Token::Comma | Token::RParen | Token::Period | Token::Eq | Token::EOF
+    )
 }
 
 /// DuckDB, Redshift: `@ -5`, without its sign, and the roots of Redshift.

@@ -68,7 +68,7 @@ pub(super) fn undo_inner_sets(printed: &str, dialect: Dialect) -> Result<String,
 /// What stands in the printed text of PostgreSQL, and what it stands for.
 pub(super) const DISTINCT: (&str, &str) = ("GROUP BY ktx__distinct, ", "GROUP BY DISTINCT ");
 
-/// PostgreSQL: `GROUP BY DISTINCT` becomes a grouping with a first item of its own.
+/// PostgreSQL, Trino: `GROUP BY DISTINCT` becomes a grouping with a first item of its own.
 pub(super) fn group_distinct(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {

@@ -65,10 +65,34 @@ pub(super) fn behind_colons(tokens: &[Token], carried: &mut Carried, dialect: Di
     edits
 }
 
+/// Types that stand with brackets of their own inside the brackets of another. Anything else with
+/// brackets there is a call.
+const INNER_TYPES: &str = "array bignumeric binary bit char character datetime datetime64 dec decimal \
+    decimal128 decimal256 decimal32 decimal64 double enum enum16 enum8 fixedstring float geography \
+    geometry list lowcardinality map nchar nested nullable number numeric nvarchar object qdigest row \
+    string struct tdigest time time64 timestamp timestamp_ltz timestamp_ntz timestamp_tz tuple union \
+    varbinary varchar variant varying vector";
+
+fn is_inner_type(token: &Token) -> bool {
+    let Token::Word(word) = token else {
+        return false;
+    };
+    INNER_TYPES
+        .split_whitespace()
+        .any(|name| word.value.eq_ignore_ascii_case(name))
+}
+
 /// Whether the tokens are one type: names, and behind them brackets with names, numbers and texts.
 fn is_type(tokens: &[Token]) -> bool {
     let mut depth = 0_isize;
     let mut plain = matches!(tokens.first(), Some(Token::Word(_)));
+    let calls = tokens.windows(2).scan(0_isize, |depth, pair| {
+        let [token, next] = pair else { return None };
+        let inner = *depth > 0 && *next == Token::LParen;
+        *depth += step(token);
+        Some(inner && matches!(token, Token::Word(_)) && !is_inner_type(token))
+    });
+    plain &= !calls.into_iter().any(|call| call);
     for token in tokens {
         depth += match token {
             Token::Lt => 1,

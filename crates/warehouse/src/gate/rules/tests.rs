@@ -137,8 +137,57 @@ fn functions_are_checked_wherever_they_are_called() {
         refused,
     );
     verdict(Dialect::Postgres, "SELECT \"all\"(1)", refused);
-    verdict(Dialect::SqlServer, "SELECT geography::Own(1)", refused);
+    for sql in [
+        "SELECT geography::Own(1)",
+        "SELECT MyType::Own(1)",
+        "SELECT [dbo].[MyType]::[Own](1)",
+        "SELECT a FROM t WHERE dbo.MyType :: Own ('x') = 1",
+        "SELECT dbo.MyType::Field",
+    ] {
+        verdict(Dialect::SqlServer, sql, refused);
+    }
     verdict(Dialect::SqlServer, "SELECT dbo.stop(1)", refused);
+}
+
+/// The brackets of a type hold numbers, names and types, never a call.
+#[test]
+fn the_brackets_of_types_hold_no_calls() {
+    for (dialect, sql) in [
+        (
+            Dialect::SqlServer,
+            "SELECT CAST(1 AS varchar(OPENROWSET(1)))",
+        ),
+        (Dialect::SqlServer, "SELECT TRY_CAST(1 AS foo(own(1)))"),
+        (Dialect::BigQuery, "SELECT CAST(1 AS STRING(d.udf('x')))"),
+        (Dialect::Trino, "SELECT CAST(1 AS evil(a.b.udf(1)))"),
+        (Dialect::ClickHouse, "SELECT 1::UInt8(sleep(1))"),
+    ] {
+        assert!(check(sql, dialect).is_err(), "{sql}");
+    }
+    for (dialect, sql) in [
+        (
+            Dialect::Trino,
+            "SELECT CAST(x AS ROW(a varchar(10), b array(decimal(10, 2))))",
+        ),
+        (
+            Dialect::Snowflake,
+            "SELECT CAST(x AS OBJECT(a NUMBER(10, 2), b ARRAY(VARCHAR(3))))",
+        ),
+        (
+            Dialect::ClickHouse,
+            "SELECT CAST(x, 'Array(Nullable(Int8))'), y::Map(String, Nullable(Decimal(9, 2)))",
+        ),
+        (
+            Dialect::SqlServer,
+            "SELECT CAST(x AS decimal(10, 2)), CAST(y AS varchar(max))",
+        ),
+        (
+            Dialect::BigQuery,
+            "SELECT CAST(x AS NUMERIC(10, 2)), CAST(y AS ARRAY<STRUCT<a STRING(3)>>)",
+        ),
+    ] {
+        verdict(dialect, sql, Ok(()));
+    }
 }
 
 #[test]

@@ -5,6 +5,27 @@ use sqlparser::ast::Ident;
 use super::super::{Refusal, refuse};
 use crate::Dialect;
 
+/// Refuses names in the quotes of a text where no server of the dialect knows any: the parser would take
+/// the text of a typed literal for an alias.
+pub(super) fn check_quotes(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
+    let strict = matches!(
+        dialect,
+        Dialect::Postgres
+            | Dialect::Redshift
+            | Dialect::Trino
+            | Dialect::Databricks
+            | Dialect::Snowflake
+            | Dialect::BigQuery
+    );
+    if strict && ident.quote_style == Some('\'') {
+        return refuse(
+            "unprintable",
+            format!("{ident} stands where a name is expected; names have other quotes"),
+        );
+    }
+    Ok(())
+}
+
 /// Refuses unquoted names that SQL Server reads as the start of a statement. A batch needs no
 /// semicolons, so what the parser takes for an alias may be a command.
 pub(super) fn check(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
