@@ -167,7 +167,8 @@ impl Conversation {
             }
             Frame::Stream(frame) => self.on_stream(frame, &mut actions),
             Frame::RateLimit(limit) => {
-                if limit.status == "rejected" {
+                // What extra usage serves is refused by nobody.
+                if limit.status == "rejected" && !limit.is_extra {
                     self.signs.rejected = Some(limit.clone());
                 }
                 actions.push(Action::Note(Note::RateLimit(limit)));

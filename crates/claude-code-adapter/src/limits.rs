@@ -9,6 +9,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -52,7 +53,8 @@ pub(crate) struct Limits {
     trial: Arc<AsyncMutex<()>>,
     /// Held by calls while a window is nearly used up.
     narrow: Arc<Semaphore>,
-    pressed: Mutex<Pressure>,
+    /// The windows that are nearly used up.
+    pressed: Mutex<BTreeSet<String>>,
     file: Option<PathBuf>,
 }
 
@@ -164,7 +166,7 @@ impl Limits {
 
     /// A turn among the few calls that run while a window is nearly used up; at once when none is.
     async fn turn(&self) -> Option<OwnedSemaphorePermit> {
-        if *self.pressed() == Pressure::Off {
+        if pressure(&self.pressed()) == Pressure::Off {
             return None;
         }
         let turns = Arc::clone(&self.narrow);
@@ -185,7 +187,15 @@ impl Limits {
             (false, "allowed") => Pressure::Off,
             (false, _) => return None,
         };
-        let before = std::mem::replace(&mut *self.pressed(), now);
+        let mut pressed = self.pressed();
+        let before = pressure(&pressed);
+        if now == Pressure::On {
+            pressed.insert(limit.window.clone());
+        } else {
+            pressed.remove(&limit.window);
+        }
+        let now = pressure(&pressed);
+        drop(pressed);
         let few = rules.min_concurrency_under_pressure.max(1);
         let (from, to, how) = match (before, now) {
             (Pressure::Off, Pressure::On) => (rules.max_concurrency, few, "near the limit"),
@@ -218,7 +228,8 @@ impl Limits {
     ) -> Option<Duration> {
         let rules = &self.settings.rate_limit;
         let announced = limit.and_then(|limit| Announced::of(limit, model));
-        let again = failures < rules.max_attempts && rules.governing == Governing::On;
+        let (announced, is_late) = postponed(announced, unix_now());
+        let again = (is_late || failures < rules.max_attempts) && rules.governing == Governing::On;
         let Some(announced) = announced
             .filter(|announced| !left(announced).is_zero() && announced.is_believable(unix_now()))
         else {
@@ -268,7 +279,7 @@ impl Limits {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pressed(&self) -> MutexGuard<'_, Pressure> {
+    fn pressed(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.pressed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -326,6 +337,28 @@ impl Drop for Teller<'_> {
     /// A call that goes away leaves the telling to another one.
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// A limit that should just have reset and still refuses: the clocks differ, or the provider is late. It
+/// is looked at again a minute later, for a quarter of an hour.
+fn postponed(announced: Option<Announced>, now: i64) -> (Option<Announced>, bool) {
+    const LATE: i64 = 15 * 60;
+    match announced {
+        Some(limit) if (now - LATE..=now).contains(&limit.resets_at) => {
+            let resets_at = now + 60;
+            (Some(Announced { resets_at, ..limit }), true)
+        }
+        other => (other, false),
+    }
+}
+
+/// Calls are few while any window is nearly used up.
+fn pressure(near: &BTreeSet<String>) -> Pressure {
+    if near.is_empty() {
+        Pressure::Off
+    } else {
+        Pressure::On
     }
 }
 

@@ -1,6 +1,7 @@
 //! For whom a call is made, and what is left of it.
 
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use ktx_llm_runtime::{
     CallLabel, CallMetrics, LlmError, LlmErrorKind, SourceSystem, ToolTrace, UsageFact, UsageKind,
@@ -181,4 +182,18 @@ pub(crate) fn with_complaints(error: LlmError, complaints: &str) -> LlmError {
         None => complaints,
     };
     error.detail(detail)
+}
+
+/// The error of a child that waits longer than the run may take.
+pub(crate) fn too_long_a_wait(wait: Duration) -> LlmError {
+    let mut error = LlmError::new(
+        LlmErrorKind::RateLimit,
+        format!(
+            "Claude asks to wait {} s before the next try, longer than the run may take",
+            wait.as_secs_f64().ceil()
+        ),
+    )
+    .hint("run the command again later, or with more time; what is finished is kept");
+    error.retry_after = Some(wait);
+    error
 }

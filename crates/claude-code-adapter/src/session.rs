@@ -24,7 +24,7 @@ use crate::link::Link;
 use crate::outcome::status_kind;
 use crate::process::{Ended, Ending, Running};
 use crate::protocol::{Frame, Line, LineDecoder};
-use crate::report::{Report, died, log_unknown, with_complaints};
+use crate::report::{Report, died, log_unknown, too_long_a_wait, with_complaints};
 use crate::settings::Timeouts;
 use crate::spares::Moment;
 use crate::unattributed::sum;
@@ -48,6 +48,8 @@ pub(crate) struct Session<'a> {
     deadline: Instant,
     /// When the call ends although signs of life go on to come.
     idle_until: Instant,
+    /// The end of the wait that the child has announced last.
+    announced_until: Instant,
     interrupted: bool,
     /// Why a waiting child must not get its prompt.
     held_back: Option<LlmError>,
@@ -80,6 +82,7 @@ impl<'a> Session<'a> {
             life: Life::Running,
             deadline: Instant::now() + call.host.settings.timeouts.initialize,
             idle_until: Instant::now() + call.host.settings.timeouts.idle,
+            announced_until: Instant::now(),
             interrupted: false,
             held_back: None,
             was_spare: false,
@@ -159,6 +162,12 @@ impl<'a> Session<'a> {
         if !self.interrupted && self.life == Life::Running {
             self.deadline = Instant::now() + limit;
         }
+    }
+
+    /// Whether the wait that the child has announced goes beyond the end of the run.
+    fn is_beyond_the_end(&self) -> bool {
+        let end = self.call.host.settings.ends_at;
+        end.is_some_and(|end| self.announced_until.into_std() > end)
     }
 
     /// Begins to wait anew for the next piece of work, an announced wait included.
@@ -283,7 +292,6 @@ impl<'a> Session<'a> {
                 return None;
             }
         };
-        let mut extra = Duration::ZERO;
         let mut stop = None;
         let frame = Frame::read(&value);
         let works = frame.is_work();
@@ -297,7 +305,11 @@ impl<'a> Session<'a> {
                         return Some(Stop::HeldBack(limit));
                     }
                     if let Note::Retry { delay_ms, .. } = &note {
-                        extra = Duration::from_millis(*delay_ms).min(LONGEST_WAIT);
+                        let wait = Duration::from_millis(*delay_ms).min(LONGEST_WAIT);
+                        self.announced_until = Instant::now() + wait;
+                        if self.is_beyond_the_end() {
+                            stop = Some(Stop::Watchdog(too_long_a_wait(wait)));
+                        }
                     }
                     self.note(&note);
                 }
@@ -309,6 +321,10 @@ impl<'a> Session<'a> {
                 other => self.act(other, running),
             }
         }
+        // Other lines behind the announcement do not end the wait.
+        let extra = self
+            .announced_until
+            .saturating_duration_since(Instant::now());
         if works {
             self.has_worked(extra);
         }
@@ -402,6 +418,12 @@ impl<'a> Session<'a> {
                     utilization: limit.utilization,
                     resets_at: limit.resets_at,
                 });
+                if limit.is_extra {
+                    host.warn_once(format!(
+                        "the {} of your Claude plan is used up; calls are served by extra usage, which costs money beyond the plan",
+                        ktx_llm_runtime::window_words(&limit.window)
+                    ));
+                }
                 if let Some(event) = host.limits.observed(limit) {
                     host.tell(event);
                 }

@@ -52,10 +52,13 @@ where
                 .context("the asynchronous runtime does not start")
         })?;
     let (cancel, at_once) = (CancellationToken::new(), CancellationToken::new());
-    let signals = [cancel.clone(), at_once.clone()];
+    let tokens = [cancel.clone(), at_once.clone()];
     runtime.spawn(async move {
-        for token in signals {
-            if tokio::signal::ctrl_c().await.is_err() {
+        let Ok(mut signals) = EndSignals::new() else {
+            return;
+        };
+        for token in tokens {
+            if !signals.next().await {
                 return;
             }
             token.cancel();
@@ -68,6 +71,70 @@ where
     // A blocking call that ignores its deadline must not hold the program.
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     outcome
+}
+
+/// What asks the program to end: Ctrl-C, a service manager, a terminal that closes.
+#[cfg(unix)]
+struct EndSignals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    /// None for a program that goes on without its terminal, as `nohup` asks for.
+    hangup: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl EndSignals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let hangup = (!is_hangup_ignored()).then(|| signal(SignalKind::hangup()));
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: hangup.transpose()?,
+        })
+    }
+
+    /// Waits for the next one; false when none can come.
+    async fn next(&mut self) -> bool {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        let told = tokio::select! {
+            told = self.interrupt.recv() => told,
+            told = self.terminate.recv() => told,
+            told = hangup => told,
+        };
+        told.is_some()
+    }
+}
+
+/// Whether the program was started so that a hangup does not end it. Where that cannot be known, it
+/// is left as it is.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_none_or(|mask| mask & 1 == 1)
+}
+
+#[cfg(not(unix))]
+struct EndSignals;
+
+#[cfg(not(unix))]
+impl EndSignals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> bool {
+        tokio::signal::ctrl_c().await.is_ok()
+    }
 }
 
 /// Opens the connector of a connection. Reaches nothing yet.

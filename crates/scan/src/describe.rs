@@ -4,6 +4,8 @@ mod prompt;
 pub(crate) mod wire;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use futures_util::{StreamExt as _, stream};
 use ktx_llm_runtime::{
@@ -92,6 +94,9 @@ struct AnsweredColumn {
     description: String,
 }
 
+/// Tables in a row whose calls crash before the program is taken for broken.
+const CRASHES_IN_A_ROW: usize = 3;
+
 /// Whether an error of one call means that no call can succeed: the scan stops and changes nothing.
 pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
     matches!(
@@ -127,6 +132,9 @@ pub(crate) async fn describe_all(
         runtime,
         rows,
         pause,
+        served: AtomicBool::new(false),
+        crashes: AtomicUsize::new(0),
+        crash: Mutex::default(),
     };
     let width = request.settings.description_concurrency.max(1);
     let work = tables
@@ -170,6 +178,12 @@ pub(crate) async fn describe_all(
     if let Some(error) = failed {
         return Err(error);
     }
+    if let Some(source) = describer.broken() {
+        return Err(ScanError::Model {
+            connection: request.connection.clone(),
+            source,
+        });
+    }
     if let Some(source) = pause.error() {
         if all.tables.is_empty() && needs_a_person(source.kind) {
             return Err(ScanError::Model {
@@ -189,6 +203,12 @@ struct Describer<'r> {
     runtime: &'r dyn LlmRuntime,
     rows: &'r StageRows,
     pause: &'r Pause,
+    /// Whether a call of this scan was answered.
+    served: AtomicBool,
+    /// Tables in a row whose calls crashed.
+    crashes: AtomicUsize,
+    /// The last crash.
+    crash: Mutex<Option<LlmError>>,
 }
 
 struct OneTable {
@@ -231,6 +251,13 @@ impl OneTable {
 }
 
 impl Describer<'_> {
+    /// The crash of a program that has answered nothing.
+    fn broken(&self) -> Option<LlmError> {
+        let served = self.served.load(Ordering::Relaxed);
+        let last = self.crash.lock().unwrap_or_else(PoisonError::into_inner);
+        last.clone().filter(|_| !served)
+    }
+
     async fn table(
         &self,
         table: &Table,
@@ -317,7 +344,13 @@ impl Describer<'_> {
                         .retain(|known| known.code != "enrichment_failed");
                     one.warnings
                         .push(warning("enrichment_failed", &one.table, None, &error));
-                    if !error.kind.is_retryable() && error.kind != LlmErrorKind::StructuredOutput {
+                    let again = match error.kind {
+                        LlmErrorKind::StructuredOutput => true,
+                        // The runtime has made this call twice.
+                        LlmErrorKind::Crashed => false,
+                        kind => kind.is_retryable(),
+                    };
+                    if !again {
                         return Ok(());
                     }
                 }
@@ -367,9 +400,21 @@ impl Describer<'_> {
             },
         };
         match generate_typed::<Answer>(self.runtime, call).await {
-            Ok((answer, _)) => Ok(answer),
+            Ok((answer, _)) => {
+                self.served.store(true, Ordering::Relaxed);
+                self.crashes.store(0, Ordering::Relaxed);
+                Ok(answer)
+            }
             Err(error) if error.kind == LlmErrorKind::Cancelled => {
                 Err(CallError::Scan(ScanError::Cancelled))
+            }
+            Err(error) if error.kind == LlmErrorKind::Crashed => Err(self.crashed(error)),
+            // A program that has answered in this scan may be back for the next one.
+            Err(error)
+                if error.kind == LlmErrorKind::Process && self.served.load(Ordering::Relaxed) =>
+            {
+                self.pause.hold(error);
+                Err(CallError::Paused)
             }
             Err(source) if is_fatal(source.kind) => Err(CallError::Scan(ScanError::Model {
                 connection: self.request.connection.clone(),
@@ -380,6 +425,20 @@ impl Describer<'_> {
                 Err(error) => CallError::Table(error),
             }),
         }
+    }
+
+    /// A crash belongs to its table: something in it may be too much for the program. Several in a row
+    /// mean that the program is broken.
+    fn crashed(&self, error: LlmError) -> CallError {
+        let crashes = self.crashes.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut last = self.crash.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(error.clone());
+        drop(last);
+        if crashes < CRASHES_IN_A_ROW {
+            return CallError::Table(error);
+        }
+        self.pause.hold(error);
+        CallError::Paused
     }
 
     /// The hash of everything that a description depends on.

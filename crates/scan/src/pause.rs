@@ -30,10 +30,15 @@ impl Pause {
         if !pauses(error.kind) {
             return Err(error);
         }
+        self.hold(error);
+        Ok(())
+    }
+
+    /// Stops for this error, of whatever kind it is.
+    pub(crate) fn hold(&self, error: LlmError) {
         let mut state = self.state();
         state.stopped = true;
         state.error.get_or_insert(error);
-        Ok(())
     }
 
     /// Nothing more is to be asked, for a reason that ends the scan.

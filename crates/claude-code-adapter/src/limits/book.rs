@@ -73,11 +73,12 @@ pub(crate) struct Book {
 impl Book {
     /// Whether a call of this model may ask at this moment, in Unix seconds.
     pub(crate) fn admission(&self, model: &str, now: i64) -> Admission {
-        let own = self.announced.iter().filter(|limit| limit.holds_for(model));
-        match own.max_by_key(|limit| limit.resets_at) {
-            None => Admission::Open,
-            Some(limit) if limit.resets_at <= now || !limit.is_believable(now) => Admission::Trial,
-            Some(limit) => Admission::Closed(limit.clone()),
+        let own = || self.announced.iter().filter(|limit| limit.holds_for(model));
+        let believable = own().filter(|limit| limit.is_believable(now));
+        match believable.max_by_key(|limit| limit.resets_at) {
+            Some(limit) if limit.resets_at > now => Admission::Closed(limit.clone()),
+            None if own().next().is_none() => Admission::Open,
+            _ => Admission::Trial,
         }
     }
 

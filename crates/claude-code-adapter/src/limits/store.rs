@@ -80,6 +80,8 @@ pub(super) fn save(file: Option<&Path>, settings: &ClaudeCodeSettings, book: &Bo
         .and_then(|()| std::fs::write(&beside, format!("{text}\n")))
         .and_then(|()| std::fs::rename(&beside, file));
     if let Err(error) = written {
+        // Whatever is there of it.
+        std::fs::remove_file(&beside).ok();
         tracing::warn!(%error, "the end of a usage limit could not be written down");
     }
 }

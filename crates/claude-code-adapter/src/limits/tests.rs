@@ -1,6 +1,6 @@
 //! The rules over announced limits.
 
-use super::{Admission, Announced, Book};
+use super::{Admission, Announced, Book, postponed};
 use crate::protocol::RateLimit;
 
 fn limit(window: &str, model: &str, resets_at: i64) -> Announced {
@@ -8,6 +8,7 @@ fn limit(window: &str, model: &str, resets_at: i64) -> Announced {
         status: "rejected".to_owned(),
         window: window.to_owned(),
         utilization: None,
+        is_extra: false,
         resets_at: Some(resets_at),
     };
     Announced::of(&told, model).unwrap()
@@ -80,4 +81,31 @@ fn an_end_that_cannot_be_true_closes_nothing() {
     let week = limit("seven_day", "sonnet", now + 7 * 24 * 60 * 60);
     assert!(week.is_believable(now));
     assert!(limit("five_hour", "sonnet", i64::MIN).is_believable(i64::MAX));
+}
+
+/// One that cannot be true hides no real one.
+#[test]
+fn an_end_that_cannot_be_true_does_not_hide_another() {
+    let mut book = Book::default();
+    book.announce(limit("five_hour", "sonnet", i64::MAX));
+    let week = limit("seven_day", "sonnet", 2_000);
+    book.announce(week.clone());
+    check(&book, "sonnet", 1_000, &Admission::Closed(week));
+    check(&book, "sonnet", 2_000, &Admission::Trial);
+}
+
+/// A window that refuses although it should have reset is looked at again a minute later, not six
+/// times within seconds: clocks differ, and providers are late.
+#[test]
+fn a_window_that_resets_late_is_waited_for() {
+    let at = |resets_at| Some(limit("five_hour", "sonnet", resets_at));
+    for (told, expected) in [
+        (at(1_001), (at(1_001), false)),
+        (at(1_000), (at(1_060), true)),
+        (at(100), (at(1_060), true)),
+        (at(99), (at(99), false)),
+        (None, (None, false)),
+    ] {
+        assert_eq!(postponed(told.clone(), 1_000), expected, "{told:?}");
+    }
 }

@@ -194,6 +194,7 @@ fn a_rate_limit_says_how_long_to_wait() {
         window: "five_hour".to_owned(),
         resets_at: Some(1_795_300_000),
         utilization: Some(1.0),
+        is_extra: false,
     });
     let error = failure(
         &result("success", None, Some(429)),
@@ -232,6 +233,7 @@ fn the_wait_is_sane_whatever_the_clocks_say() {
                 status: "rejected".to_owned(),
                 window: "five_hour".to_owned(),
                 utilization: None,
+                is_extra: false,
                 resets_at: Some(resets_at),
             }),
         };

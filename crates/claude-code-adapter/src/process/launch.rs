@@ -122,6 +122,18 @@ pub(super) fn may_pass(error: &std::io::Error) -> bool {
             | ErrorKind::OutOfMemory
             | ErrorKind::ExecutableFileBusy
             | ErrorKind::Interrupted
+    ) || is_crowded(error)
+}
+
+/// Whether the system has no descriptor or process left: `EMFILE`, `ENFILE`, `EAGAIN`, `ENOMEM`.
+fn is_crowded(error: &std::io::Error) -> bool {
+    const ENOMEM: i32 = 12;
+    const EAGAIN: i32 = 11;
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    matches!(
+        error.raw_os_error(),
+        Some(ENOMEM | EAGAIN | ENFILE | EMFILE)
     )
 }
 
@@ -131,9 +143,14 @@ pub(super) fn not_started(program: &Path, error: &std::io::Error) -> LlmError {
     let message = match error.kind() {
         ErrorKind::NotFound => format!("Claude Code is not installed: `{program}` does not exist"),
         ErrorKind::PermissionDenied => format!("`{program}` may not be executed"),
-        _ => format!("`{program}` could not be started"),
+        _ => format!("`{program}` could not be started: {error}"),
+    };
+    let hint = if is_crowded(error) {
+        "end other programs, or raise the limits of the system (`ulimit -n`, `ulimit -u`), then run the command again"
+    } else {
+        "install the Claude Code CLI, log in with it, then run the command again"
     };
     LlmError::new(LlmErrorKind::Process, message)
-        .hint("install the Claude Code CLI, log in with it, then run the command again")
+        .hint(hint)
         .detail(error.to_string())
 }

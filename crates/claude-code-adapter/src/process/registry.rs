@@ -41,6 +41,7 @@ impl Entry {
         match written {
             Ok(()) => Some(Self { file }),
             Err(error) => {
+                remove(&beside);
                 tracing::warn!(%error, "a Claude Code process could not be written down");
                 None
             }

@@ -235,6 +235,8 @@ pub(crate) struct RateLimit {
     pub(crate) resets_at: Option<i64>,
     /// The share that is used.
     pub(crate) utilization: Option<f64>,
+    /// Whether extra usage, which is paid for beside the plan, serves what the window refuses.
+    pub(crate) is_extra: bool,
 }
 
 /// The end of a turn.

@@ -226,6 +226,7 @@ fn rate_limit(info: &Value) -> RateLimit {
         .and_then(|window| window.get("utilization"));
     RateLimit {
         status: text(info, "status"),
+        is_extra: flag(info, "isUsingOverage"),
         resets_at: number(info, "resetsAt"),
         utilization: info
             .get("utilization")
@@ -303,6 +304,10 @@ fn text(value: &Value, key: &str) -> String {
 
 fn optional(value: &Value, key: &str) -> Option<String> {
     value.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn flag(value: &Value, key: &str) -> bool {
+    value.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
 fn number(value: &Value, key: &str) -> Option<i64> {

@@ -266,3 +266,32 @@ async fn a_loop_that_is_refused_in_the_middle_is_not_begun_again() {
     );
     assert_eq!((outcome.tools.len(), bench.records().len()), (1, 1));
 }
+
+/// Extra usage is money beside the plan: it is told once, and what it serves is not waited for.
+#[tokio::test(flavor = "multi_thread")]
+async fn extra_usage_is_told_and_no_limit() {
+    let limit = json!({ "status": "rejected", "resetsAt": 4_102_444_800_u64, "rateLimitType": "five_hour",
+        "isUsingOverage": true, "overageStatus": "allowed" });
+    let refused = json!({ "steps": [
+        { "rate_limit": limit }, { "api_error": { "class": "rate_limit", "status": 429 } },
+    ] });
+    let served = json!({ "steps": [{ "rate_limit": limit }, { "text": "Served." }] });
+    let mut bench = Bench::new(json!({ "sequence": [served, refused, served] }));
+    bench.settings.rate_limit.max_wait = None;
+    bench.settings.max_spares = 0;
+    let runtime = bench.runtime();
+    for _ in 0..2 {
+        let outcome = runtime.generate_text(text_request("Say hello.")).await;
+        assert_eq!(outcome.unwrap().text, "Served.");
+    }
+    let told = bench.events().into_iter().filter_map(|event| match event {
+        RuntimeEvent::Warning(warning) => Some(warning),
+        _ => None,
+    });
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            "the 5-hour window of your Claude plan is used up; calls are served by extra usage, which costs money beyond the plan"
+        ]
+    );
+}

@@ -100,6 +100,42 @@ async fn an_announced_wait_is_waited_for() {
     assert_eq!(outcome.text, "Back.");
 }
 
+/// Other lines behind the announcement are no end of the wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_within_an_announced_wait_does_not_end_it() {
+    let limit =
+        json!({ "status": "allowed", "resetsAt": 4_102_444_800_u64, "rateLimitType": "five_hour" });
+    let mut bench = Bench::new(json!({ "steps": [
+        { "retry": { "attempt": 1, "retry_delay_ms": 60_000 } }, { "rate_limit": limit },
+        { "sleep": 4000 }, { "text": "Back." },
+    ] }));
+    bench.settings.timeouts.silence = Duration::from_secs(3);
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    assert_eq!(outcome.unwrap().text, "Back.");
+}
+
+/// A run that has to end earlier does not wait at all.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_announced_wait_beyond_the_end_of_the_run_is_not_waited_for() {
+    let mut bench = Bench::new(json!({ "steps": [
+        { "retry": { "attempt": 1, "retry_delay_ms": 600_000 } }, "hang",
+    ] }));
+    bench.settings.ends_at = Some(std::time::Instant::now() + Duration::from_secs(300));
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    check(
+        &short(outcome),
+        LlmErrorKind::RateLimit,
+        "Claude asks to wait 600 s before the next try, longer than the run may take",
+    );
+    assert_eq!(bench.survivors(), Vec::<u32>::new());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_end_without_result_is_an_error() {
     check(

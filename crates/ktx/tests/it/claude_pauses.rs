@@ -238,9 +238,16 @@ fn a_window_that_resets_in_time_is_waited_for() {
     assert_eq!((account(&sandbox), published(&sandbox)), ((13, 1), 12));
 }
 
-/// Ctrl-C ends the wait; the next run goes on with what was finished.
+/// Ctrl-C ends the wait, and so do a service manager and a terminal that closes; the next run goes on
+/// with what was finished.
 #[test]
 fn a_wait_can_be_interrupted() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        interrupted(signal);
+    }
+}
+
+fn interrupted(signal: &str) {
     let mut sandbox = shop_of_twelve();
     stops(&mut sandbox, &limit("five_hour", ("resets_in", 3600)));
     let child = sandbox
@@ -260,12 +267,12 @@ fn a_wait_can_be_interrupted() {
     assert!(refused(), "never refused");
     let process = child.id().to_string();
     let sent = std::process::Command::new("kill")
-        .args(["-INT", &process])
+        .args([signal, &process])
         .status();
     assert!(sent.unwrap().success());
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert_eq!(output.status.code(), Some(130), "{signal}: {stderr}");
     assert_eq!(account(&sandbox), (6, 1));
 
     std::fs::remove_file(limits).unwrap();
@@ -330,4 +337,57 @@ fn a_used_up_budget_pauses_the_run() {
     assert!((1..12).contains(&described), "{described}");
     assert_eq!(run(&sandbox, "ingest").code, Some(0));
     assert_eq!(published(&sandbox), 12);
+}
+
+/// Every call about these tables breaks down.
+fn crashes_at(numbers: std::ops::RangeInclusive<usize>) -> Value {
+    let mut scenario = describes();
+    if let Some(when) = scenario["when"].as_array_mut() {
+        for number in numbers {
+            when.insert(
+                0,
+                json!({
+                    "prompt_contains": format!("table: {}\n", table(number)),
+                    "steps": [{ "exit": 3 }],
+                }),
+            );
+        }
+    }
+    scenario
+}
+
+/// A call that breaks down every time belongs to its table: the others are described and published,
+/// and the next run asks for this one alone.
+#[test]
+fn a_table_that_breaks_the_program_stops_no_other() {
+    let mut sandbox = shop_of_twelve();
+    play(&mut sandbox, crashes_at(3..=3));
+    let printed = run(&sandbox, "ingest");
+    assert_eq!(
+        (printed.code, published(&sandbox)),
+        (Some(0), 11),
+        "{printed}"
+    );
+    assert!(printed.stderr.contains("shelf_03"), "{printed}");
+    play(&mut sandbox, describes());
+    let answer = answer(&sandbox, "ingest --json");
+    assert_eq!(answer.pointer("/results/0/modelCalls"), Some(&json!(1)));
+    assert_eq!(published(&sandbox), 12);
+}
+
+/// Three tables in a row mean that the program is broken: nothing more is asked, and what is finished
+/// is published.
+#[test]
+fn a_program_that_breaks_down_at_every_table_is_not_asked_for_all() {
+    let mut sandbox = shop_of_twelve();
+    play(&mut sandbox, crashes_at(5..=12));
+    let printed = run(&sandbox, "ingest");
+    assert_eq!(
+        (printed.code, published(&sandbox)),
+        (Some(7), 4),
+        "{printed}"
+    );
+    // Two processes for each of three tables, and for those that were asked at the same time.
+    let asked = asked(&sandbox);
+    assert!((4 + 6..=4 + 10).contains(&asked), "{asked}: {printed}");
 }
