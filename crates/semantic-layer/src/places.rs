@@ -48,6 +48,25 @@ struct Text<'a> {
     lines: LineIndex<'a>,
     /// By table: its line, and from where to where what it says goes.
     tables: BTreeMap<&'a str, (usize, Range<usize>)>,
+    /// What has been looked into: the file itself, or one of its tables.
+    bodies: BTreeMap<Option<String>, Body<'a>>,
+}
+
+/// The lines that say something of one source, and where its sections are.
+struct Body<'a> {
+    /// The place of the whole.
+    start: usize,
+    lines: Vec<Line<'a>>,
+    /// By key, as far as they were asked for.
+    sections: BTreeMap<&'static str, Option<Section<'a>>>,
+}
+
+/// The value of a key.
+struct Section<'a> {
+    /// The place of the key.
+    start: usize,
+    /// Where the entries of a list have their names: by key and value, and by the `on` beside them.
+    entries: BTreeMap<(&'static str, &'a str, Option<&'a str>), usize>,
 }
 
 impl<'a> Places<'a> {
@@ -73,7 +92,7 @@ impl<'a> Places<'a> {
 
     /// The place of what is looked for, or of the nearest thing that is found.
     pub(crate) fn spot(&mut self, source: &Source, spot: &Spot) -> Location {
-        let steps = steps(source, spot);
+        let wanted = Wanted::new(source, spot);
         let own = source.path.split('#').next().unwrap_or(&source.path);
         let mut candidates: Vec<(String, Option<String>)> = Vec::new();
         if source.origin != Origin::Manifest {
@@ -91,7 +110,7 @@ impl<'a> Places<'a> {
             let Some(text) = self.text(&file) else {
                 continue;
             };
-            let (left, offset) = text.find(table.as_deref(), &steps);
+            let (left, offset) = text.find(table, &wanted);
             // The deeper place is the better one, counted by what is left to find.
             if best.as_ref().is_none_or(|(other, _)| left < *other) {
                 let position = Some(text.lines.position(offset));
@@ -107,12 +126,12 @@ impl<'a> Places<'a> {
         )
     }
 
-    fn text(&mut self, file: &str) -> Option<&Text<'a>> {
+    fn text(&mut self, file: &str) -> Option<&mut Text<'a>> {
         if !self.texts.contains_key(file) {
             let text = Text::new(self.catalog.file_text(file)?);
             self.texts.insert(file.to_owned(), text);
         }
-        self.texts.get(file)
+        self.texts.get_mut(file)
     }
 }
 
@@ -137,58 +156,145 @@ impl<'a> Text<'a> {
             whole: text,
             lines: LineIndex::new(text),
             tables,
+            bodies: BTreeMap::new(),
         }
     }
 
     /// How many steps are left to find from the file or from one of its tables, and where the last
     /// one that is found stands.
-    fn find(&self, table: Option<&str>, steps: &[Step]) -> (usize, usize) {
-        let Some(table) = table else {
-            let lines = lines_of(self.whole, 0);
-            let first = lines.first().map_or(0, |line| line.start);
-            return walk(lines, first, steps);
+    fn find(&mut self, table: Option<String>, wanted: &Wanted<'_>) -> (usize, usize) {
+        let place = match &table {
+            None => None,
+            Some(table) => match self.tables.get(table.as_str()) {
+                Some(place) => Some(place.clone()),
+                None => return (wanted.steps() + 1, 0),
+            },
         };
-        match self.tables.get(table) {
+        let whole = self.whole;
+        let body = self.bodies.entry(table).or_insert_with(|| match place {
             Some((start, inside)) => {
-                let text = self.whole.get(inside.clone()).unwrap_or_default();
-                walk(lines_of(text, inside.start), *start, steps)
+                let text = whole.get(inside.clone()).unwrap_or_default();
+                Body::new(lines_of(text, inside.start), Some(start))
             }
-            None => (steps.len() + 1, 0),
+            None => Body::new(lines_of(whole, 0), None),
+        });
+        body.find(wanted)
+    }
+}
+
+impl<'a> Body<'a> {
+    fn new(lines: Vec<Line<'a>>, start: Option<usize>) -> Self {
+        let first = || lines.first().map_or(0, |line| line.start);
+        Self {
+            start: start.unwrap_or_else(first),
+            lines,
+            sections: BTreeMap::new(),
+        }
+    }
+
+    fn find(&mut self, wanted: &Wanted<'_>) -> (usize, usize) {
+        let lines = &self.lines;
+        let section = self
+            .sections
+            .entry(wanted.section)
+            .or_insert_with(|| Section::new(lines, wanted.section));
+        let Some(section) = section else {
+            return (wanted.steps(), self.start);
+        };
+        match &wanted.entry {
+            None => (0, section.start),
+            Some(entry) => section
+                .find(entry)
+                .map_or((1, section.start), |place| (0, place)),
         }
     }
 }
 
-/// One step into a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
-    /// The value of a key.
-    Key(String),
-    /// The entry of a list whose key has this value; of several, the one with this `on`.
-    Entry(&'static str, String, Option<String>),
+impl<'a> Section<'a> {
+    fn new(lines: &[Line<'a>], key: &str) -> Option<Self> {
+        let (start, lines) = find_key(lines, key)?;
+        let mut section = Self {
+            start,
+            entries: BTreeMap::new(),
+        };
+        for entry in entries_of(&lines) {
+            section.add(entry);
+        }
+        Some(section)
+    }
+
+    /// Notes what an entry is called; of entries that are called the same the first one counts.
+    fn add(&mut self, lines: &[Line<'a>]) {
+        let values = |key: &str| -> Vec<(&'a str, usize)> {
+            let values = lines.iter().filter_map(|line| {
+                let (at, value) = value_after(line.text, key)?;
+                Some((value, line.start + at))
+            });
+            values.collect()
+        };
+        let conditions = values("on");
+        for key in ["name", "to", "alias"] {
+            for (value, place) in values(key) {
+                let on = conditions.iter().map(|(on, _)| Some(*on));
+                for on in on.chain([None]) {
+                    self.entries.entry((key, value, on)).or_insert(place);
+                }
+            }
+        }
+    }
+
+    fn find(&self, entry: &Entry<'_>) -> Option<usize> {
+        let with = |on| self.entries.get(&(entry.key, entry.value, on));
+        let exact = entry.on.and_then(|on| with(Some(on)));
+        exact.or_else(|| with(None)).copied()
+    }
 }
 
-fn steps(source: &Source, spot: &Spot) -> Vec<Step> {
-    let section = |key: &str| Step::Key(key.to_owned());
-    let named =
-        |key: &str, name: &str| vec![section(key), Step::Entry("name", name.to_owned(), None)];
-    match spot {
-        Spot::Join { to, alias, on } => {
-            let (key, value) = match alias {
-                Some(alias) => ("alias", alias),
-                None => ("to", to),
-            };
-            let entry = Step::Entry(key, value.clone(), Some(on.clone()));
-            vec![section("joins"), entry]
+/// What is looked for within a file: a key, and perhaps an entry of the list under it.
+struct Wanted<'s> {
+    section: &'static str,
+    entry: Option<Entry<'s>>,
+}
+
+/// The entry of a list whose key has this value; of several, the one with this `on`.
+struct Entry<'s> {
+    key: &'static str,
+    value: &'s str,
+    on: Option<&'s str>,
+}
+
+impl<'s> Wanted<'s> {
+    fn new(source: &Source, spot: &'s Spot) -> Self {
+        let section = |section| Self {
+            section,
+            entry: None,
+        };
+        let entry = |section, key, value: &'s str, on| Self {
+            section,
+            entry: Some(Entry { key, value, on }),
+        };
+        match spot {
+            Spot::Join { to, alias, on } => {
+                let (key, value) = match alias {
+                    Some(alias) => ("alias", alias),
+                    None => ("to", to),
+                };
+                entry("joins", key, value, Some(on))
+            }
+            Spot::Part(Part::Relation) => section(match source.relation {
+                crate::Relation::Table(_) => "table",
+                crate::Relation::Sql(_) => "sql",
+            }),
+            Spot::Part(Part::Grain) => section("grain"),
+            Spot::Part(Part::Join(_)) => section("joins"),
+            Spot::Part(Part::Column(name)) => entry("columns", "name", name, None),
+            Spot::Part(Part::Measure(name)) => entry("measures", "name", name, None),
+            Spot::Part(Part::Segment(name)) => entry("segments", "name", name, None),
         }
-        Spot::Part(Part::Relation) => vec![section(match source.relation {
-            crate::Relation::Table(_) => "table",
-            crate::Relation::Sql(_) => "sql",
-        })],
-        Spot::Part(Part::Grain) => vec![section("grain")],
-        Spot::Part(Part::Join(_)) => vec![section("joins")],
-        Spot::Part(Part::Column(name)) => named("columns", name),
-        Spot::Part(Part::Measure(name)) => named("measures", name),
-        Spot::Part(Part::Segment(name)) => named("segments", name),
+    }
+
+    fn steps(&self) -> usize {
+        1 + usize::from(self.entry.is_some())
     }
 }
 
@@ -220,25 +326,6 @@ fn lines_of(text: &str, base: usize) -> Vec<Line<'_>> {
     lines
 }
 
-/// Goes as far as the steps can be found; how many are left, and where the last one is.
-fn walk(mut lines: Vec<Line<'_>>, mut place: usize, steps: &[Step]) -> (usize, usize) {
-    for (taken, step) in steps.iter().enumerate() {
-        let found = match step {
-            Step::Key(key) => find_key(&lines, key),
-            Step::Entry(key, value, on) => on
-                .as_ref()
-                .and_then(|on| find_entry(&lines, &[(key, value), ("on", on)]))
-                .or_else(|| find_entry(&lines, &[(key, value)])),
-        };
-        let Some((offset, rest)) = found else {
-            return (steps.len() - taken, place);
-        };
-        place = offset;
-        lines = rest;
-    }
-    (0, place)
-}
-
 /// The key that a line begins with, without quotes.
 fn key_of(line: &str) -> Option<&str> {
     for quote in ['"', '\''] {
@@ -266,31 +353,13 @@ fn find_key<'a>(lines: &[Line<'a>], key: &str) -> Option<(usize, Vec<Line<'a>>)>
     Some((line.start, inner))
 }
 
-/// The entry of a list that has all the values under their keys: the place of the first key in it.
-fn find_entry<'a>(
-    lines: &[Line<'a>],
-    wanted: &[(&str, &String)],
-) -> Option<(usize, Vec<Line<'a>>)> {
-    let indent = lines.iter().map(|line| line.indent).min()?;
-    let begins = |line: &Line<'_>| line.indent == indent && line.text.starts_with('-');
-    let starts: Vec<usize> = (0..lines.len())
-        .filter(|at| lines.get(*at).is_some_and(begins))
-        .collect();
-    for (nth, start) in starts.iter().enumerate() {
-        let end = starts.get(nth + 1).copied().unwrap_or(lines.len());
-        let entry = lines.get(*start..end)?;
-        let place = |(key, value): &(&str, &String)| {
-            entry.iter().find_map(|line| {
-                let (at, found) = value_after(line.text, key)?;
-                (found == value.as_str()).then_some(line.start + at)
-            })
-        };
-        let places: Option<Vec<usize>> = wanted.iter().map(place).collect();
-        if let Some(offset) = places.and_then(|places| places.first().copied()) {
-            return Some((offset, entry.to_vec()));
-        }
-    }
-    None
+/// The lines of each entry of a list.
+fn entries_of<'l, 'a>(lines: &'l [Line<'a>]) -> impl Iterator<Item = &'l [Line<'a>]> {
+    let indent = lines.iter().map(|line| line.indent).min();
+    let begins = move |line: &Line<'_>| Some(line.indent) == indent && line.text.starts_with('-');
+    let first = lines.iter().position(begins).unwrap_or(lines.len());
+    let inside = lines.get(first..).unwrap_or_default();
+    inside.chunk_by(move |_, next| !begins(next))
 }
 
 /// Where a key stands in a line, and its value without quotes.

@@ -91,3 +91,50 @@ fn what_is_not_found_has_the_place_of_the_nearest_thing() {
     );
     check("people", &Part::Grain, "_schema/public.yaml:15:3");
 }
+
+/// Two joins to one source are told apart by what they go by, whatever else bears a name beside them.
+#[test]
+fn of_entries_called_the_same_the_one_that_is_meant_is_found() {
+    let text = "name: calls
+table: calls
+grain: [id]
+columns:
+- {name: id, type: number}
+- name: caller
+  type: number
+  tests:
+    db: [{name: callee}]
+- {name: callee, type: number}
+joins:
+- {to: people, on: caller = people.id, relationship: many_to_one}
+- to: people
+  on: callee = people.id
+  relationship: many_to_one
+  alias: answering
+";
+    let people = "name: people\ntable: people\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n";
+    let files = vec![
+        SourceFile::new("calls.yaml", text),
+        SourceFile::new("people.yaml", people),
+    ];
+    let catalog = Catalog::load(files, Dialect::Sqlite);
+    let source = catalog.source("calls").unwrap();
+    let parts = [
+        Part::Join(0),
+        Part::Join(1),
+        Part::Column("id".to_owned()),
+        Part::Column("callee".to_owned()),
+        Part::Segment("none".to_owned()),
+    ];
+    let places = parts.map(|part| place_of(&catalog, source, &part).to_string());
+    assert_eq!(
+        places,
+        [
+            "calls.yaml:12:4",
+            "calls.yaml:16:3",
+            "calls.yaml:5:4",
+            "calls.yaml:9:11",
+            "calls.yaml:1:1",
+        ]
+    );
+}
