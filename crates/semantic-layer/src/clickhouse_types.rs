@@ -37,6 +37,13 @@ pub(crate) fn spell_with_null(kind: &mut DataType) {
     }
 }
 
+/// Whether a type, as a scan has written it, cannot be made to take NULL.
+pub(crate) fn takes_no_null(native: &str) -> bool {
+    let native = native.trim().to_ascii_lowercase();
+    let kinds = ["array(", "map(", "tuple(", "nested(", "aggregatefunction("];
+    kinds.iter().any(|kind| native.starts_with(kind))
+}
+
 fn named(name: &str) -> DataType {
     DataType::Custom(ObjectName::from(vec![Ident::new(name)]), Vec::new())
 }

@@ -9,11 +9,13 @@ use super::Writer;
 use crate::aggregates::{self, Call, all_of};
 use crate::bound::{self, Printer};
 use crate::graph::NodeId;
+use crate::names::Names;
 use crate::planner::{Dimension, Part, PartKind, RowFilter, Sees};
 use crate::predicates::{Place, placed};
 use crate::presence;
-use crate::sql_text::{column_name, identifier, truncate};
-use crate::{ErrorKind, QueryError};
+use crate::resolved::Relation;
+use crate::sql_text::{column_name, identifier, table_parts, truncate};
+use crate::{ErrorKind, QueryError, clickhouse_types};
 
 /// The pieces that every kind of part is put together from.
 pub(super) struct Pieces {
@@ -47,26 +49,35 @@ impl Writer<'_, '_> {
     /// SQL names of the nodes of a part: words, told apart without regard to case.
     fn aliases(&self, part: &Part) -> BTreeMap<NodeId, String> {
         let mut taken: Vec<String> = vec![self.inner.periods.table.clone()];
-        let nodes = std::iter::once(part.home).chain(part.joins.iter().map(|edge| edge.to));
-        nodes
-            .map(|node| {
-                let name = self.planned.names.node_name(node);
-                let word: String = name
-                    .chars()
-                    .map(|letter| {
-                        if letter.is_alphanumeric() {
-                            letter
-                        } else {
-                            '_'
-                        }
-                    })
-                    .collect();
-                (
-                    node,
-                    crate::planner::unique(word.clone(), &word, &mut taken),
-                )
-            })
-            .collect()
+        let alias = |node: NodeId, taken: &mut Vec<String>| {
+            let name = self.planned.names.node_name(node);
+            let of_word = |letter: char| {
+                if letter.is_alphanumeric() {
+                    letter
+                } else {
+                    '_'
+                }
+            };
+            let word: String = name.chars().map(of_word).collect();
+            (node, crate::planner::unique(word.clone(), &word, taken))
+        };
+        let home = alias(part.home, &mut taken);
+        taken.extend(self.kept_names(part.home));
+        let looked_up = part.joins.iter().map(|edge| alias(edge.to, &mut taken));
+        std::iter::once(home).chain(looked_up).collect()
+    }
+
+    /// Names that ClickHouse still takes for the home when its table has an alias: a look-up that is
+    /// called the same would be mistaken for it.
+    fn kept_names(&self, home: NodeId) -> Vec<String> {
+        let source = self.planned.names.source(home).ok();
+        match source.map(|source| &source.relation) {
+            Some(Relation::Table(table)) if self.dialect == Dialect::ClickHouse => {
+                let parts = table_parts(table);
+                parts.iter().map(|part| part.to_lowercase()).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Prints a bound tree inside a part.
@@ -132,7 +143,7 @@ impl Writer<'_, '_> {
         let joined: Vec<String> = conditions.iter().map(|(node, _)| alias(*node)).collect();
         let mut tables = vec![format!("{} AS {home_alias}", self.relation(part.home)?)];
         for ((node, on), alias) in conditions.iter().zip(&joined) {
-            let relation = self.looked_up(*node, &used)?;
+            let relation = self.looked_up(part.home, *node, &used)?;
             tables.push(format!("LEFT JOIN {relation} AS {alias} ON {on}"));
         }
         let dimensions = self
@@ -179,7 +190,12 @@ impl Writer<'_, '_> {
 
     /// What a look-up joins to. ClickHouse fills unmatched rows with zeros and empty texts unless
     /// the columns may be NULL.
-    fn looked_up(&mut self, node: NodeId, used: &[(NodeId, String)]) -> Result<String, QueryError> {
+    fn looked_up(
+        &mut self,
+        home: NodeId,
+        node: NodeId,
+        used: &[(NodeId, String)],
+    ) -> Result<String, QueryError> {
         let relation = self.relation(node)?;
         if self.dialect != Dialect::ClickHouse {
             return Ok(relation);
@@ -191,6 +207,17 @@ impl Writer<'_, '_> {
             .collect();
         columns.sort_unstable();
         columns.dedup();
+        let names = self.planned.names;
+        let source = names.source(node)?;
+        for name in &columns {
+            let native = source
+                .column(name)
+                .and_then(|(_, one)| one.native_type.as_deref());
+            if let Some(native) = native.filter(|native| clickhouse_types::takes_no_null(native)) {
+                let column = format!("{}.{name}", names.node_name(node));
+                return Err(never_null(&column, native, (home, node), names));
+            }
+        }
         let inner = identifier(self.dialect, "looked_up");
         let columns: Vec<String> = columns
             .into_iter()
@@ -357,6 +384,22 @@ impl Writer<'_, '_> {
         ]
         .concat())
     }
+}
+
+/// The error for a column that could not say that no row was found.
+fn never_null(
+    column: &str,
+    native: &str,
+    (home, node): (NodeId, NodeId),
+    names: Names<'_>,
+) -> QueryError {
+    let message = format!(
+        "`{column}` is `{native}`, which takes no NULL in ClickHouse and so cannot be looked up from `{}`; ask for it \
+         together with measures of `{}` alone, or make a `sql` source with a text or a number of it",
+        names.node_name(home),
+        names.node_name(node)
+    );
+    QueryError::new(ErrorKind::InvalidQuery, message).about(column)
 }
 
 /// ` WHERE …` on a line of its own, or nothing.

@@ -139,7 +139,7 @@ pub(crate) fn instant(dialect: Dialect, text: &str, grain: Granularity) -> Strin
     let kind = match dialect {
         Dialect::Sqlite => return quoted,
         Dialect::ClickHouse if is_day => return format!("toDate32({quoted})"),
-        Dialect::ClickHouse => return format!("toDateTime({quoted})"),
+        Dialect::ClickHouse => return format!("toDateTime64({quoted}, 0)"),
         _ if is_day => "DATE",
         Dialect::MySql | Dialect::MariaDb | Dialect::BigQuery => "DATETIME",
         Dialect::SqlServer => "DATETIME2",

@@ -98,9 +98,18 @@ fn clickhouse(x: &str, unit: Granularity) -> String {
         Granularity::Month => format!("makeDate32(toYear({x}), toMonth({x}), 1)"),
         Granularity::Week => format!("subtractDays(toDate32({x}), toDayOfWeek({x}) - 1)"),
         Granularity::Day => format!("toDate32({x})"),
-        Granularity::Hour => format!("toStartOfHour({x})"),
-        Granularity::Minute => format!("toStartOfMinute({x})"),
+        Granularity::Hour => clickhouse_time(x, |x| format!("toMinute({x}) * 60 + toSecond({x})")),
+        Granularity::Minute => clickhouse_time(x, |x| format!("toSecond({x})")),
     }
+}
+
+/// `toStartOfHour` and its kin want no dates, and answer in 32 bits, which end in 1970 and 2106.
+fn clickhouse_time(x: &str, seconds: impl Fn(&str) -> String) -> String {
+    let x = format!("toDateTime64({x}, 6)");
+    format!(
+        "toDateTime64(subtractSeconds(toStartOfSecond({x}), {}), 0)",
+        seconds(&x)
+    )
 }
 
 fn bigquery(x: &str, unit: Granularity, native_type: Option<&str>) -> String {

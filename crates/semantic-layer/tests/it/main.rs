@@ -7,6 +7,7 @@
 )]
 
 mod cases;
+mod clickhouse;
 mod containers;
 mod dialects;
 mod fields;

@@ -67,7 +67,7 @@ fn periods_known_now_have_the_type_of_cut_times() {
         (
             Dialect::ClickHouse,
             "toDate32('2024-01-01')",
-            "toDateTime('2024-01-01 10:00:00')",
+            "toDateTime64('2024-01-01 10:00:00', 0)",
         ),
         (Dialect::Sqlite, "'2024-01-01'", "'2024-01-01 10:00:00'"),
     ] {
