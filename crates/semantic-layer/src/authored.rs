@@ -93,6 +93,11 @@ pub(crate) struct Column {
     pub(crate) tests: Option<Meta>,
 }
 
+/// Whether a column of this name can be asked for. One of blanks can, in quotes.
+pub(crate) fn is_column_name(name: &str) -> bool {
+    !name.is_empty() && !name.chars().any(char::is_control)
+}
+
 /// What a column holds, as far as the planner needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -152,7 +157,19 @@ pub(crate) struct Join {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) alias: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) source: Option<String>,
+    pub(crate) source: Option<JoinSource>,
+}
+
+/// Where a join of a manifest comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum JoinSource {
+    /// The warehouse declares the key.
+    Formal,
+    /// A scan has counted the values.
+    Inferred,
+    /// Somebody has said so.
+    Manual,
 }
 
 /// How many rows of the two sides of a join belong together.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ErrorKind;
 use crate::authored::{
-    Column, Descriptions, Join, ManifestEntry, Overlay, Role, Standalone, StrictMap,
+    Column, Descriptions, Join, JoinSource, ManifestEntry, Overlay, Role, Standalone, StrictMap,
 };
 use crate::resolved::{Origin, column_type};
 
@@ -86,9 +86,8 @@ pub(crate) fn primary_key(entry: &ManifestEntry) -> Vec<String> {
 
 /// A join of a manifest: `source` is always set, which tells it from hand-written ones.
 fn scanned_join(join: &Join) -> Join {
-    let source = join.source.clone().unwrap_or_else(|| "formal".to_owned());
     Join {
-        source: Some(source),
+        source: Some(join.source.unwrap_or(JoinSource::Formal)),
         ..join.clone()
     }
 }

@@ -2,6 +2,7 @@
 //! expressions of sources.
 
 mod quotes;
+mod refusals;
 
 use std::collections::BTreeSet;
 
@@ -154,47 +155,6 @@ impl<'a> Names<'a> {
         self.bind(node, at, fields, &mut Vec::new())
     }
 
-    /// The error for a hidden column.
-    pub(crate) fn hidden(&self, node: NodeId, column: &str) -> QueryError {
-        let text = format!("{}.{column}", self.node_name(node));
-        QueryError::new(
-            ErrorKind::HiddenColumn,
-            format!("column `{text}` is hidden"),
-        )
-        .about(text)
-    }
-
-    /// The error for a column that a node does not have.
-    pub(crate) fn unknown_column(&self, node: NodeId, name: &str) -> QueryError {
-        let text = format!("{}.{name}", self.node_name(node));
-        let columns: Vec<&str> = self.source(node).map_or(Vec::new(), visible_columns);
-        let near = nearest(name, columns).into_iter();
-        let mut near: Vec<String> = near
-            .map(|column| format!("{}.{column}", self.node_name(node)))
-            .collect();
-        if near.is_empty() {
-            near = self.elsewhere(name);
-        }
-        QueryError::new(ErrorKind::UnknownColumn, format!("unknown column `{text}`"))
-            .about(text)
-            .suggest(near)
-    }
-
-    /// The columns and measures of this name that some source has.
-    fn elsewhere(&self, name: &str) -> Vec<String> {
-        let members = self.catalog.members();
-        let is_shown = |(_, source): &(NodeId, &Source)| {
-            let column = source.column(name);
-            column.is_some_and(|(_, column)| column.visibility != Visibility::Hidden)
-        };
-        let columns = self.owners(members.columns(name)).filter(is_shown);
-        let measures = self.owners(members.measures(name));
-        let owners = columns.chain(measures).take(MOST_PROPOSED);
-        owners
-            .map(|(node, _)| format!("{}.{name}", self.node_name(node)))
-            .collect()
-    }
-
     /// The bound tree of a column: itself, or its expression over the node's own columns.
     fn bind(
         &self,
@@ -239,7 +199,8 @@ impl<'a> Names<'a> {
                     ))
                 }
                 Some((inner, _)) if owner == node => self.bind(node, inner, fields, within),
-                _ => Err(self.unknown_column(owner, name)),
+                _ if owner == node => Err(self.unknown_column(owner, name)),
+                _ => Err(self.beyond_own(node, &column.name, (owner, name))),
             }
         })?;
         within.pop();
@@ -297,7 +258,8 @@ impl<'a> Names<'a> {
                 for source in &self.catalog.sources {
                     all.extend(visible_columns(source));
                 }
-                let near = nearest(name, all);
+                let near = nearest(name, all).into_iter();
+                let near = near.map(|column| self.member(column));
                 Err(
                     QueryError::new(ErrorKind::UnknownColumn, format!("unknown column `{name}`"))
                         .about(name)
@@ -307,21 +269,6 @@ impl<'a> Names<'a> {
             ([], [node, ..]) => Err(self.hidden(*node, name)),
             (nodes, _) => Err(self.ambiguous(name, nodes)),
         }
-    }
-
-    /// The error for a bare name that several sources have.
-    fn ambiguous(&self, name: &str, nodes: &[NodeId]) -> QueryError {
-        QueryError::new(
-            ErrorKind::AmbiguousColumn,
-            format!("several sources have a column `{name}`"),
-        )
-        .about(name)
-        .suggest(
-            nodes
-                .iter()
-                .take(MOST_PROPOSED)
-                .map(|node| format!("{}.{name}", self.node_name(*node))),
-        )
     }
 
     /// The source nearest to `own` that has the column, over joins that cannot multiply rows; roles

@@ -1,5 +1,7 @@
 //! Semantic queries: what is asked, from JSON or from the words of a command line.
 
+mod wire;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{ErrorKind, QueryError};
@@ -106,78 +108,6 @@ pub struct QueryWords {
     pub missing_periods: MissingPeriods,
 }
 
-mod wire {
-    //! The JSON shape of a query.
-
-    use serde::Deserialize;
-
-    #[derive(Debug, Deserialize)]
-    #[serde(untagged, deny_unknown_fields)]
-    pub(super) enum Measure {
-        Text(String),
-        Named(NamedMeasure),
-    }
-
-    #[derive(Debug, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub(super) struct NamedMeasure {
-        pub(super) expr: String,
-        #[serde(default)]
-        pub(super) name: Option<String>,
-    }
-
-    #[derive(Debug, Deserialize)]
-    #[serde(untagged)]
-    pub(super) enum Dimension {
-        Text(String),
-        Field(DimensionField),
-    }
-
-    #[derive(Debug, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub(super) struct DimensionField {
-        pub(super) field: String,
-        #[serde(default)]
-        pub(super) granularity: Option<String>,
-    }
-
-    #[derive(Debug, Deserialize)]
-    #[serde(untagged)]
-    pub(super) enum Order {
-        Text(String),
-        Field(OrderField),
-    }
-
-    #[derive(Debug, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub(super) struct OrderField {
-        pub(super) field: String,
-        #[serde(default)]
-        pub(super) direction: Option<String>,
-    }
-
-    #[derive(Debug, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub(super) struct Query {
-        #[serde(default)]
-        pub(super) measures: Vec<Measure>,
-        #[serde(default)]
-        pub(super) dimensions: Vec<Dimension>,
-        #[serde(default)]
-        pub(super) filters: Vec<String>,
-        #[serde(default)]
-        pub(super) segments: Vec<String>,
-        #[serde(default)]
-        pub(super) order_by: Vec<Order>,
-        #[serde(default)]
-        pub(super) limit: Option<u64>,
-        #[serde(default)]
-        pub(super) include_empty: Option<bool>,
-        #[serde(default)]
-        pub(super) fill: Option<bool>,
-    }
-}
-
 /// An `invalid_query` error.
 fn invalid(message: impl Into<String>) -> QueryError {
     QueryError::new(ErrorKind::InvalidQuery, message)
@@ -253,34 +183,7 @@ impl Query {
 
     /// Reads the JSON form from a parsed value; unknown keys are refused.
     pub fn from_value(value: &serde_json::Value) -> Result<Self, QueryError> {
-        check_keys(value)?;
-        let query = wire::Query::deserialize(value).map_err(|error| invalid(error.to_string()))?;
-        let order_by = query.order_by.into_iter().map(|order| match order {
-            wire::Order::Text(text) => order_word(&text),
-            wire::Order::Field(field) => Ok(OrderRequest {
-                direction: field
-                    .direction
-                    .as_deref()
-                    .map_or(Ok(Direction::default()), direction)?,
-                field: field.field,
-            }),
-        });
-        Ok(Self {
-            order_by: order_by.collect::<Result<_, _>>()?,
-            measures: query.measures.into_iter().map(measure).collect(),
-            dimensions: query.dimensions.into_iter().map(dimension).collect(),
-            filters: query.filters,
-            segments: query.segments,
-            limit: query.limit,
-            empty_members: match query.include_empty {
-                Some(false) => EmptyMembers::Exclude,
-                _ => EmptyMembers::Include,
-            },
-            missing_periods: match query.fill {
-                Some(true) => MissingPeriods::Fill,
-                _ => MissingPeriods::LeaveOut,
-            },
-        })
+        wire::read(value)
     }
 
     /// Reads the words of a command line.
@@ -304,89 +207,6 @@ impl Query {
             empty_members: words.empty_members,
             missing_periods: words.missing_periods,
         })
-    }
-}
-
-fn measure(measure: wire::Measure) -> MeasureRequest {
-    match measure {
-        wire::Measure::Text(expr) => MeasureRequest { expr, name: None },
-        wire::Measure::Named(named) => MeasureRequest {
-            expr: named.expr,
-            name: named.name,
-        },
-    }
-}
-
-fn dimension(dimension: wire::Dimension) -> DimensionRequest {
-    match dimension {
-        wire::Dimension::Text(text) => dimension_word(&text),
-        wire::Dimension::Field(field) => DimensionRequest {
-            field: field.field,
-            granularity: field.granularity,
-        },
-    }
-}
-
-/// The keys of the query and of its parts.
-const KEYS: [&str; 8] = [
-    "measures",
-    "dimensions",
-    "filters",
-    "segments",
-    "order_by",
-    "limit",
-    "include_empty",
-    "fill",
-];
-
-/// Refuses unknown keys with the nearest known ones, before the shapes are read.
-fn check_keys(value: &serde_json::Value) -> Result<(), QueryError> {
-    let Some(object) = value.as_object() else {
-        return Err(invalid("the query must be a JSON object"));
-    };
-    known_keys(object, &KEYS, "the query")?;
-    let parts: [(&str, &[&str]); 3] = [
-        ("measures", &["expr", "name"]),
-        ("dimensions", &["field", "granularity"]),
-        ("order_by", &["field", "direction"]),
-    ];
-    for (part, keys) in parts {
-        let items = object
-            .get(part)
-            .and_then(serde_json::Value::as_array)
-            .into_iter()
-            .flatten();
-        for item in items {
-            match item {
-                serde_json::Value::Object(item) => {
-                    known_keys(item, keys, &format!("an item of `{part}`"))?;
-                }
-                serde_json::Value::String(_) => {}
-                other => {
-                    let keys = keys.join("`, `");
-                    let message =
-                        format!("an item of `{part}` must be a text or an object with `{keys}`");
-                    return Err(invalid(message).about(other.to_string()));
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-fn known_keys(
-    object: &serde_json::Map<String, serde_json::Value>,
-    keys: &[&str],
-    place: &str,
-) -> Result<(), QueryError> {
-    match object.keys().find(|key| !keys.contains(&key.as_str())) {
-        None => Ok(()),
-        Some(key) => {
-            let near = ktx_diagnostics::nearest(key, keys.iter().copied());
-            Err(invalid(format!("unknown key `{key}` in {place}"))
-                .about(key)
-                .suggest(near))
-        }
     }
 }
 

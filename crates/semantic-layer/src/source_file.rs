@@ -34,6 +34,13 @@ impl SourceFile {
         })
     }
 
+    /// Whether the file or a folder on its way begins with a dot, as copies do that editors make: such files
+    /// are not sources.
+    pub fn is_hidden(&self) -> bool {
+        let is_hidden = |part: &str| part.starts_with('.') && part != "." && part != "..";
+        self.path.split('/').any(is_hidden)
+    }
+
     /// The file name for a source: its own name where that is a safe one, otherwise a readable form
     /// with the beginning of a hash, so that two names never share a file.
     pub fn name_for(source: &str) -> String {

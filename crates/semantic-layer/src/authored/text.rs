@@ -22,6 +22,10 @@ pub(crate) struct Problem {
 /// Reads one file into its authored shape.
 pub(crate) fn read(file: &SourceFile) -> Result<Authored, Problem> {
     let text = text(file)?;
+    read_text(file, text).map_err(|problem| documents(file, text).unwrap_or(problem))
+}
+
+fn read_text(file: &SourceFile, text: &str) -> Result<Authored, Problem> {
     let problem = |error: serde_yaml::Error, kind| from_yaml(&error, kind, text);
     if file.is_manifest() {
         let manifest = serde_yaml::from_str::<Option<Manifest>>(text)
@@ -43,6 +47,77 @@ pub(crate) fn read(file: &SourceFile) -> Result<Authored, Problem> {
         let overlay: Overlay = serde_yaml::from_str(text)
             .map_err(|error| problem(error, ErrorKind::InvalidOverlay))?;
         Ok(Authored::Overlay(Box::new(overlay)))
+    }
+}
+
+/// What is wrong with a file that does not hold one document, which the reader of one has no words for.
+fn documents(file: &SourceFile, text: &str) -> Option<Problem> {
+    let lines = LineIndex::new(text);
+    let problem = |kind, message: &str, offset| Problem {
+        kind,
+        message: message.to_owned(),
+        position: Some(lines.position(offset)),
+        name: recovered_name(text).filter(|_| !file.is_manifest()),
+    };
+    match documents_in(text) {
+        Documents::None => {
+            let message = "the file is empty; a source file says at least `name`";
+            Some(problem(ErrorKind::InvalidSource, message, 0))
+        }
+        Documents::One => None,
+        Documents::More(offset) => {
+            let message = if file.is_manifest() {
+                "a second document begins here; put all tables under one `tables`"
+            } else {
+                "a second document begins here; put each source into a file of its own"
+            };
+            Some(problem(ErrorKind::ParseError, message, offset))
+        }
+    }
+}
+
+/// How many documents a text holds.
+enum Documents {
+    None,
+    One,
+    /// Where the second one begins.
+    More(usize),
+}
+
+/// Looks at the beginnings of lines: a document's own lines never begin with its marks.
+fn documents_in(text: &str) -> Documents {
+    let is_mark = |line: &str, mark: &str| {
+        let rest = line.strip_prefix(mark);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    };
+    let says_something = |line: &str| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with('#')
+    };
+    let (mut has_begun, mut has_content, mut has_ended) = (false, false, false);
+    let mut offset = 0;
+    for line in text.split_inclusive('\n') {
+        let begins = is_mark(line, "---");
+        if is_mark(line, "...") {
+            has_ended = has_begun || has_content;
+        } else if begins && (has_begun || has_content) {
+            return Documents::More(offset);
+        } else if begins {
+            has_begun = true;
+            has_content = says_something(line.trim_start_matches('-'));
+        } else if says_something(line) && (has_content || has_begun || !line.starts_with('%')) {
+            if has_ended {
+                return Documents::More(offset);
+            }
+            has_content = true;
+        }
+        offset += line.len();
+    }
+    let is_nothing = matches!(text.trim(), "~" | "null");
+    if has_content && !is_nothing {
+        Documents::One
+    } else {
+        Documents::None
     }
 }
 

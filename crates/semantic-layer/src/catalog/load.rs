@@ -10,7 +10,7 @@ use ktx_warehouse::Dialect;
 
 use super::scanned::{ScannedTable, ScannedTables};
 use super::{BrokenFile, Catalog, finding, reading, resolve};
-use crate::authored::{Authored, Manifest, Overlay, Problem, Standalone};
+use crate::authored::{Authored, Manifest, Overlay, Problem, Standalone, is_column_name};
 use crate::composed::{self, Composed};
 use crate::deep::deep;
 use crate::graph::{Graph, Missing, targets};
@@ -39,7 +39,7 @@ struct Loading {
 }
 
 pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
-    files.retain(SourceFile::is_yaml);
+    files.retain(|file| file.is_yaml() && !file.is_hidden());
     files.sort_by(|left, right| left.path.cmp(&right.path));
     let mut loading = Loading::default();
     let read = reading::read_all(&files);
@@ -149,16 +149,15 @@ impl Loading {
 
     /// Leaves out columns of a scanned table that no query could name: the others still answer.
     fn leave_out_nameless(&mut self, composed: &mut Composed, shard: &str) {
-        let has_name = |name: &str| !name.trim().is_empty() && !name.chars().any(char::is_control);
         let source = &mut composed.source;
         let all = source.columns.len();
-        source.columns.retain(|column| has_name(&column.name));
+        source.columns.retain(|column| is_column_name(&column.name));
         if source.columns.len() == all {
             return;
         }
         let some = all - source.columns.len();
         // The rest of a key is none.
-        if !source.grain.iter().all(|name| has_name(name)) {
+        if !source.grain.iter().all(|name| is_column_name(name)) {
             let rest = source.columns.iter().map(|column| column.name.clone());
             source.grain = rest.collect();
             composed.scanned_key.clear();

@@ -6,14 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{BinaryOperator, Expr};
 
-use crate::authored::{self, Standalone};
+use crate::authored::{self, JoinSource, Standalone};
 use crate::composed::{Broken, Composed};
 use crate::formula::{Formula, Snapshot};
 use crate::near::nearest;
 use crate::places::Spot;
 use crate::probes::Part;
 use crate::resolved::{
-    Column, Join, Measure, MeasurePlaces, Relation, SaidBy, Segment, Source, best_description,
+    Column, Join, Measure, MeasurePlaces, Origin, Relation, SaidBy, Segment, Source,
+    best_description,
 };
 use crate::sql_text::has_gap;
 use crate::{ColumnType, ErrorKind, Granularity, expression};
@@ -53,7 +54,7 @@ pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Fla
         spot,
         is_warning,
     };
-    let mut problem = rules(written)
+    let mut problem = rules(composed)
         .and_then(|()| table(written, known.dialect))
         .err()
         .map(|(message, part)| flaw((ErrorKind::InvalidSource, message), part.into(), false));
@@ -113,7 +114,8 @@ pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Fla
 }
 
 /// The rules that a source keeps on its own; what breaks one, and where.
-fn rules(written: &Standalone) -> Result<(), (String, Part)> {
+fn rules(composed: &Composed) -> Result<(), (String, Part)> {
+    let written = &composed.source;
     let invalid = |message: &str, part: Part| Err((message.to_owned(), part));
     let blank = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
     if written.table.is_some() && written.sql.is_some() {
@@ -133,7 +135,10 @@ fn rules(written: &Standalone) -> Result<(), (String, Part)> {
     }
     let mut seen = BTreeSet::new();
     for column in &written.columns {
-        let flaw = if column.name.trim().is_empty() || column.name.chars().any(char::is_control) {
+        // A warehouse may have a column of blanks; a person who writes one has slipped.
+        let is_scanned = composed.origin != Origin::Standalone && column.expr.is_none();
+        let is_slip = column.name.trim().is_empty() && !is_scanned;
+        let flaw = if is_slip || !authored::is_column_name(&column.name) {
             "a column has no usable name".to_owned()
         } else if !seen.insert(column.name.as_str()) {
             format!("column `{}` is declared twice", column.name)
@@ -263,9 +268,9 @@ fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option
         relationship: written.relationship,
         on: written.on.clone(),
         pairs,
-        said_by: match written.source.as_deref() {
-            Some("formal" | "inferred") => SaidBy::Scan,
-            _ => SaidBy::Author,
+        said_by: match written.source {
+            Some(JoinSource::Formal | JoinSource::Inferred) => SaidBy::Scan,
+            Some(JoinSource::Manual) | None => SaidBy::Author,
         },
     }))
 }

@@ -28,6 +28,7 @@ mod read_back;
 mod refusals;
 mod roles;
 mod self_checks;
+mod shapes;
 mod sqlite;
 mod unproven;
 mod upkeep;

@@ -28,6 +28,7 @@ fn shard() -> String {
     columns:
     - {{name: id, type: number, pk: true}}
     - {{name: \"\", type: string}}
+    - {{name: ' ', type: string}}
     - {{name: a.b, type: number}}
     - {{name: 'say \"hi\"', type: string}}
     - {{name: 🙂, type: string}}
@@ -53,9 +54,9 @@ fn shard() -> String {
 fn database() -> Connection {
     let database = Connection::open_in_memory().expect("a database");
     let sql = format!(
-        r#"CREATE TABLE odd (id INTEGER PRIMARY KEY, "" TEXT, "a.b" INTEGER, "say ""hi""" TEXT, "🙂" TEXT,
+        r#"CREATE TABLE odd (id INTEGER PRIMARY KEY, "" TEXT, " " TEXT, "a.b" INTEGER, "say ""hi""" TEXT, "🙂" TEXT,
              "with space" TEXT, "select" TEXT, "{long}" TEXT, amount INTEGER, "far.id" INTEGER);
-           INSERT INTO odd VALUES (1, 'e', 10, 'hi', 'yes', 'w', 's', 'l', 100, 1), (2, 'f', 20, 'ho', 'no', 'w', 't', 'l', 200, 1);
+           INSERT INTO odd VALUES (1, 'e', 'b', 10, 'hi', 'yes', 'w', 's', 'l', 100, 1), (2, 'f', 'c', 20, 'ho', 'no', 'w', 't', 'l', 200, 1);
            CREATE TABLE "x.y" ("the.id" INTEGER PRIMARY KEY, label TEXT);
            INSERT INTO "x.y" VALUES (1, 'one');"#,
         long = long_name()
@@ -116,6 +117,7 @@ fn odd_columns_are_reached_in_quotes() {
     let catalog = catalog(OVERLAY);
     let quoted = |name: &str| format!("odd.\"{}\"", name.replace('"', "\"\""));
     for (name, first) in [
+        (" ", json!("b")),
         ("a.b", json!(10)),
         ("say \"hi\"", json!("hi")),
         ("🙂", json!("yes")),
@@ -189,4 +191,23 @@ fn a_dot_in_a_written_column_is_still_refused() {
     let report = validate(&catalog, &[]);
     let kinds: Vec<&str> = report.errors.iter().map(|one| one.kind.as_str()).collect();
     assert_eq!(kinds, ["column_qualified"]);
+}
+
+/// What a message proposes can be written as it stands there.
+#[test]
+fn a_column_that_was_meant_is_proposed_in_its_quotes() {
+    let catalog = catalog(OVERLAY);
+    for (asked, meant) in [
+        ("odd.a_b", "odd.\"a.b\""),
+        ("odd.with_space", "odd.with space"),
+    ] {
+        let ask = |field: &str| {
+            let query = json!({"measures": ["odd.total"], "dimensions": [field]});
+            let query = Query::from_value(&query).expect("a query");
+            compile(&catalog, &query, Dialect::Sqlite)
+        };
+        let error = ask(asked).expect_err("a refusal");
+        assert_eq!(error.suggestions.first().map(String::as_str), Some(meant));
+        assert!(ask(meant).is_ok(), "{meant}");
+    }
 }

@@ -1,0 +1,100 @@
+//! What is said of names that mean nothing, too much, or nothing that may be asked for.
+
+use super::{MOST_PROPOSED, Names, visible_columns};
+use crate::authored::Visibility;
+use crate::graph::NodeId;
+use crate::near::nearest;
+use crate::resolved::Source;
+use crate::sql_text::table_parts;
+use crate::{ErrorKind, QueryError};
+
+impl Names<'_> {
+    /// The error for a hidden column.
+    pub(crate) fn hidden(&self, node: NodeId, column: &str) -> QueryError {
+        let text = format!("{}.{column}", self.node_name(node));
+        QueryError::new(
+            ErrorKind::HiddenColumn,
+            format!("column `{text}` is hidden"),
+        )
+        .about(text)
+    }
+
+    /// The error for a column that a node does not have.
+    pub(crate) fn unknown_column(&self, node: NodeId, name: &str) -> QueryError {
+        let text = format!("{}.{name}", self.node_name(node));
+        let source = self.source(node).ok();
+        if source.is_some_and(|source| source.measure(name).is_some()) {
+            let message = format!("`{text}` is a measure, and only columns can stand here");
+            return QueryError::new(ErrorKind::UnknownColumn, message).about(text);
+        }
+        let columns: Vec<&str> = source.map_or(Vec::new(), visible_columns);
+        let near = nearest(name, columns).into_iter();
+        let mut near: Vec<String> = near
+            .map(|column| format!("{}.{}", self.node_name(node), self.member(column)))
+            .collect();
+        if near.is_empty() {
+            near = self.elsewhere(name);
+        }
+        QueryError::new(ErrorKind::UnknownColumn, format!("unknown column `{text}`"))
+            .about(text)
+            .suggest(near)
+    }
+
+    /// The columns and measures of this name that some source has.
+    fn elsewhere(&self, name: &str) -> Vec<String> {
+        let members = self.catalog.members();
+        let is_shown = |(_, source): &(NodeId, &Source)| {
+            let column = source.column(name);
+            column.is_some_and(|(_, column)| column.visibility != Visibility::Hidden)
+        };
+        let columns = self.owners(members.columns(name)).filter(is_shown);
+        let measures = self.owners(members.measures(name));
+        let owners = columns.chain(measures).take(MOST_PROPOSED);
+        owners
+            .map(|(node, _)| format!("{}.{}", self.node_name(node), self.member(name)))
+            .collect()
+    }
+
+    /// A column or measure as it is written behind its source: in quotes where it would be read as
+    /// something else.
+    pub(super) fn member(&self, name: &str) -> String {
+        match table_parts(name).as_slice() {
+            [only] if only == name => name.to_owned(),
+            _ => self.dialect.quote(name),
+        }
+    }
+
+    /// The error for a computed column that names a column of another source.
+    pub(super) fn beyond_own(
+        &self,
+        own: NodeId,
+        computed: &str,
+        (owner, name): (NodeId, &str),
+    ) -> QueryError {
+        let Some((_, column)) = self.source(owner).ok().and_then(|one| one.column(name)) else {
+            return self.unknown_column(owner, name);
+        };
+        let text = format!("{}.{}", self.node_name(owner), column.name);
+        let message = format!(
+            "`{}.{computed}` is computed from `{text}` of another source, and a computed column has only \
+             the columns of its own; a measure or a segment can look it up",
+            self.node_name(own)
+        );
+        QueryError::new(ErrorKind::UnknownColumn, message).about(text)
+    }
+
+    /// The error for a bare name that several sources have.
+    pub(super) fn ambiguous(&self, name: &str, nodes: &[NodeId]) -> QueryError {
+        QueryError::new(
+            ErrorKind::AmbiguousColumn,
+            format!("several sources have a column `{name}`"),
+        )
+        .about(name)
+        .suggest(
+            nodes
+                .iter()
+                .take(MOST_PROPOSED)
+                .map(|node| format!("{}.{}", self.node_name(*node), self.member(name))),
+        )
+    }
+}
