@@ -133,3 +133,33 @@ fn roles_of_a_broken_file_name_the_file() {
     }
     assert_eq!(found[3], "unknown_source: unknown source `from_dep`");
 }
+
+/// A source's measure may be called like one of its columns: outside of an aggregate only the measure can
+/// be meant, in the measures of other sources too.
+#[test]
+fn a_measure_called_like_a_column_is_read_in_measures_of_other_sources() {
+    let spends = "name: spends\ntable: spends\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: spend, type: number}\nmeasures:\n  - {name: spend, expr: sum(spend)}\n";
+    let sales = "name: sales\ntable: sales\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: spend_id, type: number}\n  - {name: value, type: number}\n\
+                 joins:\n  - {to: spends, on: spend_id = spends.id, relationship: many_to_one}\n\
+                 measures:\n  - {name: worth, expr: sum(value)}\n  - {name: roas, expr: worth / spends.spend}\n  - {name: bare, expr: worth / spend}\n  - {name: of_column, expr: worth / spends.id}\n";
+    let catalog = folder(&[("spends.yaml", spends), ("sales.yaml", sales)]);
+    let outer = |measure: &str| {
+        let query = Query::from_value(&json!({"measures": [measure]})).expect("a query");
+        match compile(&catalog, &query, Dialect::Sqlite) {
+            Ok(compiled) => {
+                let mut lines = compiled.sql.lines().filter(|line| line.contains(" / "));
+                lines.next().unwrap_or_default().to_owned()
+            }
+            Err(error) => format!("{}: {error}", error.kind),
+        }
+    };
+    let answers = ["sales.roas", "sales.bare", "sales.of_column"].map(outer);
+    assert_eq!(
+        answers,
+        [
+            "SELECT (CAST(COALESCE(v1_sum, 0) AS REAL) / NULLIF(COALESCE(v2_sum, 0), 0)) AS roas",
+            "not_a_measure: `spend` is a column, not a measure; aggregate it",
+            "not_a_measure: `spends.id` is a column, not a measure; aggregate it",
+        ]
+    );
+}

@@ -81,7 +81,8 @@ impl Meaning for InSource<'_, '_> {
                 node: self.at.node,
                 measure,
             }),
-            None if names.is_column(parts) => None,
+            // A bare name may be meant for a column here and be a measure elsewhere.
+            None if parts.len() == 1 && names.is_column(parts) => None,
             None => names.measure(parts)?,
         };
         match found {
