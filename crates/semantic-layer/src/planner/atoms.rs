@@ -270,7 +270,9 @@ impl<'a> Evaluator<'a> {
                 Call::Function(function) => bound::nodes(&Expr::Function(function.clone())),
                 Call::Percentile { value, .. } => bound::nodes(value),
             };
-            let home = self.home(&named, owner, &text)?;
+            let conditions = own_filter.as_deref().into_iter().chain(&condition);
+            let conditions: Vec<NodeId> = conditions.flat_map(bound::nodes).collect();
+            let home = self.home_with(&named, &conditions, owner, &text)?;
             (call, home)
         };
         let mut filters = filters.to_vec();
@@ -375,6 +377,29 @@ impl<'a> Evaluator<'a> {
             return Err(QueryError::new(ErrorKind::MultiSourceMeasure, message));
         };
         Ok(home)
+    }
+
+    /// The same for an aggregate with conditions of its own: they are part of what it says, so where its
+    /// values cannot look them up, the home is the source that looks both up.
+    fn home_with(
+        &mut self,
+        values: &[NodeId],
+        conditions: &[NodeId],
+        owner: Option<NodeId>,
+        text: &str,
+    ) -> Result<NodeId, QueryError> {
+        if values.is_empty() && owner.is_none() {
+            return self.home(conditions, owner, text);
+        }
+        let home = self.home(values, owner, text)?;
+        let routes = self.routes(home);
+        if values.is_empty() || conditions.iter().all(|node| routes.reaches(*node)) {
+            return Ok(home);
+        }
+        let mut all = values.to_vec();
+        all.extend(conditions);
+        // Without such a source the condition is refused as one that the values' home cannot reach.
+        Ok(self.home(&all, owner, text).unwrap_or(home))
     }
 
     /// Checks that a filter's node can be looked up from a home.

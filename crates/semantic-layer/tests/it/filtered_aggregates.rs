@@ -222,3 +222,53 @@ fn averages_are_real_numbers() {
     );
     assert_eq!(plain(Dialect::Postgres), "avg(t.v)");
 }
+
+/// A condition within an aggregate is part of what it says, as in the CASE that could stand there: the rows
+/// are those of the source that looks up both. A measure's own `filter` is none.
+#[test]
+fn a_condition_of_a_finer_source_has_its_rows_counted() {
+    let courses = "name: courses\ntable: courses\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: credits, type: number}\n\
+                   measures:\n  - {name: filtered, expr: sum(credits), filter: enrollments.mark > 1}\n";
+    let enrollments = "name: enrollments\ntable: enrollments\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: course, type: number}\n  - {name: mark, type: number}\n\
+                       joins:\n  - {to: courses, on: course = courses.id, relationship: many_to_one}\n\
+                       measures:\n  - {name: marked, expr: 'sum_if(courses.credits, mark > 1)'}\n  - {name: all_of_them, expr: 'sum_if(courses.credits, courses.credits > 1)'}\n";
+    let files = vec![
+        SourceFile::new("courses.yaml", courses),
+        SourceFile::new("enrollments.yaml", enrollments),
+    ];
+    let catalog = Catalog::load(files, Dialect::Sqlite);
+    let database = rusqlite::Connection::open_in_memory().expect("a database");
+    let rows = "CREATE TABLE courses (id, credits); INSERT INTO courses VALUES (1, 10), (2, 5), (3, 7);
+                CREATE TABLE enrollments (id, course, mark);
+                INSERT INTO enrollments VALUES (1, 1, 2), (2, 1, 3), (3, 2, 1), (4, 2, 4), (5, 9, 5);";
+    database.execute_batch(rows).expect("two tables");
+    let answer = |asked: &str| {
+        let query = Query::from_value(&json!({"measures": [asked]})).expect("a query");
+        match compile(&catalog, &query, Dialect::Sqlite) {
+            Ok(compiled) => json!(sqlite::run(&database, &compiled.sql).1),
+            Err(error) => json!(error.kind.as_str()),
+        }
+    };
+    let answers = [
+        "sum(case when enrollments.mark > 1 then courses.credits end)",
+        "sum_if(courses.credits, enrollments.mark > 1)",
+        "sum(courses.credits) filter (where enrollments.mark > 1)",
+        "count_distinct_if(courses.credits, enrollments.mark > 1)",
+        "enrollments.marked",
+        "enrollments.all_of_them",
+        "courses.filtered",
+    ]
+    .map(answer);
+    assert_eq!(
+        json!(answers),
+        json!([
+            [[25]],
+            [[25]],
+            [[25]],
+            [[2]],
+            [[25]],
+            [[22]],
+            "filter_fanout"
+        ])
+    );
+}
