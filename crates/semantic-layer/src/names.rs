@@ -267,7 +267,18 @@ impl<'a> Names<'a> {
                 )
             }
             ([], [node, ..]) => Err(self.hidden(*node, name)),
-            (nodes, _) => Err(self.ambiguous(name, nodes)),
+            (nodes, _) => {
+                // Case matters where it tells sources apart.
+                let has_exactly = |node: &&NodeId| {
+                    let source = self.source(**node).ok();
+                    source.is_some_and(|source| source.columns.iter().any(|one| one.name == name))
+                };
+                let mut exact = nodes.iter().filter(has_exactly);
+                match (exact.next(), exact.next()) {
+                    (Some(node), None) => Ok(*node),
+                    _ => Err(self.ambiguous(name, nodes)),
+                }
+            }
         }
     }
 

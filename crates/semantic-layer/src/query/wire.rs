@@ -69,6 +69,7 @@ const ORDER: Items = Items {
 };
 
 /// One item: a text, or the texts under its two keys.
+#[derive(Clone, Copy)]
 enum Item<'v> {
     Text(&'v str),
     Fields(&'v str, Option<&'v str>),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 
 use super::Findings;
 use crate::names::Names;
@@ -74,7 +74,7 @@ fn spelled(names: Names<'_>, source: &Source, text: &str) -> String {
     let Ok(mut tree) = expression::parse(text, names.dialect) else {
         return squeezed(text);
     };
-    let mut plain = Plain { own: &source.name };
+    let mut plain = Plain { own: source };
     let flow = VisitMut::visit(&mut tree, &mut plain);
     debug_assert!(flow.is_continue());
     squeezed(&tree.to_string())
@@ -82,7 +82,7 @@ fn spelled(names: Names<'_>, source: &Source, text: &str) -> String {
 
 /// Takes out what says nothing.
 struct Plain<'a> {
-    own: &'a str,
+    own: &'a Source,
 }
 
 impl VisitorMut for Plain<'_> {
@@ -98,9 +98,15 @@ impl VisitorMut for Plain<'_> {
         }
         if let Expr::CompoundIdentifier(parts) = tree
             && let [front, column] = parts.as_slice()
-            && front.value == self.own
+            && front.value == self.own.name
         {
             *tree = Expr::Identifier(column.clone());
+        }
+        // As it is declared, in quotes: two columns may differ in nothing but case.
+        if let Expr::Identifier(name) = tree
+            && let Some((_, column)) = self.own.column(&name.value)
+        {
+            *name = Ident::with_quote('"', &column.name);
         }
         ControlFlow::Continue(())
     }

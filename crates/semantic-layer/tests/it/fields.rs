@@ -163,3 +163,38 @@ fn a_measure_called_like_a_column_is_read_in_measures_of_other_sources() {
         ]
     );
 }
+
+/// Case matters where nothing else tells names apart.
+#[test]
+fn a_bare_name_is_the_column_that_is_called_exactly_so() {
+    let source = |name: &str, column: &str| {
+        format!(
+            "name: {name}\ntable: {name}\ngrain: [id]\ncolumns:\n  - {{name: id, type: number}}\n  - {{name: {column}, type: string}}\n"
+        )
+    };
+    let catalog = folder(&[
+        ("agents.yaml", &source("agents", "Name")),
+        ("orgs.yaml", &source("orgs", "name")),
+    ]);
+    let from = |field: &str| {
+        let query = Query::from_value(&json!({"dimensions": [field]})).expect("a query");
+        match compile(&catalog, &query, Dialect::Sqlite) {
+            Ok(compiled) => {
+                let mut lines = compiled
+                    .sql
+                    .lines()
+                    .filter(|line| line.starts_with("FROM "));
+                lines.next().unwrap_or_default().to_owned()
+            }
+            Err(error) => format!("{}: {error}", error.kind),
+        }
+    };
+    assert_eq!(
+        ["Name", "name", "NAME"].map(from),
+        [
+            "FROM agents AS agents",
+            "FROM orgs AS orgs",
+            "ambiguous_column: several sources have a column `NAME`",
+        ]
+    );
+}

@@ -176,3 +176,27 @@ fn what_cannot_stand_here_is_said() {
          its own; a measure or a segment can look it up"
     );
 }
+
+/// Two columns that differ in case are two columns, however a measure quotes them.
+#[test]
+fn measures_of_columns_that_differ_in_case_are_not_the_same() {
+    let text = |first: &str, second: &str| {
+        format!(
+            "name: t\ntable: t\ngrain: [id]\ncolumns:\n- {{name: id, type: number}}\n- {{name: Name, type: string}}\n- {{name: name, type: string}}\n- {{name: size, type: number}}\n\
+             joins:\n- {{to: u, on: id = u.id, relationship: many_to_one}}\nmeasures:\n- {{name: a, expr: '{first}'}}\n- {{name: b, expr: '{second}'}}\n"
+        )
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(
+        findings("t.yaml", &text("count(Name)", "count(name)")),
+        none
+    );
+    let same =
+        ["t.yaml:13:4 duplicate_measure_expr: measures `a` and `b` are the same; remove one"];
+    for (first, second) in [
+        ("count(name)", "count(t.\"name\")"),
+        ("sum(size)", "SUM( t.Size )"),
+    ] {
+        assert_eq!(findings("t.yaml", &text(first, second)), same, "{first}");
+    }
+}
