@@ -199,6 +199,14 @@ impl Catalog {
             );
             return QueryError::new(file.kind, message).about(name);
         }
+        if let Some((owner, file)) = self.role_of_broken(name) {
+            let message = format!(
+                "`{name}` is a join alias of `{owner}` for a source that cannot be used: {}: {}",
+                file.place(),
+                file.message
+            );
+            return QueryError::new(file.kind, message).about(name);
+        }
         let near = nearest(name, self.graph.node_names());
         // A file that tells no name, such as a shard, may be the one that declares it.
         if let Some(file) = self.broken.iter().find(|file| file.name.is_none()) {
@@ -214,6 +222,19 @@ impl Catalog {
         QueryError::new(ErrorKind::UnknownSource, format!("unknown source `{name}`"))
             .about(name)
             .suggest(near)
+    }
+
+    /// The source whose join has a name for its alias and leads to a file that cannot be read, and that file.
+    fn role_of_broken(&self, name: &str) -> Option<(&str, &BrokenFile)> {
+        let named = |to: &str| {
+            let mut broken = self.broken.iter();
+            broken.find(|file| file.name.as_deref() == Some(to))
+        };
+        self.composed.iter().find_map(|(owner, composed)| {
+            let mut joins = composed.source.joins.iter();
+            let join = joins.find(|join| join.alias.as_deref() == Some(name))?;
+            Some((owner.as_str(), named(&join.to)?))
+        })
     }
 
     /// The join alias in a broken file that a name is, or begins with, and the file.

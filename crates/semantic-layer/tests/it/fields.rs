@@ -134,6 +134,22 @@ fn roles_of_a_broken_file_name_the_file() {
     assert_eq!(found[3], "unknown_source: unknown source `from_dep`");
 }
 
+/// So is a role of a sound file that leads to one that cannot be read.
+#[test]
+fn roles_that_lead_to_a_broken_file_name_the_file() {
+    let orders = format!(
+        "{ORDERS}joins:\n  - {{to: depots, on: id = depots.id, relationship: many_to_one, alias: from_depot}}\n"
+    );
+    let depots = "name: depots\ntable: depots\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\nmood: good\n";
+    let catalog = folder(&[("orders.yaml", &orders), ("depots.yaml", depots)]);
+    let query = json!({"measures": ["orders.revenue"], "dimensions": ["from_depot.id"]});
+    let query = Query::from_value(&query).expect("a query");
+    let error = compile(&catalog, &query, Dialect::Sqlite).expect_err("a refusal");
+    let beginning = "invalid_source: `from_depot` is a join alias of `orders` for a source that cannot be used: depots.yaml:6:";
+    let text = format!("{}: {error}", error.kind);
+    assert!(text.starts_with(beginning), "{text}");
+}
+
 /// A source's measure may be called like one of its columns: outside of an aggregate only the measure can
 /// be meant, in the measures of other sources too.
 #[test]
