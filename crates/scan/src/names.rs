@@ -106,6 +106,13 @@ const ENDING_PAIRS: &[(&str, &str)] = &[
     ("k", "cy"),
     ("ek", "ki"),
     ("ec", "cy"),
+    ("x", "ces"),
+    ("on", "a"),
+    ("ya", "i"),
+    ("a", "y"),
+    ("", "y"),
+    ("t", "ci"),
+    ("ta", "ci"),
 ];
 /// Forms that no ending explains.
 const IRREGULAR: &[(&str, &str)] = &[

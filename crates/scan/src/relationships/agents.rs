@@ -2,31 +2,74 @@
 
 use crate::profile::ColumnProfile;
 use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
+use crate::relationships::lexicon::PERSON_ROLES;
 use crate::types::TypeFamily;
 
 /// Endings of words for someone who does something.
 const AGENT_ENDINGS: &[&str] = &[
-    "er", "or", "ee", "ian", "eur", "euse", "trice", "dor", "dora", "tore", "erin", "arz",
+    "er", "or", "ee", "ian", "eur", "euse", "trice", "dor", "dora", "tore", "erin", "arz", "sha",
+    "acy", "aca", "ista", "ist",
 ];
 /// Words that stand before or behind what someone has done.
 const AGENT_PREPOSITIONS: &[&str] = &[
     "by", "por", "par", "durch", "von", "przez", "door", "da", "av", "af",
 ];
+/// Words of columns that tell something of people only.
+const PERSONAL: &[&str] = &[
+    "firstname",
+    "lastname",
+    "surname",
+    "forename",
+    "birthdate",
+    "birthday",
+    "birth",
+    "born",
+    "dob",
+    "gender",
+    "hired",
+    "salary",
+    "vorname",
+    "nachname",
+    "geburtsdatum",
+    "prenom",
+    "naissance",
+    "apellido",
+    "apellidos",
+    "nacimiento",
+    "sobrenome",
+    "nascimento",
+    "cognome",
+    "nascita",
+    "achternaam",
+    "nazwisko",
+];
+/// Words before `name` that only the names of people have.
+const NAME_PARTS: &[&str] = &["first", "last", "given", "family", "middle"];
 /// Distinct numbers from which the end of a range is no chance.
 const MANY: u64 = 100;
 /// Ends of ranges that counts and calendars have.
 const ROUND: i64 = 50;
 const DAYS: [i64; 2] = [365, 366];
 
-/// Whether a column names someone by the form of a word, and the key is that of the only table of people.
+/// Whether the rows of a table are people, by its name or by what it tells about them.
+fn holds_humans(table: &TableFacts<'_>) -> bool {
+    let tells = |column: &ColumnFacts<'_>| {
+        let words = &column.name.words;
+        words.iter().any(|word| PERSONAL.contains(&word.as_str()))
+            || matches!(words.as_slice(), [part, name]
+                if NAME_PARTS.contains(&part.as_str()) && name.starts_with("nam"))
+    };
+    table.people || table.name.holds_a_trade() || table.columns.iter().any(tells)
+}
+
+/// Whether a column names someone by the form of a word, and the key is that of a table of people.
 pub(crate) fn names_agent(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: At) -> bool {
-    let people = facts
-        .table(parent.table)
-        .is_some_and(|table| table.people && facts.people(table.name.layer) == 1);
+    let people = facts.table(parent.table).is_some_and(holds_humans);
     let base = column.name.base();
     let agent = |word: &String| {
-        word.len() >= 5 && AGENT_ENDINGS.iter().any(|ending| word.ends_with(ending))
+        PERSON_ROLES.contains(&word.as_str())
+            || (word.len() >= 5 && AGENT_ENDINGS.iter().any(|ending| word.ends_with(ending)))
     };
     let done = |word: &String| AGENT_PREPOSITIONS.contains(&word.as_str());
     people && (base.last().is_some_and(agent) || (base.len() > 1 && base.iter().any(done)))

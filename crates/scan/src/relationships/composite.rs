@@ -1,6 +1,7 @@
 //! Links over several columns: to keys that only together tell rows apart.
 
 mod anchors;
+mod index;
 mod judge;
 mod own;
 
@@ -11,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
 use crate::relationships::composite::anchors::anchored;
-use crate::relationships::composite::own::{numbers_own_rows, role_likeness};
+use crate::relationships::composite::index::Index;
+use crate::relationships::composite::own::{OWN, numbers_own_rows, role_likeness};
 use crate::relationships::entity::{KeyMark, entity_match};
 use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
 
@@ -79,7 +81,7 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Propo
     let mut proposals = from_queries(facts);
     let mut keys: Vec<(usize, Vec<usize>)> = Vec::new();
     for table in 0..facts.tables.len() {
-        for group in keys_of(facts, table, single) {
+        for group in keys_of(facts, table, single, &index) {
             let roles = |column: &ColumnFacts<'_>| column.name.has_self_role();
             let itself = facts
                 .table(table)
@@ -148,8 +150,23 @@ impl Proposal {
     }
 }
 
+/// Whether one column of a table is what others refer to. A list that each tenant numbers for itself may have
+/// codes that differ, and is meant by the number inside the tenant all the same.
+fn has_good_key(table: &TableFacts<'_>) -> bool {
+    let primary = table.primary.and_then(|at| table.columns.get(at));
+    let inside = |column: &ColumnFacts<'_>| {
+        column.own >= OWN && column.name.mark == KeyMark::Strong && column.key <= 0.0
+    };
+    primary.is_some_and(|column| column.key >= 0.75) && !table.columns.iter().any(inside)
+}
+
 /// The groups by which a table without a good single key may be referred to, the best two.
-fn keys_of(facts: &Facts<'_>, at: usize, single: &BTreeMap<At, At>) -> Vec<Vec<usize>> {
+fn keys_of(
+    facts: &Facts<'_>,
+    at: usize,
+    single: &BTreeMap<At, At>,
+    index: &Index,
+) -> Vec<Vec<usize>> {
     let Some(table) = facts.table(at).filter(|table| table.included) else {
         return Vec::new();
     };
@@ -163,14 +180,10 @@ fn keys_of(facts: &Facts<'_>, at: usize, single: &BTreeMap<At, At>) -> Vec<Vec<u
     if declared.len() > 1 {
         return vec![declared];
     }
-    let strong = table
-        .primary
-        .and_then(|primary| table.columns.get(primary))
-        .is_some_and(|column| column.key >= 0.75);
-    let Some(profile) = table.profile.filter(|_| !strong) else {
+    let Some(profile) = table.profile.filter(|_| !has_good_key(table)) else {
         return Vec::new();
     };
-    let weight = |column: usize, used_up: bool| {
+    let weight = |column: usize, used_up: bool, again: bool| {
         let Some(facts) = table.columns.get(column) else {
             return 0.0;
         };
@@ -188,6 +201,7 @@ fn keys_of(facts: &Facts<'_>, at: usize, single: &BTreeMap<At, At>) -> Vec<Vec<u
             KeyMark::Weak => 1.5,
             KeyMark::None if ordinal => 1.2,
             KeyMark::None if !facts.name.telling => 1.0,
+            KeyMark::None if again => 1.0,
             KeyMark::None if facts.name.measure => 0.0,
             KeyMark::None if used_up => 1.0,
             KeyMark::None => 0.4,
@@ -197,13 +211,10 @@ fn keys_of(facts: &Facts<'_>, at: usize, single: &BTreeMap<At, At>) -> Vec<Vec<u
         .groups
         .iter()
         .map(|group| {
-            (
-                group
-                    .iter()
-                    .map(|column| weight(*column, density(table, group) >= USED_UP))
-                    .fold(f64::MAX, f64::min),
-                group.clone(),
-            )
+            let used_up = density(table, group) >= USED_UP;
+            let again = index.stands_elsewhere(facts, at, group);
+            let weights = group.iter().map(|column| weight(*column, used_up, again));
+            (weights.fold(f64::MAX, f64::min), group.clone())
         })
         .filter(|(weakest, _)| *weakest >= 1.0)
         .collect();
@@ -215,65 +226,6 @@ fn keys_of(facts: &Facts<'_>, at: usize, single: &BTreeMap<At, At>) -> Vec<Vec<u
         .map(|(_, group)| group)
         .take(most)
         .collect()
-}
-
-/// Tables by the plain names of their columns and by the keys they refer to.
-struct Index {
-    names: BTreeMap<String, BTreeSet<usize>>,
-    parents: BTreeMap<At, BTreeSet<usize>>,
-}
-
-impl Index {
-    fn of(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Self {
-        let mut names: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
-        for (at, column) in facts.columns() {
-            names.entry(plain(column)).or_default().insert(at.table);
-        }
-        let mut parents: BTreeMap<At, BTreeSet<usize>> = BTreeMap::new();
-        for (child, parent) in single {
-            parents.entry(*parent).or_default().insert(child.table);
-        }
-        Self { names, parents }
-    }
-
-    /// Tables that share the rarest column of the group, by name or by what it refers to.
-    fn children(
-        &self,
-        facts: &Facts<'_>,
-        single: &BTreeMap<At, At>,
-        table: usize,
-        group: &[usize],
-    ) -> Vec<usize> {
-        let sharing = group.iter().filter_map(|column| {
-            let at = At {
-                table,
-                column: *column,
-            };
-            let mut tables = self
-                .names
-                .get(&plain(facts.column(at)?))
-                .cloned()
-                .unwrap_or_default();
-            if let Some(parent) = single.get(&at) {
-                tables.extend(self.parents.get(parent).into_iter().flatten());
-                // The table referred to shares the column by its key.
-                tables.remove(&parent.table);
-            }
-            tables.remove(&table);
-            (!tables.is_empty()).then_some(tables)
-        });
-        let rarest = sharing.min_by_key(BTreeSet::len).unwrap_or_default();
-        rarest.into_iter().take(CHILDREN).collect()
-    }
-}
-
-fn plain(column: &ColumnFacts<'_>) -> String {
-    let base = column.name.base();
-    if base.is_empty() {
-        column.name.words.join(" ")
-    } else {
-        base.join(" ")
-    }
 }
 
 /// Gives each column of the key the best column of the child. Where names tell nothing, several may
@@ -459,7 +411,13 @@ fn likeness(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, key: At) ->
         return if left.profile.is_some() { UNNAMED } else { 0.0 };
     }
     let named = entity_match(left.name.base(), right.name.base());
-    if named >= 0.85 && left.name.base().len() >= right.name.base().len() {
+    let table = facts.table(key.table).filter(|_| right.own >= OWN);
+    let tabled = table.map_or(0.0, |table| {
+        entity_match(left.name.base(), &table.name.words)
+    });
+    if tabled >= 0.95 {
+        0.9
+    } else if named >= 0.78 && left.name.base().len() >= right.name.base().len() {
         named * 0.9
     } else {
         0.0

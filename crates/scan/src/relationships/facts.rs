@@ -10,7 +10,7 @@ use ktx_warehouse::{Table, TableKind};
 use crate::history::Joins;
 use crate::profile::{ColumnProfile, Extent, TableProfile};
 use crate::relationships::calendar::day_lists;
-use crate::relationships::entity::{ColumnName, KeyMark, TableName};
+use crate::relationships::entity::{ColumnName, KeyMark, TableName, is_doer_of};
 use crate::relationships::facts::keys::{key_strength, own_match};
 use crate::relationships::learned::learned_keys;
 use crate::relationships::lexicon::synonym;
@@ -117,6 +117,7 @@ impl<'a> Facts<'a> {
         if !learned.is_empty() {
             tables = read(&learned);
         }
+        forget_lone_layers(&mut tables);
         let people = mark_people(&mut tables);
         mark_parts(&mut tables);
         let of_layer = tables
@@ -355,6 +356,38 @@ fn table_facts<'a>(
     }
 }
 
+/// Layers hold the same rows several times. Words for layers that keep no table of another one say nothing:
+/// `dim_country` beside `sessions`.
+fn forget_lone_layers(tables: &mut [TableFacts<'_>]) {
+    let mut of_entity: BTreeMap<String, BTreeSet<Option<&'static str>>> = BTreeMap::new();
+    for table in tables.iter() {
+        let layers = of_entity.entry(singular(&table.name.words)).or_default();
+        layers.insert(table.name.layer);
+    }
+    let copies: BTreeSet<&'static str> = of_entity
+        .values()
+        .filter(|layers| layers.len() > 1)
+        .flatten()
+        .filter_map(|layer| *layer)
+        .collect();
+    let lone = |table: &&mut TableFacts<'_>| {
+        let layer = table.name.layer;
+        layer.is_some_and(|layer| !copies.contains(layer))
+    };
+    for table in tables.iter_mut().filter(lone) {
+        table.name.layer = None;
+    }
+}
+
+/// The words of an entity, one and many of it alike.
+fn singular(words: &[String]) -> String {
+    let one = words.join(" ");
+    match one.strip_suffix("ies") {
+        Some(stem) => format!("{stem}y"),
+        None => one.trim_end_matches('s').to_owned(),
+    }
+}
+
 /// Marks the columns that say a person's part. Where there are `physicians`, a `doctor` is one of them
 /// and no part that any employee may play.
 fn mark_parts(tables: &mut [TableFacts<'_>]) {
@@ -365,7 +398,8 @@ fn mark_parts(tables: &mut [TableFacts<'_>]) {
         .collect();
     let is_table = |word: &String| {
         entities.iter().any(|entity| {
-            crate::names::word_likeness(word, entity) > 0.9 || synonym(word, entity) > 0.0
+            let alike = crate::names::word_likeness(word, entity) > 0.9;
+            (alike && !is_doer_of(word, entity)) || synonym(word, entity) > 0.0
         })
     };
     for column in tables.iter_mut().flat_map(|table| &mut table.columns) {

@@ -5,6 +5,8 @@ use crate::profile::sketch::ratio;
 use crate::profile::value::hash;
 use crate::relationships::facts::ColumnFacts;
 
+/// How far both ends together may be away, in steps from one of the numbers to the next.
+const NEAR: f64 = 6.0;
 /// Keys looked for from the last on.
 const LAST_KEYS: usize = 20_000;
 
@@ -20,9 +22,27 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
+    /// Numbers from which the ends of a range are no chance.
+    pub(crate) const MANY: u64 = 60;
+
     /// The log likelihood that values drawn evenly from the key span no more than this.
     pub(crate) fn log_likelihood(self) -> f64 {
-        let draws = ratio(self.distinct.clamp(1, 60), 1) * 0.5;
+        self.of_draws(60)
+    }
+
+    /// The same where the numbers surely come from all of some key.
+    pub(crate) fn sharp_log_likelihood(self) -> f64 {
+        self.of_draws(600)
+    }
+
+    /// Whether many numbers come as near to both ends as those drawn evenly from all of the key do.
+    pub(crate) fn is_full(self) -> bool {
+        self.distinct >= Self::MANY && (1.0 - self.span) * ratio(self.distinct, 1) <= NEAR
+    }
+
+    /// Numbers are not drawn quite evenly: half of them count, and no more than so many.
+    fn of_draws(self, most: u64) -> f64 {
+        let draws = ratio(self.distinct.clamp(1, most), 1) * 0.5;
         draws * self.span.clamp(1e-6, 1.0).ln()
     }
 }

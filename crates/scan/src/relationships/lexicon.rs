@@ -344,6 +344,11 @@ pub(crate) const COPY_TAILS: &[&str] = &[
     "shadow",
     "kopie",
 ];
+/// First words of table names that say: a copy.
+pub(crate) const COPY_HEADS: &[&str] = &[
+    "copy", "backup", "bak", "bkp", "old", "tmp", "temp", "archive", "archived", "snapshot",
+    "kopie",
+];
 /// Words for a generic column or table, which tell something only with more words beside them.
 pub(crate) const PLACEHOLDERS: &[&str] = &[
     "col",

@@ -256,6 +256,7 @@ fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored
             let share = ratio(size(part), size(whole));
             primary
                 && !used_up
+                && !is_kind_of(facts, part, whole)
                 && leads.get(&part) == Some(&whole)
                 && (part.table != child.table || leads_own(child))
                 && rival.odds > 0.0
@@ -271,6 +272,16 @@ fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored
         preferred = true;
     }
     preferred
+}
+
+/// Whether a table is called like another with something before: it lists some of its rows once more, and
+/// `customer_id` means the `customer`, not the `active_customer`.
+fn is_kind_of(facts: &Facts<'_>, part: At, whole: At) -> bool {
+    let (Some(own), Some(other)) = (facts.table(part.table), facts.table(whole.table)) else {
+        return false;
+    };
+    let (own, other) = (own.name.words.as_slice(), other.name.words.as_slice());
+    own.len() > other.len() && own.ends_with(other)
 }
 
 /// Whether the child's table is called like the parent's, with something behind.

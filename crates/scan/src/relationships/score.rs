@@ -8,17 +8,19 @@ mod beside;
 pub(crate) mod chance;
 mod compared;
 mod names;
+mod structure;
 mod values;
 
 use crate::profile::ColumnProfile;
 use crate::profile::sketch::{Containment, ratio};
-use crate::relationships::entity::{Copy, entity_match};
+use crate::relationships::entity::{Copy, KeyMark, entity_match};
 use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
 use crate::relationships::fit::{Fit, robust_range, spread};
 use crate::relationships::link::{Check, Evidence};
 use crate::relationships::score::chance::{UNLIKELY, by_chance, surprise};
 use crate::relationships::score::compared::Compared;
-use crate::relationships::score::names::{calls_other, name_evidence, names_copy};
+use crate::relationships::score::names::{calls_other, name_evidence};
+use crate::relationships::score::structure::structure;
 use crate::relationships::score::values::{
     dense_odds, least, remote_odds, same_set, telling, used_codes,
 };
@@ -28,7 +30,7 @@ use crate::types::TypeFamily;
 pub(crate) const LEAST_COVERAGE: f64 = 0.8;
 
 /// The likeness of names from which a column is believed to name a key.
-const NAMED: f64 = 0.78;
+pub(crate) const NAMED: f64 = 0.78;
 
 /// The log odds of a day that stands in a list of days.
 const DAY_IN_LIST: f64 = 2.6;
@@ -129,6 +131,10 @@ pub(crate) fn score(
         odds = odds.max(DAY_IN_LIST + missing_odds(coverage));
         reasons.push("the other table lists days".to_owned());
     }
+    if name.score >= NAMED && counts_rows(&pair, values.fit) {
+        odds -= 3.0;
+        reasons.push("a plural without a key word rather counts rows".to_owned());
+    }
     let queries = pair.queries;
     if name.score > 1.0 && queries == 0 && may_be_own_count(&pair, probed, ignored) {
         odds = odds.min(1.0);
@@ -172,6 +178,20 @@ pub(crate) fn score(
     })
 }
 
+/// Whether a column of whole numbers is called by a plural, marks no key and does not reach through the keys:
+/// `customers.stores` says how many there are.
+fn counts_rows(pair: &Pair<'_>, fit: Option<Fit>) -> bool {
+    let plural = |word: &String| {
+        let singular = ["ss", "us", "is"].iter().any(|end| word.ends_with(end));
+        word.len() >= 4 && word.ends_with('s') && !singular
+    };
+    let name = &pair.child.name;
+    name.mark == KeyMark::None
+        && !(name.has_self_role() || pair.child.part)
+        && name.words.last().is_some_and(plural)
+        && fit.is_some_and(|fit| fit.span < 0.97)
+}
+
 /// Whether a column of days may refer to another: that lists days, or that its name and place say so.
 fn may_be_day(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
     let same_layer = pair.from.name.layer == pair.to.name.layer;
@@ -192,6 +212,16 @@ fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
         .child
         .profile
         .is_some_and(|child| child.values > 2 && child.uniqueness() >= 0.999);
+    let distinct = |column: &ColumnFacts<'_>| column.profile.map_or(0, |profile| profile.distinct);
+    let (own, other) = (distinct(pair.child), distinct(pair.parent));
+    if own_primary && unique && own > other {
+        // A key that the other table lacks some of is rather what that one refers to.
+        return true;
+    }
+    if pair.is_self && unique && own * 10 >= other * 9 {
+        // A second number of the same rows.
+        return true;
+    }
     let layers = (pair.from.name.layer, pair.to.name.layer);
     let same_column = pair.child.name.words == pair.parent.name.words;
     let attribute = !pair.is_primary && same_column && names_same_entity(pair);
@@ -411,67 +441,4 @@ fn ranges_meet(pair: &Pair<'_>) -> bool {
 /// Every hundredth of missing values costs the same.
 fn missing_odds(coverage: f64) -> f64 {
     ((coverage - 0.995) * 11.5).min(0.0)
-}
-
-/// What keys, places and layers say.
-fn structure(pair: &Pair<'_>, own_primary: bool, name: f64, reasons: &mut Vec<String>) -> f64 {
-    let mut odds = (pair.parent.key - 0.7).max(-0.4);
-    odds += if pair.is_primary { 0.4 } else { -0.4 };
-    if pair.from.table.table.db != pair.to.table.table.db {
-        odds -= 0.5;
-    }
-    match (pair.from.name.layer, pair.to.name.layer) {
-        (Some(own), Some(other)) if own == other => odds += 0.3,
-        (None, None) => {}
-        _ => {
-            odds -= 1.2;
-            reasons.push("the tables stand in different layers".to_owned());
-        }
-    }
-    match (&pair.from.name.namespace, &pair.to.name.namespace) {
-        (Some(own), Some(other)) if own == other => odds += 0.25,
-        (Some(_), Some(_)) => odds -= 0.3,
-        _ => {}
-    }
-    if pair.to.name.satellite {
-        odds -= 3.0;
-    }
-    if pair.to.name.copy == Copy::Copy
-        && pair.from.name.copy == Copy::Original
-        && names_copy(pair) < 0.85
-    {
-        odds -= 1.5;
-        reasons.push("the other table looks like a copy".to_owned());
-    }
-    if pair.to.table.kind == ktx_warehouse::TableKind::View {
-        odds -= 1.0;
-    }
-    let unique = pair
-        .child
-        .profile
-        .is_some_and(|child| child.values > 1 && child.uniqueness() >= 0.999);
-    if own_primary {
-        odds -= if name >= 0.85 { 0.3 } else { 2.4 };
-    } else if unique && name < 0.85 {
-        odds -= 0.5;
-    }
-    if pair.is_self && !pair.child.name.has_self_role() && name < 0.85 {
-        odds -= 1.0;
-    }
-    // `customer.customer_no` beside `customer.id` numbers the row itself.
-    let no_role = pair
-        .child
-        .name
-        .bases
-        .iter()
-        .all(|base| base.len() <= pair.to.name.words.len());
-    let shorter = pair.child.name.base().len() <= pair.parent.name.base().len();
-    let telling = pair.child.name.telling;
-    if pair.is_self && telling && shorter && !pair.child.name.has_self_role() {
-        odds -= 2.0;
-    }
-    if pair.is_self && pair.child.own >= 0.7 && !pair.child.name.has_self_role() && no_role {
-        odds -= 4.0;
-    }
-    odds
 }

@@ -6,15 +6,23 @@ use crate::relationships::agents::{ends_with_keys, names_agent};
 use crate::relationships::entity::{ColumnName, KeyMark};
 use crate::relationships::facts::{At, ColumnFacts, Facts};
 use crate::relationships::fit::Fit;
-use crate::relationships::score::Scored;
+use crate::relationships::score::{NAMED, Scored};
 
 /// The share of all fitting that the best key must have.
 const SOLE: f64 = 0.9;
+/// What it is worth that of several tables of people one has keys of the fitting size.
+const SEVERAL: f64 = 1.0;
+/// The likeness of names by which a person's part is known.
+const PART: f64 = 0.6;
 /// Distinct values below which a fit says nothing.
 const FEWEST: u64 = 15;
 
 /// What it is worth that a column whose name marks no key ends where the keys do, beside another such column.
 const UNMARKED: f64 = 4.4;
+
+/// What it is worth that a column which is marked as a key and says by its form that someone is meant ends
+/// where the keys do.
+const MARKED_ROLE: f64 = 2.4;
 
 /// Columns of one name in tables that are parts of one: the words of both.
 type Series = (Vec<String>, usize, Vec<String>);
@@ -34,7 +42,7 @@ struct Claim {
     /// about the parent, and its key word is not one that only this database puts at its keys.
     common: bool,
     /// Whether the column says by its form that one of the people is meant.
-    agent: bool,
+    role: bool,
     series: Option<Series>,
     /// The column's words, where its table is called by what it is the key of: `movie_id` in
     /// `movie_note`.
@@ -43,6 +51,7 @@ struct Claim {
 
 /// Favours, for each column that no name explains, the one key of the fitting size.
 pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<Scored>>) {
+    favour_fitting_people(facts, by_child);
     let named = named_parents(facts, by_child);
     let pooled = pool(facts, by_child);
     let mut claims: Vec<Claim> = Vec::new();
@@ -63,8 +72,7 @@ pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Ve
     }
     for claim in &claims {
         let others = by_parent.get(&claim.parent).into_iter().flatten();
-        if claim.common && !claim.agent && !others.copied().any(|other| corroborates(other, claim))
-        {
+        if claim.common && !claim.role && !others.copied().any(|other| corroborates(other, claim)) {
             continue;
         }
         let rivals = by_child.get_mut(&claim.child).into_iter().flatten();
@@ -73,6 +81,45 @@ pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Ve
             rival
                 .reasons
                 .push("no other table has keys of this size".to_owned());
+        }
+    }
+}
+
+/// Where several tables hold people and a column names a person's part, the one whose keys the numbers reach
+/// through is meant.
+fn favour_fitting_people(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<Scored>>) {
+    for (child, rivals) in by_child.iter_mut() {
+        if !facts.column(*child).is_some_and(|column| column.part) {
+            continue;
+        }
+        let people = |rival: &Scored| {
+            facts.layer(*child) == facts.layer(rival.parent)
+                && facts
+                    .table(rival.parent.table)
+                    .is_some_and(|table| table.people)
+        };
+        let weight = |rival: &Scored| {
+            rival
+                .fit
+                .map_or(0.0, |fit| fit.sharp_log_likelihood().exp())
+        };
+        let total: f64 = rivals
+            .iter()
+            .filter(|rival| people(rival))
+            .map(weight)
+            .sum();
+        let named = |rival: &Scored| (PART..NAMED).contains(&rival.evidence.name);
+        let fits = |rival: &&mut Scored| {
+            let exact = rival
+                .fit
+                .is_some_and(|fit| is_exact(facts, rival.parent, fit));
+            people(rival) && named(rival) && exact && weight(rival) >= SOLE * total
+        };
+        if let Some(rival) = rivals.iter_mut().find(fits) {
+            rival.odds += SEVERAL;
+            rival
+                .reasons
+                .push("of the tables of people only this one has keys of this size".to_owned());
         }
     }
 }
@@ -174,13 +221,23 @@ fn claims_of(
         return claims;
     }
     let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
-    let weight = |fit: &Option<Fit>| fit.map_or(0.0, |fit| fit.log_likelihood().exp());
     // Copies in other layers are no rivals of the table beside the column.
     let is_near = |rival: &Scored| facts.layer(rival.child) == facts.layer(rival.parent);
     let near = rivals
         .iter()
         .zip(fits)
         .any(|(rival, fit)| fit.is_some() && is_near(rival));
+    let full = rivals
+        .iter()
+        .zip(fits)
+        .any(|(rival, fit)| is_near(rival) && fit.is_some_and(Fit::is_full));
+    let likelihood = |fit: Fit| {
+        if full {
+            fit.sharp_log_likelihood().exp()
+        } else {
+            fit.log_likelihood().exp()
+        }
+    };
     for (rival, fit) in rivals
         .iter()
         .zip(fits)
@@ -188,7 +245,7 @@ fn claims_of(
     {
         // Two keys of one table are no rivals here.
         let best = weights.entry(rival.parent.table).or_insert(0.0);
-        *best = best.max(weight(fit));
+        *best = best.max(fit.map_or(0.0, likelihood));
     }
     let total: f64 = weights.values().sum();
     for (rival, fit) in rivals
@@ -199,7 +256,7 @@ fn claims_of(
         let (Some(fit), Some(column)) = (fit, facts.column(rival.child)) else {
             continue;
         };
-        let share = fit.log_likelihood().exp() / total;
+        let share = likelihood(*fit) / total;
         if total <= 0.0 || share < SOLE || fit.distinct < FEWEST {
             continue;
         }
@@ -207,8 +264,11 @@ fn claims_of(
         let naming = named.get(&rival.parent).filter(|naming| naming.len() > 1);
         let alike = naming.is_none_or(|naming| naming.contains(&key_words(column)));
         let key = facts.column(rival.parent).and_then(|key| key.profile);
+        let role = exact && names_agent(facts, column, rival.parent);
         let bonus = if exact && ends_with_keys(column, key) {
             UNMARKED
+        } else if role && column.name.mark != KeyMark::None && alike {
+            MARKED_ROLE
         } else {
             bonus(column, exact && alike, naming.is_some())
         };
@@ -217,7 +277,7 @@ fn claims_of(
                 child: rival.child,
                 parent: rival.parent,
                 bonus,
-                agent: exact && names_agent(facts, column, rival.parent),
+                role,
                 common: column.name.telling && !has_own_key_word(column),
                 series: series.cloned(),
                 family: family_of(facts, rival.child),
@@ -231,7 +291,8 @@ fn claims_of(
 fn is_exact(facts: &Facts<'_>, parent: At, fit: Fit) -> bool {
     let profile = facts.column(parent).and_then(|column| column.profile);
     let keys = profile.map_or(0, |profile| profile.distinct);
-    fit.span >= 0.97 && (fit.distinct >= 30 || fit.distinct * 10 >= keys * 9)
+    let near = fit.is_full() || fit.distinct < Fit::MANY;
+    near && fit.span >= 0.97 && (fit.distinct >= 30 || fit.distinct * 10 >= keys * 9)
 }
 
 /// The words of a name beside what they are the key of.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_vocabulary::TableRef;
+use ktx_warehouse::Dialect;
 
 use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
@@ -88,7 +89,10 @@ pub(crate) async fn compare_spellings(
         .enumerate()
         .filter(|(_, link)| link.evidence.loose_row_coverage.is_some())
         .filter(|(_, link)| link.likelihood() >= least)
-        .filter(|(_, link)| family(link.child) == family(link.parent))
+        .filter(|(_, link)| {
+            reads_numbers_in_texts(request.connector.dialect())
+                || family(link.child) == family(link.parent)
+        })
         .map(|(at, link)| (at, Proposal::of_columns(link.child, link.parent)))
         .collect();
     let (places, proposals): (Vec<usize>, Vec<Proposal>) = open.into_iter().unzip();
@@ -106,11 +110,18 @@ pub(crate) async fn compare_spellings(
             link.evidence.coverage = Some(share);
             link.evidence.row_coverage = loose;
             link.evidence.loose_row_coverage = None;
-            link.reasons
-                .push("the warehouse takes no notice of case and padding here".to_owned());
+            link.reasons.push(
+                "the warehouse takes no notice of case, padding and leading zeros here".to_owned(),
+            );
         }
     }
     Ok(())
+}
+
+/// Whether an equality of a text and a number compares numbers, and takes a text that is none for another
+/// number instead of failing.
+const fn reads_numbers_in_texts(dialect: Dialect) -> bool {
+    matches!(dialect, Dialect::Sqlite | Dialect::MySql | Dialect::MariaDb)
 }
 
 /// Adds the links over several columns.

@@ -3,6 +3,7 @@
 
 mod groups;
 mod modules;
+mod parts;
 mod roles;
 mod versions;
 

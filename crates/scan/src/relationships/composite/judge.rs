@@ -1,7 +1,7 @@
 //! What becomes of a link over several columns after the warehouse was asked.
 
 use crate::profile::sketch::{Containment, ratio};
-use crate::relationships::composite::own::has_own_column;
+use crate::relationships::composite::own::{has_inner_number, has_own_column};
 use crate::relationships::composite::{CONTAINED, NAMED, Proposal};
 use crate::relationships::facts::Facts;
 use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status};
@@ -17,6 +17,42 @@ const SURE: f64 = 13.8;
 /// What holds a link back whose names say nothing.
 const BY_CHANCE: &str =
     "names do not tell which columns belong together, and the values may fit by chance";
+
+/// What says that a table is meant by a group of which nearly all exist.
+#[derive(Clone, Copy)]
+enum Owned {
+    /// A column called like the table.
+    ByName,
+    /// A column that is no year, line or measure, and that rows of the other table repeat.
+    ByNumber,
+    /// Nothing.
+    Nothing,
+}
+
+impl Owned {
+    fn of(facts: &Facts<'_>, proposal: &Proposal) -> Self {
+        let repeated = cardinality(facts, proposal) == Cardinality::ManyToOne;
+        if has_own_column(facts, &proposal.parent) {
+            Self::ByName
+        } else if repeated && has_inner_number(facts, &proposal.parent) {
+            Self::ByNumber
+        } else {
+            Self::Nothing
+        }
+    }
+
+    const fn is_told(self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+
+    /// How alike the columns must be called.
+    const fn least(self) -> f64 {
+        match self {
+            Self::ByName => WELL_NAMED,
+            Self::ByNumber | Self::Nothing => 1.0,
+        }
+    }
+}
 
 /// The link of a proposal after the warehouse was asked.
 pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts>) -> Option<Link> {
@@ -56,7 +92,7 @@ pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts
                 "{:.0} % of all value groups exist there",
                 proposal.density * 100.0
             ));
-            let owned = has_own_column(facts, &proposal.parent);
+            let owned = Owned::of(facts, proposal);
             let (score, status, held) = judged((coverage, compared), proposal, owned);
             reasons.extend(held.map(str::to_owned));
             (score, status, Check::Probed)
@@ -96,7 +132,7 @@ fn reason_of(proposal: &Proposal) -> String {
 fn judged(
     (coverage, compared): (f64, u64),
     proposal: &Proposal,
-    owned: bool,
+    owned: Owned,
 ) -> (f64, Status, Option<&'static str>) {
     if coverage < CONTAINED || compared == 0 {
         let held = "too many value groups are missing there";
@@ -117,7 +153,7 @@ fn judged(
         );
     }
     // Groups that are nearly all there hold any: then a column that names the table must speak for it.
-    let told = owned && proposal.name >= WELL_NAMED && coverage >= 0.995;
+    let told = owned.is_told() && proposal.name >= owned.least() && coverage >= 0.995;
     if proposal.queries == 0 && proposal.density > 0.75 && !told {
         let held = "nearly every possible value group exists there, so that any would be found";
         return (0.6, Status::Review, Some(held));

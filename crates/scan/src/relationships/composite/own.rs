@@ -1,12 +1,16 @@
 //! Columns of groups that number the rows of their own table inside each value of another column, as where
 //! each tenant counts its own orders.
 
+use crate::relationships::composite::ORDINALS;
+use crate::relationships::entity::KeyMark;
 use crate::relationships::facts::{At, Facts};
 
+/// Different numbers from which they are neither months nor lines.
+const INNER: u64 = 60;
 /// How alike a column and a key are where the column names the part a row of that table plays.
 const ROLE: f64 = 0.85;
 /// The likeness of a name from which a column is called like its table.
-const OWN: f64 = 0.7;
+pub(super) const OWN: f64 = 0.7;
 
 /// Whether both columns only number the rows of their own tables: that they are called alike, `id` and `id`,
 /// says nothing.
@@ -45,6 +49,29 @@ pub(super) fn role_likeness(facts: &Facts<'_>, child: At, key: At) -> f64 {
     } else {
         0.0
     }
+}
+
+/// Whether a group holds many numbers of its own: no key of another table, no part of the calendar, no line.
+pub(super) fn has_inner_number(facts: &Facts<'_>, (table, columns): &(usize, Vec<usize>)) -> bool {
+    let inner = |column: &usize| {
+        let at = At {
+            table: *table,
+            column: *column,
+        };
+        facts.column(at).is_some_and(|column| {
+            let counted = column.name.measure
+                || column
+                    .name
+                    .words
+                    .iter()
+                    .any(|word| ORDINALS.contains(&word.as_str()));
+            let many = column
+                .profile
+                .is_some_and(|profile| profile.distinct >= INNER);
+            many && !counted && column.name.mark != KeyMark::Strong
+        })
+    };
+    columns.iter().any(inner)
 }
 
 /// Whether a group holds a column by which its table numbers its own rows, so that others mean this table by

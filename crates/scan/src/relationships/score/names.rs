@@ -1,8 +1,11 @@
 //! What the names of two columns and their tables say about a link.
 
-use crate::relationships::entity::{ColumnName, Copy, KeyMark, entity_match, led_match};
-use crate::relationships::facts::{At, Facts};
-use crate::relationships::lexicon::SELF_ROLES;
+use crate::profile::ColumnProfile;
+use crate::relationships::entity::{
+    ColumnName, Copy, KeyMark, entity_match, is_doer_of, led_match,
+};
+use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::lexicon::{ATTRIBUTES, LISTING_TAILS, MEASURES, SELF_ROLES};
 use crate::relationships::score::Pair;
 
 /// What two names say about a link.
@@ -15,11 +18,7 @@ pub(super) struct NameEvidence {
 /// Compares the names of a pair.
 pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence {
     let child = &pair.child.name;
-    let elsewhere = if names_other_namespace(pair) {
-        0.75
-    } else {
-        1.0
-    };
+    let elsewhere = share_meant(pair);
     let table = by_table(pair) * elsewhere;
     let equal = by_column(pair) * elsewhere;
     let qualified = by_table_and_column(pair) * elsewhere;
@@ -28,15 +27,7 @@ pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence 
     } else {
         0.0
     };
-    let person = if pair.child.part && pair.to.people && pair.is_primary {
-        if pair.facts.people(pair.to.name.layer) == 1 {
-            0.75
-        } else {
-            0.62
-        }
-    } else {
-        0.0
-    };
+    let person = by_part(pair);
     let own_role = by_own_role(pair);
     let context = by_context(pair);
     let score = [
@@ -85,6 +76,29 @@ pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence 
     }
 }
 
+/// How much of a likeness is left where the words name a table of another module, or another key of the table.
+fn share_meant(pair: &Pair<'_>) -> f64 {
+    let mut keys = pair.to.columns.iter();
+    let told = keys.any(|key| names_second_key(pair, key));
+    if told && !names_second_key(pair, pair.parent) {
+        0.7
+    } else if names_other_namespace(pair) {
+        0.75
+    } else {
+        1.0
+    }
+}
+
+/// The child names a person's part, and the table holds people: surely these, where no other does.
+fn by_part(pair: &Pair<'_>) -> f64 {
+    let meant = pair.child.part && pair.to.people && pair.is_primary;
+    match pair.facts.people(pair.to.name.layer) {
+        1 if meant => 0.75,
+        _ if meant => 0.62,
+        _ => 0.0,
+    }
+}
+
 /// Whether the words of a column are the name of another table than its own.
 pub(super) fn calls_other(facts: &Facts<'_>, child: At) -> bool {
     let Some(column) = facts
@@ -93,7 +107,12 @@ pub(super) fn calls_other(facts: &Facts<'_>, child: At) -> bool {
     else {
         return false;
     };
-    let bases = &column.name.bases;
+    // Behind a word that begins the names of many tables stands the name of one of them.
+    let behind = column.name.bases.iter().filter_map(|base| {
+        let (first, rest) = base.split_first()?;
+        (!rest.is_empty() && facts.namespaces.contains(first)).then(|| rest.to_vec())
+    });
+    let bases: Vec<Vec<String>> = column.name.bases.iter().cloned().chain(behind).collect();
     facts.tables.iter().enumerate().any(|(at, table)| {
         let words = &table.name.words;
         let same = |base: &Vec<String>| {
@@ -110,7 +129,10 @@ pub(super) fn calls_other(facts: &Facts<'_>, child: At) -> bool {
 /// holds people.
 fn by_own_role(pair: &Pair<'_>) -> f64 {
     let child = &pair.child.name;
-    if !(child.has_self_role() && pair.is_self && pair.is_primary) || child.measure {
+    let (own, other) = (&pair.from.name.words, &pair.to.name.words);
+    let lists = pair.from.primary.is_none() && own.len() > other.len() && own.starts_with(other);
+    let about = pair.is_self || lists;
+    if !(child.has_self_role() && about && pair.is_primary) || child.measure {
         return 0.0;
     }
     if pair.calls_other {
@@ -208,18 +230,48 @@ fn by_table(pair: &Pair<'_>) -> f64 {
         .name
         .bases
         .iter()
-        .filter(|base| !is_other_role(pair, base))
+        .filter(|base| !is_other_role(pair, base) && !does(base, words))
         .map(|base| {
             let matched = |base: &[String]| match_in(&pair.child.name, base, words);
             matched(base).max(matched(own_words(pair, base)))
         })
         .fold(names_copy(pair), f64::max);
+    if names_second_key(pair, pair.parent) {
+        return named.max(0.95);
+    }
     if pair.is_primary {
         return named;
     }
     // A second key is meant by its table's name only where it is a number or code of that entity.
     let code = pair.parent.name.mark != KeyMark::None && pair.parent.own >= 0.7;
     named * if code { 0.95 } else { 0.7 }
+}
+
+/// Whether the child says by which of the table's further keys it means a row: `legacy_account_id` the
+/// `legacy_id` of an `account`.
+fn names_second_key(pair: &Pair<'_>, key: &ColumnFacts<'_>) -> bool {
+    let own = key.name.base();
+    let named = |base: &Vec<String>| {
+        let rest: Vec<String> = base
+            .iter()
+            .filter(|word| !own.contains(word))
+            .cloned()
+            .collect();
+        base.len() == own.len() + rest.len() && entity_match(&rest, &pair.to.name.words) >= 0.9
+    };
+    !own.is_empty()
+        && key.own < 0.7
+        && key.key > 0.0
+        && key.name.mark != KeyMark::None
+        && pair.child.name.bases.iter().any(named)
+}
+
+/// Whether the words say who does what the table holds.
+fn does(base: &[String], table: &[String]) -> bool {
+    match (base.last(), table.last()) {
+        (Some(word), Some(deed)) => is_doer_of(word, deed),
+        _ => false,
+    }
 }
 
 /// Whether the words are a short word of a role, which a table is called by only if it is called just so:
@@ -288,12 +340,37 @@ fn by_column(pair: &Pair<'_>) -> f64 {
         1.0
     } else if marked || glued {
         0.9
+    } else if pair.is_primary && best >= 0.95 && is_whole_key(pair) {
+        // Among numbers without gaps others have to speak for it as well.
+        let dense = pair
+            .parent
+            .profile
+            .is_some_and(ColumnProfile::is_dense_from_one);
+        if dense { 0.8 } else { 0.85 }
     } else if pair.child.looks_identifying() {
         0.75
     } else {
         0.5
     };
     best * trust
+}
+
+/// Whether the child is called by all the words of the parent's key, and these are no word that describes
+/// or counts.
+fn is_whole_key(pair: &Pair<'_>) -> bool {
+    let (child, parent) = (pair.child.name.base(), pair.parent.name.base());
+    let plain = |word: &String| {
+        ![ATTRIBUTES, MEASURES, LISTING_TAILS]
+            .iter()
+            .any(|list| list.contains(&word.as_str()))
+    };
+    // Where both are keys each may tell its own rows apart.
+    let repeats = pair
+        .child
+        .profile
+        .is_some_and(|profile| profile.uniqueness() < 0.98);
+    let plain = child.iter().any(plain) && !pair.child.name.measure;
+    child.len() == parent.len() && plain && repeats
 }
 
 fn same_words(left: Option<&[String]>, right: &[String]) -> bool {

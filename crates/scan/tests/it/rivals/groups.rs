@@ -127,3 +127,89 @@ async fn groups_that_all_exist_need_a_column_that_names_the_table() {
         .collect();
     assert_eq!(wrong, Vec::<&String>::new());
 }
+
+/// A year and a number tell documents apart: lines that have both mean the document, though nearly every number
+/// of every year exists. Two tables that have a row for each year and number have only that in common.
+#[tokio::test]
+async fn lines_mean_the_document_of_their_year_and_number() {
+    let script = [
+        table(
+            "document",
+            1200,
+            &[
+                ("year INTEGER", "2021 + (i - 1) / 400"),
+                ("doc_serial INTEGER", "1 + (i - 1) % 400"),
+                ("kind TEXT", "'k' || (i % 3)"),
+            ],
+        ),
+        table(
+            "document_row",
+            4000,
+            &[
+                ("year INTEGER", &format!("2020 + {}", drawn(61, 3))),
+                ("doc_serial INTEGER", &drawn(62, 400)),
+                ("amount REAL", "i * 1.7"),
+            ],
+        ),
+        table(
+            "weather",
+            36,
+            &[
+                ("year INTEGER", "2021 + (i - 1) / 12"),
+                ("month INTEGER", "1 + (i - 1) % 12"),
+                ("rain REAL", "i * 0.7"),
+            ],
+        ),
+        table(
+            "expense",
+            2500,
+            &[
+                ("expense_id INTEGER", "i + 90000"),
+                ("year INTEGER", &format!("2020 + {}", drawn(63, 3))),
+                ("month INTEGER", &drawn(64, 12)),
+            ],
+        ),
+    ];
+    assert_eq!(
+        links(&script).await,
+        ["document_row.doc_serial+year -> document.doc_serial+year"]
+    );
+}
+
+/// A list that each tenant numbers for itself is meant by tenant and number, whatever codes it has besides.
+#[tokio::test]
+async fn lists_of_each_tenant_are_meant_by_tenant_and_number() {
+    let script = [
+        table(
+            "tenant",
+            5,
+            &[("id INTEGER", "i"), ("name TEXT", "'n' || i")],
+        ),
+        table(
+            "country",
+            60,
+            &[
+                ("tenant_id INTEGER", "1 + (i - 1) % 5"),
+                ("country_id INTEGER", "1 + (i - 1) / 5"),
+                (
+                    "iso TEXT",
+                    "printf('%c%c', char(65 + i % 26), char(65 + i / 26))",
+                ),
+            ],
+        ),
+        table(
+            "customer",
+            900,
+            &[
+                ("tenant_id INTEGER", "1 + (i - 1) % 5"),
+                ("customer_id INTEGER", "1 + (i - 1) / 5"),
+                ("country_id INTEGER", &drawn(65, 12)),
+            ],
+        ),
+    ];
+    let found = links(&script).await;
+    assert!(
+        found.contains(&"customer.country_id+tenant_id -> country.country_id+tenant_id".to_owned()),
+        "{found:?}"
+    );
+}

@@ -1,0 +1,92 @@
+//! Finds tables by the names of their columns and by what these refer to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::relationships::composite::CHILDREN;
+use crate::relationships::facts::{At, ColumnFacts, Facts};
+
+/// Tables by the plain names of their columns and by the keys they refer to.
+pub(super) struct Index {
+    names: BTreeMap<String, BTreeSet<usize>>,
+    parents: BTreeMap<At, BTreeSet<usize>>,
+}
+
+impl Index {
+    pub(super) fn of(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Self {
+        let mut names: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+        for (at, column) in facts.columns() {
+            names.entry(plain(column)).or_default().insert(at.table);
+        }
+        let mut parents: BTreeMap<At, BTreeSet<usize>> = BTreeMap::new();
+        for (child, parent) in single {
+            parents.entry(*parent).or_default().insert(child.table);
+        }
+        Self { names, parents }
+    }
+
+    /// Whether another table has columns of all these names: a year and a number that stand together there are
+    /// no measures here.
+    pub(super) fn stands_elsewhere(
+        &self,
+        facts: &Facts<'_>,
+        table: usize,
+        group: &[usize],
+    ) -> bool {
+        let mut sharing = group.iter().map(|column| {
+            let at = At {
+                table,
+                column: *column,
+            };
+            facts
+                .column(at)
+                .and_then(|column| self.names.get(&plain(column)))
+        });
+        let Some(Some(first)) = sharing.next() else {
+            return false;
+        };
+        let rest: Vec<Option<&BTreeSet<usize>>> = sharing.collect();
+        first.iter().filter(|other| **other != table).any(|other| {
+            rest.iter()
+                .all(|names| names.is_some_and(|names| names.contains(other)))
+        })
+    }
+
+    /// Tables that share the rarest column of the group, by name or by what it refers to.
+    pub(super) fn children(
+        &self,
+        facts: &Facts<'_>,
+        single: &BTreeMap<At, At>,
+        table: usize,
+        group: &[usize],
+    ) -> Vec<usize> {
+        let sharing = group.iter().filter_map(|column| {
+            let at = At {
+                table,
+                column: *column,
+            };
+            let mut tables = self
+                .names
+                .get(&plain(facts.column(at)?))
+                .cloned()
+                .unwrap_or_default();
+            if let Some(parent) = single.get(&at) {
+                tables.extend(self.parents.get(parent).into_iter().flatten());
+                // The table referred to shares the column by its key.
+                tables.remove(&parent.table);
+            }
+            tables.remove(&table);
+            (!tables.is_empty()).then_some(tables)
+        });
+        let rarest = sharing.min_by_key(BTreeSet::len).unwrap_or_default();
+        rarest.into_iter().take(CHILDREN).collect()
+    }
+}
+
+fn plain(column: &ColumnFacts<'_>) -> String {
+    let base = column.name.base();
+    if base.is_empty() {
+        column.name.words.join(" ")
+    } else {
+        base.join(" ")
+    }
+}

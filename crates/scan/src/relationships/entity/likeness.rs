@@ -1,0 +1,131 @@
+//! How well the words of a column name the entity of a table.
+
+use crate::names::word_likeness;
+use crate::relationships::lexicon::{LISTING_TAILS, MEASURES, PERSON_ROLES, SELF_ROLES, synonym};
+
+/// How well the words of a column name the entity of a table, 0 to 1.
+pub(crate) fn entity_match(base: &[String], table: &[String]) -> f64 {
+    if base.is_empty() || table.is_empty() {
+        return 0.0;
+    }
+    if base.len() == table.len() {
+        let whole = aligned(base, table);
+        if whole >= 0.5 {
+            return whole;
+        }
+    }
+    let mut best = joined(base, table);
+    match base.len().cmp(&table.len()) {
+        std::cmp::Ordering::Greater => {
+            best = best.max(ends(base, table) * 0.93);
+            best = best.max(begins(base, table) * trailing(base, table.len()));
+        }
+        std::cmp::Ordering::Less => {
+            best = best.max(ends(table, base) * 0.88);
+            best = best.max(begins(table, base) * listing(table, base.len()));
+            best = best.max(initials(base, table));
+        }
+        std::cmp::Ordering::Equal => best = best.max(last_word(base, table) * 0.5),
+    }
+    best
+}
+
+/// How well the words of a column whose key word stands first name the entity: a part may follow it.
+pub(crate) fn led_match(base: &[String], table: &[String]) -> f64 {
+    let rest = base.get(table.len()..).unwrap_or_default();
+    let other =
+        |word: &String| LISTING_TAILS.contains(&word.as_str()) || MEASURES.contains(&word.as_str());
+    if table.is_empty() || rest.is_empty() || rest.iter().any(other) {
+        return 0.0;
+    }
+    begins(base, table) * 0.9
+}
+
+/// What it is worth that words follow the entity's: a role, as in `address_billing`, or another entity,
+/// as in `product_type`.
+fn trailing(base: &[String], from: usize) -> f64 {
+    let rest = base.get(from..).unwrap_or_default();
+    let role = |word: &String| {
+        SELF_ROLES.contains(&word.as_str()) || PERSON_ROLES.contains(&word.as_str())
+    };
+    if rest.iter().any(role) { 0.9 } else { 0.62 }
+}
+
+/// What it is worth that words of a table follow the column's: `kind_type` lists the kinds, while
+/// `order_item` is another thing than an order.
+fn listing(table: &[String], from: usize) -> f64 {
+    let rest = table.get(from..).unwrap_or_default();
+    let lists = rest
+        .iter()
+        .all(|word| LISTING_TAILS.contains(&word.as_str()));
+    if lists { 0.72 } else { 0.42 }
+}
+
+fn aligned(left: &[String], right: &[String]) -> f64 {
+    let mut worst = 1.0_f64;
+    let mut sum = 0.0;
+    let mut count = 0.0;
+    for (left, right) in left.iter().zip(right) {
+        let likeness = word_likeness(left, right)
+            .max(compound(left, right))
+            .max(synonym(left, right));
+        worst = worst.min(likeness);
+        sum += likeness;
+        count += 1.0;
+    }
+    if worst < 0.4 { 0.0 } else { sum / count }
+}
+
+/// Both written as one word: `orderitem` and `order_items`.
+fn joined(left: &[String], right: &[String]) -> f64 {
+    let (left, right) = (left.concat(), right.concat());
+    let likeness = word_likeness(&left, &right);
+    if likeness > 0.9 { likeness } else { 0.0 }
+}
+
+fn ends(long: &[String], short: &[String]) -> f64 {
+    long.get(long.len() - short.len()..)
+        .map_or(0.0, |tail| aligned(tail, short))
+}
+
+fn begins(long: &[String], short: &[String]) -> f64 {
+    long.get(..short.len())
+        .map_or(0.0, |head| aligned(head, short))
+}
+
+fn last_word(left: &[String], right: &[String]) -> f64 {
+    match (left.last(), right.last()) {
+        (Some(left), Some(right)) => word_likeness(left, right),
+        _ => 0.0,
+    }
+}
+
+/// One word of the first letters of several: `so` for `sales_order`.
+fn initials(base: &[String], table: &[String]) -> f64 {
+    let letters: String = table
+        .iter()
+        .filter_map(|word| word.chars().next())
+        .collect();
+    match base {
+        [word] if word.len() >= 2 && *word == letters => 0.72,
+        _ => 0.0,
+    }
+}
+
+/// A word that closes a compound word: `adresse` in `kundenadresse`, `product` in `dimproduct`.
+fn compound(left: &str, right: &str) -> f64 {
+    let (short, long) = if left.len() < right.len() {
+        (left, right)
+    } else {
+        (right, left)
+    };
+    let before = long.strip_suffix(short);
+    // A subcategory is no category.
+    let other =
+        before.is_some_and(|before| ["sub", "super", "unter", "ober", "sous"].contains(&before));
+    if short.len() >= 5 && before.is_some() && !other {
+        0.8
+    } else {
+        0.0
+    }
+}
