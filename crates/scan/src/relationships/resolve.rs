@@ -90,6 +90,7 @@ pub(crate) fn resolve(
     }
     break_circles(&mut best);
     doubt_second_keys(facts, &mut best, settings);
+    doubt_repeated_keys(facts, &mut best);
     for winner in &best {
         let status = status_of(facts, winner, settings);
         if status != Status::Rejected || winner.likelihood() >= WORTH_TELLING {
@@ -139,6 +140,24 @@ fn doubt_second_keys(facts: &Facts<'_>, best: &mut [Scored], settings: &Relation
             link.odds = link.odds.min(1.0);
             link.reasons
                 .push("each row of both tables has a text of its own".to_owned());
+        }
+    }
+}
+
+/// Where some keys stand in several rows a join counts the rows that refer to them as often: a person has to
+/// look at these first.
+fn doubt_repeated_keys(facts: &Facts<'_>, best: &mut [Scored]) {
+    for link in best.iter_mut() {
+        let key = facts.column(link.parent).and_then(|column| column.profile);
+        let whole = facts
+            .table(link.parent.table)
+            .is_some_and(super::facts::TableFacts::is_whole);
+        let repeated = key.map_or(0, |key| key.values.saturating_sub(key.distinct));
+        if whole && repeated > 0 {
+            link.odds = link.odds.min(1.0);
+            link.reasons.push(format!(
+                "{repeated} rows of the other table repeat a key, so that a join doubles what refers to it"
+            ));
         }
     }
 }

@@ -114,6 +114,9 @@ pub(crate) fn score(
     if pair.child.many_parents && name.score < 0.85 && pair.queries == 0 {
         return None;
     }
+    if pair.queries == 0 && is_technical(&pair) {
+        return None;
+    }
     let days = pair.child.holds_days() && pair.parent.holds_days();
     if days && !may_be_day(&pair, own_primary, name.score) {
         return None;
@@ -176,6 +179,24 @@ pub(crate) fn score(
         check: values.check,
         reasons,
     })
+}
+
+/// Whether a column stands in nearly every table, the one referred to included: `etl_batch_id` says how a row
+/// came, also where a table of other batches is. Who wrote a row and what it belongs to stand so as well.
+fn is_technical(pair: &Pair<'_>) -> bool {
+    let name = &pair.child.name;
+    let own_role = name.has_self_role() || pair.child.part;
+    let same = |table: &TableFacts<'_>| {
+        let mut columns = table.columns.iter();
+        columns.any(|column| column.name.words == name.words && column.own < 1.0)
+    };
+    let longer = name.base().len() > pair.parent.name.base().len().max(pair.to.name.words.len());
+    if own_role || !longer || !same(pair.to) {
+        return false;
+    }
+    let tables = &pair.facts.tables;
+    let having = tables.iter().filter(|table| same(table)).count();
+    having >= 4 && having * 5 >= tables.len() * 4
 }
 
 /// Whether a column of whole numbers is called by a plural, marks no key and does not reach through the keys:
