@@ -123,7 +123,7 @@ async fn an_announced_wait_beyond_the_end_of_the_run_is_not_waited_for() {
     let mut bench = Bench::new(json!({ "steps": [
         { "retry": { "attempt": 1, "retry_delay_ms": 600_000 } }, "hang",
     ] }));
-    bench.settings.ends_at = Some(std::time::Instant::now() + Duration::from_secs(300));
+    bench.settings.ends_at = Some(std::time::Instant::now() + Duration::from_mins(5));
     let outcome = bench
         .runtime()
         .generate_text(text_request("Say hello."))
