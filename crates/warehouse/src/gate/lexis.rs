@@ -3,10 +3,12 @@
 //! The parser's own tokenizer differs from the servers in details that decide where a string ends.
 //! So this module alone finds the quotes, and the parser sees placeholders in their stead.
 
+mod escapes;
 mod numbers;
 
 use super::{Refusal, refuse};
 use crate::Dialect;
+pub(super) use escapes::plain_name;
 
 /// A part of an SQL text; together the parts are the whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub(super) enum Piece<'a> {
     Text(&'a str),
     /// A quoted name with its quotes.
     Name(&'a str),
+    /// A quoted name with escapes, `U&"…"`; [`plain_name`] reads it.
+    EscapedName(&'a str),
     /// A comment that the server skips.
     Comment(&'a str),
     /// The end of a statement.
@@ -108,6 +112,9 @@ impl<'a> Scanner<'a> {
         if let Some(length) = self.comment()? {
             return Ok(Some(Piece::Comment(self.take(length))));
         }
+        if let Some(length) = self.escaped_name()? {
+            return Ok(Some(Piece::EscapedName(self.take(length))));
+        }
         if let Some(length) = self.literal()? {
             return Ok(Some(Piece::Text(self.take(length))));
         }
@@ -197,6 +204,22 @@ impl<'a> Scanner<'a> {
         refuse("unterminated", "a comment has no end")
     }
 
+    fn escaped_name(&self) -> Result<Option<usize>, Refusal> {
+        let rest = self.rest();
+        let is_one = escapes::begins(rest) && !self.after_word();
+        if !is_one || double_quotes_are_text(self.dialect) {
+            return Ok(None);
+        }
+        if self.dialect != Dialect::Postgres {
+            return refuse(
+                "unusual_character",
+                "names with escapes, `U&\"…\"`, are not read; write the letters themselves",
+            );
+        }
+        let quote = rest.get(2..).unwrap_or_default();
+        quoted(quote, '"', Backslash::Plain, Doubled::Quote).map(|length| Some(2 + length))
+    }
+
     fn literal(&self) -> Result<Option<usize>, Refusal> {
         let rest = self.rest();
         if is_null_sign(rest, self.dialect) {
@@ -206,15 +229,6 @@ impl<'a> Scanner<'a> {
             return Ok(Some(length));
         }
         if !self.after_word() {
-            let escaped = rest
-                .get(..3)
-                .is_some_and(|begin| begin.eq_ignore_ascii_case("U&\""));
-            if escaped && !double_quotes_are_text(self.dialect) {
-                return refuse(
-                    "unusual_character",
-                    "names with escapes, `U&\"…\"`, are not read; write the letters themselves",
-                );
-            }
             if let Some(length) = numbers::literal(rest, self.dialect) {
                 return Ok(Some(length));
             }

@@ -1,9 +1,10 @@
 //! Text literals are kept away from the parser: it sees `'ktx_0'`, the server gets the original.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::lexis::{Piece, pieces};
+use super::lexis::{Piece, pieces, plain_name};
 use super::{Refusal, refuse};
 use crate::Dialect;
 
@@ -22,7 +23,7 @@ pub(super) struct Normal {
 
 /// A run of literals that the server reads as one, or a part that is no literal.
 enum Part<'a> {
-    Verbatim(&'a str),
+    Verbatim(Cow<'a, str>),
     Gap(&'static str),
     Literal(String),
 }
@@ -45,7 +46,7 @@ pub(super) fn normalise(sql: &str, dialect: Dialect) -> Result<Normal, Refusal> 
     let mut text = String::with_capacity(sql.len());
     for part in parts {
         match part {
-            Part::Verbatim(code) => text.push_str(code),
+            Part::Verbatim(code) => text.push_str(&code),
             Part::Gap(white) => text.push_str(white),
             Part::Literal(raw) => {
                 let index = literals.binary_search(&raw).unwrap_or_default();
@@ -78,15 +79,8 @@ fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Ref
                 Part::Gap(" ")
             }
             Piece::Comment(_) => Part::Gap("\n"),
-            Piece::Code(part) | Piece::Name(part) => {
-                if part.to_ascii_lowercase().contains(RESERVED) {
-                    return refuse(
-                        "reserved_name",
-                        format!("names with `{RESERVED}` are reserved"),
-                    );
-                }
-                Part::Verbatim(part)
-            }
+            Piece::Code(part) | Piece::Name(part) => verbatim(part.into())?,
+            Piece::EscapedName(raw) => verbatim(plain_name(raw)?.into())?,
             Piece::Text(raw) => Part::Literal(joined(&mut parts, raw, dialect)),
         };
         if ended && !is_white(&part) {
@@ -95,6 +89,16 @@ fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Ref
         parts.push(part);
     }
     Ok(parts)
+}
+
+fn verbatim(part: Cow<'_, str>) -> Result<Part<'_>, Refusal> {
+    if part.to_ascii_lowercase().contains(RESERVED) {
+        return refuse(
+            "reserved_name",
+            format!("names with `{RESERVED}` are reserved"),
+        );
+    }
+    Ok(Part::Verbatim(part))
 }
 
 /// MySQL: an optimizer hint that is a statement of its own.
@@ -159,7 +163,9 @@ impl Normal {
                     text.push_str(literal);
                     missing.remove(&index);
                 }
-                Piece::Comment(_) | Piece::Semicolon => return unprintable(),
+                Piece::EscapedName(_) | Piece::Comment(_) | Piece::Semicolon => {
+                    return unprintable();
+                }
             }
         }
         if missing.is_empty() {
@@ -211,6 +217,15 @@ impl Normal {
                         return Some(other + wanted - begin);
                     }
                     part.len()
+                }
+                Piece::EscapedName(raw) => {
+                    let name = plain_name(raw).ok()?;
+                    let begin = own + self.text.get(own..)?.find(&name)?;
+                    own = begin + name.len();
+                    if wanted < own {
+                        return Some(other);
+                    }
+                    raw.len()
                 }
                 Piece::Text(raw) => {
                     let rest = self.text.get(own..)?;

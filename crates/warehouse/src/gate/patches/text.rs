@@ -33,9 +33,11 @@ pub(super) fn in_code(
 /// Adds a piece as it was written.
 pub(super) fn push(text: &mut String, piece: Piece<'_>) {
     match piece {
-        Piece::Code(part) | Piece::Text(part) | Piece::Name(part) | Piece::Comment(part) => {
-            text.push_str(part);
-        }
+        Piece::Code(part)
+        | Piece::Text(part)
+        | Piece::Name(part)
+        | Piece::EscapedName(part)
+        | Piece::Comment(part) => text.push_str(part),
         Piece::Semicolon => text.push(';'),
     }
 }
@@ -45,7 +47,10 @@ pub(super) fn blanked(printed: &str, dialect: Dialect) -> Result<String, Refusal
     let mut text = String::with_capacity(printed.len());
     for piece in pieces(printed, dialect)? {
         match piece {
-            Piece::Text(part) | Piece::Name(part) | Piece::Comment(part) => {
+            Piece::Text(part)
+            | Piece::Name(part)
+            | Piece::EscapedName(part)
+            | Piece::Comment(part) => {
                 text.extend(std::iter::repeat_n('q', part.len()));
             }
             piece => push(&mut text, piece),

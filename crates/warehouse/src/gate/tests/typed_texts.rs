@@ -62,19 +62,47 @@ fn every_text_is_printed() {
     }
 }
 
+/// PostgreSQL reads `U&"…"` as a name; every rule sees the name that it stands for.
 #[test]
-fn names_with_escapes_are_not_taken_for_bits() {
-    for dialect in [Dialect::Postgres, Dialect::DuckDb] {
-        refuses(
-            dialect,
-            r#"SELECT U&"n\0061me" FROM t"#,
-            "unusual_character",
-        );
-    }
+fn names_with_escapes_are_read_as_names() {
+    let postgres = Dialect::Postgres;
     prints(
-        Dialect::Postgres,
-        "SELECT u & \"n\" FROM t",
-        "SELECT u & \"n\" FROM t",
+        postgres,
+        r#"SELECT u&"n\0061me", U&"d\+01F600\\""x" FROM U&"\0041" AS U&"\0022a""#,
+        r#"SELECT "name", "d😀\""x" FROM "A" AS """a""#,
+    );
+    prints(
+        postgres,
+        r#"SELECT u & "n" FROM t"#,
+        r#"SELECT u & "n" FROM t"#,
+    );
+    refuses(
+        postgres,
+        r#"SELECT U&"pg_sl\0065ep"(9)"#,
+        "function_not_allowed",
+    );
+    refuses(postgres, r#"SELECT U&"ktx\005f_0""#, "reserved_name");
+    for sql in [
+        r#"SELECT U&"\00""#,
+        r#"SELECT U&"\zzzz""#,
+        r#"SELECT U&"\0000""#,
+        r#"SELECT U&"\000a""#,
+        r#"SELECT U&"\D83D\DE00""#,
+        r#"SELECT U&"\+110000""#,
+    ] {
+        refuses(postgres, sql, "unusual_character");
+    }
+    refuses(postgres, r#"SELECT U&"a"#, "unterminated");
+    refuses(postgres, r#"SELECT U&"d!0061" UESCAPE '!'"#, "parse_error");
+    refuses(
+        postgres,
+        r#"SELECT 1 FROM U&"d!0061" UESCAPE '!'"#,
+        "parse_error",
+    );
+    refuses(
+        Dialect::DuckDb,
+        r#"SELECT U&"n\0061me" FROM t"#,
+        "unusual_character",
     );
 }
 
