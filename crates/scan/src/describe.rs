@@ -1,5 +1,6 @@
 //! Descriptions of tables and columns through the runtime port: one call a table, each done once.
 
+mod call;
 mod prompt;
 pub(crate) mod wire;
 
@@ -8,21 +9,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::{StreamExt as _, stream};
-use ktx_llm_runtime::{
-    CallLabel, LlmError, LlmErrorKind, LlmRuntime, ObjectRequest, generate_typed,
-};
-use ktx_tool_descriptors::object_schema_for;
-use ktx_vocabulary::{ModelRole, TableRef};
+use ktx_llm_runtime::{LlmError, LlmErrorKind, LlmRuntime};
+use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, Table};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use crate::describe::call::is_fatal;
+use crate::describe::call::{Answer, CallError};
 use crate::describe::prompt::{Asked, describe_prompt};
 use crate::event::{ScanEvent, ScanStage};
 use crate::pause::Pause;
 use crate::profile::TableProfile;
 use crate::profile::column::clipped;
-use crate::prompts::DESCRIBE_SYSTEM;
 use crate::request::{ScanError, ScanRequest};
 use crate::stage_rows::{StageRows, digest, table_unit};
 use crate::structural::hash::structure_hash;
@@ -31,6 +29,8 @@ use crate::structural::hash::structure_hash;
 const VERSION: &str = "describe-2";
 /// Columns described in one call.
 const COLUMNS_PER_CALL: usize = 40;
+/// Times that the model is asked about the same columns.
+const ASKS: usize = 2;
 /// Characters kept of one description: about twice the words asked for.
 const LENGTH: usize = 400;
 
@@ -62,6 +62,47 @@ pub(crate) struct LeftOut {
     pub prompt_version: String,
 }
 
+impl TableDescription {
+    fn is_whole(&self, table: &Table) -> bool {
+        self.table.is_some() && self.columns.len() == table.columns.len()
+    }
+
+    /// Whether the model has said nothing about this column and may still be asked.
+    fn lacks(&self, column: &str) -> bool {
+        let was_left_out =
+            |left_out: &LeftOut| left_out.columns.iter().any(|known| known == column);
+        !self.columns.contains_key(column) && !self.left_out.as_ref().is_some_and(was_left_out)
+    }
+
+    fn lacks_table(&self) -> bool {
+        self.table.is_none()
+            && !self
+                .left_out
+                .as_ref()
+                .is_some_and(|left_out| left_out.table)
+    }
+}
+
+/// Where the answers about a table are kept until its description is whole.
+struct PartRow<'r> {
+    rows: &'r StageRows,
+    unit: &'r str,
+    input: &'r str,
+}
+
+impl PartRow<'_> {
+    const STAGE: &'static str = "description_part";
+
+    fn get(&self) -> Result<TableDescription, ScanError> {
+        let part = self.rows.get(Self::STAGE, self.unit, self.input)?;
+        Ok(part.unwrap_or_default())
+    }
+
+    fn put(&self, part: &TableDescription) -> Result<(), ScanError> {
+        self.rows.put(Self::STAGE, self.unit, self.input, part)
+    }
+}
+
 /// What describing gave.
 #[derive(Debug, Default)]
 pub(crate) struct Descriptions {
@@ -73,40 +114,6 @@ pub(crate) struct Descriptions {
     pub warnings: Vec<ScanWarning>,
     /// Tables that the model did not come to.
     pub left: usize,
-}
-
-/// What the model answers.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Answer {
-    /// What one row of the table is, in at most 24 words.
-    table_description: String,
-    /// The columns asked for.
-    columns: Vec<AnsweredColumn>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct AnsweredColumn {
-    /// The column's exact name.
-    name: String,
-    /// What it means, in at most 16 words.
-    description: String,
-}
-
-/// Tables in a row whose calls crash before the program is taken for broken.
-const CRASHES_IN_A_ROW: usize = 3;
-
-/// Whether an error of one call means that no call can succeed: the scan stops and changes nothing.
-pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
-    matches!(
-        kind,
-        LlmErrorKind::Process
-            | LlmErrorKind::Crashed
-            | LlmErrorKind::ModelNotFound
-            | LlmErrorKind::Isolation
-            | LlmErrorKind::Cancelled
-    )
 }
 
 /// Describes every table, a few at a time. Without a runtime nothing is described; behind a pause
@@ -285,29 +292,20 @@ impl Describer<'_> {
             .iter()
             .map(|column| column.name.as_str())
             .collect();
+        let row = PartRow {
+            rows: self.rows,
+            unit: &unit,
+            input: &input,
+        };
+        one.description = row.get()?;
         for group in columns.chunks(COLUMNS_PER_CALL) {
-            self.group(table, profile, group, &mut one).await?;
+            self.group(table, profile, group, &row, &mut one).await?;
         }
         let failed = |warning: &ScanWarning| warning.code == "enrichment_failed";
         if one.is_left || one.warnings.iter().any(failed) {
             return Ok(one);
         }
-        let no_table = one.description.table.is_none();
-        let described = |column: &&&str| one.description.columns.contains_key(**column);
-        let missing: Vec<String> = columns
-            .iter()
-            .filter(|column| !described(column))
-            .map(|column| (*column).to_owned())
-            .collect();
-        if no_table || !missing.is_empty() {
-            one.description.left_out = Some(LeftOut {
-                columns: missing,
-                table: no_table,
-                model: self.request.model.clone(),
-                prompt_version: VERSION.to_owned(),
-            });
-            one.tell_left_out();
-        }
+        one.tell_left_out();
         self.rows
             .put("description", &unit, &input, &one.description)?;
         Ok(one)
@@ -319,12 +317,14 @@ impl Describer<'_> {
         table: &Table,
         profile: Option<&TableProfile>,
         columns: &[&str],
+        row: &PartRow<'_>,
         one: &mut OneTable,
     ) -> Result<(), ScanError> {
-        let mut missing: Vec<&str> = columns.to_vec();
-        for _ in 0..2 {
-            let table_too = one.description.table.is_none();
-            if missing.is_empty() && !table_too {
+        let mut missing = columns.to_vec();
+        missing.retain(|column| one.description.lacks(column));
+        let mut answers = 0;
+        for _ in 0..ASKS {
+            if missing.is_empty() && !one.description.lacks_table() {
                 break;
             }
             if self.pause.is_on() {
@@ -332,8 +332,17 @@ impl Describer<'_> {
                 return Ok(());
             }
             one.calls += 1;
-            match self.ask(table, profile, &missing, table_too).await {
-                Ok(answer) => take(answer, columns, one),
+            let table_too = one.description.table.is_none();
+            let answer = self.ask(table, profile, &missing, table_too).await;
+            answers += usize::from(answer.is_ok());
+            match answer {
+                Ok(answer) => {
+                    take(answer, columns, one);
+                    if !one.description.is_whole(table) {
+                        // What is paid for is kept, whatever becomes of the rest.
+                        row.put(&one.description)?;
+                    }
+                }
                 Err(CallError::Scan(error)) => return Err(error),
                 Err(CallError::Paused) => {
                     one.is_left = true;
@@ -363,82 +372,33 @@ impl Describer<'_> {
             one.warnings
                 .retain(|warning| !(mended && warning.code == "enrichment_failed"));
         }
+        let is_done = missing.is_empty() && one.description.table.is_some();
+        if answers == ASKS || is_done && answers > 0 {
+            self.leave_out(&missing, &mut one.description);
+            if !one.description.is_whole(table) {
+                row.put(&one.description)?;
+            }
+        }
         Ok(())
     }
 
-    async fn ask(
-        &self,
-        table: &Table,
-        profile: Option<&TableProfile>,
-        columns: &[&str],
-        table_too: bool,
-    ) -> Result<Answer, CallError> {
-        let asked = Asked {
-            table,
-            profile,
-            columns,
-            with_table: table_too,
-            settings: &self.request.settings,
-        };
-        let prompt = describe_prompt(&asked).map_err(CallError::Scan)?;
-        let schema = object_schema_for::<Answer>().map_err(|error| {
-            CallError::Scan(ScanError::Internal {
-                reason: error.to_string(),
-            })
-        })?;
-        let call = ObjectRequest {
-            role: ModelRole::CandidateExtraction,
-            system: DESCRIBE_SYSTEM.to_owned(),
-            prompt,
-            schema,
-            cancel: self.request.cancel.clone(),
-            label: CallLabel {
-                run_id: self.request.run_id.clone(),
-                stage: "descriptions".to_owned(),
-                unit: Some(table.table.to_string()),
-                connection: Some(self.request.connection.clone()),
-            },
-        };
-        match generate_typed::<Answer>(self.runtime, call).await {
-            Ok((answer, _)) => {
-                self.served.store(true, Ordering::Relaxed);
-                self.crashes.store(0, Ordering::Relaxed);
-                Ok(answer)
-            }
-            Err(error) if error.kind == LlmErrorKind::Cancelled => {
-                Err(CallError::Scan(ScanError::Cancelled))
-            }
-            Err(error) if error.kind == LlmErrorKind::Crashed => Err(self.crashed(error)),
-            // A program that has answered in this scan may be back for the next one.
-            Err(error)
-                if error.kind == LlmErrorKind::Process && self.served.load(Ordering::Relaxed) =>
-            {
-                self.pause.hold(error);
-                Err(CallError::Paused)
-            }
-            Err(source) if is_fatal(source.kind) => Err(CallError::Scan(ScanError::Model {
-                connection: self.request.connection.clone(),
-                source,
-            })),
-            Err(error) => Err(match self.pause.take(error) {
-                Ok(()) => CallError::Paused,
-                Err(error) => CallError::Table(error),
-            }),
+    /// Takes note of what the model was asked about twice in vain.
+    fn leave_out(&self, missing: &[&str], description: &mut TableDescription) {
+        let no_table = description.table.is_none();
+        if missing.is_empty() && !no_table && description.left_out.is_none() {
+            return;
         }
-    }
-
-    /// A crash belongs to its table: something in it may be too much for the program. Several in a row
-    /// mean that the program is broken.
-    fn crashed(&self, error: LlmError) -> CallError {
-        let crashes = self.crashes.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut last = self.crash.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Some(error.clone());
-        drop(last);
-        if crashes < CRASHES_IN_A_ROW {
-            return CallError::Table(error);
-        }
-        self.pause.hold(error);
-        CallError::Paused
+        let mut left_out = description.left_out.take().unwrap_or_else(|| LeftOut {
+            columns: Vec::new(),
+            table: false,
+            model: self.request.model.clone(),
+            prompt_version: VERSION.to_owned(),
+        });
+        left_out.table = no_table;
+        let missing = missing.iter().map(|column| (*column).to_owned());
+        left_out.columns.extend(missing);
+        let says_something = no_table || !left_out.columns.is_empty();
+        description.left_out = says_something.then_some(left_out);
     }
 
     /// The hash of everything that a description depends on.
@@ -496,15 +456,6 @@ fn take(answer: Answer, asked: &[&str], one: &mut OneTable) {
             recoverable: true,
         });
     }
-}
-
-enum CallError {
-    /// The scan cannot go on.
-    Scan(ScanError),
-    /// This table cannot be described now.
-    Table(LlmError),
-    /// No table can be described now.
-    Paused,
 }
 
 /// Whether somebody has to do something before any call can succeed.

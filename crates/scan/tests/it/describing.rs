@@ -131,6 +131,69 @@ async fn missing_columns_are_asked_for_again_and_unknown_ones_dropped() {
     assert!(!world.project.text(SHARD).contains("Boo"));
 }
 
+/// A scan that stops in the middle of a wide table goes on behind the groups of columns that are paid for.
+#[tokio::test]
+async fn a_wide_table_goes_on_where_the_model_stopped() {
+    let (mut world, sqlite) = world(Keys::Shown);
+    let columns: Vec<String> = (0..100).map(|at| format!("c{at:02} INTEGER")).collect();
+    sqlite.execute(&format!("CREATE TABLE wide ({})", columns.join(", ")));
+    let groups: Arc<Mutex<Vec<(String, usize)>>> = Arc::default();
+    let runtime = |stop_at: Option<&'static str>| {
+        let seen = groups.clone();
+        let answer = move |prompt: &str| {
+            if !prompt.contains("table: wide") {
+                return Some(Reply::Object(described(prompt)));
+            }
+            let columns = asked(prompt);
+            let first = columns.first().cloned().unwrap_or_default();
+            seen.lock()
+                .expect("not poisoned")
+                .push((first.clone(), columns.len()));
+            if stop_at == Some(&first) {
+                let error = LlmError::new(LlmErrorKind::RateLimit, "the 5-hour window is used up");
+                return Some(Reply::Error(error));
+            }
+            let mut answer = described(prompt);
+            let left_out = |column: &Value| {
+                ["c07", "c45"]
+                    .contains(&column["name"].as_str()?)
+                    .then_some(())
+            };
+            if let Some(columns) = answer["columns"].as_array_mut() {
+                columns.retain(|column| left_out(column).is_none());
+            }
+            Some(Reply::Object(answer))
+        };
+        Arc::new(ScriptedRuntime::answering(answer, Arc::new(NoEvents)))
+    };
+    let mut scanned = async |stop_at| {
+        world.runtime = Some(runtime(stop_at));
+        run(&world, ScanMode::Enriched).await;
+        std::mem::take(&mut *groups.lock().expect("not poisoned"))
+    };
+    let expected = |groups: &[(&str, usize)]| -> Vec<(String, usize)> {
+        groups
+            .iter()
+            .map(|(name, count)| ((*name).to_owned(), *count))
+            .collect()
+    };
+    assert_eq!(
+        scanned(Some("c45")).await,
+        expected(&[("c00", 40), ("c07", 1), ("c40", 40), ("c45", 1)])
+    );
+    assert_eq!(
+        scanned(Some("c80")).await,
+        expected(&[("c45", 1), ("c45", 1), ("c80", 20)])
+    );
+    assert_eq!(scanned(None).await, expected(&[("c80", 20)]));
+    assert_eq!(scanned(None).await, expected(&[]));
+    let warnings = world.project.json("scan-report.json")["warnings"].clone();
+    assert_eq!(
+        warnings[0]["message"],
+        json!("the model left out 2 columns of `wide`: c07, c45")
+    );
+}
+
 /// What a model leaves out twice is not asked again before something changes: the next scan of the same
 /// warehouse makes no call and changes nothing.
 #[tokio::test]

@@ -1,0 +1,138 @@
+//! One call of the model about some columns of a table, and what its failure means for the scan.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use ktx_llm_runtime::{CallLabel, LlmError, LlmErrorKind, ObjectRequest, generate_typed};
+use ktx_tool_descriptors::object_schema_for;
+use ktx_vocabulary::ModelRole;
+use ktx_warehouse::Table;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Describer;
+use super::prompt::{Asked, describe_prompt};
+use crate::profile::TableProfile;
+use crate::prompts::DESCRIBE_SYSTEM;
+use crate::request::ScanError;
+
+/// What the model answers.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Answer {
+    /// What one row of the table is, in at most 24 words.
+    pub(super) table_description: String,
+    /// The columns asked for.
+    pub(super) columns: Vec<AnsweredColumn>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AnsweredColumn {
+    /// The column's exact name.
+    pub(super) name: String,
+    /// What it means, in at most 16 words.
+    pub(super) description: String,
+}
+
+/// Tables in a row whose calls crash before the program is taken for broken.
+const CRASHES_IN_A_ROW: usize = 3;
+
+/// Whether an error of one call means that no call can succeed: the scan stops and changes nothing.
+pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
+    matches!(
+        kind,
+        LlmErrorKind::Process
+            | LlmErrorKind::Crashed
+            | LlmErrorKind::ModelNotFound
+            | LlmErrorKind::Isolation
+            | LlmErrorKind::Cancelled
+    )
+}
+
+/// Why a call gave no answer.
+pub(super) enum CallError {
+    /// The scan cannot go on.
+    Scan(ScanError),
+    /// This table cannot be described now.
+    Table(LlmError),
+    /// No table can be described now.
+    Paused,
+}
+
+impl Describer<'_> {
+    pub(super) async fn ask(
+        &self,
+        table: &Table,
+        profile: Option<&TableProfile>,
+        columns: &[&str],
+        table_too: bool,
+    ) -> Result<Answer, CallError> {
+        let asked = Asked {
+            table,
+            profile,
+            columns,
+            with_table: table_too,
+            settings: &self.request.settings,
+        };
+        let prompt = describe_prompt(&asked).map_err(CallError::Scan)?;
+        let schema = object_schema_for::<Answer>().map_err(|error| {
+            CallError::Scan(ScanError::Internal {
+                reason: error.to_string(),
+            })
+        })?;
+        let call = ObjectRequest {
+            role: ModelRole::CandidateExtraction,
+            system: DESCRIBE_SYSTEM.to_owned(),
+            prompt,
+            schema,
+            cancel: self.request.cancel.clone(),
+            label: CallLabel {
+                run_id: self.request.run_id.clone(),
+                stage: "descriptions".to_owned(),
+                unit: Some(table.table.to_string()),
+                connection: Some(self.request.connection.clone()),
+            },
+        };
+        match generate_typed::<Answer>(self.runtime, call).await {
+            Ok((answer, _)) => {
+                self.served.store(true, Ordering::Relaxed);
+                self.crashes.store(0, Ordering::Relaxed);
+                Ok(answer)
+            }
+            Err(error) if error.kind == LlmErrorKind::Cancelled => {
+                Err(CallError::Scan(ScanError::Cancelled))
+            }
+            Err(error) if error.kind == LlmErrorKind::Crashed => Err(self.crashed(error)),
+            // A program that has answered in this scan may be back for the next one.
+            Err(error)
+                if error.kind == LlmErrorKind::Process && self.served.load(Ordering::Relaxed) =>
+            {
+                self.pause.hold(error);
+                Err(CallError::Paused)
+            }
+            Err(source) if is_fatal(source.kind) => Err(CallError::Scan(ScanError::Model {
+                connection: self.request.connection.clone(),
+                source,
+            })),
+            Err(error) => Err(match self.pause.take(error) {
+                Ok(()) => CallError::Paused,
+                Err(error) => CallError::Table(error),
+            }),
+        }
+    }
+
+    /// A crash belongs to its table: something in it may be too much for the program. Several in a row
+    /// mean that the program is broken.
+    fn crashed(&self, error: LlmError) -> CallError {
+        let crashes = self.crashes.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut last = self.crash.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(error.clone());
+        drop(last);
+        if crashes < CRASHES_IN_A_ROW {
+            return CallError::Table(error);
+        }
+        self.pause.hold(error);
+        CallError::Paused
+    }
+}
