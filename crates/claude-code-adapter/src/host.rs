@@ -2,11 +2,11 @@
 //! the account and the program.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ktx_llm_runtime::{EventSink, LlmError, RuntimeEvent};
 use ktx_secrets::{Redactor, Secret};
+use sysinfo::{MemoryRefreshKind, ProcessRefreshKind, ProcessesToUpdate, System};
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard, OnceCell, OwnedSemaphorePermit};
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -219,12 +219,23 @@ fn children_for(memory: Option<u64>) -> usize {
 
 /// Memory that can be used without swapping, in bytes, on systems that tell.
 fn available_memory() -> Option<u64> {
-    let facts = std::fs::read_to_string(Path::new("/proc/meminfo")).ok()?;
-    let line = facts
-        .lines()
-        .find(|line| line.starts_with("MemAvailable:"))?;
-    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes * 1024)
+    let mut system = System::new().ok()?;
+    system.refresh_memory_specifics(MemoryRefreshKind::nothing().with_ram());
+    let machine = Some(system.available_memory()).filter(|bytes| *bytes > 0);
+    let own = sysinfo::get_current_pid().ok()?;
+    let only = ProcessesToUpdate::Some(&[own]);
+    system.refresh_processes_specifics(only, false, ProcessRefreshKind::nothing());
+    let group = system
+        .process(own)
+        .and_then(sysinfo::Process::cgroup_limits);
+    within(machine, group.map(|group| (group.total_memory, group.rss)))
+}
+
+/// What is free on the machine, or in this process's control group when that has less: its limit without
+/// the memory that cannot be taken back, in bytes.
+fn within(machine: Option<u64>, group: Option<(u64, u64)>) -> Option<u64> {
+    let group = group.map(|(limit, used)| limit.saturating_sub(used));
+    machine.into_iter().chain(group).min()
 }
 
 #[cfg(test)]
