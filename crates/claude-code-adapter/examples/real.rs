@@ -1,11 +1,16 @@
 //! What a call takes with the real `claude` in front of a stand-in for its API that answers at once:
-//! with a child of its own, and with a spare that waits. `real <claude> <folder> <runs>` prints the
-//! medians as JSON.
+//! with a child of its own, with a spare that waits, and what the bare program takes that waits just as
+//! long. `real <claude> <folder> <runs>` prints the medians as JSON.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a measurement starts the bare program and makes its own folders"
+)]
 
+use std::collections::BTreeMap;
 use std::error::Error;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +22,22 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// What the bare program is started with: as isolated as a call of ours.
+const ARGUMENTS: [&str; 12] = [
+    "--output-format=stream-json",
+    "--input-format=stream-json",
+    "--verbose",
+    "--include-partial-messages",
+    "--no-session-persistence",
+    "--setting-sources=",
+    "--strict-mcp-config",
+    "--tools=",
+    "--permission-mode=dontAsk",
+    "--permission-prompt-tool=stdio",
+    "--max-turns=1",
+    "--model=sonnet",
+];
 
 /// In which the real program is ready for its prompt, several times over.
 const READY: Duration = Duration::from_secs(4);
@@ -52,24 +73,40 @@ fn measured(claude: &str, folder: &str, runs: &str) -> Outcome<Value> {
     log_in(&folder.join("home"))?;
     let threads = tokio::runtime::Runtime::new()?;
     threads.block_on(async {
-        let (mut cold, mut spare) = (Vec::new(), Vec::new());
+        let (mut cold, mut spare, mut bare) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..runs {
-            let answers = vec![ModelAnswer::Text("Hello.".to_owned()); 2];
+            let answers = vec![ModelAnswer::Text("Hello.".to_owned()); 3];
             let provider = ProviderFake::start(&folder, answers).await?;
             let runtime = runtime(claude, &folder, &provider)?;
             cold.push(call(&runtime).await?);
             tokio::time::sleep(READY).await;
             spare.push(call(&runtime).await?);
+            drop(runtime);
+            bare.push(tokio::task::block_in_place(|| {
+                alone(claude, &folder, &provider)
+            })?);
             let asked = provider.model_requests().len();
-            if asked != 2 {
-                return Err(format!("{asked} requests for two calls").into());
+            if asked != 3 {
+                return Err(format!("{asked} requests for three calls").into());
             }
         }
-        Ok(json!({ "cold_ms": median(cold), "spare_ms": median(spare) }))
+        let (cold, spare, bare) = (median(cold), median(spare), median(bare));
+        Ok(json!({ "cold_ms": cold, "spare_ms": spare, "bare_ms": bare }))
     })
 }
 
 fn runtime(claude: &str, folder: &Path, provider: &ProviderFake) -> Outcome<ClaudeCodeRuntime> {
+    let environment = environment(folder, provider);
+    let mut settings = ClaudeCodeSettings::new(folder.join("project"), environment, "sonnet");
+    settings.program = Some(claude.into());
+    settings.launcher = Launcher::Guarded(std::env::current_exe()?);
+    settings.state_dir = Some(folder.join("state"));
+    settings.max_spares = 1;
+    let runtime = ClaudeCodeRuntime::new(settings, Arc::new(NoEvents));
+    Ok(runtime.map_err(|error| error.message)?)
+}
+
+fn environment(folder: &Path, provider: &ProviderFake) -> BTreeMap<String, String> {
     let mut environment = provider.environment();
     for (name, value) in [
         ("PATH", "/usr/bin:/bin".to_owned()),
@@ -78,13 +115,52 @@ fn runtime(claude: &str, folder: &Path, provider: &ProviderFake) -> Outcome<Clau
     ] {
         environment.insert(name.to_owned(), value);
     }
-    let mut settings = ClaudeCodeSettings::new(folder.join("project"), environment, "sonnet");
-    settings.program = Some(claude.into());
-    settings.launcher = Launcher::Guarded(std::env::current_exe()?);
-    settings.state_dir = Some(folder.join("state"));
-    settings.max_spares = 1;
-    let runtime = ClaudeCodeRuntime::new(settings, Arc::new(NoEvents));
-    Ok(runtime.map_err(|error| error.message)?)
+    environment
+}
+
+/// The bare program behind its `initialize` answer and a rest: from the prompt to the result, in
+/// milliseconds.
+fn alone(claude: &str, folder: &Path, provider: &ProviderFake) -> Outcome<f64> {
+    let mut child = Command::new(claude)
+        .args(ARGUMENTS)
+        .env_clear()
+        .envs(environment(folder, provider))
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .env("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1")
+        .env("DISABLE_AUTO_COMPACT", "1")
+        .current_dir(folder.join("project"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut input = child.stdin.take().ok_or("there is no input")?;
+    let mut lines = BufReader::new(child.stdout.take().ok_or("there is no output")?).lines();
+    let mut until = |kind: &str| -> Outcome<()> {
+        for line in &mut lines {
+            let frame: Value = serde_json::from_str(&line?)?;
+            if frame["type"] == kind {
+                return Ok(());
+            }
+        }
+        Err(format!("the bare program ended before its {kind}").into())
+    };
+    let start = json!({ "subtype": "initialize", "systemPrompt": "", "skills": [],
+        "title": "ktx bench", "hooks": {} });
+    let start = json!({ "type": "control_request", "request_id": "1", "request": start });
+    writeln!(input, "{start}")?;
+    until("control_response")?;
+    std::thread::sleep(READY);
+    let started = Instant::now();
+    let prompt = json!({ "type": "user", "session_id": "", "parent_tool_use_id": null,
+        "client_composed": true,
+        "message": { "role": "user", "content": [{ "type": "text", "text": "Say hello." },
+            { "type": "text", "text": "Follow the instructions above." }] } });
+    writeln!(input, "{prompt}")?;
+    until("result")?;
+    let took = started.elapsed().as_secs_f64() * 1000.0;
+    drop(input);
+    child.wait()?;
+    Ok(took)
 }
 
 /// One text call, in milliseconds.
