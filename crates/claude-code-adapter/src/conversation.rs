@@ -18,7 +18,7 @@ use crate::protocol::{
     Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, ResultFrame, StreamFrame,
     ToolResult,
 };
-use crate::surface::{checked_account, checked_surface, no_session, too_early};
+use crate::surface::{checked_account, checked_surface, no_session, substituted, too_early};
 use crate::turns::{TurnCounter, UsageMeter};
 
 pub(crate) use action::{Action, Note, Record};
@@ -183,6 +183,12 @@ impl Conversation {
                 status,
             })),
             Frame::Compaction => actions.push(Action::Note(Note::Compaction)),
+            Frame::Substituted { asked, by } => {
+                actions.push(match substituted(&self.query, &asked, &by) {
+                    Ok(warning) => Action::Note(Note::Warning(warning)),
+                    Err(error) => Action::Fail(error),
+                });
+            }
             Frame::Result(result) => self.on_result(*result, &mut actions),
             Frame::Progress | Frame::Known => {}
             Frame::Unknown(kind) => self.count_unknown(kind),

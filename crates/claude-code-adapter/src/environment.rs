@@ -2,6 +2,7 @@
 //!
 //! To extend the boundary for a new Claude Code version, add a name to [`DENIED`] or, for a whole
 //! family of names, a prefix to [`DENIED_PREFIXES`]; [`KEPT`] wins over prefixes, never over names.
+//! Whatever looks like a secret of another program stays out as well, known or not: [`SECRET_WORDS`].
 
 use std::collections::BTreeMap;
 
@@ -65,9 +66,10 @@ pub(crate) const DENIED: &[&str] = &[
     "CLAUDE_CODE_MESSAGING_SOCKET",
     // what changes the runtime under the child
     "NODE_OPTIONS",
-    "BUN_OPTIONS",
+    "NODE_PATH",
+    "NODE_TLS_REJECT_UNAUTHORIZED",
+    "BASH_ENV",
     "DEBUG",
-    "DEBUG_AUTH",
     // what carries prompts and answers elsewhere
     "BETA_TRACING_ENDPOINT",
     "ENABLE_ENHANCED_TELEMETRY_BETA",
@@ -87,6 +89,7 @@ pub(crate) const DENIED_PREFIXES: &[&str] = &[
     "AWS_",
     "AZURE_",
     "BEDROCK_",
+    "BUN_",
     "CCR_",
     "CLAUDE_",
     "CLOUDSDK_",
@@ -96,7 +99,24 @@ pub(crate) const DENIED_PREFIXES: &[&str] = &[
     "MCP_",
     "OTEL_",
     "SELF_HOSTED_RUNNER_",
+    "SSH_",
     "VERTEX_",
+];
+
+/// Words in the names of variables that hold secrets. `claude` needs none of them.
+const SECRET_WORDS: &[&str] = &[
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "_PWD",
+    "CREDENTIAL",
+    "HEADERS",
+    "COOKIE",
+    "DSN",
+    "AUTH",
 ];
 
 /// Names inside those families that belong to the user's own session or bound its effort.
@@ -120,15 +140,43 @@ pub(crate) enum Compaction {
     Refused,
 }
 
+/// Whether another model may answer than the one that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Substitution {
+    /// One of the same family, for an account that cannot use the newest one.
+    InFamily,
+    /// None.
+    Refused,
+}
+
 /// Whether a variable of the parent reaches the child.
-pub(crate) fn is_passed(name: &str) -> bool {
+pub(crate) fn is_passed(name: &str, value: &str) -> bool {
     if DENIED.contains(&name) {
         return false;
     }
-    KEPT.contains(&name)
-        || !DENIED_PREFIXES
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
+    let is_denied = || {
+        let family = |prefix: &&str| name.starts_with(*prefix);
+        DENIED_PREFIXES.iter().any(family) || is_secret(name, value)
+    };
+    KEPT.contains(&name) || !is_denied()
+}
+
+/// Whether a variable looks like a secret: by its name, or as an address with a login in it. Proxies
+/// may have one, and a child behind a proxy needs it.
+fn is_secret(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let named = SECRET_WORDS.iter().any(|word| name.contains(word));
+    named || has_login(value) && !name.ends_with("_PROXY")
+}
+
+/// Whether a text holds an address such as `postgres://user:password@host/db`.
+fn has_login(value: &str) -> bool {
+    value.match_indices("://").any(|(at, _)| {
+        let rest = value.get(at + 3..).unwrap_or_default();
+        let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
+        let login = authority.rsplit_once('@').map(|(login, _)| login);
+        login.is_some_and(|login| login.contains(':'))
+    })
 }
 
 /// The child's whole environment. `child_token` marks every process that descends from the child.
@@ -136,18 +184,23 @@ pub(crate) fn child_environment(
     parent: &BTreeMap<String, String>,
     version: &str,
     compaction: Compaction,
+    substitution: Substitution,
     child_token: &str,
 ) -> BTreeMap<String, String> {
     let mut child: BTreeMap<String, String> = parent
         .iter()
-        .filter(|(name, _)| is_passed(name))
+        .filter(|(name, value)| is_passed(name, value))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     let mut set = |name: &str, value: &str| child.insert(name.to_owned(), value.to_owned());
     set("CLAUDE_AGENT_SDK_CLIENT_APP", &format!("ktx/{version}"));
     set("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
     set("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1");
+    set("CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK", "1");
     set(CHILD_TOKEN, child_token);
+    if substitution == Substitution::Refused {
+        set("CLAUDE_CODE_NO_MODEL_FALLBACK", "1");
+    }
     if compaction == Compaction::Refused {
         set("DISABLE_AUTO_COMPACT", "1");
     }
@@ -157,24 +210,11 @@ pub(crate) fn child_environment(
 /// The variable that marks the child's descendants, so that none outlives the call.
 pub(crate) const CHILD_TOKEN: &str = "KTX_CLAUDE_CHILD";
 
-/// The values that must never be shown: whatever the parent calls a key, token, secret or password.
+/// The values that must never be shown: whatever in the parent looks like a secret.
 pub(crate) fn secret_values(parent: &BTreeMap<String, String>) -> Vec<&str> {
     parent
         .iter()
-        .filter(|(name, _)| {
-            let name = name.to_ascii_uppercase();
-            [
-                "KEY",
-                "TOKEN",
-                "SECRET",
-                "PASSWORD",
-                "PASSPHRASE",
-                "CREDENTIAL",
-                "HEADERS",
-            ]
-            .iter()
-            .any(|word| name.contains(word))
-        })
+        .filter(|(name, value)| is_secret(name, value))
         .map(|(_, value)| value.as_str())
         .collect()
 }

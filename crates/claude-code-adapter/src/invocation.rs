@@ -7,7 +7,7 @@ use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use ktx_tool_descriptors::{ObjectSchema, ToolError, ToolSet, handler_fn};
 use serde_json::{Value, json};
 
-use crate::environment::Compaction;
+use crate::environment::{Compaction, Substitution};
 use crate::limits::Patience;
 use crate::mcp::{SERVER, listed, tool_id};
 
@@ -138,6 +138,16 @@ impl Query {
         match &self.purpose {
             Purpose::Loop { .. } => Compaction::Allowed,
             Purpose::Text | Purpose::Probe | Purpose::Object(_) => Compaction::Refused,
+        }
+    }
+
+    /// Whether another model may answer: an alias stands for what of its family the account can use,
+    /// a full model id for itself.
+    pub(crate) fn substitution(&self) -> Substitution {
+        if self.model.starts_with("claude-") {
+            Substitution::Refused
+        } else {
+            Substitution::InFamily
         }
     }
 

@@ -84,6 +84,7 @@ pub(crate) async fn spawn(
         &settings.environment,
         &settings.version,
         query.compaction(),
+        query.substitution(),
         &token,
     );
     let mut command = launch::command(settings, &program, &query.arguments(), &environment);

@@ -4,6 +4,7 @@
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use serde_json::Value;
 
+use crate::environment::Substitution;
 use crate::host::is_older;
 use crate::invocation::Query;
 use crate::protocol::InitFrame;
@@ -166,6 +167,30 @@ fn violation<T: AsRef<str>>(what: &str, expected: &[T], found: &[impl AsRef<str>
     )
     .hint("update Claude Code; if it stays, report it with the output of the command under `--debug`")
     .detail(format!("expected {expected:?}, found {found:?}"))
+}
+
+/// What to tell when Claude Code lets another model answer: an alias stands for what of its family the
+/// account can use, a model id for nothing but itself.
+pub(crate) fn substituted(query: &Query, asked: &str, by: &str) -> Result<String, LlmError> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.@[]".contains(letter);
+    let named = |model: &str| {
+        let is_name = (1..=80).contains(&model.len()) && model.chars().all(plain);
+        if is_name {
+            format!("`{model}`")
+        } else {
+            "another model".to_owned()
+        }
+    };
+    let (asked, by) = (named(asked), named(by));
+    if query.substitution() == Substitution::Refused {
+        let message = format!("Claude Code would let {by} answer instead of {asked}");
+        return Err(LlmError::new(LlmErrorKind::ModelNotFound, message)
+            .hint("set `llm.models` to `sonnet`, `opus`, `haiku` or a model id of your plan"));
+    }
+    Ok(format!(
+        "`{}` is answered by {by}: {asked} is not available to this Claude account",
+        query.model()
+    ))
 }
 
 #[cfg(test)]

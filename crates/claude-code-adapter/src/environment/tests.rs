@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Compaction, DENIED, DENIED_PREFIXES, KEPT, child_environment, is_passed};
+use super::{
+    Compaction, DENIED, DENIED_PREFIXES, KEPT, Substitution, child_environment, is_passed,
+};
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs
@@ -29,11 +31,18 @@ fn the_child_gets_the_parents_environment_without_the_denied_names() {
         ("SSL_CERT_FILE", "/certs.pem"),
     ]);
     assert_eq!(
-        child_environment(&parent, "1.2.3", Compaction::Refused, "token-1"),
+        child_environment(
+            &parent,
+            "1.2.3",
+            Compaction::Refused,
+            Substitution::InFamily,
+            "token-1"
+        ),
         map(&[
             ("CLAUDE_AGENT_SDK_CLIENT_APP", "ktx/1.2.3"),
             ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1"),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK", "1"),
             ("CLAUDE_CODE_OAUTH_TOKEN", "token"),
             ("CLAUDE_CONFIG_DIR", "/home/dev/.claude-work"),
             ("DISABLE_AUTO_COMPACT", "1"),
@@ -52,15 +61,38 @@ fn the_child_gets_the_parents_environment_without_the_denied_names() {
 #[test]
 fn loops_may_compact() {
     let parent = map(&[("DISABLE_AUTO_COMPACT", "1")]);
-    let child = child_environment(&parent, "1", Compaction::Allowed, "t");
+    let child = child_environment(
+        &parent,
+        "1",
+        Compaction::Allowed,
+        Substitution::Refused,
+        "t",
+    );
     assert!(!child.contains_key("DISABLE_AUTO_COMPACT"));
+    assert_eq!(
+        child
+            .get("CLAUDE_CODE_NO_MODEL_FALLBACK")
+            .map(String::as_str),
+        Some("1")
+    );
 }
 
-/// KTX-41: every name of the specification.
+/// KTX-41, KTX-42: the names of the specification, and those that were seen to route since.
 #[test]
 fn every_name_of_the_denylist_is_stopped() {
-    for name in DENIED {
-        assert!(!is_passed(name), "{name}");
+    let names = "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL ANTHROPIC_MODEL \
+        ANTHROPIC_VERTEX_PROJECT_ID CLOUD_ML_REGION GOOGLE_APPLICATION_CREDENTIALS \
+        GOOGLE_CLOUD_PROJECT AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_REGION \
+        AWS_PROFILE CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_VERTEX CLAUDE_CODE_USE_FOUNDRY \
+        AWS_DEFAULT_REGION AWS_BEARER_TOKEN_BEDROCK ANTHROPIC_BEDROCK_BASE_URL \
+        ANTHROPIC_VERTEX_BASE_URL ANTHROPIC_FOUNDRY_API_KEY ANTHROPIC_SMALL_FAST_MODEL \
+        ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL ANTHROPIC_DEFAULT_HAIKU_MODEL \
+        ANTHROPIC_CUSTOM_HEADERS ANTHROPIC_BETAS AI_GATEWAY_API_KEY CLAUDECODE \
+        CLAUDE_CODE_SUBAGENT_MODEL BUN_OPTIONS BUN_INSPECT NODE_OPTIONS NODE_PATH BASH_ENV \
+        NODE_TLS_REJECT_UNAUTHORIZED ENABLE_ENHANCED_TELEMETRY_BETA SLASH_COMMAND_TOOL_CHAR_BUDGET \
+        MAX_THINKING_TOKENS";
+    for name in names.split_whitespace().chain(DENIED.iter().copied()) {
+        assert!(!is_passed(name, "1"), "{name}");
     }
 }
 
@@ -69,10 +101,40 @@ fn every_name_of_the_denylist_is_stopped() {
 fn future_routing_variables_are_stopped_by_their_family() {
     for prefix in DENIED_PREFIXES {
         let name = format!("{prefix}OF_TOMORROW");
-        assert!(!is_passed(&name), "{name}");
+        assert!(!is_passed(&name, "1"), "{name}");
     }
     for name in KEPT {
-        assert!(is_passed(name), "{name}");
+        assert!(is_passed(name, "1"), "{name}");
+    }
+}
+
+/// Secrets of other programs, which the child has no use for.
+#[test]
+fn what_looks_like_a_secret_stays_out() {
+    let secrets = "OPENAI_API_KEY GITHUB_TOKEN GH_TOKEN NPM_TOKEN npm_config__auth PGPASSWORD \
+        MYSQL_PWD SNOWFLAKE_PASSWORD MY_SECRET_VALUE SENTRY_DSN SSH_AUTH_SOCK KTX_DB_PASSPHRASE";
+    for name in secrets.split_whitespace() {
+        assert!(!is_passed(name, "1"), "{name}");
+    }
+    for (name, value, passed) in [
+        (
+            "DATABASE_URL",
+            "postgres://ada:secret@db.example/shop",
+            false,
+        ),
+        (
+            "WAREHOUSE",
+            "jdbc:mysql://ada:p@ss@db.example:3306/shop?x=1",
+            false,
+        ),
+        ("HTTPS_PROXY", "http://ada:secret@proxy.example:8080", true),
+        ("https_proxy", "http://ada:secret@proxy.example:8080", true),
+        ("DOCS_URL", "https://docs.example/a:b@c", true),
+        ("REMOTE", "ssh://git@host.example/repo", true),
+        ("PWD", "/home/dev/shop", true),
+        ("LANG", "en_US.UTF-8", true),
+    ] {
+        assert_eq!(is_passed(name, value), passed, "{name}={value}");
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::launch;
-use crate::environment::{Compaction, child_environment};
+use crate::environment::{Compaction, Substitution, child_environment};
 use crate::settings::ClaudeCodeSettings;
 
 /// The version as the installation tells it, without running anything: by the package that the
@@ -39,6 +39,7 @@ pub(crate) async fn told_version(settings: &ClaudeCodeSettings) -> Option<String
         &settings.environment,
         &settings.version,
         Compaction::Refused,
+        Substitution::Refused,
         "version",
     );
     let arguments = ["--version".to_owned()];

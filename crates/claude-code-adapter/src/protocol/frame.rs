@@ -48,6 +48,13 @@ pub(crate) enum Frame {
     },
     /// The conversation is being summarised, or was.
     Compaction,
+    /// Another model answers than the one that was asked for.
+    Substituted {
+        /// The model that was asked for.
+        asked: String,
+        /// The one that answers.
+        by: String,
+    },
     /// A sign of life of a long call.
     Progress,
     /// The end of the turn.

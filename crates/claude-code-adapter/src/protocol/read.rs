@@ -102,6 +102,12 @@ fn system(line: &Value) -> Frame {
         },
         "compact_boundary" => Frame::Compaction,
         "status" if text(line, "status") == "compacting" => Frame::Compaction,
+        "model_fallback" | "model_refusal_fallback" | "model_consent_fallback" => {
+            Frame::Substituted {
+                asked: text(line, "original_model"),
+                by: text(line, "fallback_model"),
+            }
+        }
         "thinking_tokens" => Frame::Progress,
         "status"
         | "permission_denied"

@@ -389,3 +389,41 @@ async fn recordings_play_through_a_process() {
         assert_eq!(short(outcome).0, LlmErrorKind::Auth);
     }
 }
+
+/// An alias stands for what of its family the account can use, and the user is told which; a model id
+/// stands for itself alone: no answer of another model is taken.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_model_answers_for_an_alias_only() {
+    let switched = json!({
+        "type": "system", "subtype": "model_fallback", "trigger": "model_not_found",
+        "original_model": "claude-sonnet-9-1", "fallback_model": "claude-sonnet-9",
+        "content": "Switched to Sonnet 9 because Sonnet 9.1 is not available",
+    });
+    let mut bench = Bench::new(json!({ "steps": [{ "raw": switched }, { "text": "Hello." }] }));
+    let outcome = bench.runtime().generate_text(text_request("Hi.")).await;
+    assert_eq!(outcome.unwrap().text, "Hello.");
+    let warnings: Vec<RuntimeEvent> = bench
+        .events()
+        .into_iter()
+        .filter(|event| matches!(event, RuntimeEvent::Warning(_)))
+        .collect();
+    assert_eq!(
+        warnings,
+        [RuntimeEvent::Warning(
+            "`sonnet` is answered by `claude-sonnet-9`: `claude-sonnet-9-1` is not available to this Claude account"
+                .to_owned()
+        )]
+    );
+    let models = [(ModelRole::Default, "claude-sonnet-9-1".to_owned())];
+    bench.settings.models = models.into();
+    let error = bench.runtime().generate_text(text_request("Hi.")).await;
+    let error = error.unwrap_err();
+    assert_eq!(
+        (error.kind, &*error.message),
+        (
+            LlmErrorKind::ModelNotFound,
+            "Claude Code would let `claude-sonnet-9` answer instead of `claude-sonnet-9-1`"
+        )
+    );
+    assert_eq!(bench.survivors(), Vec::<u32>::new());
+}

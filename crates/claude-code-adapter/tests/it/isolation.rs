@@ -105,6 +105,7 @@ fn the_adapter_stands_on_the_port_alone() {
             "rustix",
             "serde_json",
             "sha2",
+            "sysinfo",
             "thiserror",
             "tokio",
             "tokio-util",
@@ -136,7 +137,7 @@ async fn the_child_works_in_the_project() {
 async fn no_routing_variable_reaches_the_child() {
     let mut bench = Bench::new(anything());
     let canaries = canaries();
-    assert_eq!(canaries.len(), 69);
+    assert_eq!(canaries.len(), 82);
     bench.settings.environment.extend(canaries);
     bench
         .settings
@@ -156,6 +157,7 @@ async fn no_routing_variable_reaches_the_child() {
             "CLAUDE_AGENT_SDK_CLIENT_APP",
             "CLAUDE_CODE_DISABLE_ATTACHMENTS",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+            "CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK",
             "CLAUDE_CODE_OAUTH_TOKEN",
             "DISABLE_AUTO_COMPACT",
             "HOME",

@@ -92,7 +92,9 @@ pub const CANARIES: &[&str] = &[
     "AWS_REGION",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
+    "BASH_ENV",
     "BETA_TRACING_ENDPOINT",
+    "BUN_OPTIONS",
     "CLAUDECODE",
     "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
     "CLAUDE_CODE_CHILD_SESSION",
@@ -104,6 +106,7 @@ pub const CANARIES: &[&str] = &[
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_SIMPLE",
     "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_CODE_SUBAGENT_MODEL",
     "CLAUDE_CODE_USE_ANTHROPIC_AWS",
     "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD",
     "CLAUDE_CODE_USE_BEDROCK",
@@ -114,15 +117,26 @@ pub const CANARIES: &[&str] = &[
     "DEBUG",
     "DEBUG_AUTH",
     "DISABLE_COMPACT",
+    "ENABLE_ENHANCED_TELEMETRY_BETA",
     "ENABLE_TOOL_SEARCH",
     "GOOGLE_APPLICATION_CREDENTIALS",
     "GOOGLE_CLOUD_PROJECT",
     "MAX_MCP_OUTPUT_TOKENS",
     "MCP_TOOL_TIMEOUT",
+    "MAX_THINKING_TOKENS",
     "NODE_OPTIONS",
+    "NODE_PATH",
+    "NODE_TLS_REJECT_UNAUTHORIZED",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "SELF_HOSTED_RUNNER_POOL_SECRET",
     "SESSION_INGRESS_URL",
+    "SLASH_COMMAND_TOOL_CHAR_BUDGET",
+    "SSH_AUTH_SOCK",
+    // what other programs keep secret
+    "DATABASE_PASSWORD",
+    "GITHUB_TOKEN",
+    "OPENAI_API_KEY",
+    "PGPASSWORD",
     // what a version to come may route by
     "ANTHROPIC_ENDPOINT_OF_TOMORROW",
     "AWS_ROLE_ARN",
@@ -227,6 +241,12 @@ pub(crate) fn environment(
         if !is(name, "1") {
             return fault(format!("the variable `{name}` must be 1"));
         }
+    }
+    if !is("CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK", "1") {
+        return fault("a refusal must not be answered by another model");
+    }
+    if is("CLAUDE_CODE_NO_MODEL_FALLBACK", "1") != options.model.starts_with("claude-") {
+        return fault("a model id, and no alias, stands for itself alone");
     }
     let app = variables.get("CLAUDE_AGENT_SDK_CLIENT_APP");
     if !app.is_some_and(|app| app.starts_with("ktx/")) {

@@ -142,3 +142,36 @@ async fn too_old(real: &Real, version: &str) {
     assert_eq!(real.provider.model_requests(), Vec::<Value>::new());
     assert_eq!(real.survivors(), Vec::<u32>::new());
 }
+
+/// The newest version looks for another model of the family when the account cannot use the one that an
+/// alias stands for: the user is told. For a model id nothing but that model is asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_model_is_asked_for_an_alias_only() {
+    let gone = || ModelAnswer::Error {
+        status: 404,
+        class: "not_found_error".to_owned(),
+        message: "model: claude-sonnet".to_owned(),
+        headers: Vec::new(),
+    };
+    let answers = vec![gone(), text("Hello."), text("Hello.")];
+    let Some(real) = Real::new(ServiceName::ClaudeLatest, answers).await else {
+        return;
+    };
+    let answer = real.runtime().generate_text(text_request("Hi.")).await;
+    assert_eq!(answer.unwrap().text, "Hello.");
+    let told: Vec<RuntimeEvent> = real.heard.all();
+    let is_told = |event: &RuntimeEvent| matches!(event, RuntimeEvent::Warning(text) if text.starts_with("`sonnet` is answered by `claude-sonnet"));
+    assert!(told.iter().any(is_told), "{told:?}");
+    let asked = real.provider.model_requests();
+    let model = asked.first().and_then(|body| body["model"].as_str());
+    let full = model.unwrap().to_owned();
+
+    let answers = vec![gone(), gone(), gone(), text("BAD")];
+    let mut real = Real::new(ServiceName::ClaudeLatest, answers).await.unwrap();
+    real.settings.models = [(ktx_vocabulary::ModelRole::Default, full.clone())].into();
+    let error = real.runtime().generate_text(text_request("Hi.")).await;
+    assert_eq!(error.unwrap_err().kind, LlmErrorKind::ModelNotFound);
+    for body in real.provider.model_requests() {
+        assert_eq!(body["model"], full);
+    }
+}
