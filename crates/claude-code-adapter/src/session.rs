@@ -420,8 +420,12 @@ impl<'a> Session<'a> {
                 });
                 if limit.is_extra {
                     host.warn_once(format!(
-                        "the {} of your Claude plan is used up; calls are served by extra usage, which costs money beyond the plan",
-                        ktx_llm_runtime::window_words(&limit.window)
+                        "{} your Claude plan is used up; calls are served by extra usage, which costs money beyond the plan",
+                        match limit.window.as_str() {
+                            // The window of the extra usage itself says nothing about the plan's.
+                            "overage" => "what is included in".to_owned(),
+                            window => format!("the {} of", ktx_llm_runtime::window_words(window)),
+                        }
                     ));
                 }
                 if let Some(event) = host.limits.observed(limit) {

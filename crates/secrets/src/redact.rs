@@ -1,5 +1,7 @@
 //! Taking secrets out of text that people or logs will see.
 
+mod shapes;
+
 /// Replaces known secrets in text. Values shorter than four characters are left alone: they would
 /// turn ordinary text into stars.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +24,8 @@ impl Redactor {
         }
     }
 
-    /// The text with every known value, every URL password and every bearer token replaced by `***`.
+    /// The text with every known value, every URL password, every bearer token, and
+    /// what looks like a secret by its name or its shape replaced by `***`.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for value in &self.values {
@@ -30,7 +33,7 @@ impl Redactor {
                 text = text.replace(value.expose(), "***");
             }
         }
-        tokens(&redact_url(&text))
+        shapes::tokens(&shapes::values(&redact_url(&text)))
     }
 }
 
@@ -60,28 +63,4 @@ pub fn redact_url(text: &str) -> String {
     }
     out.push_str(rest);
     out
-}
-
-/// Replaces the token after `Bearer ` and tokens with the well-known prefixes of API keys.
-fn tokens(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut after_bearer = false;
-    for piece in text.split_inclusive(|letter: char| !is_token_letter(letter)) {
-        let word = piece.trim_end_matches(|letter: char| !is_token_letter(letter));
-        let tail = piece.get(word.len()..).unwrap_or_default();
-        let secret = (after_bearer && word.len() >= 8)
-            || ["sk-", "xoxb-", "ghp_", "gho_", "AIza", "ntn_", "secret_"]
-                .iter()
-                .any(|prefix| word.starts_with(prefix) && word.len() >= prefix.len() + 8);
-        out.push_str(if secret { "***" } else { word });
-        out.push_str(tail);
-        if !word.is_empty() {
-            after_bearer = word.eq_ignore_ascii_case("bearer");
-        }
-    }
-    out
-}
-
-fn is_token_letter(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || "-_.+/=".contains(letter)
 }

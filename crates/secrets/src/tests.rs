@@ -81,6 +81,50 @@ fn redaction_hides_values_urls_and_tokens_and_repeats_itself() {
     assert_eq!(redactor.redact(&once), once);
 }
 
+/// What names itself a secret, in the forms of environments, JSON and addresses; counts and prose stay.
+#[test]
+fn redaction_hides_what_is_named_a_secret() {
+    let redactor = Redactor::new();
+    for (text, expected) in [
+        (
+            "ANTHROPIC_AUTH_TOKEN=Zz9envsecretvalue123 PATH=/usr/bin:/bin",
+            "ANTHROPIC_AUTH_TOKEN=*** PATH=/usr/bin:/bin",
+        ),
+        (
+            r#"{"accessToken":"Zz9json4567890","refreshToken": "Zz9refresh4567890","scopes":["a"]}"#,
+            r#"{"accessToken":"***","refreshToken": "***","scopes":["a"]}"#,
+        ),
+        (
+            r#"{\"accessToken\":\"Zz9json4567890\"}"#,
+            r#"{\"accessToken\":\"***\"}"#,
+        ),
+        (
+            "GET /v1?api_key=Zz9query4567890&x=1",
+            "GET /v1?api_key=***&x=1",
+        ),
+        ("key AKIAIOSFODNN7EXAMPLE", "key ***"),
+        ("glued:xsk-ant-api03-0123456789", "glued:x***"),
+        ("KEY=sk-proj-0123456789", "KEY=***"),
+        (
+            "max_tokens=200000000 output_token=123456789",
+            "max_tokens=200000000 output_token=123456789",
+        ),
+        (
+            "unexpected token: identifier_name",
+            "unexpected token: identifier_name",
+        ),
+        (
+            "a task-list, risk-0123456789",
+            "a task-list, risk-0123456789",
+        ),
+        ("ключ_token=ünïcödé-secret", "ключ_token=***"),
+    ] {
+        let once = redactor.redact(text);
+        assert_eq!(once, expected);
+        assert_eq!(redactor.redact(&once), once);
+    }
+}
+
 #[test]
 fn knows_which_hosts_are_this_machine() {
     let hosts = ["localhost", "LOCALHOST", "db.localhost", "127.9.9.9", "::1"];

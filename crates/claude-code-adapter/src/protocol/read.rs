@@ -232,7 +232,7 @@ fn rate_limit(info: &Value) -> RateLimit {
         .and_then(|window| window.get("utilization"));
     RateLimit {
         status: text(info, "status"),
-        is_extra: flag(info, "isUsingOverage"),
+        is_extra: flag(info, "isUsingOverage") && text(info, "overageStatus") != "rejected",
         resets_at: number(info, "resetsAt"),
         utilization: info
             .get("utilization")

@@ -267,6 +267,39 @@ async fn a_loop_that_is_refused_in_the_middle_is_not_begun_again() {
     assert_eq!((outcome.tools.len(), bench.records().len()), (1, 1));
 }
 
+/// The window of the extra usage is not the one that is used up, and one that is used up itself serves
+/// nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_window_of_extra_usage_is_none_of_the_plan() {
+    let limit = |status: &str, overage: &str| {
+        json!({ "status": status, "resetsAt": 4_102_444_800_u64,
+        "rateLimitType": "overage", "isUsingOverage": true, "overageStatus": overage })
+    };
+    let served =
+        json!({ "steps": [{ "rate_limit": limit("allowed", "allowed") }, { "text": "Served." }] });
+    let refused = json!({ "steps": [
+        { "rate_limit": limit("rejected", "rejected") },
+        { "api_error": { "class": "rate_limit", "status": 429 } },
+    ] });
+    let mut bench = Bench::new(json!({ "sequence": [served, refused] }));
+    bench.settings.max_spares = 0;
+    let runtime = bench.runtime();
+    let outcome = runtime.generate_text(text_request("Say hello.")).await;
+    assert_eq!(outcome.unwrap().text, "Served.");
+    let error = runtime.generate_text(text_request("Say hello.")).await;
+    assert_eq!(error.unwrap_err().kind, LlmErrorKind::RateLimit);
+    let told = bench.events().into_iter().filter_map(|event| match event {
+        RuntimeEvent::Warning(warning) => Some(warning),
+        _ => None,
+    });
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            "what is included in your Claude plan is used up; calls are served by extra usage, which costs money beyond the plan"
+        ]
+    );
+}
+
 /// Extra usage is money beside the plan: it is told once, and what it serves is not waited for.
 #[tokio::test(flavor = "multi_thread")]
 async fn extra_usage_is_told_and_no_limit() {
