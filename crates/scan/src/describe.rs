@@ -140,8 +140,8 @@ pub(crate) async fn describe_all(
         rows,
         pause,
         served: AtomicBool::new(false),
-        crashes: AtomicUsize::new(0),
-        crash: Mutex::default(),
+        failures: AtomicUsize::new(0),
+        failure: Mutex::default(),
     };
     let width = request.settings.description_concurrency.max(1);
     let work = tables
@@ -212,10 +212,10 @@ struct Describer<'r> {
     pause: &'r Pause,
     /// Whether a call of this scan was answered.
     served: AtomicBool,
-    /// Tables in a row whose calls crashed.
-    crashes: AtomicUsize,
-    /// The last crash.
-    crash: Mutex<Option<LlmError>>,
+    /// Calls in a row that failed on the model's side.
+    failures: AtomicUsize,
+    /// The last such failure.
+    failure: Mutex<Option<LlmError>>,
 }
 
 struct OneTable {
@@ -258,10 +258,10 @@ impl OneTable {
 }
 
 impl Describer<'_> {
-    /// The crash of a program that has answered nothing.
+    /// The failure of a model that has answered nothing.
     fn broken(&self) -> Option<LlmError> {
         let served = self.served.load(Ordering::Relaxed);
-        let last = self.crash.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         last.clone().filter(|_| !served)
     }
 
@@ -353,13 +353,8 @@ impl Describer<'_> {
                         .retain(|known| known.code != "enrichment_failed");
                     one.warnings
                         .push(warning("enrichment_failed", &one.table, None, &error));
-                    let again = match error.kind {
-                        LlmErrorKind::StructuredOutput => true,
-                        // The runtime has made this call twice.
-                        LlmErrorKind::Crashed => false,
-                        kind => kind.is_retryable(),
-                    };
-                    if !again {
+                    // Whatever else may pass the runtime has tried again itself.
+                    if error.kind != LlmErrorKind::StructuredOutput {
                         return Ok(());
                     }
                 }

@@ -35,8 +35,20 @@ pub(super) struct AnsweredColumn {
     pub(super) description: String,
 }
 
-/// Tables in a row whose calls crash before the program is taken for broken.
-const CRASHES_IN_A_ROW: usize = 3;
+/// Calls in a row that fail on the model's side before nothing more is asked.
+const FAILURES_IN_A_ROW: usize = 3;
+
+/// Whether a call failed on the model's side. The runtime has tried it several times already.
+const fn is_elsewhere(kind: LlmErrorKind) -> bool {
+    matches!(
+        kind,
+        LlmErrorKind::Crashed
+            | LlmErrorKind::Overloaded
+            | LlmErrorKind::Server
+            | LlmErrorKind::Transport
+            | LlmErrorKind::Timeout
+    )
+}
 
 /// Whether an error of one call means that no call can succeed: the scan stops and changes nothing.
 pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
@@ -97,13 +109,13 @@ impl Describer<'_> {
         match generate_typed::<Answer>(self.runtime, call).await {
             Ok((answer, _)) => {
                 self.served.store(true, Ordering::Relaxed);
-                self.crashes.store(0, Ordering::Relaxed);
+                self.failures.store(0, Ordering::Relaxed);
                 Ok(answer)
             }
             Err(error) if error.kind == LlmErrorKind::Cancelled => {
                 Err(CallError::Scan(ScanError::Cancelled))
             }
-            Err(error) if error.kind == LlmErrorKind::Crashed => Err(self.crashed(error)),
+            Err(error) if is_elsewhere(error.kind) => Err(self.failed(error)),
             // A program that has answered in this scan may be back for the next one.
             Err(error)
                 if error.kind == LlmErrorKind::Process && self.served.load(Ordering::Relaxed) =>
@@ -122,14 +134,14 @@ impl Describer<'_> {
         }
     }
 
-    /// A crash belongs to its table: something in it may be too much for the program. Several in a row
-    /// mean that the program is broken.
-    fn crashed(&self, error: LlmError) -> CallError {
-        let crashes = self.crashes.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut last = self.crash.lock().unwrap_or_else(PoisonError::into_inner);
+    /// A failure belongs to its table: something in it may be too much for the program. Several in a row
+    /// mean that the program is broken, or the service away.
+    fn failed(&self, error: LlmError) -> CallError {
+        let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut last = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some(error.clone());
         drop(last);
-        if crashes < CRASHES_IN_A_ROW {
+        if failures < FAILURES_IN_A_ROW {
             return CallError::Table(error);
         }
         self.pause.hold(error);

@@ -320,6 +320,35 @@ async fn a_dead_model_stops_the_scan_before_anything_changes() {
     }
 }
 
+/// A service that is away is not asked about every table: after three calls in a row nothing more is
+/// asked, and a model that has answered nothing changes nothing.
+#[tokio::test]
+async fn a_service_that_is_away_is_soon_left_alone() {
+    for kind in [
+        LlmErrorKind::Transport,
+        LlmErrorKind::Server,
+        LlmErrorKind::Overloaded,
+        LlmErrorKind::Timeout,
+    ] {
+        let (mut world, sqlite) = world(Keys::Shown);
+        for at in 0..10 {
+            sqlite.execute(&format!("CREATE TABLE more_{at} (id INTEGER)"));
+        }
+        let answer = move |_: &str| Some(Reply::Error(LlmError::new(kind, "no")));
+        let runtime = Arc::new(ScriptedRuntime::answering(answer, Arc::new(NoEvents)));
+        world.runtime = Some(runtime.clone());
+        let mut request = world.request(ScanMode::Enriched);
+        request.settings.description_concurrency = 1;
+        let error = scan(request).await.expect_err("no scan");
+        assert!(
+            matches!(&error, ScanError::Model { source, .. } if source.kind == kind),
+            "{error}"
+        );
+        assert_eq!(world.project.paths(), Vec::<String>::new());
+        assert_eq!(runtime.prompts().len(), 3);
+    }
+}
+
 /// A limit, a used-up budget or a login that ends in the middle: what is described stands, nothing
 /// more is asked, nothing counts as failed, and the next scan asks for the rest.
 #[tokio::test]
