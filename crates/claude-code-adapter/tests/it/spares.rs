@@ -495,3 +495,22 @@ async fn a_cancelled_call_waits_for_what_is_leaving() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
     assert!(bench.settings.project_dir.join("left").exists());
 }
+
+/// A child that waited is given up in its silence like every other.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spare_that_falls_silent_is_given_up() {
+    let hangs = json!([{ "prompt_contains": "Hang.", "steps": ["hang"] }]);
+    let mut bench = bench(json!({ "echo": {}, "when": hangs }));
+    bench.settings.timeouts.silence = Duration::from_millis(500);
+    let runtime = bench.runtime();
+    assert_eq!(say(&runtime, "One.").await, "ok");
+    spare(&bench).await;
+    let outcome = runtime.generate_text(text_request("Hang.")).await;
+    assert_eq!(
+        short(outcome),
+        (
+            LlmErrorKind::Timeout,
+            "Claude Code was silent for 0.5 s".to_owned()
+        )
+    );
+}
