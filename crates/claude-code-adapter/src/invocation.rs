@@ -3,13 +3,14 @@
 //! Every query of the adapter is a [`Query`], made by [`Query::new`] alone, and every `Query`
 //! carries the whole isolation tuple (KTX-20…34).
 
-use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use ktx_llm_runtime::LlmError;
 use ktx_tool_descriptors::{ObjectSchema, ToolError, ToolSet, handler_fn};
 use serde_json::{Value, json};
 
 use crate::environment::{Compaction, Substitution};
 use crate::limits::Patience;
 use crate::mcp::{SERVER, listed, tool_id};
+use crate::outcome::{no_object, out_of_turns};
 
 /// Built-in tools that stay off even if a version forgets that all of them are (KTX-29).
 pub(crate) const DISALLOWED_TOOLS: &str = "Agent,Task,AskUserQuestion,Bash,Read,Edit,Write,Glob,\
@@ -113,14 +114,8 @@ impl Query {
     /// The error of a model that never comes to an end.
     pub(crate) fn out_of_turns(&self) -> LlmError {
         match &self.purpose {
-            Purpose::Object(_) => LlmError::new(
-                LlmErrorKind::StructuredOutput,
-                "the model gave no object that matches the schema",
-            ),
-            Purpose::Text | Purpose::Probe | Purpose::Loop { .. } => LlmError::new(
-                LlmErrorKind::MaxTurns,
-                "the model used up its turns before it answered",
-            ),
+            Purpose::Object(_) => no_object(),
+            Purpose::Text | Purpose::Probe | Purpose::Loop { .. } => out_of_turns(),
         }
     }
 

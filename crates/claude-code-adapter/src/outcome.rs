@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ktx_llm_runtime::{LONGEST_WAIT, LlmError, LlmErrorKind, StopReason};
 
+use crate::host::{NEWEST_TESTED, OLDEST_TESTED};
 use crate::protocol::{RateLimit, ResultFrame};
 use crate::surface::not_usable;
 
@@ -201,25 +202,64 @@ fn described(kind: LlmErrorKind, signs: &FailureSigns, model: &str) -> LlmError 
         Kind::Transport => plain("the connection to Claude failed")
             .hint("check the network and the proxy, then run the command again"),
         Kind::Timeout => plain("Claude did not answer in time").hint("run the command again later"),
-        Kind::ContextTooLong => plain("the prompt is too long for the model"),
-        Kind::MaxOutput => plain("the answer is longer than the model may write"),
-        Kind::Refusal => plain("the model refused to answer"),
+        Kind::ContextTooLong => plain("the prompt is too long for the model")
+            .hint("set `llm.models` to a model with a larger context window"),
+        Kind::MaxOutput => plain("the answer is longer than the model may write")
+            .hint("set `llm.models` to a model that may write longer answers"),
+        Kind::Refusal => plain("the model refused to answer").hint(LOOK_INSIDE),
         Kind::ModelNotFound => LlmError::new(
             kind,
             format!("the model `{model}` is not available to this Claude account"),
         )
         .hint("set `llm.models` to `sonnet`, `opus`, `haiku` or a model id of your plan"),
-        Kind::InvalidRequest => plain("Claude refused the request"),
-        Kind::StructuredOutput => plain("the model gave no object that matches the schema"),
-        Kind::Permission => plain("Claude Code stopped the turn at a permission rule"),
-        Kind::MaxTurns => plain("the model used up its turns before it answered"),
-        Kind::Budget => plain("the money limit of the call is used up"),
+        Kind::InvalidRequest => plain("Claude refused the request").hint(LOOK_INSIDE),
+        Kind::StructuredOutput => no_object(),
+        Kind::Permission => {
+            plain("Claude Code stopped the turn at a permission rule").hint(LOOK_INSIDE)
+        }
+        Kind::MaxTurns => out_of_turns(),
+        Kind::Budget => plain("the money limit of the call is used up").hint(LOOK_INSIDE),
         Kind::Cancelled => LlmError::cancelled(),
-        Kind::Process | Kind::Crashed => plain("Claude Code failed while it worked on the call"),
+        Kind::Process | Kind::Crashed => {
+            plain("Claude Code failed while it worked on the call").hint(LOOK_INSIDE)
+        }
         Kind::Isolation | Kind::Protocol | Kind::UnknownTool | Kind::Internal => {
             plain("Claude Code ended the turn in a way that ktx does not know")
+                .hint(use_a_tested_version())
         }
     }
+}
+
+/// What to do when only the program's own words can tell more.
+const LOOK_INSIDE: &str = "run the command again with `--debug`, which shows what Claude Code said";
+
+/// What to do when the model does not do what it was asked.
+pub(crate) const ASK_ANOTHER: &str =
+    "run the command again; if it stays, set `llm.models` to a more capable model";
+
+/// What to do when the program does not speak as it is known to.
+pub(crate) fn use_a_tested_version() -> String {
+    format!(
+        "run the command again; if it stays, use Claude Code {OLDEST_TESTED} to {NEWEST_TESTED}, or a newer ktx"
+    )
+}
+
+/// The error of an answer without the object that was asked for.
+pub(crate) fn no_object() -> LlmError {
+    LlmError::new(
+        LlmErrorKind::StructuredOutput,
+        "the model gave no object that matches the schema",
+    )
+    .hint(ASK_ANOTHER)
+}
+
+/// The error of a model that has no turn left to answer in.
+pub(crate) fn out_of_turns() -> LlmError {
+    LlmError::new(
+        LlmErrorKind::MaxTurns,
+        "the model used up its turns before it answered",
+    )
+    .hint(ASK_ANOTHER)
 }
 
 fn rate_limited(signs: &FailureSigns) -> LlmError {

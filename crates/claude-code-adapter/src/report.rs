@@ -1,5 +1,6 @@
 //! For whom a call is made, and what is left of it.
 
+use std::fmt::Display;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Record;
 use crate::host::{NEWEST_TESTED, OLDEST_TESTED, is_older};
-use crate::outcome::FailureSigns;
+use crate::outcome::{FailureSigns, use_a_tested_version};
 use crate::process::status_words;
 use crate::protocol::ResultFrame;
 use crate::turns::MessageUsage;
@@ -182,6 +183,16 @@ pub(crate) fn with_complaints(error: LlmError, complaints: &str) -> LlmError {
         None => complaints,
     };
     error.detail(detail)
+}
+
+/// The error of a line that is longer than any line of the program.
+pub(crate) fn endless_line(reason: &impl Display) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Protocol,
+        "Claude Code wrote a line without an end",
+    )
+    .hint(use_a_tested_version())
+    .detail(reason.to_string())
 }
 
 /// The error of a child that waits longer than the run may take.

@@ -16,7 +16,7 @@ use crate::conversation::Note;
 use crate::host::Host;
 use crate::invocation::{Purpose, Query};
 use crate::limits::unix_now;
-use crate::outcome::{failure, stop_reason_of};
+use crate::outcome::{ASK_ANOTHER, failure, no_object, stop_reason_of};
 use crate::protocol::ResultFrame;
 use crate::report::{Caller, Report};
 use crate::settings::ClaudeCodeSettings;
@@ -149,6 +149,7 @@ impl LlmRuntime for ClaudeCodeRuntime {
                 LlmErrorKind::StructuredOutput,
                 "the model's object does not match its schema",
             )
+            .hint(ASK_ANOTHER)
             .detail(error.to_string())
         })?;
         Ok(ObjectOutcome {
@@ -224,12 +225,6 @@ impl LlmRuntime for ClaudeCodeRuntime {
 
 /// The object of a report. Turns that ran out behind an accepted object do not undo it.
 fn object_of(host: &Host, role: ModelRole, report: &Report) -> Result<serde_json::Value, LlmError> {
-    let missing = || {
-        LlmError::new(
-            LlmErrorKind::StructuredOutput,
-            "the model gave no object that matches the schema",
-        )
-    };
     let out_of_turns = |result: &ResultFrame| stop_reason_of(result) == StopReason::Budget;
     if let Ok(result) = &report.ending
         && out_of_turns(result)
@@ -238,7 +233,7 @@ fn object_of(host: &Host, role: ModelRole, report: &Report) -> Result<serde_json
         return accepted.ok_or_else(|| failure_of(host, role, result, report));
     }
     let result = natural(host, role, report)?;
-    result.object.ok_or_else(missing)
+    result.object.ok_or_else(no_object)
 }
 
 fn loop_outcome(host: &Host, role: ModelRole, report: Report) -> LoopOutcome {

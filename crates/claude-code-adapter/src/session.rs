@@ -24,7 +24,7 @@ use crate::link::Link;
 use crate::outcome::status_kind;
 use crate::process::{Ended, Ending, Running};
 use crate::protocol::{Frame, Line, LineDecoder};
-use crate::report::{Report, died, log_unknown, too_long_a_wait, with_complaints};
+use crate::report::{Report, died, endless_line, log_unknown, too_long_a_wait, with_complaints};
 use crate::settings::Timeouts;
 use crate::spares::Moment;
 use crate::unattributed::sum;
@@ -201,10 +201,7 @@ impl<'a> Session<'a> {
                     }
                     Ok(count) => match self.decoder.push(buffer.get(..count).unwrap_or_default()) {
                         Ok(complete) => lines = complete,
-                        Err(error) => return Stop::Fail(
-                            LlmError::new(LlmErrorKind::Protocol, "Claude Code wrote a line without an end")
-                                .detail(error.to_string()),
-                        ),
+                        Err(error) => return Stop::Fail(endless_line(&error)),
                     },
                 },
                 Some(done) = self.tools.join_next() => self.tool_done(done, running),

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::environment::Substitution;
 use crate::host::is_older;
 use crate::invocation::Query;
+use crate::outcome::use_a_tested_version;
 use crate::protocol::InitFrame;
 use crate::report::too_old;
 
@@ -155,6 +156,7 @@ pub(crate) fn no_session(reason: &str) -> LlmError {
         LlmErrorKind::Protocol,
         "Claude Code refused to start the session",
     )
+    .hint(use_a_tested_version())
     .detail(reason)
 }
 

@@ -54,6 +54,33 @@ pub enum LlmErrorKind {
 }
 
 impl LlmErrorKind {
+    /// All kinds, in order.
+    pub const ALL: [Self; 23] = [
+        Self::Auth,
+        Self::Billing,
+        Self::RateLimit,
+        Self::Overloaded,
+        Self::Server,
+        Self::Transport,
+        Self::Timeout,
+        Self::ContextTooLong,
+        Self::MaxOutput,
+        Self::Refusal,
+        Self::ModelNotFound,
+        Self::UnknownTool,
+        Self::InvalidRequest,
+        Self::StructuredOutput,
+        Self::Permission,
+        Self::Isolation,
+        Self::MaxTurns,
+        Self::Budget,
+        Self::Cancelled,
+        Self::Process,
+        Self::Crashed,
+        Self::Protocol,
+        Self::Internal,
+    ];
+
     /// The stable code shown to users and in JSON.
     pub const fn code(self) -> &'static str {
         match self {

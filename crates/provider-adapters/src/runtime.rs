@@ -30,6 +30,7 @@ use crate::http::client::Clients;
 use crate::http::{Access, Call, Endpoint, Patience};
 use crate::preset::Preset;
 use crate::settings::{HttpSettings, PromptCaching, RateLimit, Timeouts};
+use crate::wire::failure::{LARGER_WINDOW, LOOK_INSIDE};
 use crate::wire::request::{CanonicalRequest, Delivery};
 use crate::wire::response::{Draft, Response, Stop};
 use lane::Lane;
@@ -276,7 +277,8 @@ impl Operation<'_> {
 fn usable(response: Response) -> Result<Response, LlmError> {
     match &response.stop {
         Stop::Refusal(category) => {
-            let error = LlmError::new(LlmErrorKind::Refusal, "the model refused to answer");
+            let error = LlmError::new(LlmErrorKind::Refusal, "the model refused to answer")
+                .hint(LOOK_INSIDE);
             Err(match category {
                 Some(category) => error.detail(format!("category: {category}")),
                 None => error,
@@ -285,11 +287,13 @@ fn usable(response: Response) -> Result<Response, LlmError> {
         Stop::MaxOutput => Err(LlmError::new(
             LlmErrorKind::MaxOutput,
             "the answer does not fit the model's output limit",
-        )),
+        )
+        .hint("set `llm.models` to a model that may write longer answers")),
         Stop::ContextFull => Err(LlmError::new(
             LlmErrorKind::ContextTooLong,
             "the conversation does not fit the model's context window",
-        )),
+        )
+        .hint(LARGER_WINDOW)),
         Stop::Natural | Stop::Pause => Ok(response),
     }
 }

@@ -158,6 +158,7 @@ impl Decoder {
                 LlmErrorKind::Protocol,
                 "the provider answered with broken JSON",
             )
+            .hint(failure::NO_PROTOCOL)
             .detail(error.to_string())),
         };
         self.failed = taken.err();

@@ -2,7 +2,7 @@
 
 use ktx_llm_runtime::{LlmErrorKind, StopReason};
 
-use super::{FailureSigns, failure, failure_kind, stop_reason};
+use super::{FailureSigns, described, failure, failure_kind, stop_reason};
 use crate::protocol::{RateLimit, ResultFrame};
 
 const SUBTYPES: &[&str] = &[
@@ -299,5 +299,15 @@ fn messages_are_ours() {
         let public = format!("{} {:?}", error.message, error.hint);
         assert!(!public.contains("BACKEND WORDS"), "{public}");
         assert!(error.detail.unwrap().contains("BACKEND WORDS"));
+    }
+}
+
+/// Whatever ends a turn, there is a next step; who has cancelled knows it.
+#[test]
+fn every_failure_has_a_next_step() {
+    for kind in LlmErrorKind::ALL {
+        let error = described(kind, &FailureSigns::default(), "sonnet");
+        let is_cancelled = kind == LlmErrorKind::Cancelled;
+        assert_eq!(error.hint.is_none(), is_cancelled, "{kind:?}");
     }
 }

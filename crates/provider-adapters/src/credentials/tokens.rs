@@ -137,6 +137,10 @@ impl GoogleTokens {
     }
 }
 
+/// What to do when something else than Google seems to answer.
+const CHECK_THE_ADDRESS: &str =
+    "check the network, the proxy, and `token_uri` in the credentials file where it is set";
+
 async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError> {
     let unreachable = |error: reqwest::Error| {
         LlmError::new(
@@ -159,7 +163,8 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
             return Err(LlmError::new(
                 LlmErrorKind::Protocol,
                 "Google's answer to the request for an access token is longer than 64 KiB",
-            ));
+            )
+            .hint(CHECK_THE_ADDRESS));
         }
     }
     if !status.is_success() {
@@ -173,6 +178,7 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
             LlmErrorKind::Protocol,
             "Google's answer holds no access token",
         )
+        .hint(CHECK_THE_ADDRESS)
     })
 }
 

@@ -122,7 +122,8 @@ impl Endpoint {
             body.extend_from_slice(&piece);
             if body.len() > LONGEST_BODY {
                 let message = "the provider sent more than 64 MiB";
-                let error = LlmError::new(LlmErrorKind::Protocol, message);
+                let error =
+                    LlmError::new(LlmErrorKind::Protocol, message).hint(failure::NO_PROTOCOL);
                 return Err(Failure::new(error, Again::Pointless));
             }
         }

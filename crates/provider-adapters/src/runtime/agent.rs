@@ -11,6 +11,7 @@ use tracing::Instrument as _;
 use tracing::field::Empty;
 
 use super::{Inner, Operation, tool_calls, usable};
+use crate::wire::failure::ASK_ANOTHER;
 use crate::wire::request::{CanonicalRequest, Thinking, ToolSpec};
 use crate::wire::response::{Response, Stop};
 
@@ -214,7 +215,8 @@ async fn outcome(
                 "the {} turns were used up before the answer",
                 request.step_budget
             ),
-        )),
+        )
+        .hint(ASK_ANOTHER)),
         (StopReason::Error, Some(error)) => Err(error),
         (StopReason::Error, None) => Err(LlmError::new(
             LlmErrorKind::Internal,

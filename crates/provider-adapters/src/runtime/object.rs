@@ -14,6 +14,7 @@ use super::{Operation, usable};
 use crate::catalogue::Capability;
 use crate::preset::{Protocol, StructuredForm};
 use crate::schema;
+use crate::wire::failure::ASK_ANOTHER;
 use crate::wire::request::{
     CanonicalRequest, OutputForm, Strictness, Target, ToolChoice, ToolSpec,
 };
@@ -245,6 +246,7 @@ async fn answered(
                 LlmErrorKind::StructuredOutput,
                 "the model's object does not match its schema",
             )
+            .hint(ASK_ANOTHER)
             .detail(violations));
         }
         repairs += 1;

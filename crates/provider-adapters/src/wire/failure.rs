@@ -231,9 +231,25 @@ fn hint(kind: LlmErrorKind) -> Option<&'static str> {
         LlmErrorKind::Server | LlmErrorKind::Overloaded => {
             Some("run the command again later; `--debug` shows what the provider said")
         }
+        LlmErrorKind::ContextTooLong => Some(LARGER_WINDOW),
+        LlmErrorKind::InvalidRequest | LlmErrorKind::Refusal => Some(LOOK_INSIDE),
         _ => None,
     }
 }
+
+/// What to do when only the provider's own words can tell more.
+pub(crate) const LOOK_INSIDE: &str =
+    "run the command again with `--debug`, which shows what the provider said";
+
+/// What to do when the model has no room for what it is given.
+pub(crate) const LARGER_WINDOW: &str = "set `llm.models` to a model with a larger context window";
+
+/// What to do when the model does not do what it was asked.
+pub(crate) const ASK_ANOTHER: &str =
+    "run the command again; if it stays, set `llm.models` to a more capable model";
+
+/// What to do when what comes from the address is no answer of the protocol.
+pub(crate) const NO_PROTOCOL: &str = "run the command again; if it stays, check `base_url` in `ktx.yaml` and what stands in the way of it";
 
 /// Whether the provider wants the history without the reasoning of older turns.
 pub(crate) fn wants_no_old_reasoning(error: &LlmError) -> bool {
@@ -288,6 +304,7 @@ pub(crate) fn event_json(data: &str) -> Result<Value, LlmError> {
             LlmErrorKind::Protocol,
             "the provider's stream holds broken JSON",
         )
+        .hint(NO_PROTOCOL)
         .detail(error.to_string())
     })
 }

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use serde::Deserialize;
 
+use super::failure::NO_PROTOCOL;
+
 /// No event of a provider is longer, in one line or in many.
 const LONGEST_EVENT: usize = 64 * 1024 * 1024;
 
@@ -86,7 +88,8 @@ impl SseParser {
             return Err(LlmError::new(
                 LlmErrorKind::Protocol,
                 "the provider sent an event of more than 64 MiB",
-            ));
+            )
+            .hint(NO_PROTOCOL));
         }
         Ok(out)
     }

@@ -226,3 +226,25 @@ fn reasons_that_end_no_answer_are_failures() {
         ]
     );
 }
+
+/// Requests that the same words never mend say what to do.
+#[test]
+fn what_is_not_tried_again_has_a_next_step() {
+    let hint = |status: u16, body: Value| {
+        let complaint = complaint(&body).unwrap_or_default();
+        classified(status, &complaint).hint.unwrap_or_default()
+    };
+    let inside = "run the command again with `--debug`, which shows what the provider said";
+    assert_eq!(
+        [
+            hint(413, json!({})),
+            hint(400, json!({"error": "bad"})),
+            hint(200, json!({"error": {"type": "content_filter"}})),
+        ],
+        [
+            "set `llm.models` to a model with a larger context window",
+            inside,
+            inside,
+        ]
+    );
+}
