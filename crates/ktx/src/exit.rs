@@ -1,4 +1,8 @@
-//! All exit codes.
+//! All exit codes, and how the failures of a model backend end a command.
+
+mod model;
+
+use ktx_llm_runtime::LlmErrorKind;
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +74,16 @@ impl Exit {
             Self::Interrupted => "interrupted",
         }
     }
+
+    /// The end of a command that a failed model call stops.
+    pub const fn of_model_failure(kind: LlmErrorKind) -> Self {
+        match kind {
+            LlmErrorKind::Cancelled => Self::Interrupted,
+            // The same command with a larger budget goes on.
+            LlmErrorKind::Budget => Self::Partial,
+            _ => Self::Model,
+        }
+    }
 }
 
 /// The reference page.
@@ -85,5 +99,6 @@ pub fn reference_markdown() -> String {
         page.push_str(exit.meaning());
         page.push_str(" |\n");
     }
+    page.push_str(&model::reference_markdown());
     page
 }

@@ -150,12 +150,7 @@ impl From<Refusal> for Failure {
 
 impl From<LlmError> for Failure {
     fn from(error: LlmError) -> Self {
-        let exit = match error.kind {
-            ktx_llm_runtime::LlmErrorKind::Cancelled => Exit::Interrupted,
-            // The same command with a larger budget goes on.
-            ktx_llm_runtime::LlmErrorKind::Budget => Exit::Partial,
-            _ => Exit::Model,
-        };
+        let exit = Exit::of_model_failure(error.kind);
         let mut failure = Self::new(exit, error.kind.code(), error.message);
         failure.detail = error.detail.map(String::into_boxed_str);
         match error.hint {

@@ -1,0 +1,101 @@
+//! The failures of a model backend on the page of the exit codes.
+
+use ktx_llm_runtime::LlmErrorKind;
+
+use super::Exit;
+
+const HEAD: &str = "
+## Failures of the model backend
+
+The codes are the same on every backend. With `--json` a command that fails prints its code as `error.code`, beside
+`error.message` and `error.hint`; `ktx status` has it as `llm.code`, a `ktx ingest` that pauses as `paused.code`. The
+exit code here is that of a command that the failure stops. There are three exceptions:
+
+- `ktx status` shows the failure in the model's line and ends with 5, whatever the code.
+- A `ktx ingest` that pauses in the middle keeps what is finished and ends with 7; with 5 where somebody has to log in
+  or pay first (`llm_auth`, `llm_billing`).
+- One table that cannot be described stays without a description, and a warning says why.
+
+| code | exit code | meaning | what to do |
+|---|---:|---|---|
+";
+
+/// The section: every kind with its code, its exit code, its meaning and the next step.
+pub(super) fn reference_markdown() -> String {
+    let rows = LlmErrorKind::ALL.map(|kind| {
+        format!(
+            "| `{}` | {} | {} | {} |\n",
+            kind.code(),
+            Exit::of_model_failure(kind).code(),
+            meaning(kind),
+            next_step(kind)
+        )
+    });
+    format!("{HEAD}{}", rows.concat())
+}
+
+const fn meaning(kind: LlmErrorKind) -> &'static str {
+    use LlmErrorKind as Kind;
+    match kind {
+        Kind::Auth => "no usable login or key",
+        Kind::Billing => "the account has no credit, or somebody else than expected would pay",
+        Kind::RateLimit => "a rate or usage limit is reached",
+        Kind::Overloaded => "the provider is overloaded",
+        Kind::Server => "the provider failed on its side",
+        Kind::Transport => "the connection failed or broke",
+        Kind::Timeout => "no answer in time",
+        Kind::ContextTooLong => "the prompt does not fit the model",
+        Kind::MaxOutput => "the answer does not fit the output limit",
+        Kind::Refusal => "the model or a filter refused",
+        Kind::ModelNotFound => "the model does not exist, or the account may not use it",
+        Kind::UnknownTool => "a request names a tool that does not exist",
+        Kind::InvalidRequest => "the settings or the request are wrong",
+        Kind::StructuredOutput => "no answer matched the schema",
+        Kind::Permission => "a tool or permission rule stopped the call",
+        Kind::Isolation => {
+            "Claude Code did not start with what ktx asked for; nothing of its answer was used"
+        }
+        Kind::MaxTurns => "the turns were used up before the answer",
+        Kind::Budget => "a budget of money, tokens or time is used up",
+        Kind::Cancelled => "it was cancelled",
+        Kind::Process => "Claude Code is not there, is too old, or does not start",
+        Kind::Crashed => "Claude Code broke down in the middle of a call",
+        Kind::Protocol => "what came is no answer as ktx knows it",
+        Kind::Internal => "a fault of ktx",
+    }
+}
+
+const fn next_step(kind: LlmErrorKind) -> &'static str {
+    use LlmErrorKind as Kind;
+    match kind {
+        Kind::Auth => {
+            "log in with the Claude Code CLI, or check the key; then run the command again"
+        }
+        Kind::Billing => "follow the hint: it says what to change",
+        Kind::RateLimit => "run the command again after the limit has reset",
+        Kind::Overloaded | Kind::Server => "run the command again later",
+        Kind::Transport => "check the network, the proxy and `base_url`",
+        Kind::Timeout => "run the command again; if it stays, follow the hint",
+        Kind::ContextTooLong => "set `llm.models` to a model with a larger context window",
+        Kind::MaxOutput => "set `llm.models` to a model that may write longer answers",
+        Kind::Refusal | Kind::Permission => {
+            "run the command again with `--debug`, which shows what the backend said"
+        }
+        Kind::ModelNotFound => "check `llm.models`; `ktx llm models` shows the model of each role",
+        Kind::InvalidRequest => "follow the hint; `--debug` shows what the backend said",
+        Kind::StructuredOutput | Kind::MaxTurns => {
+            "run the command again; if it stays, set `llm.models` to a more capable model"
+        }
+        Kind::Isolation => "update Claude Code, then run the command again",
+        Kind::Budget => {
+            "run the same command again, with a larger budget where the hint says so; what is finished is kept"
+        }
+        Kind::Cancelled => "run the command again when it shall go on",
+        Kind::Process => "follow the hint: install Claude Code, or run `claude update`",
+        Kind::Crashed => "run the command again; `--debug` shows what Claude Code said",
+        Kind::Protocol => "check `base_url`, or use a tested version of Claude Code",
+        Kind::UnknownTool | Kind::Internal => {
+            "report it with the output of the command under `--debug`"
+        }
+    }
+}
