@@ -31,6 +31,23 @@ const HEAD: &str = "\
 # Environment variables
 
 A variable that is not listed here has no effect on ktx, unless `ktx.yaml` names it as `env:NAME`.
+What the program `claude` is given stands at [the end](#what-claude-is-given).
+";
+
+const CHILD: &str = "
+## What `claude` is given
+
+With `backend: claude-code` the program `claude` gets the variables of the shell that runs ktx, without these:
+
+| Left out | Why |
+|---|---|
+| names that begin with `AI_GATEWAY_`, `ANTHROPIC_`, `AWS_`, `AZURE_`, `BEDROCK_`, `CLOUDSDK_`, `CLOUD_ML_`, `GCLOUD_`, `GOOGLE_`, `VERTEX_` | they choose another account, provider, address or model |
+| names that begin with `CLAUDE_`, `CCR_`, `MCP_`, `SELF_HOSTED_RUNNER_`; `CLAUDECODE`, `SESSION_INGRESS_URL` | they belong to another session or change this one; those that are said to be handed on above are |
+| names that begin with `OTEL_`; `BETA_TRACING_ENDPOINT`, `ENABLE_ENHANCED_TELEMETRY_BETA` | they send prompts and answers elsewhere |
+| names that begin with `BUN_`; `NODE_OPTIONS`, `NODE_PATH`, `NODE_TLS_REJECT_UNAUTHORIZED`, `BASH_ENV`, `DEBUG` | they change the program itself |
+| `DISABLE_AUTO_COMPACT`, `DISABLE_COMPACT`, `ENABLE_TOOL_SEARCH`, `MAX_MCP_OUTPUT_TOKENS`, `SLASH_COMMAND_TOOL_CHAR_BUDGET` | they change tools and summaries |
+| names that begin with `SSH_`; names with `KEY`, `TOKEN`, `SECRET`, `PASSWORD`, `PASSWD`, `PASSPHRASE`, `_PWD`, `CREDENTIAL`, `HEADERS`, `COOKIE`, `DSN` or `AUTH` in them, in capitals or not | they look like secrets of other programs |
+| values with an address that has a login in it, such as `postgres://ada:secret@host/shop`, except in names that end with `_PROXY` | the same; behind a proxy `claude` needs its login |
 ";
 
 const PROJECT: &str = "Project and output";
@@ -193,6 +210,42 @@ pub const VARIABLES: &[Variable] = &[
         PROVIDERS,
         "CLAUDE_CODE_OAUTH_TOKEN",
         "The user's own Claude Code login; handed on to `claude`.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "CLAUDE_CODE_MAX_RETRIES",
+        "How often Claude Code repeats a failed request; handed on to `claude`.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+        "The longest answer that Claude Code asks for; handed on to `claude`.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY",
+        "How many tools Claude Code calls at the same time; handed on to `claude`.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "CLAUDE_CODE_CLIENT_CERT",
+        "The client certificate that Claude Code shows to the network; handed on to `claude`.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "CLAUDE_CODE_CLIENT_KEY",
+        "The key of that certificate; handed on to `claude`.",
+        "",
+    ),
+    row(
+        PROVIDERS,
+        "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+        "The passphrase of that key; handed on to `claude`.",
         "",
     ),
     row(
@@ -387,5 +440,6 @@ pub fn reference_markdown() -> String {
             variable.name, variable.meaning, variable.default
         ));
     }
+    page.push(CHILD.to_owned());
     page.concat()
 }

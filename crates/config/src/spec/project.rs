@@ -67,7 +67,7 @@ const LLM: &[Field] = &[
     Field::object(
         "promptCaching",
         PROMPT_CACHING,
-        "How prompts are cached by the provider.",
+        "How prompts are cached by the provider. Ignored with `claude-code`: your own local Claude Code session decides on caching itself, and `ktx status` names the fields that have no effect.",
     ),
     Field::defaulted(
         "pricing",

@@ -1,12 +1,46 @@
 //! The pages about the local Claude Code session say what they must.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use ktx::Exit;
+use ktx_llm_runtime::LlmErrorKind;
+use regex::Regex;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).expect("the file is there")
+}
+
+fn page_text(name: &str) -> String {
+    text(&root().join("docs-site/src").join(name))
+}
 
 fn page(name: &str) -> String {
-    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs-site/src");
-    let text = std::fs::read_to_string(book.join(name)).expect("the page is there");
     // Line ends are where the editor put them.
+    in_one_line(&page_text(name))
+}
+
+fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// All files of one kind below a folder.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|own| own == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
 }
 
 #[track_caller]
@@ -17,8 +51,8 @@ fn says(name: &str, words: &[&str]) {
     }
 }
 
-/// KTX-85: each of the five pages speaks of the user's own session, and those that speak of caching
-/// say that this backend decides itself.
+/// KTX-85: each page speaks of the user's own session, and says that this backend decides on caching
+/// itself.
 #[test]
 fn every_page_speaks_of_your_own_session() {
     let own = "your own local Claude Code session";
@@ -32,13 +66,23 @@ fn every_page_speaks_of_your_own_session() {
     ] {
         says(name, &[own]);
     }
+    says("reference/config.md", &[own]);
     for name in [
+        "guides/quickstart.md",
+        "guides/setup.md",
         "guides/claude-code.md",
         "guides/building-context.md",
+        "guides/status.md",
         "concepts/backends.md",
     ] {
         says(name, &["llm.promptCaching", "ignored"]);
     }
+    says(
+        "reference/config.md",
+        &[
+            "| `llm.promptCaching` | an object | | How prompts are cached by the provider. Ignored with",
+        ],
+    );
     says(
         "guides/claude-code.md",
         &[
@@ -61,14 +105,128 @@ fn what_is_not_offered_is_written_down() {
             "not a way to share or resell a subscription",
         ],
     );
-    for name in [
-        "guides/claude-code.md",
-        "concepts/backends.md",
-        "guides/setup.md",
-    ] {
-        let page = page(name);
-        for word in ["unlimited", "free tokens", "bypass", "instead of paying"] {
-            assert!(!page.contains(word), "`{name}` says `{word}`");
+}
+
+/// KTX-09: no page sells anything.
+#[test]
+fn no_page_promises_what_a_subscription_does_not_give() {
+    let mut pages = files(&root().join("docs-site/src"), "md");
+    pages.push(root().join("README.md"));
+    assert!(pages.len() > 20, "{pages:?}");
+    for path in pages {
+        let page = in_one_line(&text(&path)).to_lowercase();
+        for word in [
+            "unlimited",
+            "unmetered",
+            "free tokens",
+            "for free",
+            "flat rate",
+            "bypass",
+            "instead of paying",
+        ] {
+            assert!(!page.contains(word), "`{}` says `{word}`", path.display());
         }
+    }
+}
+
+/// Every code of a failed model call stands on the page of the exit codes, once, with its exit code.
+#[test]
+fn every_code_of_a_failed_call_is_explained() {
+    let page = page_text("reference/exit-codes.md");
+    for kind in LlmErrorKind::ALL {
+        let exit = match kind {
+            LlmErrorKind::Cancelled => 130,
+            LlmErrorKind::Budget => 7,
+            _ => 5,
+        };
+        assert_eq!(Exit::of_model_failure(kind).code(), exit);
+        let row = format!("| `{}` | {exit} | ", kind.code());
+        let rows = page.lines().filter(|line| line.starts_with(&row)).count();
+        assert_eq!(rows, 1, "{row}");
+    }
+}
+
+/// No kind is left out of the list of all kinds.
+#[test]
+fn the_list_of_kinds_is_whole() {
+    let source = text(&root().join("crates/llm-runtime/src/error.rs"));
+    let spelt = Regex::new(r#"=> "(llm_[a-z_]+|cancelled)""#).expect("an expression");
+    let spelt: BTreeSet<&str> = spelt
+        .captures_iter(&source)
+        .filter_map(|found| found.get(1))
+        .map(|code| code.as_str())
+        .collect();
+    let listed: BTreeSet<&str> = LlmErrorKind::ALL.iter().map(|kind| kind.code()).collect();
+    assert_eq!(spelt, listed);
+    assert_eq!(listed.len(), LlmErrorKind::ALL.len());
+}
+
+/// The first cells of the tables that quote messages.
+fn quoted(page: &str) -> Vec<String> {
+    let mut quotes = Vec::new();
+    let mut in_table = false;
+    for line in page.lines() {
+        if line.starts_with("| message |") {
+            in_table = true;
+        } else if !line.starts_with('|') {
+            in_table = false;
+        } else if in_table && !line.starts_with("|---") {
+            let cell = line.trim_start_matches('|').split('|').next();
+            quotes.push(cell.unwrap_or_default().trim().to_owned());
+        }
+    }
+    quotes
+}
+
+/// What the program prints stands in its source: every piece between two `…` does.
+#[test]
+fn quoted_messages_are_those_of_the_program() {
+    let sources: String = files(&root().join("crates"), "rs")
+        .iter()
+        .filter(|path| {
+            let has = |name: &str| path.components().any(|part| part.as_os_str() == name);
+            has("src") && !has("tests") && !path.ends_with("tests.rs")
+        })
+        .map(|path| text(path).replace("\\\n", " "))
+        .collect();
+    let sources = in_one_line(&sources);
+    for (name, at_least) in [
+        ("guides/claude-code.md", 40),
+        ("guides/status.md", 5),
+        ("concepts/backends.md", 40),
+    ] {
+        let quotes = quoted(&page_text(name));
+        assert!(quotes.len() >= at_least, "{name}: {quotes:#?}");
+        for quote in quotes {
+            for piece in quote.split('…').map(str::trim) {
+                assert!(sources.contains(piece), "{name}: {quote}: {piece}");
+            }
+        }
+    }
+}
+
+/// The page of the environment names everything that decides what `claude` is given.
+#[test]
+fn the_boundary_of_the_environment_is_written_down() {
+    let source = text(&root().join("crates/claude-code-adapter/src/environment.rs"));
+    let page = page_text("reference/environment.md");
+    let words = Regex::new(r#""([A-Z_0-9]+)""#).expect("an expression");
+    let list = |name: &str| -> Vec<String> {
+        let begin = format!("const {name}: &[&str] = &[");
+        let (_, rest) = source.split_once(&begin).expect("the list");
+        let (list, _) = rest.split_once("];").expect("its end");
+        let found = words.captures_iter(list).filter_map(|found| found.get(1));
+        found.map(|word| word.as_str().to_owned()).collect()
+    };
+    let (families, secrets) = (list("DENIED_PREFIXES"), list("SECRET_WORDS"));
+    let kept = list("KEPT");
+    for name in families.iter().chain(&secrets).chain(&kept) {
+        assert!(page.contains(&format!("`{name}`")), "{name}");
+    }
+    assert!(families.len() > 10 && secrets.len() > 5 && kept.len() > 5);
+    for name in list("DENIED") {
+        let covered = families.iter().any(|family| name.starts_with(family))
+            || secrets.iter().any(|word| name.contains(word));
+        assert!(covered || page.contains(&format!("`{name}`")), "{name}");
     }
 }
