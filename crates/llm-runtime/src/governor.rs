@@ -8,14 +8,14 @@ mod state;
 mod tests;
 
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{EventSink, LlmError, LlmErrorKind, RuntimeEvent};
-use state::{Admission, Notice, State};
+use state::{Admission, Moment, Notice, State};
 
 /// The longest wait that a provider's word can cause; what asks for more is taken for this.
 pub const LONGEST_WAIT: Duration = Duration::from_hours(7 * 24);
@@ -134,9 +134,13 @@ pub struct Governor {
     shared: Arc<Shared>,
 }
 
+/// The time of day since 1970, read anew each time.
+type TimeOfDay = Box<dyn Fn() -> Duration + Send + Sync>;
+
 struct Shared {
     settings: GovernorSettings,
     events: Arc<dyn EventSink>,
+    time_of_day: TimeOfDay,
     state: Mutex<State>,
     changed: Notify,
 }
@@ -165,11 +169,22 @@ impl Drop for CallPermit {
 impl Governor {
     /// A governor that has seen nothing yet.
     pub fn new(settings: GovernorSettings, events: Arc<dyn EventSink>) -> Self {
+        Self::with_time_of_day(settings, events, time_of_day)
+    }
+
+    /// A governor with another time of day, since 1970. It is read anew at each look, because a machine
+    /// that slept has waited, and no other clock of it knows.
+    pub fn with_time_of_day(
+        settings: GovernorSettings,
+        events: Arc<dyn EventSink>,
+        time_of_day: impl Fn() -> Duration + Send + Sync + 'static,
+    ) -> Self {
         let state = State::new(&settings);
         Self {
             shared: Arc::new(Shared {
                 settings,
                 events,
+                time_of_day: Box::new(time_of_day),
                 state: Mutex::new(state),
                 changed: Notify::new(),
             }),
@@ -198,7 +213,7 @@ impl Governor {
             tokio::pin!(changed);
             // Registered before the state is read, so that no release is missed.
             changed.as_mut().enable();
-            let (admission, notices) = self.state().admit(Instant::now());
+            let (admission, notices) = self.state().admit(self.now());
             self.tell(notices);
             let until = match admission {
                 Admission::Now => {
@@ -228,7 +243,7 @@ impl Governor {
 
     /// What all calls of the account wait for now, in words, and how long it still takes.
     pub fn paused(&self) -> Option<(String, Duration)> {
-        self.state().paused(Instant::now())
+        self.state().paused(self.now())
     }
 
     /// Whether a wait of so long ends before the time of the run is over.
@@ -244,7 +259,7 @@ impl Governor {
         if self.shared.settings.governing == Governing::Off {
             return;
         }
-        let now = Instant::now();
+        let now = self.now();
         let notices = self
             .state()
             .observe(&self.shared.settings, signal, now, chance());
@@ -330,5 +345,22 @@ fn chance() -> f64 {
         .build_hasher()
         .finish();
     let low = u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(u32::MAX);
+    fn now(&self) -> Moment {
+        Moment {
+            instant: Instant::now(),
+            time: (self.shared.time_of_day)(),
+        }
+    }
+
     f64::from(low) / f64::from(u32::MAX)
 }
+/// The machine's own time of day. One before 1970 ends no wait: the other clock does.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only the time of day goes on while a machine sleeps"
+)]
+fn time_of_day() -> Duration {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH);
+    passed.unwrap_or_default()
+}
+

@@ -45,12 +45,31 @@ pub(super) enum Notice {
 /// How often a wait tells how long it still takes.
 const TICK: Duration = Duration::from_secs(1);
 
-/// A pause of the whole account.
+/// One moment on both clocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    /// On the clock that never jumps, and that stands still while the machine sleeps.
+    pub(super) instant: Instant,
+    /// The time of day, since 1970.
+    pub(super) time: Duration,
+}
+
+/// A pause of the whole account. A time of day that has gone on by itself ends it, because a machine
+/// that slept has waited; one that was set back makes it no longer.
 #[derive(Debug)]
 struct Pause {
-    until: Instant,
+    until: Moment,
     reason: String,
     next_tick: Instant,
+}
+
+impl Pause {
+    fn left(&self, now: Moment) -> Duration {
+        let awake = self.until.instant.saturating_duration_since(now.instant);
+        let by_day = self.until.time.saturating_sub(now.time);
+        // Clocks never agree to the last microsecond.
+        if awake > by_day + TICK { by_day } else { awake }
+    }
 }
 
 /// What is known about one account.
@@ -80,19 +99,19 @@ impl State {
     }
 
     /// Lets a call in, or says what it waits for.
-    pub(super) fn admit(&mut self, now: Instant) -> (Admission, Vec<Notice>) {
+    pub(super) fn admit(&mut self, now: Moment) -> (Admission, Vec<Notice>) {
         let mut notices = Vec::new();
         if let Some(pause) = &mut self.pause {
-            if now < pause.until {
-                let remaining = pause.until - now;
-                if now >= pause.next_tick {
-                    pause.next_tick = now + TICK;
+            let remaining = pause.left(now);
+            if !remaining.is_zero() {
+                if now.instant >= pause.next_tick {
+                    pause.next_tick = now.instant + TICK;
                     notices.push(Notice::WaitTick {
                         reason: pause.reason.clone(),
                         remaining,
                     });
                 }
-                let wake = pause.until.min(pause.next_tick);
+                let wake = (now.instant + remaining).min(pause.next_tick);
                 return (Admission::Paused { wake, remaining }, notices);
             }
             self.pause = None;
@@ -106,9 +125,10 @@ impl State {
     }
 
     /// Why calls are not let in now, and how long that lasts.
-    pub(super) fn paused(&self, now: Instant) -> Option<(String, Duration)> {
-        let pause = self.pause.as_ref().filter(|pause| now < pause.until)?;
-        Some((pause.reason.clone(), pause.until - now))
+    pub(super) fn paused(&self, now: Moment) -> Option<(String, Duration)> {
+        let pause = self.pause.as_ref()?;
+        let left = pause.left(now);
+        (!left.is_zero()).then(|| (pause.reason.clone(), left))
     }
 
     pub(super) fn release(&mut self) {
@@ -120,7 +140,7 @@ impl State {
         &mut self,
         settings: &GovernorSettings,
         signal: LimitSignal,
-        now: Instant,
+        now: Moment,
         chance: f64,
     ) -> Vec<Notice> {
         let low = settings.min_concurrency_under_pressure.clamp(1, self.most);
@@ -169,21 +189,23 @@ impl State {
     }
 
     /// Lets the account wait, unless it waits longer already.
-    fn wait(&mut self, reason: &str, duration: Duration, now: Instant) -> Option<Notice> {
+    fn wait(&mut self, reason: &str, duration: Duration, now: Moment) -> Option<Notice> {
         // A clock ends somewhere, and whoever sends the duration is not ours.
         let duration = duration.min(LONGEST_WAIT);
-        let until = now + duration;
-        let already = self.pause.as_ref().map(|pause| pause.until);
-        if already.is_some_and(|already| already >= until) {
+        let already = self.pause.as_ref().map(|pause| pause.left(now));
+        if already.is_some_and(|already| already >= duration) {
             return None;
         }
         self.pause = Some(Pause {
-            until,
+            until: Moment {
+                instant: now.instant + duration,
+                time: now.time + duration,
+            },
             reason: reason.to_owned(),
-            next_tick: now + TICK,
+            next_tick: now.instant + TICK,
         });
         // Calls that are refused in the same moment are one wait.
-        let is_news = already.is_none_or(|already| until - already >= TICK);
+        let is_news = already.is_none_or(|already| duration.saturating_sub(already) >= TICK);
         is_news.then(|| Notice::WaitStarted {
             reason: reason.to_owned(),
             duration,

@@ -1,6 +1,7 @@
 //! Value tests of the governor's rules, and of its waiting with a paused clock (the states of
 //! `ingest.rateLimit`).
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -270,4 +271,47 @@ async fn it_says_what_calls_wait_for_now() {
     assert_eq!(governor.paused(), Some(pause));
     tokio::time::advance(Duration::from_secs(31)).await;
     assert_eq!(governor.paused(), None);
+}
+
+/// A time of day that the test sets.
+fn clock() -> (
+    Arc<AtomicU64>,
+    impl Fn() -> Duration + Send + Sync + 'static,
+) {
+    let seconds = Arc::new(AtomicU64::new(1_795_300_000));
+    let read = Arc::clone(&seconds);
+    (seconds, move || {
+        Duration::from_secs(read.load(Ordering::Relaxed))
+    })
+}
+
+/// A machine that sleeps through a limit has waited for it, although no other clock has gone on.
+#[tokio::test(start_paused = true)]
+async fn what_was_slept_is_waited() {
+    let (seconds, time_of_day) = clock();
+    let governor = Governor::with_time_of_day(settings(), Arc::new(NoEvents), time_of_day);
+    governor.report(rejected(Some(Duration::from_hours(5))));
+    let started = tokio::time::Instant::now();
+    let call = {
+        let governor = governor.clone();
+        tokio::spawn(async move { governor.acquire(&CancellationToken::new()).await.is_ok() })
+    };
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(!call.is_finished());
+    seconds.fetch_add(5 * 60 * 60, Ordering::Relaxed);
+    assert_eq!(governor.paused(), None);
+    assert!(call.await.unwrap());
+    assert_eq!(started.elapsed(), Duration::from_secs(1));
+}
+
+/// A time of day that is set back makes no wait longer.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_back_makes_no_wait_longer() {
+    let (seconds, time_of_day) = clock();
+    let governor = Governor::with_time_of_day(settings(), Arc::new(NoEvents), time_of_day);
+    governor.report(rejected(Some(Duration::from_secs(30))));
+    let started = tokio::time::Instant::now();
+    seconds.fetch_sub(24 * 60 * 60, Ordering::Relaxed);
+    drop(governor.acquire(&CancellationToken::new()).await.unwrap());
+    assert_eq!(started.elapsed(), Duration::from_secs(30));
 }
