@@ -21,11 +21,13 @@ use tokio::time::timeout;
 use crate::environment::child_environment;
 use crate::host::is_older;
 use crate::invocation::Query;
+use crate::limits::Patience;
 use crate::report::too_old;
 use crate::settings::ClaudeCodeSettings;
 
 use farewell::Farewell;
 pub(crate) use guard::Guard;
+use launch::Cause;
 pub(crate) use launch::find_program;
 use pipes::Writer;
 pub(crate) use pipes::{Input, Tail};
@@ -64,21 +66,6 @@ pub(crate) async fn spawn(
     guard: &Arc<Guard>,
     query: &Query,
 ) -> Result<Running, LlmError> {
-    let program = find_program(settings)?;
-    if let Some(version) = version::installed_version(&program)
-        && is_older(&version)
-    {
-        return Err(too_old(Some(&version)));
-    }
-    if !settings.project_dir.is_dir() {
-        return Err(LlmError::new(
-            LlmErrorKind::Process,
-            format!(
-                "the project directory `{}` does not exist",
-                settings.project_dir.display()
-            ),
-        ));
-    }
     let token = uuid::Uuid::new_v4().to_string();
     let environment: BTreeMap<String, String> = child_environment(
         &settings.environment,
@@ -87,22 +74,8 @@ pub(crate) async fn spawn(
         query.substitution(),
         &token,
     );
-    let mut command = launch::command(settings, &program, &query.arguments(), &environment);
-    let watch = guard.watch(&token);
-    let mut pause = settings.timeouts.spawn_backoff;
-    let mut tries = 1;
-    let mut child = loop {
-        match command.spawn() {
-            Ok(child) => break child,
-            Err(error) if tries < 4 && launch::may_pass(&error) => {
-                tracing::warn!(%error, tries, "there is no room for a Claude Code process, waiting");
-                tokio::time::sleep(pause).await;
-                pause *= 2;
-                tries += 1;
-            }
-            Err(error) => return Err(launch::not_started(&program, &error)),
-        }
-    };
+    let watched = || guard.watch(&token);
+    let (mut child, watch) = started(settings, query, &environment, &watched).await?;
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
@@ -119,6 +92,82 @@ pub(crate) async fn spawn(
         child,
         tree,
     })
+}
+
+/// Starts the program, and looks again a few times where a moment may help: the system has no room, or
+/// an update is about to replace the program. A probe is told at once that there is none.
+async fn started<W>(
+    settings: &ClaudeCodeSettings,
+    query: &Query,
+    environment: &BTreeMap<String, String>,
+    watched: &(dyn Fn() -> W + Sync),
+) -> Result<(Child, W), LlmError> {
+    let mut pause = settings.timeouts.spawn_backoff;
+    let mut tries = 1;
+    loop {
+        let NotStarted { error, cause } = match start(settings, query, environment, watched) {
+            Ok(started) => return Ok(started),
+            Err(failed) => failed,
+        };
+        let most = match cause {
+            Cause::Crowded => 4,
+            Cause::Absent if query.patience() == Patience::AsConfigured => 6,
+            Cause::Absent | Cause::Lasting => 1,
+        };
+        if tries >= most {
+            return Err(error);
+        }
+        tracing::warn!(%error, tries, "a Claude Code process does not start, waiting");
+        tokio::time::sleep(pause).await;
+        pause *= 2;
+        tries += 1;
+    }
+}
+
+/// One try. The child is watched from its begin.
+fn start<W>(
+    settings: &ClaudeCodeSettings,
+    query: &Query,
+    environment: &BTreeMap<String, String>,
+    watched: &(dyn Fn() -> W + Sync),
+) -> Result<(Child, W), NotStarted> {
+    let lasting = |error| NotStarted {
+        error,
+        cause: Cause::Lasting,
+    };
+    let program = find_program(settings).map_err(|error| NotStarted {
+        error,
+        cause: Cause::Absent,
+    })?;
+    if let Some(version) = version::installed_version(&program)
+        && is_older(&version)
+    {
+        return Err(lasting(too_old(Some(&version))));
+    }
+    if !settings.project_dir.is_dir() {
+        return Err(lasting(LlmError::new(
+            LlmErrorKind::Process,
+            format!(
+                "the project directory `{}` does not exist",
+                settings.project_dir.display()
+            ),
+        )));
+    }
+    let mut command = launch::command(settings, &program, &query.arguments(), environment);
+    let watch = watched();
+    match command.spawn() {
+        Ok(child) => Ok((child, watch)),
+        Err(error) => Err(NotStarted {
+            cause: launch::cause(&error),
+            error: launch::not_started(&program, &error),
+        }),
+    }
+}
+
+/// Why no child was started.
+struct NotStarted {
+    error: LlmError,
+    cause: Cause,
 }
 
 impl Running {

@@ -114,15 +114,30 @@ pub(super) fn guard(program: &Path) -> std::process::Command {
     command
 }
 
-/// Whether a failed start may succeed a moment later.
-pub(super) fn may_pass(error: &std::io::Error) -> bool {
-    matches!(
-        error.kind(),
+/// What stands in the way of a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The system has no room, or the file is being written: that passes.
+    Crowded,
+    /// There is no program, or not the whole of it: an update may be about to replace it.
+    Absent,
+    /// Something that does not pass.
+    Lasting,
+}
+
+/// What stands in the way of a start that failed so.
+pub(super) fn cause(error: &std::io::Error) -> Cause {
+    const ENOEXEC: i32 = 8;
+    match error.kind() {
         ErrorKind::WouldBlock
-            | ErrorKind::OutOfMemory
-            | ErrorKind::ExecutableFileBusy
-            | ErrorKind::Interrupted
-    ) || is_crowded(error)
+        | ErrorKind::OutOfMemory
+        | ErrorKind::ExecutableFileBusy
+        | ErrorKind::Interrupted => Cause::Crowded,
+        _ if is_crowded(error) => Cause::Crowded,
+        ErrorKind::NotFound | ErrorKind::PermissionDenied => Cause::Absent,
+        _ if error.raw_os_error() == Some(ENOEXEC) => Cause::Absent,
+        _ => Cause::Lasting,
+    }
 }
 
 /// Whether the system has no descriptor or process left: `EMFILE`, `ENFILE`, `EAGAIN`, `ENOMEM`.

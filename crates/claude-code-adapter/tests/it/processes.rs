@@ -9,7 +9,9 @@ use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
 use ktx_test_support::fake_claude::SCENARIO_VARIABLE;
 use serde_json::{Value, json};
 
-use crate::support::{Bench, driver, kill, loop_request, short, text_request, until};
+use crate::support::{
+    Bench, driver, kill, loop_request, probe_request, short, text_request, until,
+};
 
 /// COG-22: interrupt, grace, TERM, KILL — each is enough for the child that it is for.
 #[tokio::test(flavor = "multi_thread")]
@@ -64,6 +66,53 @@ async fn a_start_that_waits_can_be_cancelled() {
     cancel.cancel();
     assert_eq!(short(call.await.unwrap()).0, LlmErrorKind::Cancelled);
     assert!(bench.records().is_empty());
+}
+
+/// An update takes the program away for a moment, or has written a part of it: a run looks again, where
+/// the program is named and where it is searched for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_is_replaced_is_looked_for_again() {
+    for named in [true, false] {
+        let mut bench = Bench::new(json!({ "echo": {} }));
+        let folder = bench.root().join("bin");
+        std::fs::create_dir(&folder).unwrap();
+        let program = folder.join("claude");
+        let real = bench.settings.program.take().unwrap();
+        let variables = &mut bench.settings.environment;
+        variables.insert("PATH".to_owned(), folder.to_string_lossy().into_owned());
+        bench.settings.program = named.then(|| program.clone());
+        bench.settings.timeouts.spawn_backoff = Duration::from_millis(300);
+        bench.settings.launcher = Launcher::Direct;
+        std::os::unix::fs::symlink(&real, &program).unwrap();
+        let runtime = Arc::new(bench.runtime());
+        runtime.probe(probe_request()).await.unwrap();
+        std::fs::remove_file(&program).unwrap();
+        let call = {
+            let runtime = Arc::clone(&runtime);
+            tokio::spawn(async move { runtime.generate_text(text_request("Say hello.")).await })
+        };
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        // It is there, and not yet allowed to run.
+        std::fs::write(&program, "half of it").unwrap();
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        assert!(!call.is_finished(), "named: {named}");
+        std::fs::remove_file(&program).unwrap();
+        std::os::unix::fs::symlink(&real, &program).unwrap();
+        assert_eq!(call.await.unwrap().unwrap().text, "ok", "named: {named}");
+    }
+}
+
+/// A probe tells at once that there is no program; a run that does not find it again tells the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_stays_away_is_told() {
+    let mut bench = Bench::new(json!({ "echo": {} }));
+    bench.settings.program = Some("/no/such/claude".into());
+    let message = "Claude Code is not installed: `/no/such/claude` does not exist";
+    let missing = (LlmErrorKind::Process, message.to_owned());
+    let outcome = bench.runtime().generate_text(text_request("Hello.")).await;
+    assert_eq!(short(outcome), missing);
+    bench.settings.timeouts.spawn_backoff = Duration::from_hours(1);
+    assert_eq!(short(bench.runtime().probe(probe_request()).await), missing);
 }
 
 /// A tool that runs is told that nobody wants its answer any more.
