@@ -69,8 +69,7 @@ struct Around<'a> {
     cancel: &'a CancellationToken,
 }
 
-/// Scans connections one after another under the project's lock. A failed connection does not stop
-/// the others; a model that cannot be used or that stops in the middle stops all.
+/// Scans connections one after another under the project's lock, which is taken for that.
 pub(crate) fn scan_all(
     command: &str,
     jobs: Vec<Job<'_>>,
@@ -79,6 +78,18 @@ pub(crate) fn scan_all(
     printer: &Printer,
 ) -> Outcome<Vec<(ConnectionId, Outcome<Scanned>)>> {
     let lock = lock(opened, command)?;
+    scan_locked(&lock, (command, jobs), session, opened, printer)
+}
+
+/// Scans connections one after another under the project's lock. A failed connection does not stop
+/// the others; a model that cannot be used or that stops in the middle stops all.
+pub(crate) fn scan_locked(
+    _held: &ProjectLock,
+    (command, jobs): (&str, Vec<Job<'_>>),
+    session: &Session,
+    opened: &Opened,
+    printer: &Printer,
+) -> Outcome<Vec<(ConnectionId, Outcome<Scanned>)>> {
     let state = opened
         .store
         .state()
@@ -132,7 +143,6 @@ pub(crate) fn scan_all(
         .finish_run(&session.run_id, status, Timestamp::now(), &Value::Null)
         .map_err(|error| state_failure(&error))?;
     drop(state);
-    drop(lock);
     Ok(results)
 }
 

@@ -17,11 +17,14 @@ use crate::compose::{self, LedgerSink};
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{Job, Scanned, paused, require_usable, scan_all, stopped};
+use crate::scanning::{Job, Scanned, lock, paused, require_usable, scan_locked, stopped};
 use crate::session::{Opened, Session};
 
 /// The roles that a scan asks for: the probe's and the descriptions'.
 const ROLES: [ModelRole; 2] = [ModelRole::Default, ModelRole::CandidateExtraction];
+
+/// Who holds the project's lock meanwhile.
+const COMMAND: &str = "ktx ingest";
 
 type Results = Vec<(ktx_vocabulary::ConnectionId, Outcome<Scanned>)>;
 
@@ -78,6 +81,8 @@ fn described(
         .hint("set `llm.provider.backend: claude-code` to use your own local Claude Code session")
         .hint("run `ktx scan` to read structure and joins without a model"));
     };
+    // Before anything is paid for.
+    let held = lock(opened, COMMAND)?;
     require_usable(&runtime, session)?;
     let jobs = connections
         .into_iter()
@@ -89,7 +94,7 @@ fn described(
             budget: ktx_scan::Budget::default(),
         })
         .collect();
-    scan_all("ktx ingest", jobs, session, opened, printer)
+    scan_locked(&held, (COMMAND, jobs), session, opened, printer)
 }
 
 /// What the run may use, from the command line.

@@ -29,6 +29,7 @@ mod demo;
 mod full_disk;
 mod generated;
 mod http_limits;
+mod interrupts;
 mod kill;
 mod live_warehouse;
 mod mcp;
