@@ -5,6 +5,7 @@ mod budget;
 mod http;
 mod limits;
 mod prices;
+mod signals;
 mod telemetry;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ pub(crate) use budget::budget;
 pub(crate) use http::{location, model_facts};
 pub(crate) use limits::known_limit;
 pub(crate) use prices::{list_price, price_file, prices};
+pub(crate) use signals::{was_asked_to_end, was_served};
 pub(crate) use telemetry::Telemetry;
 
 /// The backend that drives the local Claude Code session.
@@ -38,7 +40,7 @@ pub(crate) const CLAUDE_CODE: Backend = Backend::ClaudeCode;
 const CLAUDE_CODE_MODEL: &str = "sonnet";
 
 /// Runs asynchronous work on a runtime of its own. Ctrl-C fires the token; a second one does not wait
-/// for the work to end in order.
+/// for the work to end in order. Behind a Ctrl-C no other work is begun.
 pub(crate) fn block_on<T, F>(work: impl FnOnce(CancellationToken) -> F) -> Outcome<T>
 where
     F: Future<Output = Outcome<T>>,
@@ -51,90 +53,20 @@ where
             Failure::from_error(Exit::Failure, "internal", &error)
                 .context("the asynchronous runtime does not start")
         })?;
-    let (cancel, at_once) = (CancellationToken::new(), CancellationToken::new());
-    let tokens = [cancel.clone(), at_once.clone()];
-    runtime.spawn(async move {
-        let Ok(mut signals) = EndSignals::new() else {
-            return;
-        };
-        for token in tokens {
-            if !signals.next().await {
-                return;
-            }
-            token.cancel();
-        }
-    });
+    let interrupted = || Err(Failure::new(Exit::Interrupted, "cancelled", "cancelled"));
+    let ending = signals::listen();
+    if ending.asked.is_cancelled() {
+        return interrupted();
+    }
+    let working = ending.work();
     let outcome = runtime.block_on(async {
-        let work = work(cancel).with_cancellation_token(&at_once).await;
-        work.unwrap_or_else(|| Err(Failure::new(Exit::Interrupted, "cancelled", "cancelled")))
+        let work = work(ending.asked.child_token()).with_cancellation_token(&ending.at_once);
+        work.await.unwrap_or_else(interrupted)
     });
     // A blocking call that ignores its deadline must not hold the program.
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+    drop(working);
     outcome
-}
-
-/// What asks the program to end: Ctrl-C, a service manager, a terminal that closes.
-#[cfg(unix)]
-struct EndSignals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-    /// None for a program that goes on without its terminal, as `nohup` asks for.
-    hangup: Option<tokio::signal::unix::Signal>,
-}
-
-#[cfg(unix)]
-impl EndSignals {
-    fn new() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let hangup = (!is_hangup_ignored()).then(|| signal(SignalKind::hangup()));
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: hangup.transpose()?,
-        })
-    }
-
-    /// Waits for the next one; false when none can come.
-    async fn next(&mut self) -> bool {
-        let hangup = async {
-            match &mut self.hangup {
-                Some(hangup) => hangup.recv().await,
-                None => std::future::pending().await,
-            }
-        };
-        let told = tokio::select! {
-            told = self.interrupt.recv() => told,
-            told = self.terminate.recv() => told,
-            told = hangup => told,
-        };
-        told.is_some()
-    }
-}
-
-/// Whether the program was started so that a hangup does not end it. Where that cannot be known, it
-/// is left as it is.
-#[cfg(unix)]
-fn is_hangup_ignored() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status
-        .lines()
-        .find_map(|line| line.strip_prefix("SigIgn:"))
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    ignored.is_none_or(|mask| mask & 1 == 1)
-}
-
-#[cfg(not(unix))]
-struct EndSignals;
-
-#[cfg(not(unix))]
-impl EndSignals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn next(&mut self) -> bool {
-        tokio::signal::ctrl_c().await.is_ok()
-    }
 }
 
 /// Opens the connector of a connection. Reaches nothing yet.

@@ -54,16 +54,21 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let outcome = Session::start(&cli, environment, telemetry.clone())
         .and_then(|session| commands::run(cli.command, &session));
     telemetry.finish();
-    match outcome {
-        Ok(exit) => ExitCode::from(exit.code()),
+    let exit = match outcome {
+        Ok(exit) => exit,
         Err(failure) => {
             print_failure(&failure, mode);
             if debug {
                 print_detail(&failure);
             }
-            ExitCode::from(failure.exit.code())
+            failure.exit
         }
+    };
+    // Whatever came of it: who pressed Ctrl-C wants no script to go on behind it.
+    if compose::was_asked_to_end() {
+        return ExitCode::from(Exit::Interrupted.code());
     }
+    ExitCode::from(exit.code())
 }
 
 /// Whether failures are wanted as JSON, judged before the arguments are parsed, so that a wrong

@@ -25,6 +25,7 @@ fn stdio(session: &Session) -> Outcome {
             .await
             .map_err(|error| Failure::from_error(Exit::Failure, "mcp_server", &error))
     })?;
+    crate::compose::was_served();
     Ok(Exit::Success)
 }
 

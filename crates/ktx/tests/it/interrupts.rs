@@ -1,16 +1,93 @@
-//! What a command finds out before it pays.
+//! Signals at any moment: also between two steps of a command, where nothing waits for them. And what
+//! a command finds out before it pays.
 
-use ktx_test_support::sandbox::Sandbox;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use ktx_test_support::sandbox::{Printed, Sandbox};
 use serde_json::json;
 
 use crate::claude::play;
 use crate::claude_pauses::shop_of_twelve;
-use crate::support::run;
+use crate::support::{git, run};
+
+/// A scanned project whose local database is held, so that `ktx ingest` stands still behind its probe.
+fn held() -> (Sandbox, rusqlite::Connection, Child) {
+    let mut sandbox = shop_of_twelve();
+    play(&mut sandbox, json!({ "echo": {} }));
+    assert_eq!(run(&sandbox, "scan").code, Some(0));
+    let state = sandbox.work().join(".ktx/state/ktx.sqlite");
+    let state = rusqlite::Connection::open(state).unwrap();
+    state.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let child = sandbox
+        .command(["ingest"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    for _ in 0..600 {
+        if asked(&sandbox) > 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(asked(&sandbox), 1, "never probed");
+    // The probe's process has ended; its report takes a moment.
+    std::thread::sleep(Duration::from_secs(1));
+    (sandbox, state, child)
+}
 
 /// Processes that have ended.
 fn asked(sandbox: &Sandbox) -> usize {
     let text = std::fs::read_to_string(sandbox.home().join("record.jsonl"));
     text.unwrap_or_default().lines().count()
+}
+
+fn send(signal: &str, child: &Child) {
+    let sent = std::process::Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+fn printed(sandbox: &Sandbox, child: Child) -> Printed {
+    let output = child.wait_with_output().unwrap();
+    Printed {
+        code: output.status.code(),
+        stdout: sandbox.filter(&output.stdout),
+        stderr: sandbox.filter(&output.stderr),
+    }
+}
+
+#[test]
+fn a_signal_between_two_steps_ends_the_command() {
+    for signal in ["-INT", "-TERM"] {
+        let (sandbox, state, child) = held();
+        send(signal, &child);
+        std::thread::sleep(Duration::from_millis(200));
+        state.execute_batch("ROLLBACK").unwrap();
+        let printed = printed(&sandbox, child);
+        assert_eq!(printed.code, Some(130), "{signal}: {printed}");
+        assert!(printed.stderr.ends_with("error: cancelled\n"), "{printed}");
+        let last = git(&sandbox, &["log", "-1", "--format=%s"]);
+        assert_eq!((asked(&sandbox), &*last), (1, "ktx scan: warehouse\n"));
+    }
+}
+
+/// Whoever asks twice is not kept waiting, whatever it is that waits.
+#[test]
+fn a_second_signal_between_two_steps_ends_the_command_at_once() {
+    let (sandbox, state, child) = held();
+    send("-INT", &child);
+    std::thread::sleep(Duration::from_millis(200));
+    send("-INT", &child);
+    let printed = printed(&sandbox, child);
+    state.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(printed.code, Some(130), "{printed}");
+    // It did not find out that the database is in use.
+    assert_eq!(printed.stderr, "Project: [SANDBOX]/work\n");
+    let next = run(&sandbox, "scan");
+    assert_eq!(next.code, Some(0), "{next}");
 }
 
 /// A project that is in use is told before the model is asked for anything.
