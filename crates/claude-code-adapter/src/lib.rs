@@ -34,4 +34,4 @@ mod unattributed;
 
 pub use internal_guard::internal_guard;
 pub use runtime::ClaudeCodeRuntime;
-pub use settings::{ClaudeCodeSettings, Launcher, Timeouts};
+pub use settings::{ClaudeCodeSettings, KnownLimits, Launcher, Timeouts};

@@ -5,6 +5,7 @@
 //! next run.
 
 mod book;
+mod login;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ktx_llm_runtime::{EventSink, Governing, LlmError, LlmErrorKind, RuntimeEvent, window_words};
+use ktx_llm_runtime::{
+    EventSink, Governing, LlmError, LlmErrorKind, RuntimeEvent, Sent, window_words,
+};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -23,7 +26,9 @@ use crate::outcome::limit_reached;
 use crate::protocol::RateLimit;
 use crate::settings::ClaudeCodeSettings;
 
-pub(crate) use book::{Admission, Announced, Book};
+use book::is_over;
+pub(crate) use book::{Admission, Announced, Book, Noted};
+use login::Login;
 
 /// Windows that reset later than this are not waited for: the longest one that is worth it has five
 /// hours.
@@ -46,7 +51,9 @@ pub(crate) enum Patience {
 #[derive(Debug)]
 pub(crate) struct Limits {
     settings: Arc<ClaudeCodeSettings>,
-    book: Mutex<Book>,
+    login: Login,
+    /// What is known, and about which login.
+    known: Mutex<(String, Book)>,
     /// The limit whose wait is being told, by the end of it.
     told: Mutex<Option<i64>>,
     /// Held by the first call behind a reset.
@@ -98,7 +105,8 @@ impl Limits {
         let narrow = settings.rate_limit.min_concurrency_under_pressure.max(1);
         Self {
             settings,
-            book: Mutex::default(),
+            login: Login::default(),
+            known: Mutex::default(),
             told: Mutex::default(),
             trial: Arc::default(),
             narrow: Arc::new(Semaphore::new(narrow)),
@@ -226,36 +234,50 @@ impl Limits {
         limit: Option<&RateLimit>,
         failures: u32,
     ) -> Option<Duration> {
-        let rules = &self.settings.rate_limit;
-        let announced = limit.and_then(|limit| Announced::of(limit, model));
-        let (announced, is_late) = postponed(announced, unix_now());
+        let (rules, now) = (&self.settings.rate_limit, unix_now());
+        let announced = limit.and_then(|limit| Announced::of(limit, model, now));
+        let (announced, is_late) = postponed(announced, now);
         let again = (is_late || failures < rules.max_attempts) && rules.governing == Governing::On;
         let Some(announced) = announced
-            .filter(|announced| !left(announced).is_zero() && announced.is_believable(unix_now()))
+            .filter(|announced| !left(announced).is_zero() && announced.is_believable(now))
         else {
             let pause = rules.backoff(failures, 0.5);
             return (again && self.is_allowed(pause)).then_some(pause);
         };
-        let mut book = self.book();
-        book.announce(announced.clone());
-        store::save(self.file.as_deref(), &self.settings, &book);
-        drop(book);
+        let mut known = self.look();
+        let trust = (self.settings.known_limits, now);
+        let noted = store::announce(self.file.as_deref(), &known.0, &announced, trust);
+        known.1.announce(announced.clone(), noted);
+        drop(known);
         // The gate does the waiting.
         (again && self.is_worth(&announced, left(&announced))).then_some(Duration::ZERO)
     }
 
     /// Takes note of a call that was served: limits that have reset are over.
     pub(crate) fn served(&self, model: &str) {
-        let mut book = self.book();
-        if book.served(model, unix_now()) {
-            store::save(self.file.as_deref(), &self.settings, &book);
+        let (now, trust) = (unix_now(), self.settings.known_limits);
+        let mut known = self.look();
+        if known.1.served(model, now, trust) {
+            let is_over = |limit: &Announced| is_over(limit, model, now, trust);
+            store::forget(self.file.as_deref(), &known.0, is_over);
         }
     }
 
     fn admission(&self, model: &str) -> Admission {
-        let mut book = self.book();
-        book.merge(store::load(self.file.as_deref(), &self.settings));
-        book.admission(model, unix_now())
+        let trust = self.settings.known_limits;
+        self.look().1.admission(model, unix_now(), trust)
+    }
+
+    /// What is known now about the present login. One that has changed begins with what is kept about it.
+    fn look(&self) -> MutexGuard<'_, (String, Book)> {
+        let login = self.login.name(&self.settings);
+        let kept = store::load(self.file.as_deref(), &login);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.0 != login {
+            *known = (login, Book::default());
+        }
+        known.1.hear(kept);
+        known
     }
 
     /// Whether waiting for this limit is sensible and allowed.
@@ -273,10 +295,6 @@ impl Limits {
             None => true,
         };
         in_time && longest.is_none_or(|longest| wait <= longest)
-    }
-
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn pressed(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -375,5 +393,6 @@ fn refusal(limit: &Announced, left: Duration) -> LlmError {
         .hint(hint)
         .detail("announced before; nothing was sent");
     error.retry_after = Some(left);
+    error.sent = Sent::No;
     error
 }

@@ -18,6 +18,16 @@ pub enum Launcher {
     Guarded(PathBuf),
 }
 
+/// What is made of the limits that other runs were told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum KnownLimits {
+    /// No call is made before they reset.
+    #[default]
+    Believed,
+    /// One call finds out whether they still hold. When it is served, they are forgotten.
+    Tried,
+}
+
 /// The deadlines of one child. None of them limits a model that keeps talking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
@@ -93,6 +103,8 @@ pub struct ClaudeCodeSettings {
     /// How calls wait for limits of the account: `governing`, `max_wait`, and the tries and pauses
     /// of a refusal that names no end. The rest is the provider's or the child's own business.
     pub rate_limit: GovernorSettings,
+    /// What is made of the limits that earlier runs have left in the state folder.
+    pub known_limits: KnownLimits,
     /// When the caller's time is over: no wait goes beyond it.
     pub ends_at: Option<Instant>,
     /// Children at the same time; without it as many as the memory allows, at most eight.
@@ -120,6 +132,7 @@ impl ClaudeCodeSettings {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             timeouts: Timeouts::default(),
             rate_limit: GovernorSettings::default(),
+            known_limits: KnownLimits::default(),
             ends_at: None,
             max_children: None,
             max_spares: 2,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, Launcher};
+use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, KnownLimits, Launcher};
 use ktx_config::{Backend, Connection, Project, PromptCaching};
 use ktx_llm_runtime::{EventSink, LlmRuntime};
 use ktx_usage_ledger::{Budget, Budgeted};
@@ -133,12 +133,32 @@ pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&
 }
 
 /// Builds the configured LLM backend, under a budget when there is one; `None` for `none`. No other
-/// backend is ever substituted.
+/// backend is ever substituted. It asks nothing while a limit holds that an earlier command was told.
 pub(crate) fn llm(
     session: &Session,
     opened: &Opened,
     events: Arc<dyn EventSink>,
     budget: Option<Budget>,
+) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
+    built(session, opened, events, (budget, KnownLimits::Believed))
+}
+
+/// As [`llm`], for a command that finds out how things stand: it asks, whatever an earlier one was told,
+/// and what that was told is forgotten.
+pub(crate) fn llm_to_try(
+    session: &Session,
+    opened: &Opened,
+    events: Arc<dyn EventSink>,
+) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
+    limits::forget_refusal(session, opened);
+    built(session, opened, events, (None, KnownLimits::Tried))
+}
+
+fn built(
+    session: &Session,
+    opened: &Opened,
+    events: Arc<dyn EventSink>,
+    (budget, known): (Option<Budget>, KnownLimits),
 ) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
     let config = &opened.config;
     let events = telemetry::traced_events(prices::PriceSource::of(opened), events);
@@ -147,6 +167,7 @@ pub(crate) fn llm(
         Backend::ClaudeCode => {
             let mut settings = claude_code(session, &opened.dir, config)?;
             settings.state_dir = Some(opened.store.layout().state().join("claude-code"));
+            settings.known_limits = known;
             let runtime = Arc::new(ClaudeCodeRuntime::new(settings, events)?);
             match budget {
                 Some(budget) => Arc::new(Budgeted::new(runtime, budget)),
@@ -154,10 +175,11 @@ pub(crate) fn llm(
             }
         }
         _ => {
-            let start = http::Start {
-                refused: limits::refused_for(session, opened),
-                budget,
+            let refused = match known {
+                KnownLimits::Believed => limits::refused_for(session, opened),
+                KnownLimits::Tried => None,
             };
+            let start = http::Start { refused, budget };
             http::runtime(session, &opened.dir, config, events, start)?
         }
     };

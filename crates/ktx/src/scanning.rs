@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use ktx_config::Connection;
-use ktx_llm_runtime::{LlmRuntime, ProbeReport, ProbeRequest};
+use ktx_llm_runtime::{LlmError, LlmRuntime, ProbeReport, ProbeRequest, Sent};
 use ktx_project_store::{
     Change, ProjectLock, ProjectPath, PublishRequest, Published, RunStatus, StageRow,
     StateDatabase, Wait,
@@ -333,8 +333,21 @@ pub(crate) fn require_usable(
 ) -> Outcome<ProbeReport> {
     compose::block_on(|cancel| async move {
         let request = ProbeRequest::of(&session.run_id).cancelled_by(cancel);
-        runtime.probe(request).await.map_err(Failure::from)
+        runtime.probe(request).await.map_err(probe_failure)
     })
+}
+
+/// The failure of a probe. Where nothing was asked, because of what was told before, there is a way to
+/// ask.
+pub(crate) fn probe_failure(error: LlmError) -> Failure {
+    let sent = error.sent;
+    let failure = Failure::from(error);
+    match sent {
+        Sent::Yes => failure,
+        Sent::No => failure.hint(
+            "run `ktx llm probe` to ask at once, if the account or its plan is another one by now",
+        ),
+    }
 }
 
 fn scan_failure(error: &ScanError) -> Failure {

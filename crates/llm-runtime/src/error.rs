@@ -201,6 +201,18 @@ pub struct LlmError {
     pub detail: Option<String>,
     /// How long to wait before the same call may succeed.
     pub retry_after: Option<Duration>,
+    /// Whether anything was asked at all.
+    pub sent: Sent,
+}
+
+/// Whether a call that failed was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sent {
+    /// It was, or it is not told.
+    #[default]
+    Yes,
+    /// Nothing was sent: a limit that was announced before still holds.
+    No,
 }
 
 impl LlmError {
@@ -212,6 +224,7 @@ impl LlmError {
             hint: None,
             detail: None,
             retry_after: None,
+            sent: Sent::default(),
         }
     }
 

@@ -267,6 +267,22 @@ impl Governor {
         self.shared.changed.notify_waiters();
     }
 
+    /// Takes note of a refusal that an earlier process met. Nobody is told of a wait: whether there is one
+    /// is up to the calls.
+    pub fn remember(&self, window: String, wait: Duration) {
+        let refusal = LimitSignal::Rejected {
+            window,
+            retry_after: Some(wait),
+        };
+        if self.shared.settings.governing == Governing::On {
+            let now = self.now();
+            drop(
+                self.state()
+                    .observe(&self.shared.settings, refusal, now, 0.5),
+            );
+        }
+    }
+
     /// The pause before the next try of one call, after `failures` failed tries.
     pub fn backoff(&self, failures: u32) -> Duration {
         self.shared.settings.backoff(failures, chance())
@@ -329,6 +345,13 @@ impl Governor {
         }
     }
 
+    fn now(&self) -> Moment {
+        Moment {
+            instant: Instant::now(),
+            time: (self.shared.time_of_day)(),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // A poisoned lock holds plain counters, which stay usable.
         self.shared
@@ -338,22 +361,6 @@ impl Governor {
     }
 }
 
-/// A random number in 0..=1 from the process's hash keys; good enough to spread pauses.
-fn chance() -> f64 {
-    use std::hash::{BuildHasher as _, Hasher as _};
-    let bits = std::collections::hash_map::RandomState::new()
-        .build_hasher()
-        .finish();
-    let low = u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(u32::MAX);
-    fn now(&self) -> Moment {
-        Moment {
-            instant: Instant::now(),
-            time: (self.shared.time_of_day)(),
-        }
-    }
-
-    f64::from(low) / f64::from(u32::MAX)
-}
 /// The machine's own time of day. One before 1970 ends no wait: the other clock does.
 #[expect(
     clippy::disallowed_methods,
@@ -364,3 +371,12 @@ fn time_of_day() -> Duration {
     passed.unwrap_or_default()
 }
 
+/// A random number in 0..=1 from the process's hash keys; good enough to spread pauses.
+fn chance() -> f64 {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    let bits = std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish();
+    let low = u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(u32::MAX);
+    f64::from(low) / f64::from(u32::MAX)
+}

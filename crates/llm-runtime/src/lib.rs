@@ -19,7 +19,7 @@ mod scripted;
 mod trace;
 mod usage;
 
-pub use error::{LlmError, LlmErrorKind, RunErrorCode};
+pub use error::{LlmError, LlmErrorKind, RunErrorCode, Sent};
 pub use event::{EventSink, NoEvents, RuntimeEvent, window_words};
 pub use gate::{OpenGate, PlannedTurn, TurnGate, TurnPermit};
 pub use governor::{

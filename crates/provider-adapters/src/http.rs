@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ktx_llm_runtime::{
     EventSink, Governor, LimitSignal, LlmError, LlmErrorKind, PlannedTurn, RunWriter, RuntimeEvent,
-    TurnGate, TurnPermit, window_words,
+    Sent, TurnGate, TurnPermit, window_words,
 };
 use ktx_secrets::{Redactor, Secret};
 use ktx_vocabulary::ModelRole;
@@ -150,7 +150,9 @@ impl Endpoint {
             if call.patience == Patience::None
                 && let Some((reason, remaining)) = self.governor.paused()
             {
-                return Err(self.held(&reason, remaining));
+                let mut error = self.held(&reason, remaining);
+                error.sent = Sent::No;
+                return Err(error);
             }
             let permit = self.governor.acquire(call.cancel).await?;
             let turn = self.admitted(&call, &encoded).await?;

@@ -1,87 +1,161 @@
-//! The announcements in a file of the state folder, for the next run with the same login.
+//! The announcements in a file of the state folder, for the other runs with the same login. They change
+//! it one at a time, and each leaves what the others wrote.
 
+use std::fs::{File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
-use super::{Announced, Book};
-use crate::settings::ClaudeCodeSettings;
+use super::{Announced, Noted};
+use crate::settings::KnownLimits;
 
 /// The file in a state folder.
 pub(super) fn file(state_dir: &Path) -> PathBuf {
     state_dir.join("limits.json")
 }
 
-/// Which login the limits are those of, as far as the environment tells.
-fn login(settings: &ClaudeCodeSettings) -> String {
-    let variable = |name: &str| settings.environment.get(name).cloned();
-    if let Some(token) = variable("CLAUDE_CODE_OAUTH_TOKEN") {
-        return format!("token {}", fingerprint(&token));
-    }
-    variable("CLAUDE_CONFIG_DIR")
-        .or_else(|| variable("HOME"))
-        .unwrap_or_default()
-}
+/// Seconds after which a limit that is over is of no use to anybody.
+const OLD: i64 = 24 * 60 * 60;
 
-/// Tells tokens apart without showing anything of one.
-fn fingerprint(token: &str) -> String {
-    let digest = Sha256::new()
-        .chain_update("ktx usage limits\0")
-        .chain_update(token)
-        .finalize();
-    digest
-        .iter()
-        .take(8)
-        .fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+/// A limit and the login that it is one of.
+struct Kept {
+    login: String,
+    limit: Announced,
 }
 
 /// What the file says about this login; nothing when there is no file or it says something else.
-pub(super) fn load(file: Option<&Path>, settings: &ClaudeCodeSettings) -> Vec<Announced> {
-    let Some(text) = file.and_then(|file| std::fs::read_to_string(file).ok()) else {
-        return Vec::new();
-    };
-    let Ok(stored) = serde_json::from_str::<Value>(&text) else {
-        return Vec::new();
-    };
-    if stored.get("login").and_then(Value::as_str) != Some(&*login(settings)) {
-        return Vec::new();
-    }
-    let limits = stored.get("limits").and_then(Value::as_array);
-    limits.into_iter().flatten().filter_map(announced).collect()
+pub(super) fn load(file: Option<&Path>, login: &str) -> Vec<Announced> {
+    let kept = file.map(read).unwrap_or_default().into_iter();
+    let own = kept.filter(|kept| kept.login == login);
+    own.map(|kept| kept.limit).collect()
 }
 
-fn announced(stored: &Value) -> Option<Announced> {
-    Some(Announced {
-        window: stored.get("window")?.as_str()?.to_owned(),
-        model: stored
-            .get("model")
-            .and_then(Value::as_str)
-            .map(str::to_owned),
-        resets_at: stored.get("resetsAt")?.as_i64()?,
+/// Adds what was announced to this login. Of two ends of the same window the later one stays, unless the
+/// earlier word was doubted.
+pub(super) fn announce(
+    file: Option<&Path>,
+    login: &str,
+    limit: &Announced,
+    (known, now): (KnownLimits, i64),
+) -> Noted {
+    change(file, |kept| {
+        let is_same = |kept: &Kept| kept.login == login && kept.limit.is_like(limit);
+        let is_later = |kept: &Kept| {
+            is_same(kept) && kept.limit.is_sound(now) && kept.limit.resets_at > limit.resets_at
+        };
+        let knows_better = known == KnownLimits::Believed && kept.iter().any(is_later);
+        // One that has just reset is still to be tried by those who waited for it.
+        let is_old = |kept: &Kept| kept.limit.resets_at.saturating_add(OLD) < now;
+        kept.retain(|kept| !is_old(kept) && (knows_better || !is_same(kept)));
+        if !knows_better {
+            kept.push(Kept {
+                login: login.to_owned(),
+                limit: limit.clone(),
+            });
+        }
     })
 }
 
-/// Writes the limits down. A state folder that cannot be written is no reason not to work.
+/// Takes away what is over for this login.
+pub(super) fn forget(file: Option<&Path>, login: &str, is_over: impl Fn(&Announced) -> bool) {
+    change(file, |kept| {
+        kept.retain(|kept| kept.login != login || !is_over(&kept.limit));
+    });
+}
+
+/// A file that cannot be read says nothing: the next refusal is written down anew.
+fn read(file: &Path) -> Vec<Kept> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let stored = serde_json::from_str::<Value>(&text).unwrap_or_default();
+    let limits = stored.get("limits").and_then(Value::as_array);
+    limits.into_iter().flatten().filter_map(kept).collect()
+}
+
+fn kept(stored: &Value) -> Option<Kept> {
+    let text = |key: &str| stored.get(key).and_then(Value::as_str).map(str::to_owned);
+    let number = |key: &str| stored.get(key).and_then(Value::as_i64);
+    Some(Kept {
+        login: text("login")?,
+        limit: Announced {
+            window: text("window")?,
+            model: text("model"),
+            resets_at: number("resetsAt")?,
+            heard_at: number("heardAt")?,
+        },
+    })
+}
+
+/// Changes the file while nobody else does. A state folder that cannot be written is no reason not to
+/// work.
+fn change(file: Option<&Path>, change: impl FnOnce(&mut Vec<Kept>)) -> Noted {
+    let Some(file) = file else { return Noted::No };
+    match changed(file, change) {
+        Ok(()) => Noted::Yes,
+        Err(error) => {
+            tracing::warn!(%error, "the end of a usage limit could not be written down");
+            Noted::No
+        }
+    }
+}
+
+fn changed(file: &Path, change: impl FnOnce(&mut Vec<Kept>)) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    // Let go of when it is dropped, or when the process ends.
+    let _lock = lock(&file.with_extension("lock"))?;
+    let mut kept = read(file);
+    change(&mut kept);
+    kept.sort_by(|left, right| key(left).cmp(&key(right)));
+    write(file, &kept)
+}
+
+fn key(kept: &Kept) -> (&str, &str, Option<&str>) {
+    let Announced { window, model, .. } = &kept.limit;
+    (&kept.login, window, model.as_deref())
+}
+
+/// Others hold the lock for a moment only; one that was stopped meanwhile is not waited for.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the system's lock has no limit of time, and the wait is one of milliseconds"
+)]
+fn lock(path: &Path) -> io::Result<File> {
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)?;
+    for _ in 0..100 {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(10)),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::TimedOut))
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "the file is local state about an account, not project state"
 )]
-pub(super) fn save(file: Option<&Path>, settings: &ClaudeCodeSettings, book: &Book) {
-    let Some(file) = file else { return };
-    let limits = book.all().iter().map(|limit| {
-        json!({ "window": limit.window, "model": limit.model, "resetsAt": limit.resets_at })
+fn write(file: &Path, kept: &[Kept]) -> io::Result<()> {
+    let limits = kept.iter().map(|Kept { login, limit }| {
+        json!({
+            "login": login, "window": limit.window, "model": limit.model,
+            "resetsAt": limit.resets_at, "heardAt": limit.heard_at,
+        })
     });
-    let text = json!({ "login": login(settings), "limits": limits.collect::<Vec<_>>() });
+    let text = json!({ "limits": limits.collect::<Vec<_>>() });
     let beside = file.with_extension(format!("{}.new", std::process::id()));
-    let written = file
-        .parent()
-        .map_or(Ok(()), std::fs::create_dir_all)
-        .and_then(|()| std::fs::write(&beside, format!("{text}\n")))
-        .and_then(|()| std::fs::rename(&beside, file));
-    if let Err(error) = written {
+    let written =
+        std::fs::write(&beside, format!("{text}\n")).and_then(|()| std::fs::rename(&beside, file));
+    if written.is_err() {
         // Whatever is there of it.
         std::fs::remove_file(&beside).ok();
-        tracing::warn!(%error, "the end of a usage limit could not be written down");
     }
+    written
 }

@@ -1,7 +1,8 @@
 //! The rules over announced limits.
 
-use super::{Admission, Announced, Book, postponed};
+use super::{Admission, Announced, Book, Noted, postponed};
 use crate::protocol::RateLimit;
+use crate::settings::KnownLimits;
 
 fn limit(window: &str, model: &str, resets_at: i64) -> Announced {
     let told = RateLimit {
@@ -11,12 +12,34 @@ fn limit(window: &str, model: &str, resets_at: i64) -> Announced {
         is_extra: false,
         resets_at: Some(resets_at),
     };
-    Announced::of(&told, model).unwrap()
+    Announced::of(&told, model, 0).unwrap()
+}
+
+/// A call is served.
+fn served(book: &mut Book, model: &str, now: i64) {
+    book.served(model, now, KnownLimits::Believed);
+}
+
+/// As told at a moment.
+fn heard(window: &str, heard_at: i64, resets_at: i64) -> Announced {
+    Announced {
+        heard_at,
+        ..limit(window, "sonnet", resets_at)
+    }
+}
+
+/// Announces what could not be written down.
+fn announce(book: &mut Book, limit: Announced) {
+    book.announce(limit, Noted::No);
 }
 
 #[track_caller]
 fn check(book: &Book, model: &str, now: i64, expected: &Admission) {
-    assert_eq!(&book.admission(model, now), expected, "{model} at {now}");
+    assert_eq!(
+        &book.admission(model, now, KnownLimits::Believed),
+        expected,
+        "{model} at {now}"
+    );
 }
 
 #[test]
@@ -24,11 +47,13 @@ fn a_window_closes_every_model_until_it_resets_and_then_one_call_tries() {
     let mut book = Book::default();
     check(&book, "sonnet", 100, &Admission::Open);
     let five_hours = limit("five_hour", "sonnet", 200);
-    book.announce(five_hours.clone());
+    announce(&mut book, five_hours.clone());
     check(&book, "opus", 199, &Admission::Closed(five_hours));
     check(&book, "opus", 200, &Admission::Trial);
-    assert!(!book.served("opus", 199), "a call in flight opens nothing");
-    assert!(book.served("opus", 200));
+    // A call in flight opens nothing.
+    served(&mut book, "opus", 199);
+    check(&book, "opus", 200, &Admission::Trial);
+    served(&mut book, "opus", 200);
     check(&book, "sonnet", 200, &Admission::Open);
 }
 
@@ -36,11 +61,11 @@ fn a_window_closes_every_model_until_it_resets_and_then_one_call_tries() {
 fn a_window_of_one_model_leaves_the_others_open() {
     let mut book = Book::default();
     let opus = limit("seven_day_opus", "opus", 500);
-    book.announce(opus.clone());
+    announce(&mut book, opus.clone());
     check(&book, "sonnet", 100, &Admission::Open);
     check(&book, "opus", 100, &Admission::Closed(opus.clone()));
     let week = limit("seven_day", "sonnet", 900);
-    book.announce(week.clone());
+    announce(&mut book, week.clone());
     check(&book, "sonnet", 100, &Admission::Closed(week.clone()));
     check(&book, "opus", 600, &Admission::Closed(week.clone()));
     let weekly = [&opus, &week].map(Announced::is_weekly);
@@ -52,17 +77,70 @@ fn a_window_of_one_model_leaves_the_others_open() {
 #[test]
 fn the_last_word_about_a_window_counts() {
     let mut book = Book::default();
-    book.announce(limit("five_hour", "sonnet", 300));
-    book.announce(limit("five_hour", "sonnet", 200));
-    assert_eq!(book.all(), [limit("five_hour", "sonnet", 200)]);
-    book.merge(vec![limit("five_hour", "sonnet", 100)]);
-    assert_eq!(book.all(), [limit("five_hour", "sonnet", 200)]);
-    book.merge(vec![
-        limit("five_hour", "opus", 400),
-        limit("seven_day", "opus", 1),
-    ]);
-    let both = [limit("five_hour", "", 400), limit("seven_day", "", 1)];
-    assert_eq!(book.all(), both);
+    announce(&mut book, limit("five_hour", "sonnet", 300));
+    announce(&mut book, limit("five_hour", "sonnet", 200));
+    let closed = |end| Admission::Closed(limit("five_hour", "sonnet", end));
+    check(&book, "sonnet", 100, &closed(200));
+    book.hear(vec![limit("five_hour", "sonnet", 150)]);
+    check(&book, "sonnet", 100, &closed(200));
+    book.hear(vec![limit("five_hour", "opus", 400)]);
+    check(&book, "sonnet", 100, &closed(400));
+    book.hear(Vec::new());
+    check(&book, "sonnet", 100, &closed(200));
+}
+
+/// Another run has found out that a limit is over: one that stood where both look is gone for both.
+#[test]
+fn what_is_no_longer_kept_is_over() {
+    let end = limit("five_hour", "sonnet", 300);
+    let mut book = Book::default();
+    book.announce(end.clone(), Noted::Yes);
+    book.hear(vec![end.clone()]);
+    check(&book, "sonnet", 100, &Admission::Closed(end));
+    book.hear(Vec::new());
+    check(&book, "sonnet", 100, &Admission::Open);
+}
+
+/// What another run has left is tried once when it cannot be so: heard in the future, or longer than its
+/// window is. A run believes what it was told itself.
+#[test]
+fn what_cannot_be_so_is_tried() {
+    const HOUR: i64 = 60 * 60;
+    let now = 1_795_300_000;
+    for (left, is_sound) in [
+        (heard("five_hour", now, now + 5 * HOUR), true),
+        (heard("five_hour", now, now + 7 * HOUR), false),
+        (heard("five_hour", now - 4 * HOUR, now + HOUR), true),
+        (heard("five_hour", now - 4 * HOUR, now + 3 * HOUR), false),
+        (heard("seven_day", now, now + 7 * 24 * HOUR), true),
+        (heard("seven_day", now, now + 9 * 24 * HOUR), false),
+        (heard("seven_day", now + 2 * HOUR, now + 24 * HOUR), false),
+        (heard("", now, now + 7 * 24 * HOUR), true),
+        (heard("", now, now + 40 * 24 * HOUR), false),
+    ] {
+        let mut book = Book::default();
+        book.hear(vec![left.clone()]);
+        let closed = Admission::Closed(left.clone());
+        let expected = if is_sound { &closed } else { &Admission::Trial };
+        check(&book, "sonnet", now, expected);
+        let tried = book.admission("sonnet", now, KnownLimits::Tried);
+        assert_eq!(tried, Admission::Trial, "{left:?}");
+        assert_eq!(book.served("sonnet", now, KnownLimits::Believed), !is_sound);
+        assert!(book.served("sonnet", now, KnownLimits::Tried));
+        if left.heard_at <= now {
+            book.announce(left, Noted::Yes);
+            check(&book, "sonnet", now, &closed);
+        }
+    }
+}
+
+/// A clock that is set back while a run waits: what it heard before is tried.
+#[test]
+fn a_clock_that_is_set_back_makes_no_wait_longer() {
+    let mut book = Book::default();
+    let day = 24 * 60 * 60;
+    announce(&mut book, heard("five_hour", 10 * day, 10 * day + 3600));
+    check(&book, "sonnet", 9 * day, &Admission::Trial);
 }
 
 /// An end in a thousand years closes nothing, and is forgotten with the first call that is served.
@@ -73,9 +151,9 @@ fn an_end_that_cannot_be_true_closes_nothing() {
         let mut book = Book::default();
         let far = limit("five_hour", "sonnet", end);
         assert!(!far.is_believable(now));
-        book.announce(far);
+        announce(&mut book, far);
         check(&book, "sonnet", now, &Admission::Trial);
-        assert!(book.served("sonnet", now));
+        served(&mut book, "sonnet", now);
         check(&book, "sonnet", now, &Admission::Open);
     }
     let week = limit("seven_day", "sonnet", now + 7 * 24 * 60 * 60);
@@ -87,9 +165,9 @@ fn an_end_that_cannot_be_true_closes_nothing() {
 #[test]
 fn an_end_that_cannot_be_true_does_not_hide_another() {
     let mut book = Book::default();
-    book.announce(limit("five_hour", "sonnet", i64::MAX));
+    announce(&mut book, limit("five_hour", "sonnet", i64::MAX));
     let week = limit("seven_day", "sonnet", 2_000);
-    book.announce(week.clone());
+    announce(&mut book, week.clone());
     check(&book, "sonnet", 1_000, &Admission::Closed(week));
     check(&book, "sonnet", 2_000, &Admission::Trial);
 }

@@ -233,7 +233,7 @@ fn rate_limit(info: &Value) -> RateLimit {
     RateLimit {
         status: text(info, "status"),
         is_extra: flag(info, "isUsingOverage") && text(info, "overageStatus") != "rejected",
-        resets_at: number(info, "resetsAt"),
+        resets_at: number(info, "resetsAt").map(in_seconds),
         utilization: info
             .get("utilization")
             .or(in_window)
@@ -318,6 +318,16 @@ fn flag(value: &Value, key: &str) -> bool {
 
 fn number(value: &Value, key: &str) -> Option<i64> {
     value.get(key).and_then(Value::as_i64)
+}
+
+/// A moment in Unix seconds. One that lies thousands of years ahead was told in milliseconds.
+fn in_seconds(moment: i64) -> i64 {
+    const FARTHEST: i64 = 100_000_000_000;
+    if moment < FARTHEST {
+        moment
+    } else {
+        moment / 1000
+    }
 }
 
 fn list<T>(value: &Value, key: &str, read: impl Fn(&Value) -> T) -> Option<Vec<T>> {

@@ -354,7 +354,7 @@ fn there_is_one_way_to_start_a_child() {
         [
             "pub use internal_guard::internal_guard;",
             "pub use runtime::ClaudeCodeRuntime;",
-            "pub use settings::{ClaudeCodeSettings, Launcher, Timeouts};",
+            "pub use settings::{ClaudeCodeSettings, KnownLimits, Launcher, Timeouts};",
         ]
     );
 }

@@ -4,18 +4,27 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ktx_llm_runtime::{Governing, LlmErrorKind, LlmRuntime as _, RuntimeEvent, StopReason};
+use ktx_claude_code_adapter::KnownLimits;
+use ktx_llm_runtime::{
+    Governing, LlmError, LlmErrorKind, LlmRuntime as _, RuntimeEvent, Sent, StopReason,
+};
 use serde_json::{Value, json};
 
 use crate::support::{
     Bench, loop_request, object_request, probe_request, short, text_request, until,
 };
 
-const REACHED: &str =
-    "the 5-hour usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC";
+/// What a limit is told with.
+const REACHED: &str = "the 5-hour usage limit of your Claude plan is reached until 2";
 
-/// The first second of 2100.
-const FAR: u64 = 4_102_444_800;
+/// Longer than any test takes, and not longer than the window is.
+const FAR: (&str, u64) = ("resets_in", 4 * 60 * 60);
+
+/// The kind of an error, and the part of its message that is known beforehand.
+fn told<T: std::fmt::Debug>(outcome: Result<T, LlmError>) -> (LlmErrorKind, String) {
+    let (kind, message) = short(outcome);
+    (kind, message.chars().take(REACHED.len()).collect())
+}
 
 /// An account that serves so many prompts and is then limited.
 fn limited(serves: u64, then: &Value) -> Bench {
@@ -43,7 +52,7 @@ fn refused(bench: &Bench) -> u64 {
 /// One request is refused; calls after it, and the next run, are refused without a process.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_request_finds_a_limit_out() {
-    let bench = limited(1, &window("five_hour", ("resets_at", FAR)));
+    let bench = limited(1, &window("five_hour", FAR));
     let runtime = bench.runtime();
     runtime.generate_text(text_request("One.")).await.unwrap();
     let error = runtime
@@ -51,37 +60,33 @@ async fn one_request_finds_a_limit_out() {
         .await
         .unwrap_err();
     assert_eq!(
-        (error.kind, &*error.message, error.hint.as_deref()),
+        (error.sent, error.hint.as_deref()),
         (
-            LlmErrorKind::RateLimit,
-            REACHED,
+            Sent::Yes,
             Some("run the command again after that; what is finished is kept")
         )
     );
     let limit = (LlmErrorKind::RateLimit, REACHED.to_owned());
-    assert_eq!(
-        short(runtime.generate_object(object_request("Three.")).await),
-        limit
-    );
+    assert_eq!(told(Err::<(), _>(error)), limit);
+    let third = runtime
+        .generate_object(object_request("Three."))
+        .await
+        .unwrap_err();
+    assert_eq!(third.sent, Sent::No);
+    assert_eq!(told(Err::<(), _>(third)), limit);
     let outcome = runtime.run_agent_loop(loop_request("Four.", 3)).await;
-    assert_eq!(
-        outcome.error.map(|error| (error.kind, error.message)),
-        Some(limit.clone())
-    );
+    assert_eq!(told(outcome.error.map_or(Ok(()), Err)), limit);
     drop(runtime);
     let next = bench.runtime();
-    assert_eq!(short(next.probe(probe_request()).await), limit);
-    assert_eq!(
-        short(next.generate_text(text_request("Five.")).await),
-        limit
-    );
+    assert_eq!(told(next.probe(probe_request()).await), limit);
+    assert_eq!(told(next.generate_text(text_request("Five.")).await), limit);
     assert_eq!((bench.records().len(), refused(&bench)), (2, 1));
 }
 
 /// Another login is another account; so is none that is known.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_limit_is_that_of_a_login() {
-    let mut bench = limited(0, &window("five_hour", ("resets_at", FAR)));
+    let mut bench = limited(0, &window("five_hour", FAR));
     let runtime = bench.runtime();
     runtime
         .generate_text(text_request("One."))
@@ -110,10 +115,91 @@ async fn a_limit_is_that_of_a_login() {
     }
 }
 
+/// Another account under the same home is another login, told without a token; the one from before has
+/// its limit still, and a file that is being written changes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_is_that_of_an_account() {
+    let bench = limited(0, &window("five_hour", FAR));
+    let account = |id: &str| {
+        let account = json!({ "oauthAccount": { "accountUuid": id, "organizationUuid": "o" } });
+        std::fs::write(bench.root().join(".claude.json"), account.to_string()).unwrap();
+    };
+    let runtime = bench.runtime();
+    for (id, times) in [("canary-ada", 1), ("canary-ada", 1), ("canary-grace", 2)] {
+        account(id);
+        for runtime in [&runtime, &bench.runtime()] {
+            let outcome = runtime.generate_text(text_request("Say hello.")).await;
+            assert_eq!(told(outcome).1, REACHED);
+        }
+        assert_eq!(refused(&bench), times, "{id}");
+    }
+    std::fs::write(bench.root().join(".claude.json"), "{ \"oauthAcc").unwrap();
+    let outcome = runtime.generate_text(text_request("Say hello.")).await;
+    assert_eq!((told(outcome).1, refused(&bench)), (REACHED.to_owned(), 2));
+    account("canary-ada");
+    bench.runtime().probe(probe_request()).await.unwrap_err();
+    assert_eq!(refused(&bench), 2);
+    let stored = std::fs::read_to_string(bench.root().join("state/limits.json")).unwrap();
+    assert!(!stored.contains("canary"), "{stored}");
+}
+
+/// The account has a bigger plan, or the provider reset early: who asks in spite of what is kept is
+/// served, and the limit is over for all, also for a run that was told itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_that_is_no_longer_so_is_forgotten() {
+    let mut bench = limited(0, &window("seven_day", FAR));
+    let told_itself = bench.runtime();
+    let probe = told_itself.probe(probe_request()).await;
+    assert_eq!(probe.unwrap_err().sent, Sent::Yes);
+    bench.settings.known_limits = KnownLimits::Tried;
+    let error = bench.runtime().probe(probe_request()).await.unwrap_err();
+    assert_eq!((error.sent, refused(&bench)), (Sent::Yes, 2));
+    let scenario = json!({ "echo": {}, "record": bench.root().join("record.jsonl") });
+    std::fs::write(bench.root().join("scenario.json"), scenario.to_string()).unwrap();
+    let held = told_itself.probe(probe_request()).await.unwrap_err();
+    assert_eq!(held.sent, Sent::No);
+    bench.runtime().probe(probe_request()).await.unwrap();
+    let stored = std::fs::read_to_string(bench.root().join("state/limits.json")).unwrap();
+    assert_eq!(stored, "{\"limits\":[]}\n");
+    told_itself.probe(probe_request()).await.unwrap();
+}
+
+/// What an earlier run has left and what cannot be so is tried by one call.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_beyond_its_window_is_tried() {
+    let bench = limited(0, &window("five_hour", ("resets_at", 4_102_444_800)));
+    for times in 1..=3 {
+        let runtime = bench.runtime();
+        for _ in 0..2 {
+            let outcome = runtime.generate_text(text_request("Say hello.")).await;
+            assert_eq!(told(outcome).1, REACHED);
+        }
+        assert_eq!(refused(&bench), times);
+    }
+}
+
+/// Runs that are told of limits at the same time leave what the others wrote.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_run_overwrites_what_another_was_told() {
+    let mut bench = limited(0, &window("five_hour", FAR));
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0..8 {
+        let token = format!("canary-token-{number}");
+        let variables = &mut bench.settings.environment;
+        variables.insert("CLAUDE_CODE_OAUTH_TOKEN".to_owned(), token);
+        let runtime = bench.runtime();
+        calls.spawn(async move { runtime.generate_text(text_request("Say hello.")).await });
+    }
+    assert!(calls.join_all().await.iter().all(Result::is_err));
+    let stored = std::fs::read_to_string(bench.root().join("state/limits.json")).unwrap();
+    let stored: Value = serde_json::from_str(&stored).unwrap();
+    assert_eq!(stored["limits"].as_array().map(Vec::len), Some(8));
+}
+
 /// Eight calls at once with one place: those behind the refused one are held back.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_wait_for_a_place_are_held_back() {
-    let mut bench = limited(2, &window("five_hour", ("resets_at", FAR)));
+    let mut bench = limited(2, &window("five_hour", FAR));
     bench.settings.max_children = Some(1);
     let runtime = Arc::new(bench.runtime());
     let mut calls = tokio::task::JoinSet::new();
@@ -124,7 +210,7 @@ async fn calls_that_wait_for_a_place_are_held_back() {
     let outcomes = calls.join_all().await;
     let served = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
     assert_eq!((served, refused(&bench)), (2, 1));
-    let failed = outcomes.into_iter().filter(Result::is_err).map(short);
+    let failed = outcomes.into_iter().filter(Result::is_err).map(told);
     assert!(failed.into_iter().all(|error| error.1 == REACHED));
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
@@ -216,6 +302,31 @@ async fn a_wait_can_be_cancelled() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
     cancel.cancel();
     assert_eq!(short(call.await.unwrap()).0, LlmErrorKind::Cancelled);
+}
+
+/// An end in milliseconds is the same end.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_in_milliseconds_is_waited_for() {
+    let end = jiff::Timestamp::now().as_millisecond() + 3_000;
+    let limit = json!({ "status": "rejected", "resetsAt": end, "rateLimitType": "five_hour" });
+    let refused = json!({ "steps": [
+        { "rate_limit": limit }, { "api_error": { "class": "rate_limit", "status": 429 } },
+    ] });
+    let mut bench = Bench::new(json!({ "sequence": [refused, { "echo": {} }] }));
+    bench.settings.rate_limit.max_wait = None;
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    assert_eq!(outcome.unwrap().text, "ok");
+    let waits = bench.events().into_iter().filter_map(|event| match event {
+        RuntimeEvent::WaitStarted { reason, duration } => {
+            assert!(duration <= Duration::from_secs(3));
+            Some(reason)
+        }
+        _ => None,
+    });
+    assert_eq!(waits.collect::<Vec<_>>(), ["5-hour window"]);
 }
 
 /// A refusal that names no end is tried again a few times, with pauses, and then told.

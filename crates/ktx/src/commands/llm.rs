@@ -192,7 +192,7 @@ fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -
 fn probe(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
     let sink = Arc::new(compose::ProbeSink::new(session, opened, printer));
     let events = Arc::clone(&sink);
-    let Some(runtime) = compose::llm(session, opened, events, None)? else {
+    let Some(runtime) = compose::llm_to_try(session, opened, events)? else {
         return Err(Failure::new(
             Exit::Config,
             "model_required",

@@ -15,6 +15,7 @@ use crate::compose;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
+use crate::scanning::probe_failure;
 use crate::session::{Opened, Session};
 
 pub(crate) use checks::ignored_caching_text;
@@ -113,7 +114,7 @@ fn probe(
         let request = ProbeRequest::of(run).cancelled_by(cancel);
         Ok(match runtime.probe(request).await {
             Ok(report) => Probe::Usable(report),
-            Err(error) => Probe::Unusable(Failure::from(error)),
+            Err(error) => Probe::Unusable(probe_failure(error)),
         })
     });
     sink.finish();

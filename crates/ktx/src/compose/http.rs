@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ktx_config::{Backend, CacheTtl as ConfigTtl, Endpoint, Project};
 use ktx_llm_runtime::{
-    CacheTtl, EventSink, Governing, Governor, GovernorSettings, Jitter, LimitSignal, LlmRuntime,
+    CacheTtl, EventSink, Governing, Governor, GovernorSettings, Jitter, LlmRuntime,
 };
 use ktx_provider_adapters::{
     CacheOverrides, GoogleCredentials, HttpRuntime, HttpSettings, Listing, Preset, PromptCaching,
@@ -45,10 +45,7 @@ pub(super) fn runtime(
     };
     let governor = Governor::new(limits, Arc::clone(&events));
     if let Some((window, wait)) = start.refused {
-        governor.report(LimitSignal::Rejected {
-            window,
-            retry_after: Some(wait),
-        });
+        governor.remember(window, wait);
     }
     settings.rate_limit = RateLimit::Shared(governor);
     if let Some(budget) = start.budget {

@@ -1,14 +1,15 @@
 //! What is known about the limits of the accounts that models are used with, kept in the project's
 //! local state, so that the next command knows it too.
 
+mod shelf;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use ktx_llm_runtime::{RuntimeEvent, window_words};
-use ktx_project_store::{read_optional, write_atomically};
+use ktx_llm_runtime::{LONGEST_WAIT, RuntimeEvent, window_words};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -17,6 +18,12 @@ use crate::session::{Opened, Session};
 
 /// Without an end a limit is news for as long as the shortest window there is.
 const NEWS: SignedDuration = SignedDuration::from_mins(1);
+
+/// A window of five hours, as people read it.
+const FIVE_HOURS: &str = "5-hour window";
+
+/// By how much two looks at clocks may differ.
+const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// How an account stands with one of its limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,12 +54,37 @@ pub(crate) struct AccountLimit {
 }
 
 impl AccountLimit {
-    /// Whether the window is not over yet.
+    /// Whether the window is not over yet. What was heard in the future is no news, and no refusal is
+    /// believed that lasts longer than its window: a clock was wrong, or the provider.
     fn holds(&self, now: Timestamp) -> bool {
+        if self.observed_at.duration_since(now) > SKEW {
+            return false;
+        }
         match self.resets_at {
-            Some(until) => now < until,
+            Some(until) => now < until && until.duration_since(self.observed_at) <= self.longest(),
             None => now.duration_since(self.observed_at) < NEWS,
         }
+    }
+
+    /// How long the window can last, with some room for clocks that differ.
+    fn longest(&self) -> SignedDuration {
+        let longest = match (self.standing, self.window.as_str()) {
+            // A window that lets calls through keeps nobody out, however long it lasts.
+            (Standing::Allowed, _) => SignedDuration::MAX,
+            (Standing::Refused, FIVE_HOURS) => SignedDuration::from_hours(5),
+            (Standing::Refused, _) => {
+                SignedDuration::try_from(LONGEST_WAIT).unwrap_or(SignedDuration::MAX)
+            }
+        };
+        longest.saturating_add(SignedDuration::from_hours(1))
+    }
+
+    /// Whether this is to be kept although another run has heard the other meanwhile: a refusal ends
+    /// when its window does, and of two the later end counts.
+    fn outlasts(&self, other: &Self, now: Timestamp) -> bool {
+        self.holds(now)
+            && self.standing == Standing::Refused
+            && (other.standing == Standing::Allowed || self.resets_at > other.resets_at)
     }
 
     /// Whether a later one is no news. Without an end, that it was heard again is the news.
@@ -67,7 +99,7 @@ impl AccountLimit {
     }
 
     /// The form of `ktx status --json`.
-    pub(crate) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self, now: Timestamp) -> Value {
         json!({
             "window": self.window,
             "standing": match self.standing {
@@ -77,12 +109,12 @@ impl AccountLimit {
             "utilization": self.utilization,
             "resetsAt": self.resets_at.map(|at| at.to_string()),
             "observedAt": self.observed_at.to_string(),
-            "detail": self.words(),
+            "detail": self.words(now),
         })
     }
 
     /// One line for people.
-    fn words(&self) -> String {
+    fn words(&self, now: Timestamp) -> String {
         let mut words = match (self.standing, self.utilization) {
             (Standing::Refused, _) => format!("{}: calls are refused", self.window),
             (Standing::Allowed, Some(share)) => {
@@ -95,7 +127,7 @@ impl AccountLimit {
                 Standing::Refused => "until",
                 Standing::Allowed => "resets",
             };
-            words = format!("{words}, {verb} {}", clock(until, self.observed_at));
+            words = format!("{words}, {verb} {}", clock(until, now));
         }
         words
     }
@@ -173,15 +205,17 @@ impl LimitBook {
         if last.as_ref().is_some_and(|last| last.says_the_same(&limit)) {
             return Ok(());
         }
-        let mut book = read(&self.path);
-        if book.salt.is_empty() {
-            book.salt = uuid::Uuid::new_v4().simple().to_string();
-        }
-        book.accounts.retain(|_, limit| limit.holds(now));
-        book.accounts
-            .insert(book.name(&self.account), limit.clone());
-        let text = serde_json::to_string_pretty(&book).map_err(|error| error.to_string())?;
-        write_atomically(&self.path, text.as_bytes()).map_err(|error| error.to_string())?;
+        shelf::change(&self.path, |book| {
+            if book.salt.is_empty() {
+                book.salt = uuid::Uuid::new_v4().simple().to_string();
+            }
+            book.accounts.retain(|_, limit| limit.holds(now));
+            let name = book.name(&self.account);
+            let known = book.accounts.get(&name);
+            if !known.is_some_and(|known| known.outlasts(&limit, now)) {
+                book.accounts.insert(name, limit.clone());
+            }
+        })?;
         *last = Some(limit);
         Ok(())
     }
@@ -222,13 +256,13 @@ fn limit_of(event: &RuntimeEvent, now: Timestamp) -> Option<AccountLimit> {
     }
 }
 
-/// What still holds about the account that the project's backend uses.
+/// What still holds about the account that the project's backend uses, at this moment.
 pub(crate) fn known_limit(session: &Session, opened: &Opened) -> Option<AccountLimit> {
-    let mut book = read(&path(opened));
+    let mut book = shelf::read(&path(opened));
     let name = book.name(&account(session, opened));
     book.accounts
         .remove(&name)
-        .filter(|limit| limit.holds(session.now))
+        .filter(|limit| limit.holds(Timestamp::now()))
 }
 
 /// How long calls of the account are still refused, and by which window.
@@ -240,8 +274,29 @@ pub(super) fn refused_for(
     let until = limit
         .resets_at
         .filter(|_| limit.standing == Standing::Refused)?;
-    let wait = until.duration_since(session.now);
-    Some((limit.window, wait.unsigned_abs()))
+    let wait = until.duration_since(Timestamp::now());
+    Some((limit.window, wait.try_into().ok()?)) // it has just ended
+}
+
+/// The account is asked in spite of a refusal that is kept about it: the answer is the news.
+pub(super) fn forget_refusal(session: &Session, opened: &Opened) {
+    let path = path(opened);
+    let account = account(session, opened);
+    let is_refused = |book: &Book| {
+        let known = book.accounts.get(&book.name(&account));
+        known.is_some_and(|limit| limit.standing == Standing::Refused)
+    };
+    if !is_refused(&shelf::read(&path)) {
+        return;
+    }
+    let forgotten = shelf::change(&path, |book| {
+        if is_refused(book) {
+            book.accounts.remove(&book.name(&account));
+        }
+    });
+    if let Err(reason) = forgotten {
+        tracing::warn!(reason, "what was told about a limit is not forgotten");
+    }
 }
 
 fn path(opened: &Opened) -> PathBuf {
@@ -255,15 +310,6 @@ fn account(session: &Session, opened: &Opened) -> Account {
         backend: opened.config.llm.backend.as_str(),
         identity: super::http::identity(session, &opened.dir, &opened.config).unwrap_or_default(),
     }
-}
-
-/// A book that is missing or cannot be read is empty: it is rebuilt from what comes next.
-fn read(path: &std::path::Path) -> Book {
-    read_optional(path)
-        .ok()
-        .flatten()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::claude::play;
-use crate::support::{check, commit, git, json as answer, run, tree, unscanned, write};
+use crate::support::{commit, compare, git, json as answer, run, tree, unscanned, write};
 
 const CONFIG: &str = "connections:
   warehouse:
@@ -18,8 +18,8 @@ llm:
     backend: claude-code
 ";
 
-/// The first second of 2100.
-const FAR: u64 = 4_102_444_800;
+/// Longer than any test takes, and not longer than a window is.
+const FAR: (&str, u64) = ("resets_in", 4 * 60 * 60);
 
 /// A project whose warehouse has twelve tables with two columns each.
 pub(crate) fn shop_of_twelve() -> Sandbox {
@@ -83,6 +83,22 @@ fn account(sandbox: &Sandbox) -> (u64, u64) {
     )
 }
 
+/// When the account's limit resets, as people are told.
+fn reset(sandbox: &Sandbox) -> String {
+    let text = std::fs::read_to_string(sandbox.home().join("account.json")).unwrap();
+    let state: Value = serde_json::from_str(&text).unwrap();
+    let end = state["limited_until"].as_i64().unwrap();
+    let end = jiff::Timestamp::from_second(end).unwrap();
+    end.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// Runs a command and compares what it prints; `[RESET]` stands for the end of the limit.
+fn check_reset(sandbox: &Sandbox, line: &str, expected: &str) {
+    let mut printed = run(sandbox, line);
+    printed.stderr = printed.stderr.replace(&reset(sandbox), "[RESET]");
+    compare(line, &printed, expected);
+}
+
 /// Tables whose description stands in the last commit.
 pub(crate) fn published(sandbox: &Sandbox) -> usize {
     let shard = "HEAD:semantic-layer/warehouse/_schema/public.yaml";
@@ -104,8 +120,8 @@ fn asked(sandbox: &Sandbox) -> usize {
 #[test]
 fn a_window_that_resets_too_late_pauses_the_run() {
     let mut sandbox = shop_of_twelve();
-    stops(&mut sandbox, &limit("five_hour", ("resets_at", FAR)));
-    check(
+    stops(&mut sandbox, &limit("five_hour", FAR));
+    check_reset(
         &sandbox,
         "ingest --max-minutes 1",
         r"
@@ -126,7 +142,7 @@ warehouse · artifacts
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 warning: the model stopped: 7 of 12 tables are not described yet
 6 model messages, 822 tokens in, 120 out, list price unknown
-paused: the 5-hour usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC
+paused: the 5-hour usage limit of your Claude plan is reached until [RESET]
 
 hint: run the command again after that; what is finished is kept
 hint: 5 of 12 tables are described and kept; `ktx ingest` goes on with the missing 7
@@ -137,31 +153,34 @@ hint: 5 of 12 tables are described and kept; `ktx ingest` goes on with the missi
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 
     let before = tree(&sandbox);
-    check(
+    check_reset(
         &sandbox,
         "ingest",
         r"
 exit 5
 --- stderr
 Project: [SANDBOX]/work
-error: the 5-hour usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC
+error: the 5-hour usage limit of your Claude plan is reached until [RESET]
 
 hint: run the command again after that; what is finished is kept
+hint: run `ktx llm probe` to ask at once, if the account or its plan is another one by now
 ",
     );
     let status = run(&sandbox, "status");
     assert_eq!(status.code, Some(5));
     assert!(
-        status.stdout.contains(
-            "Model        ✗ claude-code · the 5-hour usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC"
-        ),
+        status.stdout.contains(&format!(
+            "Model        ✗ claude-code · the 5-hour usage limit of your Claude plan is reached until {}",
+            reset(&sandbox)
+        )),
         "{status}"
     );
     assert_eq!((tree(&sandbox), account(&sandbox)), (before, (6, 1)));
 
-    // The limit is over.
-    std::fs::remove_file(sandbox.work().join(".ktx/state/claude-code/limits.json")).unwrap();
+    // The account has a bigger plan.
     play(&mut sandbox, describes());
+    assert_eq!(run(&sandbox, "ingest").code, Some(5));
+    assert_eq!(run(&sandbox, "llm probe").code, Some(0));
     let already = asked(&sandbox);
     let answer = answer(&sandbox, "ingest --json");
     assert_eq!(answer.pointer("/results/0/modelCalls"), Some(&json!(7)));
@@ -195,7 +214,7 @@ fn a_weekly_window_ends_the_run_at_once() {
 #[test]
 fn a_pause_is_json() {
     let mut sandbox = shop_of_twelve();
-    stops(&mut sandbox, &limit("seven_day", ("resets_at", FAR)));
+    stops(&mut sandbox, &limit("seven_day", FAR));
     let printed = run(&sandbox, "ingest --json");
     assert_eq!(printed.code, Some(7), "{printed}");
     let answer: Value = serde_json::from_str(&printed.stdout).unwrap();
@@ -203,7 +222,7 @@ fn a_pause_is_json() {
         answer.pointer("/results/0/paused"),
         Some(&json!({
             "code": "llm_rate_limit",
-            "message": "the 7-day usage limit of your Claude plan is reached until 2100-01-01 00:00 UTC",
+            "message": format!("the 7-day usage limit of your Claude plan is reached until {}", reset(&sandbox)),
             "hint": "run the command again after that; what is finished is kept",
             "tablesLeft": 7,
             "tables": 12,

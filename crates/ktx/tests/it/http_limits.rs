@@ -2,6 +2,7 @@
 //! its time.
 
 use ktx_test_support::loopback::{Answer, Loopback};
+use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::probes::project;
@@ -22,7 +23,8 @@ fn full() -> Answer {
     Answer::json(429, &error).header("retry-after", "3600")
 }
 
-/// A probe tells a limit at once; the next ones are told without asking; a new key is not held to it.
+/// A probe tells a limit at once. What works or looks is then told without asking, and where one can ask;
+/// what finds out how things stand asks. A new key is not held to the limit.
 #[test]
 fn what_asks_whether_a_model_answers_waits_for_nothing() {
     let provider = Loopback::start(|request, _| {
@@ -38,7 +40,15 @@ fn what_asks_whether_a_model_answers_waits_for_nothing() {
     })
     .unwrap();
     let mut sandbox = project(&provider);
-    for line in ["llm probe", "status", "setup", "ingest", "llm probe"] {
+    let anew = "run `ktx llm probe` to ask at once";
+    for (line, requests, hinted) in [
+        ("llm probe", 1, false),
+        ("status --json", 1, false),
+        ("ingest", 1, true),
+        ("setup", 2, false),
+        ("ingest", 2, true),
+        ("llm probe", 3, false),
+    ] {
         let printed = run(&sandbox, line);
         assert_ne!(printed.code, Some(0), "{line}: {printed}");
         let said = format!("{}{}", printed.stdout, printed.stderr);
@@ -46,17 +56,75 @@ fn what_asks_whether_a_model_answers_waits_for_nothing() {
             said.contains("the provider refuses calls until 2"),
             "{line}: {printed}"
         );
-        // `ingest` still tells of the remembered limit before its probe ends it.
-        assert!(
-            line == "ingest" || !said.contains("waiting"),
-            "{line}: {printed}"
-        );
-        assert_eq!(provider.requests().len(), 1, "{line}");
+        assert!(!said.contains("waiting"), "{line}: {printed}");
+        assert_eq!(said.contains(anew), hinted, "{line}: {printed}");
+        assert_eq!(provider.requests().len(), requests, "{line}");
     }
     sandbox.set("PLANTED", "planted-new-key-0123456789");
     let printed = run(&sandbox, "llm probe");
     assert_eq!(printed.code, Some(0), "{printed}");
-    assert_eq!(provider.requests().len(), 2);
+    assert_eq!(provider.requests().len(), 4);
+}
+
+/// The file in which limits are kept, with other moments.
+fn rewrite(sandbox: &Sandbox, key: &str, hours: i64) {
+    let path = sandbox.work().join(".ktx/state/rate-limits.json");
+    let mut book: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let accounts = book["accounts"].as_object_mut().unwrap();
+    assert_eq!(accounts.len(), 1);
+    for limit in accounts.values_mut() {
+        let at: jiff::Timestamp = limit[key].as_str().unwrap().parse().unwrap();
+        let moved = at + jiff::SignedDuration::from_hours(hours);
+        limit[key] = json!(moved.to_string());
+    }
+    std::fs::write(&path, book.to_string()).unwrap();
+}
+
+/// What was heard while the clock was ahead, and what lasts longer than any limit, keeps nobody out.
+#[test]
+fn a_limit_that_cannot_be_so_is_tried() {
+    let provider = Loopback::start(|request, number| match number {
+        0 | 2 => full(),
+        _ => ok(&request.json()["model"]),
+    })
+    .unwrap();
+    let sandbox = project(&provider);
+    for (requests, moved) in [
+        (1, &[("observedAt", 100), ("resetsAt", 100)][..]),
+        (3, &[("resetsAt", 24 * 30)][..]),
+    ] {
+        assert_eq!(run(&sandbox, "llm probe").code, Some(5));
+        assert_eq!(run(&sandbox, "status").code, Some(5));
+        assert_eq!(provider.requests().len(), requests);
+        for (key, hours) in moved {
+            rewrite(&sandbox, key, *hours);
+        }
+        let printed = run(&sandbox, "status");
+        assert_eq!(printed.code, Some(0), "{printed}");
+        assert!(!printed.stdout.contains("refused"), "{printed}");
+        assert_eq!(provider.requests().len(), requests + 1);
+    }
+}
+
+/// A limit that no longer holds is over for all commands when one that asks is served.
+#[test]
+fn a_limit_that_is_no_longer_so_is_forgotten() {
+    let provider = Loopback::start(|request, number| match number {
+        0 => full(),
+        _ => ok(&request.json()["model"]),
+    })
+    .unwrap();
+    let sandbox = project(&provider);
+    for (line, code, requests) in [
+        ("llm probe", 5, 1),
+        ("status", 5, 1),
+        ("llm probe", 0, 2),
+        ("status", 0, 3),
+    ] {
+        let printed = run(&sandbox, line);
+        assert_eq!(printed.code, Some(code), "{line}: {printed}");
+        assert_eq!(provider.requests().len(), requests, "{line}");
+    }
 }
 
 /// `--max-minutes` bounds what is waited for: the run stops, and what is finished is kept.

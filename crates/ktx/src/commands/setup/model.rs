@@ -127,7 +127,7 @@ fn prove(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Option
     let printer = session.printer(&args.output)?;
     let sink = Arc::new(compose::ProbeSink::new(session, opened, &printer));
     let events = Arc::clone(&sink);
-    let runtime = compose::llm(session, opened, events, None)?;
+    let runtime = compose::llm_to_try(session, opened, events)?;
     let report = runtime.map(|runtime| require_usable(&runtime, session));
     sink.finish();
     report.transpose()

@@ -24,7 +24,7 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe, looks: &
         .collect();
     let mut llm = llm(opened, probe);
     if let Some(limit) = compose::known_limit(session, opened) {
-        llm["rateLimit"] = limit.to_json();
+        llm["rateLimit"] = limit.to_json(session.now);
     }
     let capabilities = capabilities(opened, probe, &broken, looks);
     let local = local_stats(opened);

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use ktx_llm_runtime::RuntimeEvent;
 
-use super::{Account, AccountLimit, LimitBook, Standing, limit_of, read};
+use super::shelf::read;
+use super::{Account, AccountLimit, LimitBook, Standing, limit_of};
 
 fn now() -> jiff::Timestamp {
     "2026-11-22T12:00:00Z".parse().unwrap()
@@ -178,4 +179,79 @@ fn only_news_is_written() {
     };
     other.note(&waiting(5), at(1000)).unwrap();
     assert_eq!(read(&book.path).accounts.len(), 1);
+}
+
+/// What was heard in the future and what lasts longer than its window is not believed: a clock was wrong.
+#[test]
+fn what_cannot_be_so_is_no_news() {
+    let at = |hours| now() + jiff::SignedDuration::from_hours(hours);
+    for (window, standing, heard, until, holds) in [
+        ("5-hour window", Standing::Refused, 0, Some(4), true),
+        ("5-hour window", Standing::Refused, -1, Some(6), false),
+        ("7-day window", Standing::Refused, -1, Some(6), true),
+        ("limit of tokens", Standing::Refused, 0, Some(7 * 24), true),
+        ("limit of tokens", Standing::Refused, 0, Some(9 * 24), false),
+        ("limit of tokens", Standing::Refused, 24, Some(26), false),
+        ("limit of tokens", Standing::Refused, 24, None, false),
+        ("limit of tokens", Standing::Allowed, 0, Some(40 * 24), true),
+        (
+            "limit of tokens",
+            Standing::Allowed,
+            24,
+            Some(40 * 24),
+            false,
+        ),
+    ] {
+        let limit = AccountLimit {
+            window: window.to_owned(),
+            standing,
+            utilization: None,
+            resets_at: until.map(at),
+            observed_at: at(heard),
+        };
+        assert_eq!(limit.holds(now()), holds, "{limit:?}");
+    }
+}
+
+/// The date stands beside the time of day when it is another day than now, not than when it was heard.
+#[test]
+fn another_day_is_told() {
+    let limit = AccountLimit {
+        window: "5-hour window".to_owned(),
+        standing: Standing::Refused,
+        utilization: None,
+        resets_at: Some("2030-01-03T12:00:00Z".parse().unwrap()),
+        observed_at: "2030-01-03T11:00:00Z".parse().unwrap(),
+    };
+    let told = |now: &str| limit.words(now.parse().unwrap());
+    assert!(told("2030-01-01T12:00:00Z").contains("until 2030-01-03 "));
+    assert!(!told("2030-01-03T12:00:00Z").contains("2030"));
+}
+
+/// Two commands with one account: a refusal is not lost because the other one was served before it, and
+/// the later end counts.
+#[test]
+fn a_refusal_outlasts_what_another_command_hears() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (book(folder.path(), "sk-old"), book(folder.path(), "sk-old"));
+    let kept = || {
+        let kept = read(&one.path);
+        let limit = &kept.accounts[&kept.name(&one.account)];
+        (
+            limit.standing,
+            limit.resets_at.unwrap().duration_since(now()).as_secs(),
+        )
+    };
+    one.note(&waiting(90), now()).unwrap();
+    let served = RuntimeEvent::RateLimitObserved {
+        window: "tokens".to_owned(),
+        utilization: Some(0.9),
+        resets_at: Some(1_795_356_300),
+    };
+    other.note(&served, now()).unwrap();
+    assert_eq!(kept(), (Standing::Refused, 90));
+    other.note(&waiting(60), now()).unwrap();
+    assert_eq!(kept(), (Standing::Refused, 90));
+    other.note(&waiting(120), now()).unwrap();
+    assert_eq!(kept(), (Standing::Refused, 120));
 }

@@ -1,0 +1,53 @@
+//! The file in which the book of limits is kept: commands change it one at a time, and each leaves what
+//! the others wrote.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use ktx_project_store::{read_optional, write_atomically};
+
+use super::Book;
+
+/// A book that is missing or cannot be read is empty: it is rebuilt from what comes next.
+pub(super) fn read(path: &Path) -> Book {
+    read_optional(path)
+        .ok()
+        .flatten()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        .unwrap_or_default()
+}
+
+/// Changes the book while no other command does.
+pub(super) fn change(path: &Path, change: impl FnOnce(&mut Book)) -> Result<(), String> {
+    let place = path.with_extension("lock");
+    if !place.exists() {
+        // With its folder.
+        write_atomically(&place, b"").map_err(|error| error.to_string())?;
+    }
+    // Let go of when it is dropped, or when the process ends.
+    let _lock = lock(&place).map_err(|error| error.to_string())?;
+    let mut book = read(path);
+    change(&mut book);
+    let text = serde_json::to_string_pretty(&book).map_err(|error| error.to_string())?;
+    write_atomically(path, text.as_bytes()).map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+/// Others hold the lock for a moment only; one that was stopped meanwhile is not waited for.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the system's lock has no limit of time, and the wait is one of milliseconds"
+)]
+fn lock(path: &Path) -> io::Result<File> {
+    let file = File::options().write(true).open(path)?;
+    for _ in 0..100 {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(10)),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::TimedOut))
+}
