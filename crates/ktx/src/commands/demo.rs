@@ -18,7 +18,7 @@ use crate::demo::{files, warehouse};
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{Job, require_usable, scan_all, with_hints};
+use crate::scanning::{Job, paused, require_usable, scan_all, with_hints};
 use crate::session::{Opened, Session, load};
 
 /// The first line of the sample's `ktx.yaml`; a folder with it looks like an earlier demo.
@@ -111,8 +111,8 @@ fn build(
     teller.say("3  scan: structure, values and joins, without a model");
     let scan = scan(session, &opened, printer)?;
     teller.say(&format!("   {}", scan.line()));
-    let model = match proven {
-        None => Value::Null,
+    let (model, described) = match proven {
+        None => (Value::Null, Exit::Success),
         Some(_) => describe(session, &opened, printer, teller)?,
     };
     let story = story::tell(session, &opened, teller)?;
@@ -142,7 +142,7 @@ fn build(
         ))?;
     }
     Ok(if story.agrees {
-        Exit::Success
+        described
     } else {
         Exit::Failure
     })
@@ -383,7 +383,7 @@ fn describe(
     opened: &Opened,
     printer: &Printer,
     teller: &Teller,
-) -> Outcome<Value> {
+) -> Outcome<(Value, Exit)> {
     teller.say(&format!(
         "   descriptions by {}",
         opened.config.llm.backend.as_str()
@@ -391,6 +391,13 @@ fn describe(
     // The scan before it was a run of its own.
     let session = session.next_run()?;
     let results = ingest::ingest(None, Limits::default(), &session, opened, printer)?;
+    let (exit, told) = match paused(&results) {
+        Some(paused) => (ingest::pause_exit(paused), Some(ingest::pause_text(paused))),
+        None if ingest::undescribed(&results) => {
+            (Exit::Partial, Some(ingest::ASK_AGAIN.to_owned()))
+        }
+        None => (Exit::Success, None),
+    };
     let Some((_, result)) = results.into_iter().next() else {
         return Err(Failure::new(
             Exit::Failure,
@@ -404,11 +411,18 @@ fn describe(
         "   {} model calls, one commit",
         scanned.outcome.model_calls
     ));
-    Ok(json!({
+    for warning in &scanned.outcome.report.warnings {
+        printer.note(&format!("warning: {}", warning.message));
+    }
+    if let Some(told) = told {
+        printer.note(told.trim_end());
+    }
+    let model = json!({
         "backend": opened.config.llm.backend.as_str(),
         "modelCalls": scanned.outcome.model_calls,
         "commit": commit,
-    }))
+    });
+    Ok((model, exit))
 }
 
 /// The exact lines that attach an agent: this program by its full path, so that they work at once.

@@ -130,6 +130,7 @@ fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printe
     let failed = results.iter().any(|(_, result)| result.is_err());
     let paused = paused(&results).cloned();
     let unread = stopped(&results).is_some();
+    let left = undescribed(&results);
     if printer.mode == Mode::Json {
         printer.json(&envelope(&results, opened))?;
     } else {
@@ -167,24 +168,40 @@ fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printe
         super::usage::totals(session, opened, printer);
         if let Some(paused) = &paused {
             printer.note(pause_text(paused).trim_end());
+        } else if left {
+            printer.note(ASK_AGAIN);
         }
     }
     Ok(match paused {
         Some(paused) => pause_exit(&paused),
-        None if failed || unread => Exit::Partial,
+        None if failed || unread || left => Exit::Partial,
         None => Exit::Success,
     })
 }
 
+/// What to do about tables that the model could not describe.
+pub(super) const ASK_AGAIN: &str =
+    "hint: run `ktx ingest` again: it asks for the missing descriptions alone";
+
+/// Whether the model failed at a table that it was asked about.
+pub(super) fn undescribed(results: &Results) -> bool {
+    let scanned = results
+        .iter()
+        .filter_map(|(_, result)| result.as_ref().ok());
+    scanned
+        .flat_map(|scanned| &scanned.outcome.report.warnings)
+        .any(|warning| warning.code == "enrichment_failed")
+}
+
 /// Somebody has to log in or pay before the model can be used; everything else passes.
-const fn pause_exit(paused: &Paused) -> Exit {
+pub(super) const fn pause_exit(paused: &Paused) -> Exit {
     match paused.error.kind {
         LlmErrorKind::Auth | LlmErrorKind::Billing => Exit::Model,
         _ => Exit::Partial,
     }
 }
 
-fn pause_text(paused: &Paused) -> String {
+pub(super) fn pause_text(paused: &Paused) -> String {
     let Paused {
         error,
         left,

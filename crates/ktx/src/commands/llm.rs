@@ -200,8 +200,9 @@ fn probe(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
         )
         .hint("set it to `claude-code` to use your own local Claude Code session"));
     };
-    let info = runtime.describe();
     let report = require_usable(&runtime, session);
+    // Behind the probe it knows who pays.
+    let info = runtime.describe();
     sink.finish();
     let report = report?;
     if printer.mode == Mode::Json {
