@@ -95,6 +95,7 @@ fn every_canary_is_found() {
     let good = BTreeMap::from([
         ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1"),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ("CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK", "1"),
         ("CLAUDE_AGENT_SDK_CLIENT_APP", "ktx/1"),
         ("DISABLE_AUTO_COMPACT", "1"),
     ]);
