@@ -11,6 +11,7 @@ use ktx_llm_runtime::StopReason;
 use ktx_tool_descriptors::{ToolError, ToolOutput, ToolSet};
 use serde_json::{Value, json};
 
+use crate::host::is_version;
 use crate::invocation::{FAILURE_HOOK, GATE_HOOK, OBJECT_TOOL, Query};
 use crate::mcp::{Answer, SERVER, ToolServer, tool_name};
 use crate::outcome::{FailureSigns, stop_reason_of};
@@ -165,7 +166,7 @@ impl Conversation {
                     self.on_tool_results(&results, &mut actions);
                 }
             }
-            Frame::Stream(frame) => self.on_stream(frame, &mut actions),
+            Frame::Stream { piece, parent } => self.on_stream(piece, parent, &mut actions),
             Frame::RateLimit(limit) => {
                 // What extra usage serves is refused by nobody.
                 if limit.status == "rejected" && !limit.is_extra {
@@ -219,6 +220,11 @@ impl Conversation {
     fn on_init(&mut self, init: InitFrame, actions: &mut Vec<Action>) {
         match checked_surface(&init, &self.query) {
             Ok(warnings) if self.init.is_none() => {
+                let mut init = init;
+                // It is shown to people.
+                if !is_version(&init.version) {
+                    init.version.clear();
+                }
                 actions.push(Action::Note(Note::Verified(init.version.clone())));
                 actions.extend(warnings.into_iter().map(Note::Warning).map(Action::Note));
                 self.init = Some(init);
@@ -288,13 +294,13 @@ impl Conversation {
         }
     }
 
-    fn on_stream(&mut self, frame: StreamFrame, actions: &mut Vec<Action>) {
+    fn on_stream(&mut self, piece: StreamFrame, parent: Option<String>, actions: &mut Vec<Action>) {
         if !self.output_allowed(actions) {
             return;
         }
-        let usage = self.meter.stream(&frame);
+        let usage = self.meter.stream(&piece, parent.as_deref());
         actions.extend(usage.map(Note::Usage).map(Action::Note));
-        if let StreamFrame::Text(text) = frame {
+        if let (StreamFrame::Text(text), None) = (piece, parent) {
             actions.push(Action::Note(Note::Text(text)));
         }
     }

@@ -200,6 +200,14 @@ pub(crate) fn version_warning(version: &str) -> Option<String> {
     })
 }
 
+/// Whether a text from outside is a version and nothing else.
+pub(crate) fn is_version(text: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || ".-+".contains(letter);
+    (1..=40).contains(&text.len())
+        && text.starts_with(|first: char| first.is_ascii_digit())
+        && text.chars().all(plain)
+}
+
 /// Whether a version is known to be older than the oldest tested one.
 pub(crate) fn is_older(version: &str) -> bool {
     let both = numbers(version).zip(numbers(OLDEST_TESTED));

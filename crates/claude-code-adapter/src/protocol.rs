@@ -6,7 +6,7 @@ mod read;
 
 pub(crate) use decoder::{Line, LineDecoder, MAX_LINE};
 pub(crate) use frame::{
-    Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, RateLimit, ResultFrame,
+    Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, Plugin, RateLimit, ResultFrame,
     StreamFrame, ToolResult,
 };
 

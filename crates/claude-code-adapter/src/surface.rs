@@ -8,7 +8,7 @@ use crate::environment::Substitution;
 use crate::host::is_older;
 use crate::invocation::Query;
 use crate::outcome::use_a_tested_version;
-use crate::protocol::InitFrame;
+use crate::protocol::{InitFrame, Plugin};
 use crate::report::too_old;
 
 /// What to do when the local session cannot be used (KTX-84).
@@ -16,6 +16,9 @@ pub(crate) const LOGIN_HINT: &str = "authenticate Claude Code locally with the C
 
 /// Where an API key may come from: from nowhere, or from a login that the user made in Claude Code.
 const OWN_SESSION: &[&str] = &["none", "/login managed key"];
+
+/// Who names a server that speaks over the control channel.
+const OURS: &str = "sdk";
 
 /// Who is logged in, as far as it concerns the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,28 +99,17 @@ pub(crate) fn checked_surface(init: &InitFrame, query: &Query) -> Result<Vec<Str
     if is_older(&init.version) {
         return Err(too_old(Some(&init.version)));
     }
-    let mut tools = init.tools.clone().unwrap_or_default();
+    checked_servers(init, query)?;
+    let mut tools = (init.tools.clone()).ok_or_else(|| absent("tools"))?;
     tools.sort();
     let expected = query.expected_tools();
-    let servers = init.servers.clone().unwrap_or_default();
-    let names: Vec<&str> = servers.iter().map(|server| &*server.name).collect();
-    if names != query.expected_servers() {
-        return Err(violation("tool servers", &query.expected_servers(), &names));
-    }
-    if let Some(server) = servers.iter().find(|server| server.status != "connected") {
-        return Err(violation(
-            "a connected tool server",
-            &["connected"],
-            &[&server.status],
-        ));
-    }
-    if init.tools.is_none() || tools != expected {
+    if tools != expected {
         return Err(violation("tools", &expected, &tools));
     }
-    let plugins = init.plugins.clone().unwrap_or_default();
+    let plugins = (init.plugins.as_ref()).ok_or_else(|| absent("plugins"))?;
     let foreign: Vec<&str> = plugins
         .iter()
-        .filter(|plugin| plugin.path != "builtin")
+        .filter(|plugin| !is_built_in(plugin))
         .map(|plugin| &*plugin.name)
         .collect();
     if !foreign.is_empty() {
@@ -135,10 +127,42 @@ pub(crate) fn checked_surface(init: &InitFrame, query: &Query) -> Result<Vec<Str
     {
         return Err(foreign_key(source));
     }
-    Ok(plugins
-        .iter()
-        .map(|plugin| format!("Claude Code keeps its built-in plugin `{}` on", plugin.name))
-        .collect())
+    Ok(plugins.iter().map(|plugin| kept_on(&plugin.name)).collect())
+}
+
+/// The server of ours and no other: a host may have one of the same name.
+fn checked_servers(init: &InitFrame, query: &Query) -> Result<(), LlmError> {
+    let servers = (init.servers.as_ref()).ok_or_else(|| absent("tool servers"))?;
+    let names: Vec<&str> = servers.iter().map(|server| &*server.name).collect();
+    if names != query.expected_servers() {
+        return Err(violation("tool servers", &query.expected_servers(), &names));
+    }
+    for server in servers {
+        if server.status != "connected" {
+            let found = [&server.status];
+            return Err(violation("connected tool server", &["connected"], &found));
+        }
+        if let Some(source) = server.source.as_deref().filter(|source| *source != OURS) {
+            return Err(violation("tool server", &[OURS], &[source]));
+        }
+    }
+    Ok(())
+}
+
+/// The warning about a plugin that stays on. Its name comes from outside: only a plain one is told.
+fn kept_on(name: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    if (1..=64).contains(&name.len()) && name.chars().all(plain) {
+        format!("Claude Code keeps its built-in plugin `{name}` on")
+    } else {
+        "Claude Code keeps a built-in plugin on".to_owned()
+    }
+}
+
+/// Whether a plugin is a part of the program, by everything that is told about it.
+fn is_built_in(plugin: &Plugin) -> bool {
+    let source = plugin.source.as_deref();
+    plugin.path == "builtin" && source.is_none_or(|source| source.ends_with("@builtin"))
 }
 
 /// The error of output that came before the surface was known.
@@ -158,6 +182,11 @@ pub(crate) fn no_session(reason: &str) -> LlmError {
     )
     .hint(use_a_tested_version())
     .detail(reason)
+}
+
+/// The error of a surface without a list that every supported version sends.
+fn absent(what: &str) -> LlmError {
+    violation::<&str>(what, &["a list"], &["none"])
 }
 
 fn violation<T: AsRef<str>>(what: &str, expected: &[T], found: &[impl AsRef<str>]) -> LlmError {

@@ -86,25 +86,31 @@ pub(crate) struct UsageMeter {
     counted: BTreeSet<String>,
     /// The sums over counted messages, by model.
     used: BTreeMap<String, TokenUsage>,
-    streaming: Option<String>,
+    /// The message that is being written, by the tool call inside which that happens.
+    streaming: BTreeMap<String, String>,
 }
 
 impl UsageMeter {
     /// Takes a piece of a message; gives the message when its numbers are final.
-    pub(crate) fn stream(&mut self, frame: &StreamFrame) -> Option<MessageUsage> {
-        match frame {
+    pub(crate) fn stream(
+        &mut self,
+        piece: &StreamFrame,
+        parent: Option<&str>,
+    ) -> Option<MessageUsage> {
+        let parent = parent.unwrap_or_default();
+        match piece {
             StreamFrame::Start { id, model, usage } => {
-                self.streaming = Some(id.clone());
+                self.streaming.insert(parent.to_owned(), id.clone());
                 self.keep(id, model, *usage);
                 None
             }
             StreamFrame::Delta { output } => {
-                let message = self.streaming_message()?;
+                let message = self.streaming_message(parent)?;
                 message.usage.output = output.unwrap_or(message.usage.output);
                 None
             }
             StreamFrame::Stop => {
-                let id = self.streaming.take()?;
+                let id = self.streaming.remove(parent)?;
                 self.count(&id)
             }
             StreamFrame::Text(_) | StreamFrame::Other => None,
@@ -146,9 +152,9 @@ impl UsageMeter {
         }
     }
 
-    fn streaming_message(&mut self) -> Option<&mut MessageUsage> {
-        let id = self.streaming.as_deref()?;
-        self.open.iter_mut().find(|open| open.id == id)
+    fn streaming_message(&mut self, parent: &str) -> Option<&mut MessageUsage> {
+        let id = self.streaming.get(parent)?;
+        self.open.iter_mut().find(|open| open.id == *id)
     }
 
     fn count(&mut self, id: &str) -> Option<MessageUsage> {

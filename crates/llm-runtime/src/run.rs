@@ -33,7 +33,7 @@ pub enum RunEvent {
     UsageReport(UsageFact),
     /// Something changed, in words.
     Status(String),
-    /// The run fails; the code and our own words.
+    /// The run fails; the code and our own words, without the detail of the backend (COG-19).
     Error(LlmError),
     /// The whole answer.
     AssistantFinal(String),
@@ -41,8 +41,8 @@ pub enum RunEvent {
     Done,
 }
 
-/// The end of a run.
-#[derive(Debug, Clone, PartialEq)]
+/// The end of a run. Its debug form holds no words of the backend (COG-19).
+#[derive(Clone, PartialEq)]
 pub struct RunFinal {
     /// The run.
     pub run_id: RunId,
@@ -52,6 +52,24 @@ pub struct RunFinal {
     pub result: Result<String, LlmError>,
     /// Tokens of all messages.
     pub usage: TokenUsage,
+}
+
+impl std::fmt::Debug for RunFinal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunFinal")
+            .field("run_id", &self.run_id)
+            .field("request_id", &self.request_id)
+            .field("result", &self.result.as_ref().map_err(outward))
+            .field("usage", &self.usage)
+            .finish()
+    }
+}
+
+/// The error without what the backend said.
+fn outward(error: &LlmError) -> LlmError {
+    let mut error = error.clone();
+    error.detail = None;
+    error
 }
 
 /// Told of the end of a run.
@@ -135,7 +153,7 @@ impl RunWriter {
     pub async fn finish(self, last: RunFinal) {
         match &last.result {
             Ok(text) => self.event(RunEvent::AssistantFinal(text.clone())).await,
-            Err(error) => self.event(RunEvent::Error(error.clone())).await,
+            Err(error) => self.event(RunEvent::Error(outward(error))).await,
         }
         self.event(RunEvent::Done).await;
         if self.last.send(last).is_err() {

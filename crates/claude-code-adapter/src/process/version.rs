@@ -9,6 +9,7 @@ use tokio::time::timeout;
 
 use super::launch;
 use crate::environment::{Compaction, Substitution, child_environment};
+use crate::host::is_version;
 use crate::settings::ClaudeCodeSettings;
 
 /// The version as the installation tells it, without running anything: by the package that the
@@ -25,7 +26,7 @@ pub(super) fn installed_version(program: &Path) -> Option<String> {
     }
     let kept = folder.file_name()? == "versions";
     let name = file.file_name()?.to_str()?;
-    (kept && is_plain(name)).then(|| name.to_owned())
+    (kept && is_version(name)).then(|| name.to_owned())
 }
 
 /// Enough for a slow machine; the answer only makes a message better.
@@ -48,13 +49,5 @@ pub(crate) async fn told_version(settings: &ClaudeCodeSettings) -> Option<String
     let output = timeout(LIMIT, command.output()).await.ok()?.ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let version = text.split_whitespace().next()?;
-    is_plain(version).then(|| version.to_owned())
-}
-
-/// Whether a text from outside is a version and nothing else.
-fn is_plain(version: &str) -> bool {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || ".-+".contains(letter);
-    (1..=40).contains(&version.len())
-        && version.starts_with(|first: char| first.is_ascii_digit())
-        && version.chars().all(plain)
+    is_version(version).then(|| version.to_owned())
 }

@@ -34,7 +34,12 @@ pub(crate) enum Frame {
         nested: bool,
     },
     /// A piece of a message that is being written.
-    Stream(StreamFrame),
+    Stream {
+        /// The piece.
+        piece: StreamFrame,
+        /// The tool call inside which it is written; absent for the conversation itself.
+        parent: Option<String>,
+    },
     /// The state of a rate-limit window.
     RateLimit(RateLimit),
     /// The child tries an API call again, after a wait in milliseconds.
@@ -121,6 +126,8 @@ pub(crate) struct Server {
     pub(crate) name: String,
     /// Its state, such as `connected`.
     pub(crate) status: String,
+    /// Who named it, such as `sdk` or `project`; older versions do not tell.
+    pub(crate) source: Option<String>,
 }
 
 /// A plugin in the execution surface.
@@ -130,6 +137,8 @@ pub(crate) struct Plugin {
     pub(crate) name: String,
     /// Where it lies; `builtin` when it is part of the program.
     pub(crate) path: String,
+    /// What it was taken from, such as `NAME@builtin` or `NAME@MARKET`, when that is told.
+    pub(crate) source: Option<String>,
 }
 
 /// The execution surface.

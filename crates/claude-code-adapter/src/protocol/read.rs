@@ -26,13 +26,10 @@ impl Frame {
                 results: tool_results(line),
                 nested: is_nested(line),
             },
-            "stream_event" => {
-                if is_nested(line) {
-                    Self::Known
-                } else {
-                    Self::Stream(stream(line.get("event").unwrap_or(&Value::Null)))
-                }
-            }
+            "stream_event" => Self::Stream {
+                piece: stream(line.get("event").unwrap_or(&Value::Null)),
+                parent: is_nested(line).then(|| text(line, "parent_tool_use_id")),
+            },
             "rate_limit_event" => Self::RateLimit(rate_limit(
                 line.get("rate_limit_info").unwrap_or(&Value::Null),
             )),
@@ -130,10 +127,12 @@ fn init(line: &Value) -> InitFrame {
         servers: list(line, "mcp_servers", |server| Server {
             name: text(server, "name"),
             status: text(server, "status"),
+            source: optional(server, "source"),
         }),
         plugins: list(line, "plugins", |plugin| Plugin {
             name: text(plugin, "name"),
             path: text(plugin, "path"),
+            source: optional(plugin, "source"),
         }),
         permission_mode: text(line, "permissionMode"),
         api_key_source: line

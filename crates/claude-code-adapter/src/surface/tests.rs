@@ -149,7 +149,27 @@ fn a_foreign_surface_is_refused() {
     refused(
         Purpose::Text,
         json!({ "tools": null }),
-        "expected [], found []",
+        r#"expected ["a list"], found ["none"]"#,
+    );
+    for list in ["mcp_servers", "plugins"] {
+        refused(
+            Purpose::Text,
+            json!({ list: null }),
+            r#"expected ["a list"], found ["none"]"#,
+        );
+    }
+    refused(
+        Purpose::Text,
+        json!({ "plugins": [{ "name": "evil", "path": "builtin", "source": "evil@market" }] }),
+        r#"expected [], found ["evil"]"#,
+    );
+    refused(
+        tools(),
+        json!({
+            "tools": ["mcp__ktx__emit", "mcp__ktx__read"],
+            "mcp_servers": [{ "name": "ktx", "status": "connected", "source": "project" }],
+        }),
+        r#"expected ["sdk"], found ["project"]"#,
     );
     refused(
         Purpose::Text,
@@ -198,5 +218,10 @@ fn a_new_built_in_plugin_is_a_warning() {
         Purpose::Text,
         &json!({ "plugins": [{ "name": "cc-plugin-new", "path": "builtin" }] }),
         Ok(&["Claude Code keeps its built-in plugin `cc-plugin-new` on"]),
+    );
+    check(
+        Purpose::Text,
+        &json!({ "plugins": [{ "name": "SECRET\u{1b}[2J", "path": "builtin", "source": "x@builtin" }] }),
+        Ok(&["Claude Code keeps a built-in plugin on"]),
     );
 }

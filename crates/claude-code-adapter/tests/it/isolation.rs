@@ -1,11 +1,12 @@
 //! The isolation tuple on every kind of query (KTX-20…34, KTX-40…43).
 
+use ktx_claude_code_adapter::ClaudeCodeRuntime;
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent, StopReason};
 use serde_json::{Value, json};
 
 use crate::support::{
     Bench, canaries, loop_request, object_request, one_call, probe_request, run_request, short,
-    text_request,
+    text_request, until,
 };
 
 /// Answers whatever is asked.
@@ -13,26 +14,15 @@ fn anything() -> Value {
     json!({ "echo": {} })
 }
 
-/// KTX-20…34: the fake refuses every process whose options, environment, `initialize` or prompt
-/// are not the whole tuple; none is refused.
+/// KTX-20…34, KTX-25, KTX-40: the fake refuses every process whose options, environment, `initialize`
+/// or prompt are not the whole tuple; none is refused, all work in the project, and nothing of the
+/// parent's routing reaches one.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_query_carries_the_whole_tuple() {
-    let bench = Bench::new(anything());
+    let mut bench = Bench::new(anything());
+    bench.settings.environment.extend(canaries());
     let runtime = bench.runtime();
-    runtime
-        .generate_text(text_request("Say hello."))
-        .await
-        .unwrap();
-    runtime
-        .generate_object(object_request("An object."))
-        .await
-        .unwrap();
-    let outcome = runtime.run_agent_loop(loop_request("Work.", 3)).await;
-    assert_eq!(outcome.stop_reason, StopReason::Natural);
-    let last = runtime.start_run(run_request("Work.")).finish().await;
-    assert_eq!(last.result.as_deref(), Ok("ok"));
-    runtime.probe(probe_request()).await.unwrap();
-
+    every_operation(&runtime).await;
     let records = bench.records();
     let endings: Vec<&Value> = records.iter().map(|record| &record["ending"]).collect();
     assert_eq!(endings, vec![&json!("done"); 5]);
@@ -43,6 +33,69 @@ async fn every_query_carries_the_whole_tuple() {
         .map(str::to_owned)
         .collect();
     assert_eq!(turns, ["1", "5", "3", "4", "1"]);
+    works_in_the_project(&bench, &records);
+}
+
+/// KTX-20…34, KTX-25, KTX-40: children that wait for a call are started with the same tuple.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_spare_carries_the_whole_tuple() {
+    let mut bench = Bench::new(anything());
+    bench.settings.environment.extend(canaries());
+    bench.settings.max_spares = 2;
+    let runtime = bench.runtime();
+    for _ in 0..3 {
+        every_operation(&runtime).await;
+        until("a spare waits", || bench.notes() > 0).await;
+    }
+    let done = |record: &&Value| record["ending"] == "done";
+    until("all calls are written down", || {
+        bench.records().iter().filter(done).count() == 15
+    })
+    .await;
+    drop(runtime);
+    until("nothing is left", || bench.survivors().is_empty()).await;
+    let records = bench.records();
+    let refused = |record: &&Value| record["ending"].get("fault").is_some();
+    assert_eq!(records.iter().find(refused), None);
+    works_in_the_project(&bench, &records);
+}
+
+/// One call of every kind.
+async fn every_operation(runtime: &ClaudeCodeRuntime) {
+    let told = runtime.generate_text(text_request("Say hello.")).await;
+    assert_eq!(told.unwrap().text, "ok");
+    let given = runtime.generate_object(object_request("An object.")).await;
+    given.unwrap();
+    let outcome = runtime.run_agent_loop(loop_request("Work.", 3)).await;
+    assert_eq!(outcome.stop_reason, StopReason::Natural);
+    let last = runtime.start_run(run_request("Work.")).finish().await;
+    assert_eq!(last.result.as_deref(), Ok("ok"));
+    runtime.probe(probe_request()).await.unwrap();
+}
+
+/// Every process had the project as its folder, which is not the folder of this one, and no canary.
+#[track_caller]
+fn works_in_the_project(bench: &Bench, records: &[Value]) {
+    let project = json!(bench.root().join("project"));
+    assert_ne!(json!(std::env::current_dir().unwrap()), project);
+    for record in records {
+        assert_eq!(record["folder"], project);
+        assert!(!record.to_string().contains("canary-"), "{record}");
+    }
+}
+
+/// KTX-25, KTX-40: so does the child that only tells its version.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_version_is_asked_in_the_same_isolation() {
+    let mut bench = Bench::new(json!({ "unknown_options": ["--no-session-persistence"] }));
+    bench.settings.environment.extend(canaries());
+    let runtime = bench.runtime();
+    let failed = runtime.generate_text(text_request("Say hello.")).await;
+    assert_eq!(short(failed).0, LlmErrorKind::Process);
+    let text = std::fs::read_to_string(bench.root().join("record.versions.jsonl")).unwrap();
+    let records: Vec<Value> = text.lines().flat_map(serde_json::from_str).collect();
+    assert_eq!(records.len(), 1);
+    works_in_the_project(&bench, &records);
 }
 
 /// COG-24, COG-26: every query asks for partial messages, reads no settings of the host, and neither
@@ -181,50 +234,6 @@ async fn nothing_said_is_an_argument() {
     assert!(!arguments.contains("SECRET") && !arguments.contains("score"));
     assert_eq!(record["prompt"], prompt);
     assert_eq!(record["initialize"]["systemPrompt"], json!("SECRET-SYSTEM"));
-}
-
-/// KTX-30, KTX-31, KTX-32: surfaces that are not the one asked for end the call before any output.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_foreign_surface_is_never_used() {
-    let foreign = [
-        json!({ "tools": ["Bash"] }),
-        json!({ "tools": ["mcp__ktx__answer"] }),
-        json!({ "tools": null }),
-        json!({ "mcp_servers": [{ "name": "github", "status": "connected" }] }),
-        json!({ "mcp_servers": [{ "name": "ktx", "status": "connected" }] }),
-        json!({ "plugins": [{ "name": "evil", "path": "/home/dev/evil" }] }),
-        json!({ "plugins": [{ "name": "evil" }] }),
-        json!({ "permissionMode": "default" }),
-        json!({ "permissionMode": null }),
-    ];
-    for init in foreign {
-        let bench = Bench::new(json!({ "init": init, "steps": [{ "text": "BAD" }, "hang"] }));
-        let outcome = bench
-            .runtime()
-            .generate_text(text_request("Say hello."))
-            .await;
-        assert_eq!(short(outcome).0, LlmErrorKind::Isolation, "{init}");
-        assert_eq!(bench.survivors(), Vec::<u32>::new());
-        assert!(
-            !bench
-                .events()
-                .iter()
-                .any(|event| matches!(event, RuntimeEvent::Usage(_)))
-        );
-    }
-    let failed = json!({
-        "init": { "mcp_servers": [{ "name": "ktx", "status": "failed" }], "tools": [] },
-        "steps": ["hang"],
-    });
-    let bench = Bench::new(failed);
-    let outcome = bench
-        .runtime()
-        .run_agent_loop(loop_request("Work.", 3))
-        .await;
-    assert_eq!(
-        outcome.error.map(|error| error.kind),
-        Some(LlmErrorKind::Isolation)
-    );
 }
 
 /// Output that comes before the surface is not used either.

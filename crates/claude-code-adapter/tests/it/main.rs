@@ -24,4 +24,5 @@ mod real_claude;
 mod runs;
 mod spares;
 mod support;
+mod surfaces;
 mod tools;

@@ -115,6 +115,38 @@ async fn a_program_that_stays_away_is_told() {
     assert_eq!(short(bench.runtime().probe(probe_request()).await), missing);
 }
 
+/// C-19: a start that fails for want of room is tried again until there is some, and after three pauses
+/// no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_is_tried_again_three_times() {
+    for is_released in [true, false] {
+        let mut bench = Bench::new(json!({ "echo": {} }));
+        let busy = bench.root().join("busy");
+        std::fs::copy(bench.settings.program.as_ref().unwrap(), &busy).unwrap();
+        let writer = std::fs::File::options().append(true).open(&busy).unwrap();
+        bench.settings.program = Some(busy);
+        bench.settings.launcher = Launcher::Direct;
+        if is_released {
+            bench.settings.timeouts.spawn_backoff = Duration::from_secs(1);
+        }
+        let runtime = bench.runtime();
+        let call =
+            tokio::spawn(async move { runtime.generate_text(text_request("Say hello.")).await });
+        if is_released {
+            // Behind the first try, before the second.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            assert!(!call.is_finished());
+            drop(writer);
+            assert_eq!(call.await.unwrap().unwrap().text, "ok");
+        } else {
+            let (kind, message) = short(call.await.unwrap());
+            assert_eq!(kind, LlmErrorKind::Process);
+            assert!(message.contains("could not be started"), "{message}");
+            assert!(bench.records().is_empty());
+        }
+    }
+}
+
 /// A tool that runs is told that nobody wants its answer any more.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_loop_cancels_its_tools() {

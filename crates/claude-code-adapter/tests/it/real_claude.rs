@@ -7,6 +7,7 @@
 mod children;
 mod failures;
 mod surface;
+mod traps;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -2,11 +2,11 @@
 
 use ktx_llm_runtime::{
     ContentBlock, LlmErrorKind, LlmRuntime as _, MediaSource, Message, MessageRole, RunEvent,
-    RunHandle, TokenUsage,
+    RunHandle, RuntimeEvent, TokenUsage,
 };
 use serde_json::json;
 
-use crate::support::{Bench, one_call, run_request};
+use crate::support::{Bench, one_call, run_request, until};
 
 async fn events(handle: &mut RunHandle) -> Vec<String> {
     let mut all = Vec::new();
@@ -180,4 +180,97 @@ async fn what_cannot_be_sent_ends_the_run_at_once() {
     let last = bench.runtime().start_run(request).finish().await;
     assert_eq!(last.result.unwrap_err().kind, LlmErrorKind::InvalidRequest);
     assert!(bench.records().is_empty());
+}
+
+/// COG-03, COG-25: a run whose handle is dropped at once goes on to its end: it is billed, and nothing
+/// of it stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_ends_when_nobody_holds_its_handle() {
+    let bench = Bench::new(one_call());
+    drop(bench.runtime().start_run(run_request("Work.")));
+    let billed = || {
+        let events = bench.events().into_iter();
+        events
+            .filter_map(|event| match event {
+                RuntimeEvent::Usage(fact) => Some((fact.message_id, fact.usage.output)),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    let both = [("msg_a_0001".to_owned(), 20), ("msg_a_0002".to_owned(), 20)];
+    until("both messages are billed", || billed() == both).await;
+    until("nothing is left", || {
+        bench.survivors().is_empty() && bench.notes() == 0
+    })
+    .await;
+    assert_eq!(bench.records().remove(0)["ending"], "done");
+}
+
+/// COG-03, COG-25: more unread events than fit between both sides hold up neither the child nor the
+/// final record.
+#[tokio::test(flavor = "multi_thread")]
+async fn unread_events_hold_up_nothing() {
+    let delta = json!({ "raw": { "type": "stream_event", "parent_tool_use_id": null, "event": {
+        "type": "content_block_delta", "delta": { "type": "text_delta", "text": "x" },
+    } } });
+    let mut steps = vec![delta; 2000];
+    steps.push(json!({ "text": "All done." }));
+    let bench = Bench::new(json!({ "steps": steps }));
+    let handle = bench.runtime().start_run(run_request("Work."));
+    until("the child has ended", || bench.records().len() == 1).await;
+    let last = handle.finish().await;
+    assert_eq!(last.result.as_deref(), Ok("All done."));
+}
+
+/// COG-17, COG-18: how the program says that a turn ended, and the code of the run.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_ending_has_its_code() {
+    let table = [
+        ("error_max_turns", "timeout"),
+        ("error_max_budget_usd", "rate_limit"),
+        ("error_during_execution", "internal"),
+        ("error_max_structured_output_retries", "internal"),
+        ("error_of_tomorrow", "internal"),
+    ];
+    for (subtype, code) in table {
+        let ending = json!({ "subtype": subtype, "is_error": true, "result": null,
+            "terminal_reason": null, "stop_reason": null });
+        let bench = Bench::new(json!({ "steps": [{ "text": "So far." }, { "end": ending }] }));
+        let last = bench
+            .runtime()
+            .start_run(run_request("Work."))
+            .finish()
+            .await;
+        let error = last.result.unwrap_err();
+        assert_eq!(error.kind.run_code().as_str(), code, "{subtype}: {error:?}");
+    }
+}
+
+/// COG-19: nothing that a run tells outside holds words of the backend, in whatever form it is shown.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_event_of_a_run_holds_words_of_the_backend() {
+    let words = "WORDS-OF-THE-BACKEND";
+    let version = format!("2.1.330.{words}\n");
+    let plugin = json!({ "name": format!("{words}\u{1b}[2J"), "path": "builtin" });
+    let scenarios = [
+        json!({ "steps": [{ "api_error": { "class": "server_error", "status": 500, "text": words } }] }),
+        json!({ "steps": [{ "complain": words }, { "exit": 3 }] }),
+        json!({ "steps": [{ "end": { "subtype": "error_during_execution", "is_error": true,
+            "errors": [words], "result": words } }] }),
+        json!({ "init": { "tools": [words] } }),
+        json!({ "init": { "claude_code_version": version, "plugins": [plugin] }, "steps": [{ "text": "ok" }] }),
+    ];
+    for scenario in scenarios {
+        let bench = Bench::new(scenario.clone());
+        let mut handle = bench.runtime().start_run(run_request("Work."));
+        let mut outward = Vec::new();
+        while let Some(event) = handle.next_event().await {
+            outward.push(format!("{event:?}"));
+        }
+        let last = handle.finish().await;
+        outward.push(format!("{last:?}"));
+        outward.extend(bench.events().iter().map(|event| format!("{event:?}")));
+        let leaks: Vec<&String> = outward.iter().filter(|text| text.contains(words)).collect();
+        assert_eq!(leaks, Vec::<&String>::new(), "{scenario}");
+    }
 }

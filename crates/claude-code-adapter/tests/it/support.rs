@@ -167,7 +167,7 @@ pub(crate) fn far() -> Timeouts {
 }
 
 /// Limits are reported, not waited for.
-fn no_waits() -> GovernorSettings {
+pub(crate) fn no_waits() -> GovernorSettings {
     GovernorSettings {
         max_wait: Some(Duration::ZERO),
         base_delay: Duration::from_millis(1),

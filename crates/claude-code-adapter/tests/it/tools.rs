@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use ktx_llm_runtime::{LlmRuntime as _, Step, StopReason, ToolTrace};
+use ktx_llm_runtime::{LlmRuntime as _, RunEvent, Step, StopReason, ToolTrace};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, loop_request, one_call};
+use crate::support::{Bench, loop_request, one_call, run_request};
 
 fn call(name: &str, key: &str) -> Value {
     json!({ "name": name, "input": { "key": key } })
@@ -190,4 +190,58 @@ async fn a_budget_of_zero_starts_nothing() {
         .await;
     assert_eq!(outcome.stop_reason, StopReason::Error);
     assert_eq!(bench.records(), Vec::<Value>::new());
+}
+
+/// KTX-68: a conversation inside a tool is no step and no text of ours; what it used is counted.
+#[tokio::test(flavor = "multi_thread")]
+async fn nested_messages_are_paid_for_and_nothing_else() {
+    let line = |line: Value| {
+        let mut line = line;
+        line["parent_tool_use_id"] = json!("toolu_parent");
+        json!({ "raw": line })
+    };
+    let event = |event: Value| line(json!({ "type": "stream_event", "event": event }));
+    let block = json!({ "type": "tool_use", "id": "toolu_in", "name": "Inner", "input": {} });
+    let message = json!({ "id": "msg_in", "model": "inner", "role": "assistant", "content": [block],
+        "usage": { "input_tokens": 11, "output_tokens": 1 } });
+    let steps = json!([
+        event(json!({ "type": "message_start", "message": message })),
+        event(json!({ "type": "content_block_delta", "delta": { "type": "text_delta", "text": "BAD" } })),
+        line(json!({ "type": "assistant", "message": message })),
+        { "text": "Ours." },
+        event(json!({ "type": "message_delta", "usage": { "output_tokens": 5 } })),
+        event(json!({ "type": "message_stop" })),
+        line(json!({ "type": "user", "message": { "role": "user", "content": [
+            { "type": "tool_result", "tool_use_id": "toolu_in", "content": "BAD" },
+        ] } })),
+    ]);
+    let bench = Bench::new(json!({ "steps": steps, "message_ids": "a" }));
+    let mut handle = bench.runtime().start_run(run_request("Work."));
+    let mut told = Vec::new();
+    while let Some(event) = handle.next_event().await {
+        told.push(match event {
+            RunEvent::TextDelta(text) => text,
+            RunEvent::UsageReport(fact) => {
+                format!("{} {} {}", fact.message_id, fact.model, fact.usage.output)
+            }
+            other => format!("{other:?}"),
+        });
+    }
+    assert_eq!(
+        told,
+        [
+            "Ou",
+            "rs.",
+            "msg_a_0001 fake-sonnet 20",
+            "msg_in inner 5",
+            "AssistantFinal(\"Ours.\")",
+            "Done",
+        ]
+    );
+    let outcome = bench
+        .runtime()
+        .run_agent_loop(loop_request("Work.", 5))
+        .await;
+    assert_eq!((outcome.metrics.steps, outcome.tools), (1, Vec::new()));
+    assert_eq!(outcome.metrics.usage.input, 100 + 11);
 }

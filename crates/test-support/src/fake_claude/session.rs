@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
@@ -54,6 +54,14 @@ pub(crate) fn play() -> Result<(), Halt> {
     };
     if arguments == ["--version"] {
         let version = version_of(&scenario);
+        if let Some(record) = &scenario.record {
+            let line =
+                json!({ "arguments": arguments, "environment": environment, "folder": folder() });
+            append(
+                &record.with_extension("versions.jsonl"),
+                &format!("{line}\n"),
+            );
+        }
         return super::channel::write(format!("{version} (Claude Code)\n").as_bytes());
     }
     let unknown = scenario.unknown_options.iter().find(|option| {
@@ -106,6 +114,11 @@ fn given() -> (Vec<String>, BTreeMap<String, String>) {
         std::env::args().skip(1).collect(),
         std::env::vars().collect(),
     )
+}
+
+/// The working folder; absent when it is gone.
+fn folder() -> Option<PathBuf> {
+    std::env::current_dir().ok()
 }
 
 fn load(file: &Path) -> anyhow::Result<Scenario> {
@@ -303,6 +316,7 @@ impl Session {
         let line = json!({
             "arguments": self.arguments,
             "environment": self.environment,
+            "folder": folder(),
             "initialize": self.initialize,
             "prompt": self.prompt,
             "seen": self.seen,

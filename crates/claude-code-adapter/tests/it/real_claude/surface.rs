@@ -64,56 +64,6 @@ async fn the_answer_comes_in_isolation() {
     }
 }
 
-/// KTX-30, KTX-31: a home and a project full of traps; none of them fires.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_host_is_ignored() {
-    for name in VERSIONS {
-        let Some(real) = Real::new(name, vec![text("Hello.")]).await else {
-            continue;
-        };
-        let trap = real.path("trap-fired");
-        let command = format!("touch {}", trap.display());
-        let hook = json!([{ "hooks": [{ "type": "command", "command": command }] }]);
-        let settings = json!({
-            "apiKeyHelper": format!("{command}; echo sk-ant-trap"),
-            "hooks": { "SessionStart": hook, "UserPromptSubmit": hook, "Stop": hook },
-            "env": { "ANTHROPIC_MODEL": "trap-model" },
-        });
-        let server =
-            json!({ "mcpServers": { "trap": { "command": "sh", "args": ["-c", command] } } });
-        for folder in ["home/.claude", "project/.claude"] {
-            for inner in ["agents", "commands", "skills/trap"] {
-                std::fs::create_dir_all(real.path(folder).join(inner)).unwrap();
-            }
-            let write = |name: &str, text: &str| {
-                std::fs::write(real.path(folder).join(name), text).unwrap();
-            };
-            write("settings.json", &settings.to_string());
-            write("CLAUDE.md", "MEMORY-OF-THE-HOST");
-            write(
-                "agents/trap.md",
-                "---\nname: trap\ndescription: TRAP-AGENT\n---\nTRAP",
-            );
-            write("commands/trap.md", "TRAP-COMMAND");
-            write(
-                "skills/trap/SKILL.md",
-                "---\nname: trap\ndescription: TRAP-SKILL\n---\nTRAP",
-            );
-        }
-        std::fs::write(real.path("project/.mcp.json"), server.to_string()).unwrap();
-        std::fs::write(real.path("project/CLAUDE.md"), "MEMORY-OF-THE-HOST").unwrap();
-        let outcome = real
-            .runtime()
-            .generate_text(text_request("Say hello."))
-            .await
-            .unwrap();
-        assert_eq!(outcome.text, "Hello.");
-        let said = real.provider.model_requests()[0].to_string();
-        assert!(!said.contains("OF-THE-HOST") && !said.contains("TRAP") && !said.contains("trap"));
-        assert!(!trap.exists());
-    }
-}
-
 /// KTX-51: the object goes through the program's own structured output.
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_are_given() {
