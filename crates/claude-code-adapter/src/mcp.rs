@@ -2,9 +2,9 @@
 //!
 //! A model sees markdown only (KTX-54, KTX-57): there is never a `structuredContent`.
 
-use std::collections::BTreeMap;
-
-use ktx_tool_descriptors::{ToolDescriptor, ToolError, ToolOutput, ToolSet, WriteEffect};
+use ktx_tool_descriptors::{
+    LONGEST_RESULT, ResultParts, ToolDescriptor, ToolError, ToolOutput, ToolSet, WriteEffect,
+};
 use serde_json::{Map, Value, json};
 
 /// The name of the one server.
@@ -12,15 +12,6 @@ pub(crate) const SERVER: &str = "ktx";
 
 /// The prefix of the ids that the child gives to our tools.
 const PREFIX: &str = "mcp__ktx__";
-
-/// The longest result that the child hands to a model whole, in UTF-16 units as it counts them.
-pub(crate) const MAX_RESULT: usize = 500_000;
-
-/// Room for the note about a cut result.
-const NOTE_ROOM: usize = 500;
-
-/// The argument that asks for the next part of a cut result.
-const CURSOR: &str = "_cursor";
 
 /// The full id of a tool.
 pub(crate) fn tool_id(name: &str) -> String {
@@ -62,8 +53,7 @@ pub(crate) enum Answer {
 pub(crate) struct ToolServer {
     tools: ToolSet,
     version: String,
-    rest: BTreeMap<String, String>,
-    cuts: u32,
+    parts: ResultParts,
 }
 
 impl ToolServer {
@@ -72,8 +62,7 @@ impl ToolServer {
         Self {
             tools,
             version: version.to_owned(),
-            rest: BTreeMap::new(),
-            cuts: 0,
+            parts: ResultParts::default(),
         }
     }
 
@@ -133,12 +122,8 @@ impl ToolServer {
             .pointer("/_meta/claudecode~1toolUseId")
             .and_then(Value::as_str)
             .map(str::to_owned);
-        if let Some(part) = arguments.get(CURSOR).and_then(Value::as_str) {
-            let answer = match self.rest.remove(part) {
-                Some(rest) => text_result(&self.cut(rest), Failed::No),
-                None => text_result("this part does not exist or was read already", Failed::Yes),
-            };
-            return Answer::Reply(result(&rpc, &answer));
+        if let Some(part) = self.parts.asked_for(&arguments) {
+            return Answer::Reply(result(&rpc, &text_result(&part)));
         }
         Answer::Call {
             rpc,
@@ -154,37 +139,8 @@ impl ToolServer {
         rpc: &Value,
         outcome: &Result<ToolOutput, ToolError>,
     ) -> Value {
-        let answer = match outcome {
-            Ok(output) => text_result(&self.cut(output.markdown.clone()), Failed::No),
-            Err(error) => text_result(&self.cut(error.message.clone()), Failed::Yes),
-        };
-        result(rpc, &answer)
+        result(rpc, &text_result(&self.parts.shown(outcome)))
     }
-
-    /// Cuts a text that the child would not hand over whole, and keeps the rest under a cursor.
-    fn cut(&mut self, text: String) -> String {
-        let whole = utf16_length(&text);
-        if whole <= MAX_RESULT {
-            return text;
-        }
-        let at = utf16_boundary(&text, MAX_RESULT - NOTE_ROOM);
-        let (head, tail) = text.split_at(at);
-        self.cuts += 1;
-        let cursor = format!("part-{}", self.cuts);
-        let note = format!(
-            "\n\n[cut: {} characters are left. Call the same tool with only {{\"{CURSOR}\": \"{cursor}\"}} to read on.]",
-            utf16_length(tail)
-        );
-        let shown = format!("{head}{note}");
-        self.rest.insert(cursor, tail.to_owned());
-        shown
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Failed {
-    Yes,
-    No,
 }
 
 /// The tools as the client sees them.
@@ -206,7 +162,7 @@ fn listed_tool(tool: &ToolDescriptor) -> Value {
         map.insert(
             "_meta".to_owned(),
             json!({
-                "anthropic/maxResultSizeChars": MAX_RESULT,
+                "anthropic/maxResultSizeChars": LONGEST_RESULT,
                 "anthropic/alwaysLoad": true,
             }),
         );
@@ -218,32 +174,18 @@ fn result(rpc: &Value, result: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": rpc, "result": result })
 }
 
-fn text_result(text: &str, failed: Failed) -> Value {
+/// The answer with what a model sees.
+fn text_result(shown: &Result<String, String>) -> Value {
+    let (Ok(text) | Err(text)) = shown;
     let mut answer = Map::new();
     answer.insert(
         "content".to_owned(),
         json!([{ "type": "text", "text": text }]),
     );
-    if failed == Failed::Yes {
+    if shown.is_err() {
         answer.insert("isError".to_owned(), Value::Bool(true));
     }
     Value::Object(answer)
-}
-
-fn utf16_length(text: &str) -> usize {
-    text.chars().map(char::len_utf16).sum()
-}
-
-/// The byte index behind the last whole character of the first `units` UTF-16 units.
-fn utf16_boundary(text: &str, units: usize) -> usize {
-    let mut seen = 0;
-    for (index, letter) in text.char_indices() {
-        seen += letter.len_utf16();
-        if seen > units {
-            return index;
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]

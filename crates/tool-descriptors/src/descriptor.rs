@@ -1,6 +1,7 @@
 //! One tool and how it is called.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -33,6 +34,19 @@ impl ToolError {
         Self {
             message: message.into(),
         }
+    }
+
+    /// The error of a tool that broke down, the same on every backend.
+    pub fn broke_down() -> Self {
+        Self::new("the tool failed inside; do not call it again with the same arguments")
+    }
+
+    /// The error of a call that took longer than it may, the same on every backend.
+    pub fn too_late(limit: Duration) -> Self {
+        Self::new(format!(
+            "the call took longer than {} s and was stopped",
+            limit.as_secs_f64()
+        ))
     }
 }
 

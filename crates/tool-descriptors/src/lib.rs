@@ -5,6 +5,7 @@
 
 mod descriptor;
 mod output;
+mod parts;
 mod render;
 mod schema;
 mod set;
@@ -14,6 +15,7 @@ pub use descriptor::{
     handler_fn,
 };
 pub use output::ToolOutput;
+pub use parts::{LONGEST_RESULT, ResultParts};
 pub use render::markdown_of;
 pub use schema::{ObjectSchema, SchemaError, object_schema_for, schema_for};
 pub use set::{ToolSet, ToolSetError};

@@ -30,8 +30,12 @@ impl ToolOutput {
         }
     }
 
-    /// A result from data alone: the markdown is a deterministic rendering of it (KTX-55).
+    /// A result from data alone: the markdown is a deterministic rendering of it, and a raw string is
+    /// its own markdown and has no other face (KTX-55).
     pub fn from_value(value: Value) -> Self {
+        if let Value::String(text) = value {
+            return Self::text(text);
+        }
         Self {
             markdown: markdown_of(&value),
             structured: Some(value),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::{
-    CallContext, ObjectSchema, ToolDescriptor, ToolOutput, ToolSet, WriteEffect, handler_fn,
-    markdown_of,
+    CallContext, LONGEST_RESULT, ObjectSchema, ResultParts, ToolDescriptor, ToolError, ToolOutput,
+    ToolSet, WriteEffect, handler_fn, markdown_of,
 };
 
 fn tool(name: &str, input_schema: Value) -> ToolDescriptor {
@@ -132,4 +132,53 @@ fn violations_do_not_repeat_long_values() {
         .unwrap()
         .violations(&json!({long.as_str(): "x"}));
     assert_eq!((told.len(), told[0].chars().count()), (1, 301));
+}
+
+/// KTX-55: a raw string is markdown and has no other face; anything else keeps its own.
+#[test]
+fn a_raw_string_has_one_face() {
+    let faces = |value: Value| {
+        let output = ToolOutput::from_value(value);
+        (output.markdown, output.structured)
+    };
+    let text = "# Orders\n\n  * one\n  * two";
+    assert_eq!(faces(json!(text)), (text.to_owned(), None));
+    assert_eq!(faces(json!(7)), ("7".to_owned(), Some(json!(7))));
+    assert_eq!(
+        faces(json!({"a": "b"})),
+        ("- a: b".to_owned(), Some(json!({"a": "b"})))
+    );
+}
+
+/// KTX-54: a long result comes in parts that make up the whole, each once; so does a long error.
+#[test]
+fn a_long_result_is_read_in_parts() {
+    let mut parts = ResultParts::default();
+    let text = "🙂b".repeat(400_000);
+    let mut shown = parts.shown(&Ok(ToolOutput::text(text.clone())));
+    let mut whole = String::new();
+    let mut asked = Vec::new();
+    loop {
+        let part = shown.expect("a part");
+        assert!(part.encode_utf16().count() <= LONGEST_RESULT);
+        let Some((head, note)) = part.split_once("\n\n[cut: ") else {
+            whole.push_str(&part);
+            break;
+        };
+        whole.push_str(head);
+        let cursor = note.split('"').nth(3).expect("a cursor").to_owned();
+        shown = parts
+            .asked_for(&json!({"_cursor": cursor}))
+            .expect("it is one");
+        asked.push(cursor);
+    }
+    assert_eq!(asked, ["part-1", "part-2"]);
+    assert!(whole == text);
+    let gone = Some(Err(
+        "this part does not exist or was read already".to_owned()
+    ));
+    assert_eq!(parts.asked_for(&json!({"_cursor": "part-1"})), gone);
+    assert_eq!(parts.asked_for(&json!({"key": "part-1"})), None);
+    let error = parts.shown(&Err(ToolError::new("x".repeat(LONGEST_RESULT + 1))));
+    assert!(error.is_err_and(|error| error.contains("\"part-3\"")));
 }

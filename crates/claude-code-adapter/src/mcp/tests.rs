@@ -1,11 +1,11 @@
 //! The tool server, message by message.
 
 use ktx_tool_descriptors::{
-    ToolDescriptor, ToolError, ToolOutput, ToolSet, WriteEffect, handler_fn,
+    LONGEST_RESULT, ToolDescriptor, ToolError, ToolOutput, ToolSet, WriteEffect, handler_fn,
 };
 use serde_json::{Value, json};
 
-use super::{Answer, MAX_RESULT, ToolServer, tool_id, tool_name, utf16_length};
+use super::{Answer, ToolServer, tool_id, tool_name};
 
 fn server() -> ToolServer {
     let tool = |name: &str, effect| ToolDescriptor {
@@ -135,7 +135,7 @@ fn a_long_result_is_read_in_parts() {
     let mut server = server();
     let whole = "ä🙂".repeat(400_000);
     let first = text_of(&server.result_message(&json!(1), &Ok(ToolOutput::text(whole.clone()))));
-    assert!(utf16_length(&first) <= MAX_RESULT);
+    assert!(first.encode_utf16().count() <= LONGEST_RESULT);
     let (mut read, note) = first.split_once("\n\n[cut: ").unwrap();
     assert_eq!(
         note,

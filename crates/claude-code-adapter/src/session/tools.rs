@@ -32,16 +32,11 @@ pub(super) async fn run(tools: ToolSet, call: Call) -> Result<ToolOutput, ToolEr
         Ok(Ok(outcome)) => outcome,
         Ok(Err(error)) => {
             tracing::error!(%error, "a tool broke down");
-            Err(ToolError::new(
-                "the tool failed inside; do not call it again with the same arguments",
-            ))
+            Err(ToolError::broke_down())
         }
         Err(_) => {
             call.cancel.cancel();
-            Err(ToolError::new(format!(
-                "the call took longer than {} s and was stopped",
-                call.limit.as_secs_f64()
-            )))
+            Err(ToolError::too_late(call.limit))
         }
     }
 }

@@ -6,7 +6,7 @@ use ktx_llm_runtime::{
     LlmError, LlmErrorKind, LoopOutcome, Message, MessageRole, RunEvent, RunFinal, RunRequest,
     RunWriter, SPANS, Step, StepCallback, StopReason, TokenUsage, ToolTrace, Transport,
 };
-use ktx_tool_descriptors::ToolSet;
+use ktx_tool_descriptors::{ResultParts, ToolSet};
 use tracing::Instrument as _;
 use tracing::field::Empty;
 
@@ -63,6 +63,7 @@ async fn turns(
         caching: Some(operation.inner.caching),
         ..CanonicalRequest::default()
     };
+    let mut parts = ResultParts::default();
     for index in 1..=task.step_budget {
         let response = traced_turn(operation, &request, index).await?;
         tell(task.on_step, index, task.step_budget);
@@ -76,7 +77,7 @@ async fn turns(
                 error: None,
             });
         }
-        let answers = tool_calls::execute(operation, task.tools, &response).await;
+        let answers = tool_calls::execute(operation, task.tools, &mut parts, &response).await;
         let failed = answers.iter().filter(|trace| trace.is_error).count();
         operation.metrics.tool_failures += u32::try_from(failed).unwrap_or(u32::MAX);
         request.messages.push(Message {

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use ktx_llm_runtime::{ContentBlock, RunEvent, ToolTrace};
-use ktx_tool_descriptors::{CallContext, ToolSet, WriteEffect};
+use ktx_tool_descriptors::{CallContext, ResultParts, ToolError, ToolOutput, ToolSet, WriteEffect};
 use serde_json::Value;
 
 use super::Operation;
@@ -27,6 +27,7 @@ struct Pending {
 pub(super) async fn execute(
     operation: &Operation<'_>,
     tools: &ToolSet,
+    parts: &mut ResultParts,
     response: &Response,
 ) -> Vec<ToolTrace> {
     let pending: Vec<Pending> = response
@@ -46,9 +47,17 @@ pub(super) async fn execute(
         }
         let work: Vec<_> = group
             .iter()
-            .map(|call| one(operation, tools, call))
+            .map(|call| {
+                let part = parts.asked_for(&call.arguments);
+                one(operation, tools, call, part)
+            })
             .collect();
-        let done: Vec<ToolTrace> = stream::iter(work).buffered(AT_ONCE).collect().await;
+        let done: Vec<Outcome> = stream::iter(work).buffered(AT_ONCE).collect().await;
+        let done: Vec<ToolTrace> = group
+            .iter()
+            .zip(done)
+            .map(|(call, outcome)| trace_of(call, outcome, parts))
+            .collect();
         for trace in &done {
             report(operation, trace).await;
         }
@@ -72,8 +81,36 @@ fn reads(tools: &ToolSet, call: &Pending) -> bool {
         .is_some_and(|tool| tool.effect != WriteEffect::Writes)
 }
 
-async fn one(operation: &Operation<'_>, tools: &ToolSet, call: &Pending) -> ToolTrace {
-    let (markdown, structured, is_error) = answer(operation, tools, call).await;
+/// What came of one call.
+enum Outcome {
+    /// It was a question for the next part of an answer.
+    Part(Result<String, String>),
+    /// The tool was called.
+    Called(Result<ToolOutput, ToolError>),
+}
+
+async fn one(
+    operation: &Operation<'_>,
+    tools: &ToolSet,
+    call: &Pending,
+    part: Option<Result<String, String>>,
+) -> Outcome {
+    match part {
+        Some(part) => Outcome::Part(part),
+        None => Outcome::Called(answer(operation, tools, call).await),
+    }
+}
+
+fn trace_of(call: &Pending, outcome: Outcome, parts: &mut ResultParts) -> ToolTrace {
+    let (shown, structured) = match outcome {
+        Outcome::Part(part) => (part, None),
+        Outcome::Called(outcome) => {
+            let shown = parts.shown(&outcome);
+            (shown, outcome.ok().and_then(|output| output.structured))
+        }
+    };
+    let is_error = shown.is_err();
+    let (Ok(markdown) | Err(markdown)) = shown;
     ToolTrace {
         call_id: call.id.clone(),
         name: call.name.clone(),
@@ -88,10 +125,11 @@ async fn answer(
     operation: &Operation<'_>,
     tools: &ToolSet,
     call: &Pending,
-) -> (String, Option<Value>, bool) {
-    let failed = |message: String| (message, None, true);
+) -> Result<ToolOutput, ToolError> {
     if call.broken {
-        return failed("the arguments are no complete JSON object; send the call again".to_owned());
+        return Err(ToolError::new(
+            "the arguments are no complete JSON object; send the call again",
+        ));
     }
     let mut context = CallContext::detached(call.id.clone());
     context.cancel = operation.cancel.child_token();
@@ -99,18 +137,14 @@ async fn answer(
     let work = AssertUnwindSafe(tools.call(&call.name, call.arguments.clone(), context));
     let limit = operation.inner.timeouts.tool;
     match tokio::time::timeout(limit, work.catch_unwind()).await {
-        Ok(Ok(Ok(output))) => (output.markdown, output.structured, false),
-        Ok(Ok(Err(error))) => failed(error.message),
+        Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) => {
             tracing::error!(tool = call.name, "a tool panicked");
-            failed("the tool failed inside".to_owned())
+            Err(ToolError::broke_down())
         }
         Err(_) => {
             stop.cancel();
-            failed(format!(
-                "the call took longer than {} s and was stopped",
-                limit.as_secs()
-            ))
+            Err(ToolError::too_late(limit))
         }
     }
 }

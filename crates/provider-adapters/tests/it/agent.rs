@@ -126,7 +126,7 @@ async fn tool_answers_go_back_as_markdown_in_call_order() {
         [
             "m1-t0 rows of a null",
             "m1-t1 no such table `bad` true",
-            "m1-t2 the tool failed inside true",
+            "m1-t2 the tool failed inside; do not call it again with the same arguments true",
         ]
     );
     assert_eq!(
@@ -282,7 +282,7 @@ async fn a_stuck_tool_is_stopped_and_the_model_is_told() {
     assert_eq!(outcome.stop_reason, StopReason::Natural);
     assert_eq!(
         outcome.tools[0].markdown,
-        "the call took longer than 0 s and was stopped"
+        "the call took longer than 0.02 s and was stopped"
     );
 }
 
@@ -354,4 +354,37 @@ async fn a_budget_of_zero_is_refused() {
         outcome.error.map(|error| error.kind),
         Some(LlmErrorKind::InvalidRequest)
     );
+}
+
+/// KTX-54: what is too long for one backend is cut on every backend, and read on with the same cursor.
+#[tokio::test]
+async fn a_long_answer_is_read_in_parts() {
+    let cursor = json!({"_cursor": "part-1"});
+    let server = server(vec![
+        calls("m1", &["a"]),
+        message("m2", "tool_use", &[tool_use("u1", "sql", &cursor)]),
+        message("m3", "tool_use", &[tool_use("u2", "sql", &cursor)]),
+        said("m4", "done"),
+    ])
+    .await;
+    let (runtime, _) = anthropic(&server.uri(), "sonnet");
+    let mut tool = sql();
+    tool.handler = handler_fn(|_, _| Ok(ToolOutput::new("x".repeat(600_000), json!({"n": 1}))));
+    let outcome = runtime.run_agent_loop(request(vec![tool], 10)).await;
+    assert_eq!(outcome.error, None);
+    let note = "\n\n[cut: 100500 characters are left. Call the same tool with only {\"_cursor\": \"part-1\"} to read on.]";
+    let seen: Vec<(&str, bool)> = outcome
+        .tools
+        .iter()
+        .map(|trace| (&*trace.markdown, trace.is_error))
+        .collect();
+    let (head, tail) = (
+        format!("{}{note}", "x".repeat(499_500)),
+        "x".repeat(100_500),
+    );
+    let gone = "this part does not exist or was read already";
+    assert!(seen == [(&*head, false), (&*tail, false), (gone, true)]);
+    let sent = bodies(&server).await;
+    assert!(results(&sent[1], 2) == [format!("m1-t0 {head} null")]);
+    assert!(results(&sent[2], 4) == [format!("u1 {tail} null")]);
 }
