@@ -82,6 +82,7 @@ fn check_texts(files: &[TextFile]) -> Vec<Finding> {
     findings.extend(layout::check_modules(&sources));
     findings.extend(manifests::check_unused(files));
     findings.extend(requirements::check(files, &sources));
+    findings.extend(call_sites::check(files, &sources));
     findings
 }
 

@@ -83,6 +83,15 @@ pub(crate) fn patterns() -> usize {
     PATTERNS.len()
 }
 
+/// The rules with their patterns and homes.
+#[cfg(test)]
+pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str, &'static [&'static str])>
+{
+    NAMES
+        .iter()
+        .map(|name| (name.rule, name.pattern, name.homes))
+}
+
 /// The ways past permission checks that the adapter must not even name.
 const FORBIDDEN_IN_ADAPTER: [&str; 2] = ["bypasspermissions", "dangerously"];
 

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::finding::Finding;
 use super::source::{Line, Purpose, Source};
 use crate::repository::TextFile;
 
@@ -57,6 +58,19 @@ impl fmt::Display for Role {
     }
 }
 
+impl CallSite {
+    /// Its line of the list, which does not change when lines above it do.
+    fn entry(&self) -> String {
+        let Self {
+            path,
+            operation,
+            role,
+            ..
+        } = self;
+        format!("{path}: {operation} ({role})")
+    }
+}
+
 impl fmt::Display for CallSite {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -67,6 +81,46 @@ impl fmt::Display for CallSite {
         } = self;
         write!(out, "{path}:{line}: {operation} ({role})")
     }
+}
+
+/// The calls that are known, one a line: path, operation and role.
+const LIST: &str = "fixtures/audit/call-sites.txt";
+
+/// Compares the calls with the list, so that a new one is seen in a review, and refuses those that
+/// stand far from their role.
+pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
+    const RULE: &str = "call site";
+    let sites = all(files, sources);
+    let mut findings: Vec<Finding> = sites
+        .iter()
+        .filter(|site| site.role == Role::NotNearby)
+        .map(|site| {
+            let what = format!("`{}` without a role nearby", site.operation);
+            let cure = "name the `ModelRole` beside the call";
+            Finding::file(&site.path, RULE, what, cure).at(site.line)
+        })
+        .collect();
+    let text = files.iter().find(|file| file.path == LIST);
+    let text = text.map_or("", |file| &*file.text);
+    let mut known: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect();
+    for site in &sites {
+        let entry = site.entry();
+        if let Some(at) = known.iter().position(|line| *line == entry) {
+            known.remove(at);
+        } else {
+            let what = format!("`{entry}` is not listed");
+            let cure = "add the line to `fixtures/audit/call-sites.txt`";
+            findings.push(Finding::file(&site.path, RULE, what, cure).at(site.line));
+        }
+    }
+    findings.extend(known.into_iter().map(|entry| {
+        let what = format!("`{entry}` is no call");
+        Finding::file(LIST, RULE, what, "delete the line")
+    }));
+    findings
 }
 
 /// Every call in the product code of all packages that can reach the port.

@@ -2,6 +2,7 @@
 
 use super::*;
 
+mod backend_rules;
 mod manifest_rules;
 mod masking;
 mod source_rules;

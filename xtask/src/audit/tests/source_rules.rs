@@ -302,7 +302,13 @@ fn requirements_without_a_test_are_listed_by_family() {
     );
     assert_eq!(
         audit_all(&[list, tests]),
-        "fixtures/audit/requirements.txt: warning: requirements: 1 of 2 without a test: KTX-1; \
+        "fixtures/audit/requirements.txt: requirements: 1 of 2 without a test: KTX-1; \
+         name the id in the doc comment of its test"
+    );
+    let list = ("fixtures/audit/requirements.txt", "HOLO-1\n");
+    assert_eq!(
+        audit_all(&[list]),
+        "fixtures/audit/requirements.txt: warning: requirements: 1 of 1 without a test: HOLO-1; \
          name the id in the doc comment of its test"
     );
 }
@@ -371,5 +377,52 @@ fn every_pattern_compiles() {
             super::super::backends::patterns()
         ),
         (6, 5)
+    );
+}
+
+/// KTX-01: a call that is not on the list, one that is gone and one far from its role are failures.
+#[test]
+fn calls_are_compared_with_the_list() {
+    let manifest = (
+        "crates/scan/Cargo.toml",
+        "[dependencies]\nktx-llm-runtime.workspace = true\n",
+    );
+    let code = "//! Scans.\nfn f() { runtime.generate_text(ModelRole::Triage) }\n";
+    let found = |list: &str, code: &str| -> Vec<String> {
+        let files = [
+            manifest,
+            ("fixtures/audit/call-sites.txt", list),
+            ("crates/scan/src/lib.rs", code),
+        ];
+        let findings = audit_all(&files);
+        let of_the_rule = findings.lines().filter(|line| line.contains("call site:"));
+        of_the_rule.map(str::to_owned).collect()
+    };
+    let listed = "# calls\ncrates/scan/src/lib.rs: generate_text (Triage)\n";
+    assert_eq!(found(listed, code), Vec::<String>::new());
+    assert_eq!(
+        found("", code),
+        [
+            "crates/scan/src/lib.rs:2: call site: `crates/scan/src/lib.rs: generate_text (Triage)` \
+             is not listed; add the line to `fixtures/audit/call-sites.txt`"
+        ]
+    );
+    assert_eq!(
+        found(listed, "//! Scans.\n"),
+        [
+            "fixtures/audit/call-sites.txt: call site: `crates/scan/src/lib.rs: generate_text \
+             (Triage)` is no call; delete the line"
+        ]
+    );
+    let far = "//! Scans.\nfn f() { runtime.generate_text(request) }\n";
+    assert_eq!(
+        found(
+            "crates/scan/src/lib.rs: generate_text (no role nearby)\n",
+            far
+        ),
+        [
+            "crates/scan/src/lib.rs:2: call site: `generate_text` without a role nearby; \
+             name the `ModelRole` beside the call"
+        ]
     );
 }
