@@ -136,6 +136,7 @@ fn error_kinds_map_to_run_codes() {
     let table = [
         (Kind::RateLimit, "rate_limit", true),
         (Kind::Billing, "insufficient_credits", false),
+        (Kind::Crashed, "internal", true),
         (Kind::Overloaded, "provider_unavailable", true),
         (Kind::Server, "provider_unavailable", true),
         (Kind::Timeout, "timeout", true),
@@ -164,6 +165,40 @@ fn error_kinds_map_to_run_codes() {
             "{kind:?}"
         );
     }
+}
+
+/// KTX-67: the code of every kind, as it stands in JSON and in the manual.
+#[test]
+fn every_kind_has_a_code() {
+    let codes = LlmErrorKind::ALL.map(LlmErrorKind::code);
+    assert_eq!(
+        codes,
+        [
+            "llm_auth",
+            "llm_billing",
+            "llm_rate_limit",
+            "llm_overloaded",
+            "llm_server",
+            "llm_transport",
+            "llm_timeout",
+            "llm_context_too_long",
+            "llm_max_output",
+            "llm_refusal",
+            "llm_model_not_found",
+            "llm_unknown_tool",
+            "llm_invalid_request",
+            "llm_structured_output",
+            "llm_permission",
+            "llm_isolation",
+            "llm_max_turns",
+            "llm_budget",
+            "cancelled",
+            "llm_process",
+            "llm_crashed",
+            "llm_protocol",
+            "llm_internal",
+        ]
+    );
 }
 
 /// COG-20: a request has the tools that it names and no others; an unknown one is `not_found` before
