@@ -174,7 +174,19 @@ fn built(
                 None => runtime,
             }
         }
-        _ => {
+        Backend::Anthropic
+        | Backend::Vertex
+        | Backend::Gateway
+        | Backend::OpenAi
+        | Backend::Gemini
+        | Backend::DeepSeek
+        | Backend::Qwen
+        | Backend::Glm
+        | Backend::MiniMax
+        | Backend::Kimi
+        | Backend::Groq
+        | Backend::Cerebras
+        | Backend::OpenAiCompatible => {
             let refused = match known {
                 KnownLimits::Believed => limits::refused_for(session, opened),
                 KnownLimits::Tried => None,
@@ -202,7 +214,22 @@ pub(crate) fn llm_for(
             let settings = claude_code(session, dir, &config)?;
             Arc::new(ClaudeCodeRuntime::new(settings, events)?)
         }
-        _ => http::runtime(session, dir, &config, events, http::Start::default())?,
+        Backend::None
+        | Backend::Anthropic
+        | Backend::Vertex
+        | Backend::Gateway
+        | Backend::OpenAi
+        | Backend::Gemini
+        | Backend::DeepSeek
+        | Backend::Qwen
+        | Backend::Glm
+        | Backend::MiniMax
+        | Backend::Kimi
+        | Backend::Groq
+        | Backend::Cerebras
+        | Backend::OpenAiCompatible => {
+            http::runtime(session, dir, &config, events, http::Start::default())?
+        }
     };
     Ok(telemetry::traced(runtime, session, &config))
 }
