@@ -427,3 +427,24 @@ async fn another_model_answers_for_an_alias_only() {
     );
     assert_eq!(bench.survivors(), Vec::<u32>::new());
 }
+
+/// KTX-10: what is no model id is refused before anything starts, with the aliases that are.
+#[test]
+fn what_is_no_model_is_answered_with_the_aliases() {
+    for model in ["", "-x", "a b", "a\nb"] {
+        let mut bench = Bench::new(json!({}));
+        let models = [(ModelRole::Default, model.to_owned())];
+        bench.settings.models = models.into();
+        let events = std::sync::Arc::new(ktx_llm_runtime::NoEvents);
+        let refused = ktx_claude_code_adapter::ClaudeCodeRuntime::new(bench.settings, events);
+        let error = refused.err().unwrap();
+        assert_eq!(
+            (error.kind, &*error.message, error.hint.as_deref()),
+            (
+                LlmErrorKind::InvalidRequest,
+                &*format!("the model `{model}` of the role `default` is not a model id"),
+                Some("use an alias (`sonnet`, `opus`, `haiku`) or a full model id"),
+            )
+        );
+    }
+}

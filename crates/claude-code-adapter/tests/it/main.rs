@@ -17,6 +17,7 @@ mod breakdowns;
 mod endings;
 mod isolation;
 mod limits;
+mod logs;
 mod misbehaviour;
 mod probe;
 mod processes;
