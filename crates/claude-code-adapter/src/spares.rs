@@ -284,20 +284,26 @@ impl Shared {
         Waiting(self)
     }
 
-    /// A place for a spare. Calls that wait go first.
+    /// A place for a spare. Calls that wait go first. One that gets none is off the shelf at once, so
+    /// that nobody takes it for one that comes.
     fn claim(&self, kind: &str, number: u64) -> Option<OwnedSemaphorePermit> {
         let mut shelf = self.shelf();
-        if shelf.waiting > 0 {
-            return None;
-        }
+        let is_wanted = shelf.waiting == 0;
         let slot = shelf.slots.get_mut(kind)?;
         if slot.number != number {
             return None;
         }
         // An error means that all places are taken.
-        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
-        slot.place = Place::Taken;
-        Some(place)
+        let place = Arc::clone(&self.places).try_acquire_owned().ok();
+        let place = place.filter(|_| is_wanted);
+        slot.place = match place {
+            Some(_) => Place::Taken,
+            None => Place::None,
+        };
+        if place.is_none() {
+            shelf.slots.remove(kind);
+        }
+        place
     }
 
     /// Forgets a spare, unless another one has its slot.

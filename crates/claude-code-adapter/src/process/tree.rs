@@ -145,30 +145,94 @@ fn wait_for(handle: &std::os::fd::OwnedFd) {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn kill_by_token(_token: &str) {}
 
+/// The processes that carry the token. One that has not begun its program yet is waited for: until then
+/// nobody can tell.
 #[cfg(target_os = "linux")]
 fn marked(token: &str) -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
-    entries
+    let (settled, starting): (Vec<_>, Vec<_>) = entries
         .flatten()
-        .filter_map(|entry| {
-            entry
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse().ok())
-        })
-        .filter(|process| carries(*process, token))
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .map(|process| (process, mark(process, token)))
+        .filter(|(_, mark)| *mark != Mark::Absent)
+        .partition(|(_, mark)| *mark == Mark::Carried);
+    let starting = starting.into_iter().filter(|(process, _)| {
+        for _ in 0..START_LOOKS {
+            match mark(*process, token) {
+                Mark::Starting => std::thread::sleep(START_PAUSE),
+                settled => return settled == Mark::Carried,
+            }
+        }
+        tracing::debug!(process, "a process did not begin its program in time");
+        false
+    });
+    let starting: Vec<_> = starting.collect();
+    settled
+        .into_iter()
+        .chain(starting)
+        .map(|(process, _)| process)
         .collect()
 }
 
-/// Whether a process carries the token. Processes of others cannot be read and do not.
+/// How often a process is looked at that has not begun its program yet: this takes microseconds, on a
+/// busy machine milliseconds.
+#[cfg(target_os = "linux")]
+const START_LOOKS: u32 = 500;
+
+#[cfg(target_os = "linux")]
+const START_PAUSE: std::time::Duration = std::time::Duration::from_millis(1);
+
+/// What the environment of a process says about the token.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Carried,
+    Absent,
+    /// It is between two programs, and its environment is not there yet.
+    Starting,
+}
+
+#[cfg(target_os = "linux")]
+fn mark(process: i32, token: &str) -> Mark {
+    let variable = format!("{}={token}", crate::environment::CHILD_TOKEN);
+    // Processes of others cannot be read and are none of ours.
+    match std::fs::read(format!("/proc/{process}/environ")) {
+        Ok(environment) if environment.is_empty() && is_starting(process) => Mark::Starting,
+        Ok(environment)
+            if environment
+                .split(|byte| *byte == 0)
+                .any(|found| found == variable.as_bytes()) =>
+        {
+            Mark::Carried
+        }
+        Ok(_) | Err(_) => Mark::Absent,
+    }
+}
+
 #[cfg(target_os = "linux")]
 fn carries(process: i32, token: &str) -> bool {
-    let mark = format!("{}={token}", crate::environment::CHILD_TOKEN);
-    std::fs::read(format!("/proc/{process}/environ")).is_ok_and(|environment| {
-        environment
-            .split(|byte| *byte == 0)
-            .any(|variable| variable == mark.as_bytes())
-    })
+    mark(process, token) == Mark::Carried
 }
+
+/// Whether a process without an environment is between two programs (inside `execve`): alive, no kernel
+/// thread, and with no place for its environment (`env_end`, field 51 of proc_pid_stat(5), is 0).
+#[cfg(target_os = "linux")]
+fn is_starting(process: i32) -> bool {
+    const KERNEL_THREAD: u64 = 0x0020_0000;
+    let Ok(line) = std::fs::read_to_string(format!("/proc/{process}/stat")) else {
+        return false;
+    };
+    // The name of the program may hold anything; the third field follows its last parenthesis.
+    let fields = line.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3).copied();
+    let flags: Option<u64> = field(9).and_then(|flags| flags.parse().ok());
+    !matches!(field(3), Some("Z" | "X") | None)
+        && flags.is_some_and(|flags| flags & KERNEL_THREAD == 0)
+        && field(51) == Some("0")
+}
+
+#[cfg(test)]
+mod tests;

@@ -33,14 +33,15 @@ async fn spare(bench: &Bench) -> u32 {
     *bench.survivors().first().expect("it is still there")
 }
 
-/// The one child that waits, when this one has left.
+/// The one child that waits, when this one has left with all that it started.
 async fn spare_behind(bench: &Bench, left: u32) -> u32 {
+    let mut waiting = Vec::new();
     until("another spare waits", || {
-        let found = bench.survivors();
-        found.len() == 1 && !found.contains(&left) && bench.notes() == 1
+        waiting = bench.noted();
+        waiting.len() == 1 && !waiting.contains(&left) && bench.survivors() == waiting
     })
     .await;
-    *bench.survivors().first().expect("it is still there")
+    *waiting.first().expect("it is written down")
 }
 
 /// Waits for the record of so many children: a child that was a spare writes it behind its call.

@@ -125,15 +125,17 @@ impl Bench {
 
     /// Notes about children that are still there.
     pub(crate) fn notes(&self) -> usize {
+        self.noted().len()
+    }
+
+    /// The processes that are written down.
+    pub(crate) fn noted(&self) -> Vec<u32> {
         let notes = std::fs::read_dir(self.root().join("state/claude-children"));
-        let is_note =
-            |name: std::ffi::OsString| Path::new(&name).extension() == Some("json".as_ref());
-        notes.map_or(0, |notes| {
-            notes
-                .flatten()
-                .filter(|note| is_note(note.file_name()))
-                .count()
-        })
+        let notes = notes.into_iter().flatten().flatten();
+        notes
+            .filter(|note| Path::new(&note.file_name()).extension() == Some("json".as_ref()))
+            .filter_map(|note| note.file_name().to_str()?.split('-').next()?.parse().ok())
+            .collect()
     }
 }
 
