@@ -253,8 +253,8 @@ impl Conversation {
         if !self.output_allowed(actions) {
             return;
         }
-        let usage = self.meter.assistant(frame);
-        actions.extend(usage.map(Note::Usage).map(Action::Note));
+        let counted = self.meter.assistant(frame);
+        actions.extend(counted.map(Note::from).map(Action::Note));
         if frame.nested {
             return;
         }
@@ -298,8 +298,8 @@ impl Conversation {
         if !self.output_allowed(actions) {
             return;
         }
-        let usage = self.meter.stream(&piece, parent.as_deref());
-        actions.extend(usage.map(Note::Usage).map(Action::Note));
+        let counted = self.meter.stream(&piece, parent.as_deref());
+        actions.extend(counted.map(Note::from).map(Action::Note));
         if let (StreamFrame::Text(text), None) = (piece, parent) {
             actions.push(Action::Note(Note::Text(text)));
         }

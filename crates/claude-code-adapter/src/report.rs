@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use ktx_llm_runtime::{
-    CallLabel, CallMetrics, LlmError, LlmErrorKind, SourceSystem, ToolTrace, UsageFact, UsageKind,
+    CallLabel, CallMetrics, LlmError, LlmErrorKind, SourceSystem, ToolTrace, UsageFact,
 };
 use ktx_vocabulary::ModelRole;
 use serde_json::Value;
@@ -33,7 +33,7 @@ impl Caller {
     /// The fact that a message was paid for.
     pub(crate) fn usage_fact(&self, message: &MessageUsage) -> UsageFact {
         UsageFact {
-            kind: UsageKind::Message,
+            kind: message.kind,
             run_id: self.label.run_id.clone(),
             attempt: 0,
             message_id: message.id.clone(),

@@ -141,6 +141,10 @@ fn event_of(note: &Note, caller: &Caller) -> Option<RunEvent> {
             RunEvent::Status(format!("{} is nearly reached", window_words(&limit.window)))
         }
         Note::Warning(warning) => RunEvent::Status(warning.clone()),
-        Note::Payer(_) | Note::Verified(_) | Note::Step | Note::RateLimit(_) => return None,
+        Note::Payer(_)
+        | Note::Verified(_)
+        | Note::Step
+        | Note::Begun(_)
+        | Note::RateLimit(_) => return None,
     })
 }

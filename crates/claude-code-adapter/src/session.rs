@@ -1,5 +1,7 @@
 //! The shell around one conversation: the lines of a child, the tools, the watchdogs.
 
+mod begun;
+mod notes;
 mod stop;
 mod tools;
 
@@ -7,7 +9,7 @@ use std::collections::BTreeMap;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use ktx_llm_runtime::{CallMetrics, LlmError, LlmErrorKind, RuntimeEvent, StopReason};
+use ktx_llm_runtime::{CallMetrics, LlmError, LlmErrorKind, StopReason};
 use ktx_tool_descriptors::{ToolError, ToolOutput};
 use serde_json::Value;
 use tokio::io::AsyncReadExt as _;
@@ -21,14 +23,13 @@ use crate::conversation::{Action, Conversation, Note};
 use crate::host::WarmUp;
 use crate::invocation::Query;
 use crate::link::Link;
-use crate::outcome::status_kind;
 use crate::process::{Ended, Ending, Running};
 use crate::protocol::{Frame, Line, LineDecoder};
 use crate::report::{Report, died, endless_line, log_unknown, too_long_a_wait, with_complaints};
 use crate::settings::Timeouts;
-use crate::spares::Moment;
 use crate::unattributed::sum;
 
+use begun::Begun;
 use stop::{Life, Stop};
 
 /// The longest announced wait that is waited for.
@@ -39,6 +40,7 @@ pub(crate) struct Session<'a> {
     observe: &'a mut (dyn FnMut(&Note) + Send),
     warm_up: WarmUp<'a>,
     conversation: Conversation,
+    begun: Begun<'a>,
     decoder: LineDecoder,
     tools: JoinSet<(String, Result<ToolOutput, ToolError>)>,
     tokens: BTreeMap<String, CancellationToken>,
@@ -74,6 +76,7 @@ impl<'a> Session<'a> {
             warm_up,
             model: link.conversation.model().to_owned(),
             conversation: link.conversation,
+            begun: Begun::new(call),
             decoder: link.decoder,
             tools: JoinSet::new(),
             tokens: BTreeMap::new(),
@@ -386,64 +389,6 @@ impl<'a> Session<'a> {
         }
         self.has_worked(Duration::ZERO);
         self.wait_at_most(self.limits().silence);
-    }
-
-    /// Tells everyone who listens.
-    fn note(&mut self, note: &Note) {
-        let host = self.call.host;
-        match note {
-            Note::Payer(payer) => host.learn_payer(payer.clone()),
-            Note::Verified(version) => {
-                self.warm_up.done();
-                host.learn_version(version);
-                if let Some(demand) = self.call.demand {
-                    host.spares.prepare(demand, Moment::Working);
-                }
-                host.tell(RuntimeEvent::IsolationVerified {
-                    version: version.clone(),
-                });
-            }
-            Note::Warning(warning) => host.warn_once(warning.clone()),
-            Note::Step => self.boundaries.push(self.call.started.elapsed()),
-            Note::Usage(message) => {
-                host.tell(RuntimeEvent::Usage(self.call.caller.usage_fact(message)));
-            }
-            Note::RateLimit(limit) if limit.window.is_empty() => {}
-            Note::RateLimit(limit) => {
-                host.tell(RuntimeEvent::RateLimitObserved {
-                    window: limit.window.clone(),
-                    utilization: limit.utilization,
-                    resets_at: limit.resets_at,
-                });
-                if limit.is_extra {
-                    host.warn_once(format!(
-                        "{} your Claude plan is used up; calls are served by extra usage, which costs money beyond the plan",
-                        match limit.window.as_str() {
-                            // The window of the extra usage itself says nothing about the plan's.
-                            "overage" => "what is included in".to_owned(),
-                            window => format!("the {} of", ktx_llm_runtime::window_words(window)),
-                        }
-                    ));
-                }
-                if let Some(event) = host.limits.observed(limit) {
-                    host.tell(event);
-                }
-            }
-            Note::Retry {
-                attempt,
-                delay_ms,
-                status,
-            } => {
-                tracing::info!(attempt, delay_ms, "Claude Code tries its request again");
-                host.tell(RuntimeEvent::Retry {
-                    attempt: attempt.saturating_add(1),
-                    code: status.map_or(LlmErrorKind::Transport, status_kind).code(),
-                });
-            }
-            Note::Compaction => tracing::info!("Claude Code summarises the conversation"),
-            Note::Text(_) | Note::ToolStart { .. } | Note::ToolEnd { .. } => {}
-        }
-        (self.observe)(note);
     }
 
     fn report(self, stop: Stop, status: Option<ExitStatus>, complaints: &str) -> Report {

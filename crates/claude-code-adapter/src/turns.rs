@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ktx_llm_runtime::{StopReason, TokenUsage};
+use ktx_llm_runtime::{StopReason, TokenUsage, UsageKind};
 
 use crate::protocol::{AssistantFrame, Block, StreamFrame, ToolResult};
 
@@ -76,13 +76,56 @@ pub(crate) struct MessageUsage {
     pub(crate) model: String,
     /// The counters.
     pub(crate) usage: TokenUsage,
+    /// Whether they are final.
+    pub(crate) kind: UsageKind,
+}
+
+/// What a line says about the cost of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// It has begun, or its output has grown: what it costs so far.
+    Begun(MessageUsage),
+    /// It is whole.
+    Whole(MessageUsage),
+}
+
+/// Bytes of an answer per token, for the output of a message that is not whole: prose has four, code
+/// and JSON about three.
+const BYTES_PER_TOKEN: u64 = 3;
+
+/// After how many more output tokens an unfinished message is told again.
+const TOLD_EVERY: u64 = 200;
+
+#[derive(Debug)]
+struct OpenMessage {
+    message: MessageUsage,
+    /// Bytes of the answer so far.
+    written: u64,
+    /// The output that was told last.
+    told: u64,
+}
+
+impl OpenMessage {
+    /// Takes more of the answer; gives the message when it has grown by much.
+    fn grow(&mut self, bytes: usize) -> Option<Counted> {
+        self.written = self
+            .written
+            .saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        let output = &mut self.message.usage.output;
+        *output = (*output).max(self.written / BYTES_PER_TOKEN);
+        if *output < self.told.saturating_add(TOLD_EVERY) {
+            return None;
+        }
+        self.told = *output;
+        Some(Counted::Begun(self.message.clone()))
+    }
 }
 
 /// Counts tokens, once per message id (COG-07…09): the input from the start of the message, the
-/// output from its end.
+/// output from its end. The output of a message without an end is estimated from what was seen of it.
 #[derive(Debug, Default)]
 pub(crate) struct UsageMeter {
-    open: Vec<MessageUsage>,
+    open: Vec<OpenMessage>,
     counted: BTreeSet<String>,
     /// The sums over counted messages, by model.
     used: BTreeMap<String, TokenUsage>,
@@ -91,48 +134,52 @@ pub(crate) struct UsageMeter {
 }
 
 impl UsageMeter {
-    /// Takes a piece of a message; gives the message when its numbers are final.
-    pub(crate) fn stream(
-        &mut self,
-        piece: &StreamFrame,
-        parent: Option<&str>,
-    ) -> Option<MessageUsage> {
+    /// Takes a piece of a message; gives the message when it begins, has grown, or is whole.
+    pub(crate) fn stream(&mut self, piece: &StreamFrame, parent: Option<&str>) -> Option<Counted> {
         let parent = parent.unwrap_or_default();
         match piece {
             StreamFrame::Start { id, model, usage } => {
                 self.streaming.insert(parent.to_owned(), id.clone());
-                self.keep(id, model, *usage);
-                None
+                self.keep(id, model, *usage)
             }
+            StreamFrame::Text(text) => self.streaming_message(parent)?.grow(text.len()),
+            StreamFrame::Written(bytes) => self.streaming_message(parent)?.grow(*bytes),
             StreamFrame::Delta { output } => {
-                let message = self.streaming_message(parent)?;
-                message.usage.output = output.unwrap_or(message.usage.output);
+                let message = &mut self.streaming_message(parent)?.message;
+                if let Some(output) = output {
+                    message.usage.output = *output;
+                    message.kind = UsageKind::Message;
+                }
                 None
             }
             StreamFrame::Stop => {
                 let id = self.streaming.remove(parent)?;
-                self.count(&id)
+                self.count(&id).map(Counted::Whole)
             }
-            StreamFrame::Text(_) | StreamFrame::Other => None,
+            StreamFrame::Other => None,
         }
     }
 
     /// Takes a line of an assistant message. Its numbers are final only when it was not streamed.
-    pub(crate) fn assistant(&mut self, frame: &AssistantFrame) -> Option<MessageUsage> {
+    pub(crate) fn assistant(&mut self, frame: &AssistantFrame) -> Option<Counted> {
         if frame.is_synthetic() {
             return None;
         }
-        self.keep(&frame.id, &frame.model, frame.usage);
-        frame.stop_reason.as_ref()?;
-        if let Some(message) = self.open.iter_mut().find(|open| open.id == frame.id) {
-            message.usage = frame.usage;
+        let begun = self.keep(&frame.id, &frame.model, frame.usage);
+        if frame.stop_reason.is_none() {
+            return begun;
         }
-        self.count(&frame.id)
+        if let Some(open) = self.open_message(&frame.id) {
+            open.message.usage = frame.usage;
+            open.message.kind = UsageKind::Message;
+        }
+        self.count(&frame.id).map(Counted::Whole)
     }
 
     /// Gives the messages that never became whole, with what is known of them.
     pub(crate) fn flush(&mut self) -> Vec<MessageUsage> {
-        let open: Vec<String> = self.open.iter().map(|message| message.id.clone()).collect();
+        let ids = self.open.iter().map(|open| open.message.id.clone());
+        let open: Vec<String> = ids.collect();
         open.iter().filter_map(|id| self.count(id)).collect()
     }
 
@@ -141,25 +188,36 @@ impl UsageMeter {
         self.used
     }
 
-    fn keep(&mut self, id: &str, model: &str, usage: TokenUsage) {
-        let known = self.counted.contains(id) || self.open.iter().any(|open| open.id == id);
-        if !known && !id.is_empty() {
-            self.open.push(MessageUsage {
-                id: id.to_owned(),
-                model: model.to_owned(),
-                usage,
-            });
+    fn keep(&mut self, id: &str, model: &str, usage: TokenUsage) -> Option<Counted> {
+        if id.is_empty() || self.counted.contains(id) || self.open_message(id).is_some() {
+            return None;
         }
+        let message = MessageUsage {
+            id: id.to_owned(),
+            model: model.to_owned(),
+            usage,
+            kind: UsageKind::Incomplete,
+        };
+        self.open.push(OpenMessage {
+            message: message.clone(),
+            written: 0,
+            told: usage.output,
+        });
+        Some(Counted::Begun(message))
     }
 
-    fn streaming_message(&mut self, parent: &str) -> Option<&mut MessageUsage> {
-        let id = self.streaming.get(parent)?;
-        self.open.iter_mut().find(|open| open.id == *id)
+    fn open_message(&mut self, id: &str) -> Option<&mut OpenMessage> {
+        self.open.iter_mut().find(|open| open.message.id == id)
+    }
+
+    fn streaming_message(&mut self, parent: &str) -> Option<&mut OpenMessage> {
+        let id = self.streaming.get(parent)?.clone();
+        self.open_message(&id)
     }
 
     fn count(&mut self, id: &str) -> Option<MessageUsage> {
-        let at = self.open.iter().position(|open| open.id == id)?;
-        let message = self.open.remove(at);
+        let at = self.open.iter().position(|open| open.message.id == id)?;
+        let message = self.open.remove(at).message;
         self.counted.insert(message.id.clone());
         *self.used.entry(message.model.clone()).or_default() += message.usage;
         Some(message)

@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink};
+pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink, ledger_to_read};
 pub(crate) use budget::budget;
 pub(crate) use http::{location, model_facts};
 pub(crate) use limits::known_limit;

@@ -9,6 +9,10 @@ use crate::UsageFact;
 pub enum RuntimeEvent {
     /// One assistant message was paid for. Sent while the run goes on (COG-14).
     Usage(UsageFact),
+    /// An assistant message has begun: what is known of its cost so far, as the incomplete fact that
+    /// it becomes when nothing more is heard of it. Told again while its output grows, and followed
+    /// by [`Self::Usage`] of the same message.
+    UsageBegun(UsageFact),
     /// A rate-limit window was seen (KTX 1.7: `rate_limit_observed`).
     RateLimitObserved {
         /// The window, such as `five_hour`.

@@ -98,6 +98,8 @@ pub enum UsageKind {
     Message,
     /// What a call used beside its messages, such as the compaction of a conversation (COG-14).
     Unattributed,
+    /// One assistant message that was cut off: its input is known, its output is what was seen of it.
+    Incomplete,
 }
 
 impl UsageKind {
@@ -106,6 +108,7 @@ impl UsageKind {
         match self {
             Self::Message => "message",
             Self::Unattributed => "unattributed",
+            Self::Incomplete => "incomplete",
         }
     }
 }

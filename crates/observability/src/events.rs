@@ -58,6 +58,9 @@ impl EventSink for TracedEvents {
     fn event(&self, event: RuntimeEvent) {
         match &event {
             RuntimeEvent::Usage(fact) => self.usage(fact),
+            RuntimeEvent::UsageBegun(fact) => {
+                tracing::debug!(message = fact.message_id, "a message has begun");
+            }
             RuntimeEvent::RateLimitObserved {
                 window,
                 utilization,

@@ -1,12 +1,10 @@
-//! The ledger itself: a table in SQLite that only grows.
+//! The ledger itself: a table in SQLite that only grows, and beside it one of the messages that are
+//! still being written.
 
 use std::path::Path;
 use std::time::Duration;
 
-use ktx_llm_runtime::UsageFact;
-use rusqlite::{Connection, TransactionBehavior, params};
-
-use crate::{Cost, PriceTable, price_of};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 /// Why the ledger cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,13 +23,17 @@ pub enum LedgerError {
     Newer,
 }
 
-/// Whether a fact was new.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recorded {
-    /// It was written.
-    New,
-    /// It was there already (COG-12).
-    Known,
+impl LedgerError {
+    /// Whether another program is writing, so that the same may work in a moment.
+    pub fn is_busy(&self) -> bool {
+        let Self::Database { source, .. } = self else {
+            return false;
+        };
+        matches!(
+            source.sqlite_error_code(),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+        )
+    }
 }
 
 /// The ledger. One writer per run holds it (COG-15).
@@ -40,7 +42,7 @@ pub struct Ledger {
     pub(crate) database: Connection,
 }
 
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "CREATE TABLE usage_facts (
   source_system TEXT NOT NULL,
   source_reference TEXT NOT NULL,
@@ -67,109 +69,96 @@ CREATE INDEX usage_facts_by_run ON usage_facts (run_id);
 CREATE INDEX usage_facts_by_time ON usage_facts (recorded_at);",
     "ALTER TABLE usage_facts ADD COLUMN kind TEXT NOT NULL DEFAULT 'message';
 ALTER TABLE usage_facts ADD COLUMN location TEXT;",
+    "CREATE TABLE open_messages (
+  source_system TEXT NOT NULL,
+  source_reference TEXT NOT NULL,
+  executor_type TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  message_id TEXT NOT NULL,
+  recorded_at TEXT NOT NULL,
+  model TEXT NOT NULL,
+  role TEXT NOT NULL,
+  stage TEXT NOT NULL,
+  unit TEXT,
+  connection_id TEXT,
+  input_tokens INTEGER NOT NULL,
+  cache_write_5m_tokens INTEGER NOT NULL,
+  cache_write_1h_tokens INTEGER NOT NULL,
+  cache_read_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cost_picodollars TEXT,
+  cost_estimated INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  location TEXT,
+  owner_process INTEGER NOT NULL,
+  owner_started INTEGER,
+  UNIQUE (source_system, source_reference)
+);",
 ];
 
-fn failed(doing: &'static str) -> impl Fn(rusqlite::Error) -> LedgerError {
+/// How long the ledger is waited for while somebody else writes to it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The layout of a ledger: how many steps it has made.
+fn version(database: &Connection) -> Result<usize, LedgerError> {
+    let have: u32 = database
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .map_err(failed("opened"))?;
+    Ok(usize::try_from(have).unwrap_or(usize::MAX))
+}
+
+pub(crate) fn failed(doing: &'static str) -> impl Fn(rusqlite::Error) -> LedgerError {
     move |source| LedgerError::Database { doing, source }
 }
 
 impl Ledger {
     /// Opens the ledger in a file of its own, making it when it is missing.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
-        Self::prepare(Connection::open(path).map_err(failed("opened"))?)
+        Self::open_waiting(path, PATIENCE)
+    }
+
+    /// Opens the ledger. While another program writes to it, this and everything that is done with it
+    /// waits so long at most, then fails with an error that [`LedgerError::is_busy`].
+    pub fn open_waiting(path: &Path, patience: Duration) -> Result<Self, LedgerError> {
+        Self::prepare(Connection::open(path).map_err(failed("opened"))?, patience)
     }
 
     /// A ledger in memory.
     pub fn in_memory() -> Result<Self, LedgerError> {
-        Self::prepare(Connection::open_in_memory().map_err(failed("opened"))?)
+        let database = Connection::open_in_memory().map_err(failed("opened"))?;
+        Self::prepare(database, PATIENCE)
     }
 
-    fn prepare(mut database: Connection) -> Result<Self, LedgerError> {
+    fn prepare(mut database: Connection, patience: Duration) -> Result<Self, LedgerError> {
+        database.busy_timeout(patience).map_err(failed("opened"))?;
+        // Who only reads a ledger of this layout waits for no writer.
+        if version(&database)? < STEPS.len() {
+            Self::migrate(&mut database)?;
+        }
+        if version(&database)? > STEPS.len() {
+            return Err(LedgerError::Newer);
+        }
         database
-            .busy_timeout(Duration::from_secs(10))
+            .execute_batch("PRAGMA synchronous = NORMAL;")
             .map_err(failed("opened"))?;
+        Ok(Self { database })
+    }
+
+    fn migrate(database: &mut Connection) -> Result<(), LedgerError> {
         database
-            .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")
+            .execute_batch("PRAGMA journal_mode = WAL;")
             .map_err(failed("opened"))?;
         let transaction = database
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(failed("opened"))?;
-        let have: u32 = transaction
-            .pragma_query_value(None, "user_version", |row| row.get(0))
-            .map_err(failed("opened"))?;
-        let have = usize::try_from(have).unwrap_or(usize::MAX);
-        if have > STEPS.len() {
-            return Err(LedgerError::Newer);
-        }
+        let have = version(&transaction)?;
         for (number, step) in (1_u32..).zip(STEPS).skip(have) {
             transaction.execute_batch(step).map_err(failed("opened"))?;
             transaction
                 .pragma_update(None, "user_version", number)
                 .map_err(failed("opened"))?;
         }
-        transaction.commit().map_err(failed("opened"))?;
-        Ok(Self { database })
-    }
-
-    /// Writes one fact with its cost at the moment `at` (UTC, RFC 3339). A fact that is there
-    /// already stays as it is.
-    pub fn record(
-        &self,
-        fact: &UsageFact,
-        at: &str,
-        prices: &PriceTable,
-    ) -> Result<Recorded, LedgerError> {
-        self.record_at(fact, at, price_of(fact, at, prices))
-    }
-
-    /// Writes one fact of the moment `at` (UTC, RFC 3339) with what it cost then, when that is known.
-    pub fn record_at(
-        &self,
-        fact: &UsageFact,
-        at: &str,
-        cost: Option<Cost>,
-    ) -> Result<Recorded, LedgerError> {
-        let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-        let written = self
-            .database
-            .execute(
-                "INSERT INTO usage_facts (source_system, source_reference, executor_type, run_id,
-                   attempt, message_id, recorded_at, model, role, stage, unit, connection_id,
-                   input_tokens, cache_write_5m_tokens, cache_write_1h_tokens, cache_read_tokens,
-                   output_tokens, cost_picodollars, cost_estimated, kind, location)
-                 VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21)
-                 ON CONFLICT DO NOTHING",
-                params![
-                    fact.source_system.as_str(),
-                    fact.reference(),
-                    fact.source_system.executor(),
-                    fact.run_id.as_str(),
-                    fact.attempt,
-                    fact.message_id,
-                    at,
-                    fact.model,
-                    fact.role.as_str(),
-                    fact.stage,
-                    fact.unit,
-                    fact.connection
-                        .as_ref()
-                        .map(ktx_vocabulary::ConnectionId::as_str),
-                    count(fact.usage.input),
-                    count(fact.usage.cache_write_5m),
-                    count(fact.usage.cache_write_1h),
-                    count(fact.usage.cache_read),
-                    count(fact.usage.output),
-                    cost.map(|cost| cost.amount.picodollars().to_string()),
-                    cost.is_some_and(|cost| cost.estimated),
-                    fact.kind.as_str(),
-                    fact.location,
-                ],
-            )
-            .map_err(failed("written"))?;
-        Ok(if written == 1 {
-            Recorded::New
-        } else {
-            Recorded::Known
-        })
+        transaction.commit().map_err(failed("opened"))
     }
 }

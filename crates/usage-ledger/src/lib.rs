@@ -1,7 +1,8 @@
 //! One fact per assistant message, prices, budgets and reports.
 //!
 //! Facts are written while a run goes on and never change (COG-12, COG-14): one per message, and one
-//! for what a call used beside its messages. This crate must never know which backend produced a fact.
+//! for what a call used beside its messages. A message is written down when it begins, so that one
+//! which is cut off with its process is a fact too. This crate must never know which backend produced a fact.
 
 mod budget;
 mod budgeted;
@@ -10,15 +11,17 @@ mod ledger;
 mod matching;
 mod meter;
 mod price;
+mod record;
 mod report;
 mod table;
 
 pub use budget::{Budget, Limits};
 pub use budgeted::Budgeted;
 pub use cost::{Cost, Money, Regional, RequestTraits};
-pub use ledger::{Ledger, LedgerError, Recorded};
+pub use ledger::{Ledger, LedgerError};
 pub use meter::Meter;
 pub use price::{price, price_of};
+pub use record::{Owner, Recorded};
 pub use report::{Group, Report, ReportRow, Window};
 pub use table::{PriceTable, PriceTableError};
 

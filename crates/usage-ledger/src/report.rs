@@ -62,6 +62,8 @@ pub struct ReportRow {
     pub unpriced: u64,
     /// Facts whose cost used a related price for a missing one.
     pub estimated: u64,
+    /// Of the messages, those that were cut off: their output is what was seen of it.
+    pub incomplete: u64,
 }
 
 impl ReportRow {
@@ -81,6 +83,7 @@ impl ReportRow {
             self.unattributed_tokens = self.unattributed_tokens.saturating_add(usage.total());
         } else {
             self.messages += 1;
+            self.incomplete += u64::from(kind == UsageKind::Incomplete.as_str());
         }
         self.usage += usage;
         self.cost += cost.unwrap_or_default();
@@ -159,5 +162,6 @@ fn empty(key: String) -> ReportRow {
         cost: Money::default(),
         unpriced: 0,
         estimated: 0,
+        incomplete: 0,
     }
 }

@@ -1,6 +1,7 @@
 //! Value tests of prices, facts and reports.
 
 mod budgets;
+mod open;
 mod prices;
 
 use ktx_llm_runtime::{CallLabel, SourceSystem, TokenUsage, UsageFact, UsageKind};

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::outcome::FailureSigns;
 use crate::protocol::{RateLimit, ResultFrame};
-use crate::turns::MessageUsage;
+use crate::turns::{Counted, MessageUsage};
 
 /// What the shell has to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +49,8 @@ pub(crate) enum Note {
     Warning(String),
     /// A turn ended.
     Step,
+    /// A message has begun, or its output has grown.
+    Begun(MessageUsage),
     /// A message was paid for.
     Usage(MessageUsage),
     /// A rate-limit window was told.
@@ -84,6 +86,15 @@ pub(crate) enum Note {
         /// Whether it failed.
         is_error: bool,
     },
+}
+
+impl From<Counted> for Note {
+    fn from(counted: Counted) -> Self {
+        match counted {
+            Counted::Begun(message) => Self::Begun(message),
+            Counted::Whole(message) => Self::Usage(message),
+        }
+    }
 }
 
 /// What is left of a call.

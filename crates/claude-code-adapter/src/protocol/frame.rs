@@ -229,6 +229,8 @@ pub(crate) enum StreamFrame {
     },
     /// More text.
     Text(String),
+    /// More of what is no text: bytes of thinking, or of the arguments of a tool call.
+    Written(usize),
     /// The final counters; only the output is taken from here.
     Delta {
         /// Output tokens.

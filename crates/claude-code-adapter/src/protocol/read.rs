@@ -211,7 +211,11 @@ fn stream(event: &Value) -> StreamFrame {
             Some(delta) if text(delta, "type") == "text_delta" => {
                 StreamFrame::Text(text(delta, "text"))
             }
-            _ => StreamFrame::Other,
+            Some(delta) => match ["thinking", "partial_json"].map(|key| text(delta, key).len()) {
+                [0, 0] => StreamFrame::Other,
+                [thinking, arguments] => StreamFrame::Written(thinking + arguments),
+            },
+            None => StreamFrame::Other,
         },
         "message_delta" => StreamFrame::Delta {
             output: event

@@ -1,6 +1,6 @@
 //! `ktx usage`: what models were used for, and what it cost.
 
-use ktx_usage_ledger::{Group, Ledger, Report, ReportRow, Window};
+use ktx_usage_ledger::{Group, Report, ReportRow, Window};
 use serde_json::{Value, json};
 
 use crate::cli::{UsageArgs, UsageGroup};
@@ -73,6 +73,12 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
             report.total.unattributed_tokens
         ));
     }
+    if report.total.incomplete > 0 {
+        printer.note(&format!(
+            "{} messages were cut off; their output is estimated from what was seen of it",
+            report.total.incomplete
+        ));
+    }
     if report.total.unpriced > 0 {
         printer.note(&format!(
             "{} messages have no known price; the cost is of the others",
@@ -106,14 +112,7 @@ pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) {
 }
 
 fn read(opened: &Opened, group: Group, window: &Window) -> Outcome<Report> {
-    let path = compose::ledger_path(opened);
-    // Nothing was ever used when there is no ledger; looking must not make one.
-    let ledger = if path.is_file() {
-        Ledger::open(&path)
-    } else {
-        Ledger::in_memory()
-    };
-    ledger
+    compose::ledger_to_read(&compose::ledger_path(opened))
         .and_then(|ledger| ledger.report(group, window))
         .map_err(|error| Failure::from_error(Exit::Failure, "usage_ledger", &error))
 }
@@ -169,7 +168,8 @@ fn cost(row: &ReportRow) -> String {
     if !row.cost_is_known() {
         return "unknown".to_owned();
     }
-    let mark = if row.estimated > 0 { "~" } else { "" };
+    let is_estimated = row.estimated > 0 || row.incomplete > 0;
+    let mark = if is_estimated { "~" } else { "" };
     format!("{mark}{}", row.cost)
 }
 
@@ -204,6 +204,7 @@ fn row_json(row: &ReportRow) -> Value {
         "costUsd": row.cost_is_known().then(|| row.cost.dollars()),
         "unpricedMessages": row.unpriced,
         "estimatedMessages": row.estimated,
+        "incompleteMessages": row.incomplete,
     })
 }
 

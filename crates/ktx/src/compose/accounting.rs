@@ -1,7 +1,9 @@
 //! Usage while a run goes on: facts to the ledger, sums to the budget, waits to people.
 
-mod book;
 mod facts;
+mod owner;
+mod queue;
+mod writer;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,6 +17,8 @@ use super::prices::PriceSource;
 use crate::printer::Printer;
 use crate::session::{Opened, Session};
 use facts::Facts;
+
+pub(crate) use owner::ledger_to_read;
 
 /// Tells people something.
 type Say = Arc<dyn Fn(&str) + Send + Sync>;
@@ -69,9 +73,8 @@ impl EventSink for LedgerSink {
             );
         }
         match event {
-            RuntimeEvent::Usage(fact) => {
-                self.facts.record(fact);
-            }
+            RuntimeEvent::UsageBegun(fact) => self.facts.begin(fact),
+            RuntimeEvent::Usage(fact) => self.facts.record(fact),
             RuntimeEvent::WaitStarted { reason, duration } => {
                 (self.say)(&waiting(&reason, duration, now));
             }
@@ -111,6 +114,7 @@ impl EventSink for ProbeSink {
     fn event(&self, event: RuntimeEvent) {
         match event {
             RuntimeEvent::Usage(_)
+            | RuntimeEvent::UsageBegun(_)
             | RuntimeEvent::RateLimitObserved { .. }
             | RuntimeEvent::RateLimitRefused { .. } => self.0.event(event),
             RuntimeEvent::ConcurrencyAdjusted { .. }

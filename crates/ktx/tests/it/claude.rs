@@ -149,7 +149,8 @@ exit 0
         "unattributedTokens": 0,
         "costUsd": null,
         "unpricedMessages": 2,
-        "estimatedMessages": 0
+        "estimatedMessages": 0,
+        "incompleteMessages": 0
       }
     ],
     "total": {
@@ -163,7 +164,8 @@ exit 0
       "unattributedTokens": 0,
       "costUsd": null,
       "unpricedMessages": 2,
-      "estimatedMessages": 0
+      "estimatedMessages": 0,
+      "incompleteMessages": 0
     }
   },
   "meta": {

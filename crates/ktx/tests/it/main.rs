@@ -17,6 +17,7 @@ mod bad_input;
 mod bounds;
 mod claude;
 mod claude_budgets;
+mod claude_cut_off;
 mod claude_docs;
 mod claude_ledger;
 mod claude_pauses;

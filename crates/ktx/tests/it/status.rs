@@ -424,7 +424,8 @@ exit 0
       "unattributedTokens": 0,
       "costUsd": 0.0,
       "unpricedMessages": 0,
-      "estimatedMessages": 0
+      "estimatedMessages": 0,
+      "incompleteMessages": 0
     }
   },
   "meta": {

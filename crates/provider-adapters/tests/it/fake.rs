@@ -42,6 +42,7 @@ impl EventSink for Recorder {
                 fact.usage.cache_read,
                 fact.usage.output
             ),
+            RuntimeEvent::UsageBegun(fact) => format!("begun {}", fact.reference()),
             RuntimeEvent::Retry { attempt, code } => format!("retry {attempt} {code}"),
             RuntimeEvent::WaitStarted { reason, .. } => format!("wait {reason}"),
             RuntimeEvent::WaitTick { .. } => return,

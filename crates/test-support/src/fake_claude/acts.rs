@@ -117,7 +117,7 @@ impl Session {
         };
         say(&frames::text_delta(text))?;
         self.cut += 1;
-        account::bill(self, &id, &frames::usage(1));
+        account::bill(self, &id, &frames::usage(frames::output_so_far(text)));
         let block = json!({ "type": "text", "text": text });
         say(&frames::block(&id, &self.model_name(), &block))
     }

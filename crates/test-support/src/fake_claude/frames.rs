@@ -56,6 +56,14 @@ pub(crate) fn changed(mut frame: Value, changes: &Map<String, Value>) -> Value {
     frame
 }
 
+/// Output tokens of a message that is cut off: one for three bytes, as models count JSON.
+pub(crate) fn output_so_far(text: &str) -> u64 {
+    u64::try_from(text.len())
+        .unwrap_or(u64::MAX)
+        .div_euclid(3)
+        .max(1)
+}
+
 /// The counters of every message of the fake: the start's, then the end's.
 pub(crate) const INPUT: u64 = 100;
 /// Output tokens at the end of a message.

@@ -54,6 +54,7 @@ fn a_cost_says_what_it_is_without() {
         cost: Money::from_dollars(0.5),
         unpriced,
         estimated: 0,
+        incomplete: 0,
     };
     let words = |row: &ReportRow| format!("{}{}", cost(row), left_out(row));
     assert_eq!(

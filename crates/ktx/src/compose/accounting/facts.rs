@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ktx_llm_runtime::{CallLabel, UsageFact};
-use ktx_usage_ledger::{Meter, PriceTable, price_of};
+use ktx_usage_ledger::{Cost, Meter, PriceTable, price_of};
 
 use super::Say;
-use super::book::{Book, Entry, Standing};
+use super::queue::{Entry, Stage};
+use super::writer::Writer;
 use crate::compose::prices::PriceSource;
 
 /// The clock by which facts are dated and priced.
@@ -22,8 +22,7 @@ pub(super) struct Facts {
     source: PriceSource,
     prices: OnceLock<Option<PriceTable>>,
     meter: Arc<Meter>,
-    book: Mutex<Book>,
-    troubled: AtomicBool,
+    writer: Writer,
     /// The models that people were told have no price.
     unpriced: Mutex<BTreeSet<String>>,
 }
@@ -31,13 +30,12 @@ pub(super) struct Facts {
 impl Facts {
     pub(super) fn new(say: Say, clock: Clock, ledger: &Path, source: PriceSource) -> Self {
         Self {
+            writer: Writer::new(ledger, Arc::clone(&say)),
             say,
             clock,
             source,
             prices: OnceLock::new(),
             meter: Arc::default(),
-            book: Mutex::new(Book::new(ledger)),
-            troubled: AtomicBool::new(false),
             unpriced: Mutex::default(),
         }
     }
@@ -46,34 +44,50 @@ impl Facts {
         Arc::clone(&self.meter)
     }
 
+    /// Takes what is known of a message that has begun. A budget counts it when it has ended: until
+    /// then its call holds what it has reserved.
+    pub(super) fn begin(&self, fact: UsageFact) {
+        let (at, cost) = self.priced(&fact);
+        self.write(Entry {
+            stage: Stage::Begun,
+            fact,
+            at,
+            cost,
+        });
+    }
+
     /// Takes a fact. The meter comes first: a budget holds whatever becomes of the ledger.
     pub(super) fn record(&self, fact: UsageFact) {
-        let at = (self.clock)();
-        let prices = self.prices();
-        let cost = prices.and_then(|prices| price_of(&fact, &at.to_string(), prices));
+        let (at, cost) = self.priced(&fact);
         self.meter.add(&fact, cost);
-        if prices.is_some() && cost.is_none() {
+        if cost.is_none() && self.prices().is_some() {
             self.note_unpriced(&fact);
         }
-        let standing = self.book().take(Entry { fact, at, cost });
-        match standing {
-            Standing::Written => {}
-            Standing::Waiting(reason) => {
-                if !self.troubled.swap(true, Ordering::Relaxed) {
-                    (self.say)(&format!(
-                        "warning: {reason}; usage is kept and written later"
-                    ));
-                }
-            }
-            Standing::Losing(reason) => self.meter.give_up(&reason),
+        self.write(Entry {
+            stage: Stage::Paid,
+            fact,
+            at,
+            cost,
+        });
+    }
+
+    fn priced(&self, fact: &UsageFact) -> (jiff::Timestamp, Option<Cost>) {
+        let at = (self.clock)();
+        let prices = self.prices();
+        let cost = prices.and_then(|prices| price_of(fact, &at.to_string(), prices));
+        (at, cost)
+    }
+
+    fn write(&self, entry: Entry) {
+        if let Err(reason) = self.writer.take(entry) {
+            self.meter.give_up(&reason);
         }
     }
 
     /// Writes what still waits, and tells what is lost.
     pub(super) fn finish(&self) {
         self.tell_unpriced();
-        let lost = self.book().close();
-        if let Some(lost) = lost {
+        if let Some(lost) = self.writer.finish() {
             (self.say)(&format!(
                 "warning: {} model messages with {} tokens are missing in the usage ledger: {}",
                 lost.messages, lost.tokens, lost.reason
@@ -99,10 +113,6 @@ impl Facts {
 
     fn unpriced_models(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.unpriced.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The table of the run; without one nothing has a price.

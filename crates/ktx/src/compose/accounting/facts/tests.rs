@@ -95,6 +95,21 @@ fn next_turn(facts: &Facts, tokens: u64) -> Result<(), String> {
         .map_err(|LlmError { message, .. }| message)
 }
 
+/// Waits for the thread that writes.
+fn until(mut holds: impl FnMut() -> bool) {
+    let (_sender, never) = std::sync::mpsc::channel::<()>();
+    let mut held = holds();
+    for _ in 0..600 {
+        if held {
+            break;
+        }
+        let waited = never.recv_timeout(std::time::Duration::from_millis(50));
+        assert!(waited.is_err());
+        held = holds();
+    }
+    assert!(held, "the thread never did it");
+}
+
 /// COG-14: a fact has the time at which the message came, not that of the command.
 #[test]
 fn facts_have_a_time_of_their_own() {
@@ -103,6 +118,7 @@ fn facts_have_a_time_of_their_own() {
     for number in 0..4 {
         facts.record(fact(&format!("msg_{number}")));
     }
+    facts.finish();
     let since = |moment| messages(folder.path(), Some(moment));
     assert_eq!(
         [
@@ -180,6 +196,7 @@ fn nothing_has_a_price_by_a_table_that_cannot_be_read() {
     let (facts, said) = facts(folder.path());
     facts.record(fact("msg_1"));
     facts.record(fact("msg_2"));
+    facts.finish();
     let ledger = Ledger::open(&folder.path().join("usage.sqlite")).unwrap();
     let total = ledger.report(Group::All, &Window::default()).unwrap().total;
     assert_eq!((total.messages, total.unpriced), (2, 2));
@@ -206,8 +223,10 @@ fn facts_wait_for_a_ledger_that_cannot_be_opened() {
         next_turn(&facts, 700),
         Err("the next model call would exceed the budget: 700 of 700 tokens are used".to_owned())
     );
+    until(|| !said.lock().unwrap().is_empty());
     std::fs::remove_dir(&file).unwrap();
     facts.record(fact("msg_7"));
+    facts.finish();
     assert_eq!(messages(folder.path(), None), 8);
     std::fs::remove_file(&file).unwrap();
     facts.finish();
@@ -218,6 +237,40 @@ fn facts_wait_for_a_ledger_that_cannot_be_opened() {
             reason(folder.path())
         )]
     );
+}
+
+/// A ledger that somebody else has locked holds up nobody: the budget counts at once, and what is told
+/// at the end is what is missing.
+#[test]
+fn a_locked_ledger_is_waited_for_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let (facts, said) = facts(folder.path());
+    facts.record(fact("msg_0"));
+    facts.finish();
+    let other = rusqlite::Connection::open(folder.path().join("usage.sqlite")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for number in 1..4 {
+        facts.begin(fact(&format!("msg_{number}")));
+        facts.record(fact(&format!("msg_{number}")));
+    }
+    assert_eq!(
+        next_turn(&facts, 400),
+        Err("the next model call would exceed the budget: 400 of 400 tokens are used".to_owned())
+    );
+    // Who reads waits for nobody either.
+    assert_eq!(messages(folder.path(), None), 1);
+    facts.finish();
+    assert_eq!(
+        *said.lock().unwrap(),
+        [
+            "warning: 3 model messages with 300 tokens are missing in the usage ledger: the usage ledger cannot be written: database is locked"
+        ]
+    );
+    facts.record(fact("msg_4"));
+    other.execute_batch("COMMIT").unwrap();
+    facts.finish();
+    assert_eq!(messages(folder.path(), None), 2);
+    assert_eq!(said.lock().unwrap().len(), 1);
 }
 
 /// What is not in the ledger at the end is told, with its size.
@@ -247,7 +300,7 @@ fn a_run_that_loses_facts_holds_no_budget() {
     let folder = tempfile::tempdir().unwrap();
     let (facts, _) = facts(folder.path());
     std::fs::create_dir(folder.path().join("usage.sqlite")).unwrap();
-    for number in 0..super::super::book::MOST_WAITING {
+    for number in 0..super::super::queue::MOST_WAITING {
         facts.record(fact(&format!("msg_{number}")));
     }
     assert_eq!(next_turn(&facts, u64::MAX), Ok(()));

@@ -1,0 +1,67 @@
+//! What a session tells those who listen.
+
+use ktx_llm_runtime::{LlmErrorKind, RuntimeEvent};
+
+use super::Session;
+use crate::conversation::Note;
+use crate::outcome::status_kind;
+use crate::spares::Moment;
+
+impl Session<'_> {
+    /// Tells everyone who listens.
+    pub(super) fn note(&mut self, note: &Note) {
+        let host = self.call.host;
+        match note {
+            Note::Payer(payer) => host.learn_payer(payer.clone()),
+            Note::Verified(version) => {
+                self.warm_up.done();
+                host.learn_version(version);
+                if let Some(demand) = self.call.demand {
+                    host.spares.prepare(demand, Moment::Working);
+                }
+                host.tell(RuntimeEvent::IsolationVerified {
+                    version: version.clone(),
+                });
+            }
+            Note::Warning(warning) => host.warn_once(warning.clone()),
+            Note::Step => self.boundaries.push(self.call.started.elapsed()),
+            Note::Begun(message) => self.begun.begin(message),
+            Note::Usage(message) => self.begun.end(message),
+            Note::RateLimit(limit) if limit.window.is_empty() => {}
+            Note::RateLimit(limit) => {
+                host.tell(RuntimeEvent::RateLimitObserved {
+                    window: limit.window.clone(),
+                    utilization: limit.utilization,
+                    resets_at: limit.resets_at,
+                });
+                if limit.is_extra {
+                    host.warn_once(format!(
+                        "{} your Claude plan is used up; calls are served by extra usage, which costs money beyond the plan",
+                        match limit.window.as_str() {
+                            // The window of the extra usage itself says nothing about the plan's.
+                            "overage" => "what is included in".to_owned(),
+                            window => format!("the {} of", ktx_llm_runtime::window_words(window)),
+                        }
+                    ));
+                }
+                if let Some(event) = host.limits.observed(limit) {
+                    host.tell(event);
+                }
+            }
+            Note::Retry {
+                attempt,
+                delay_ms,
+                status,
+            } => {
+                tracing::info!(attempt, delay_ms, "Claude Code tries its request again");
+                host.tell(RuntimeEvent::Retry {
+                    attempt: attempt.saturating_add(1),
+                    code: status.map_or(LlmErrorKind::Transport, status_kind).code(),
+                });
+            }
+            Note::Compaction => tracing::info!("Claude Code summarises the conversation"),
+            Note::Text(_) | Note::ToolStart { .. } | Note::ToolEnd { .. } => {}
+        }
+        (self.observe)(note);
+    }
+}

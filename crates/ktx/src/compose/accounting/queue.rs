@@ -1,0 +1,194 @@
+//! Facts on their way to the ledger: in order, so many at most, each until it is written or lost.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ktx_llm_runtime::UsageFact;
+use ktx_usage_ledger::Cost;
+
+/// Facts that are kept while the ledger cannot be written.
+pub(super) const MOST_WAITING: usize = 10_000;
+
+/// What is to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// A message has begun, or has grown.
+    Begun,
+    /// A fact.
+    Paid,
+}
+
+/// Something that is not in the ledger yet.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) stage: Stage,
+    pub(super) fact: UsageFact,
+    pub(super) at: Timestamp,
+    pub(super) cost: Option<Cost>,
+}
+
+/// Facts that never came into the ledger.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Lost {
+    pub(super) messages: u64,
+    pub(super) tokens: u64,
+    pub(super) reason: String,
+}
+
+/// How long the writer goes on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// More may come.
+    #[default]
+    Open,
+    /// Nothing more comes; what waits is to be written.
+    Closing,
+    /// What waits is given up.
+    GivenUp,
+    /// The writer has ended.
+    Ended,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Entry>,
+    phase: Phase,
+    /// Why the ledger cannot be written; empty while it can.
+    reason: String,
+    lost: (u64, u64),
+}
+
+/// The queue between those who receive facts and the one who writes them.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes an entry, at once. Gives the reason when facts are lost.
+    pub(super) fn push(&self, entry: Entry) -> Result<(), String> {
+        let mut state = self.state();
+        // The first one may be at the writer. Of the others only the last word about a message counts.
+        let same = |other: &Entry| {
+            other.stage == Stage::Begun
+                && other.fact.source_system == entry.fact.source_system
+                && other.fact.run_id == entry.fact.run_id
+                && other.fact.message_id == entry.fact.message_id
+        };
+        if let Some(at) = state.waiting.iter().skip(1).position(same) {
+            state.waiting.remove(at + 1);
+        }
+        let room = match entry.stage {
+            Stage::Begun => MOST_WAITING / 2,
+            Stage::Paid => MOST_WAITING,
+        };
+        if state.waiting.len() < room {
+            state.waiting.push_back(entry);
+        } else {
+            state.lose(&entry);
+        }
+        let lost = (state.lost.0 > 0).then(|| state.reason.clone());
+        drop(state);
+        self.changed.notify_all();
+        lost.map_or(Ok(()), Err)
+    }
+
+    /// The next entry, which stays in the queue until [`Self::written`]; `None` at the end.
+    pub(super) fn next(&self) -> Option<Entry> {
+        let wait = |state: &mut State| state.phase == Phase::Open && state.waiting.is_empty();
+        let state = self.state();
+        let state = self
+            .changed
+            .wait_while(state, wait)
+            .unwrap_or_else(PoisonError::into_inner);
+        match state.phase {
+            Phase::Open | Phase::Closing => state.waiting.front().cloned(),
+            Phase::GivenUp | Phase::Ended => None,
+        }
+    }
+
+    /// The first entry is in the ledger.
+    pub(super) fn written(&self) {
+        let mut state = self.state();
+        state.waiting.pop_front();
+        state.reason.clear();
+    }
+
+    /// The first entry could not be written.
+    pub(super) fn failed(&self, reason: String) {
+        self.state().reason = reason;
+    }
+
+    /// How long the writer goes on.
+    pub(super) fn phase(&self) -> Phase {
+        self.state().phase
+    }
+
+    /// Waits so long, or until somebody asks for the end.
+    pub(super) fn pause(&self, duration: Duration) {
+        let state = self.state();
+        let waited = self
+            .changed
+            .wait_timeout_while(state, duration, |state| state.phase == Phase::Open);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Asks for the end and waits for it: so long for what waits to be written, then a moment more.
+    pub(super) fn close(&self, patience: [Duration; 2]) {
+        for (phase, patience) in [Phase::Closing, Phase::GivenUp].into_iter().zip(patience) {
+            let mut state = self.state();
+            if state.phase == Phase::Ended {
+                return;
+            }
+            state.phase = phase;
+            self.changed.notify_all();
+            let waited = self
+                .changed
+                .wait_timeout_while(state, patience, |state| state.phase != Phase::Ended);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// The writer has ended.
+    pub(super) fn end(&self) {
+        self.state().phase = Phase::Ended;
+        self.changed.notify_all();
+    }
+
+    /// What was not written, once.
+    pub(super) fn take_lost(&self) -> Option<Lost> {
+        let mut state = self.state();
+        while let Some(entry) = state.waiting.pop_front() {
+            state.lose(&entry);
+        }
+        let (messages, tokens) = std::mem::take(&mut state.lost);
+        (messages > 0).then(|| Lost {
+            messages,
+            tokens,
+            reason: state.reason.clone(),
+        })
+    }
+}
+
+impl State {
+    /// That a message has begun is no fact: its fact is still to come.
+    fn lose(&mut self, entry: &Entry) {
+        if entry.stage == Stage::Begun {
+            return;
+        }
+        tracing::info!(
+            reference = entry.fact.reference(),
+            usage = ?entry.fact.usage,
+            "a message is not in the usage ledger"
+        );
+        self.lost.0 += 1;
+        self.lost.1 = self.lost.1.saturating_add(entry.fact.usage.total());
+    }
+}

@@ -1,0 +1,171 @@
+//! The one who writes to the ledger: a thread, so that nobody else waits for the database.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ktx_usage_ledger::{Ledger, LedgerError, Recorded};
+
+use super::Say;
+use super::owner::{is_running, this_process};
+use super::queue::{Entry, Lost, Phase, Queue, Stage};
+
+/// How long one try waits for another program that writes.
+const TRY: Duration = Duration::from_millis(100);
+/// How long other programs may hold the ledger before people are told.
+const UNTOLD: Duration = Duration::from_secs(10);
+/// Between two tries with a ledger that cannot be used.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long the end of a command waits for what is to be written, and then for the writer to stop.
+const END: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(1)];
+
+/// Writes facts in their order while a run goes on. Starts its thread at the first one.
+pub(super) struct Writer {
+    path: PathBuf,
+    say: Say,
+    /// The queue of the thread that runs; a writer that was finished begins anew.
+    queue: Mutex<Option<Arc<Queue>>>,
+}
+
+impl Writer {
+    pub(super) fn new(path: &Path, say: Say) -> Self {
+        Self {
+            path: path.to_owned(),
+            say,
+            queue: Mutex::default(),
+        }
+    }
+
+    /// Takes an entry, at once. Gives the reason when facts are lost.
+    pub(super) fn take(&self, entry: Entry) -> Result<(), String> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.get_or_insert_with(|| self.started()).push(entry)
+    }
+
+    /// Writes what still waits, as far as that is possible soon. Gives what is lost.
+    pub(super) fn finish(&self) -> Option<Lost> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = queue.take()?;
+        drop(queue);
+        ended.close(END);
+        ended.take_lost()
+    }
+
+    fn started(&self) -> Arc<Queue> {
+        let queue = Arc::<Queue>::default();
+        let mut work = Work {
+            path: self.path.clone(),
+            say: Arc::clone(&self.say),
+            queue: Arc::clone(&queue),
+            ledger: None,
+            trouble: None,
+            told: false,
+        };
+        let thread = std::thread::Builder::new().name("usage-ledger".to_owned());
+        if let Err(error) = thread.spawn(move || work.run()) {
+            queue.failed(format!(
+                "the usage ledger has no thread to write it: {error}"
+            ));
+            queue.end();
+        }
+        queue
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if let Some(lost) = self.finish() {
+            tracing::warn!(?lost, "messages are missing in the usage ledger");
+        }
+    }
+}
+
+/// What the thread has.
+struct Work {
+    path: PathBuf,
+    say: Say,
+    queue: Arc<Queue>,
+    ledger: Option<Ledger>,
+    /// Since when nothing could be written.
+    trouble: Option<Instant>,
+    told: bool,
+}
+
+impl Work {
+    fn run(&mut self) {
+        while let Some(entry) = self.queue.next() {
+            // Before the try: an end that is asked for during one is worth another.
+            let phase = self.queue.phase();
+            match self.write(&entry) {
+                Ok(()) => {
+                    self.trouble = None;
+                    self.queue.written();
+                }
+                Err(error) if self.goes_on(&error, phase) => {}
+                Err(_) => break,
+            }
+        }
+        // Whoever waits for the end may read the file.
+        self.ledger = None;
+        self.queue.end();
+    }
+
+    fn write(&mut self, entry: &Entry) -> Result<(), LedgerError> {
+        let ledger = match self.ledger.take() {
+            Some(ledger) => ledger,
+            None => opened(&self.path)?,
+        };
+        let at = entry.at.to_string();
+        match entry.stage {
+            Stage::Begun => ledger.begin(&entry.fact, &at, entry.cost, this_process())?,
+            Stage::Paid => {
+                if ledger.record_at(&entry.fact, &at, entry.cost)? == Recorded::Known {
+                    tracing::warn!(
+                        reference = entry.fact.reference(),
+                        "a message is in the usage ledger already; it is counted once"
+                    );
+                }
+            }
+        }
+        // What failed is opened anew.
+        self.ledger = Some(ledger);
+        Ok(())
+    }
+
+    /// Whether the same is worth another try. A ledger that others write to soon is.
+    fn goes_on(&mut self, error: &LedgerError, phase: Phase) -> bool {
+        let reason = with_cause(error);
+        let since = *self.trouble.get_or_insert_with(Instant::now);
+        let busy = error.is_busy();
+        if !self.told && (!busy || since.elapsed() >= UNTOLD) {
+            self.told = true;
+            (self.say)(&format!(
+                "warning: {reason}; usage is kept and written later"
+            ));
+        }
+        self.queue.failed(reason);
+        match (busy, phase) {
+            (true, Phase::Open | Phase::Closing) => true,
+            (false, Phase::Open) => {
+                self.queue.pause(PAUSE);
+                true
+            }
+            (false, Phase::Closing) | (_, Phase::GivenUp | Phase::Ended) => false,
+        }
+    }
+}
+
+/// The ledger, with what earlier programs could not finish.
+fn opened(path: &Path) -> Result<Ledger, LedgerError> {
+    let ledger = Ledger::open_waiting(path, TRY)?;
+    ledger.settle(is_running)?;
+    Ok(ledger)
+}
+
+/// The error and why, in one line.
+fn with_cause(error: &LedgerError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,169 @@
+//! Messages that are cut off with the program: paid for, so they are in the ledger, once, marked as what
+//! they are.
+
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use ktx_test_support::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+use crate::claude::play;
+use crate::claude_ledger::{billed, recorded};
+use crate::claude_pauses::shop_of_twelve;
+use crate::support::{json as answer, run};
+
+/// Answers about tables that begin and never end; the probe's does.
+pub(crate) fn hangs(sandbox: &mut Sandbox) {
+    let long = "An answer that goes on and on. ".repeat(40);
+    let scenario = json!({
+        "model": "claude-sonnet-4-6", "steps": [{ "text": "ok" }],
+        "when": [{ "prompt_contains": "table", "steps": [{ "broken_stream": long }, "hang"] }],
+        "bill": sandbox.home().join("bill.jsonl"),
+    });
+    play(sandbox, scenario);
+}
+
+/// A run whose answers begin and never end, once as many messages are open as may be.
+fn hanging(sandbox: &mut Sandbox) -> Child {
+    hangs(sandbox);
+    let child = sandbox
+        .command(["ingest"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    all_are_open(sandbox, ".", 1);
+    child
+}
+
+/// Waits until every message on the bill but those of the probes is open in the ledger of a project.
+pub(crate) fn all_are_open(sandbox: &Sandbox, project: &str, probes: usize) {
+    let file = sandbox.work().join(project).join(".ktx/state/usage.sqlite");
+    until("messages are open", || {
+        let Ok(database) = rusqlite::Connection::open(&file) else {
+            return false;
+        };
+        let sql = "SELECT count(*) FROM open_messages WHERE output_tokens > 400";
+        let open: i64 = database
+            .query_row(sql, (), |row| row.get(0))
+            .unwrap_or_default();
+        open > 0 && usize::try_from(open).unwrap() + probes == bill_lines(sandbox)
+    });
+}
+
+pub(crate) fn bill_lines(sandbox: &Sandbox) -> usize {
+    let text = std::fs::read_to_string(sandbox.home().join("bill.jsonl")).unwrap_or_default();
+    text.lines().count()
+}
+
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let mut held = holds();
+    for _ in 0..1200 {
+        if held {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        held = holds();
+    }
+    assert!(held, "never: {what}");
+}
+
+pub(crate) fn signal(child: &Child, signal: &str) {
+    let sent = std::process::Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+/// The ledger is the bill. What was told of a message last may lack the end of its output.
+fn check(sandbox: &Sandbox) -> Value {
+    let usage = answer(sandbox, "usage --json");
+    let (bill, ledger) = (billed(sandbox), recorded(sandbox));
+    let inputs = |counters: [u64; 5]| counters[..4].to_vec();
+    let expected: Vec<_> = bill.iter().map(|(id, paid)| (id, inputs(*paid))).collect();
+    let found: Vec<_> = ledger
+        .iter()
+        .map(|(id, (counters, _))| (id, inputs(*counters)))
+        .collect();
+    assert_eq!(found, expected);
+    for (id, (counters, _)) in &ledger {
+        let output = bill[id][4];
+        assert!(
+            counters[4] <= output && counters[4] + 200 > output,
+            "{id}: {counters:?} of {output}"
+        );
+    }
+    let total = &usage["data"]["total"];
+    assert_eq!(
+        (&total["messages"], &total["incompleteMessages"]),
+        (&json!(bill.len()), &json!(bill.len() - 1))
+    );
+    usage
+}
+
+/// COG-14: after `kill -9`, the next command finds what had begun. Looking again changes nothing.
+#[test]
+fn messages_in_flight_survive_a_kill() {
+    let mut sandbox = shop_of_twelve();
+    let mut child = hanging(&mut sandbox);
+    let running = answer(&sandbox, "usage --json");
+    assert_eq!(running["data"]["total"]["messages"], json!(1));
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let usage = check(&sandbox);
+    assert_eq!(check(&sandbox), usage);
+    let printed = run(&sandbox, "usage");
+    let open = bill_lines(&sandbox) - 1;
+    assert_eq!(
+        printed.stderr,
+        format!(
+            "Project: [SANDBOX]/work\n{open} messages were cut off; their output is estimated from what was seen of it\n"
+        )
+    );
+    assert!(printed.stdout.contains("\t~$"), "{printed}");
+}
+
+/// COG-14, COG-22: a second Ctrl-C does not wait for the end of the calls, and loses none of them.
+#[test]
+fn messages_in_flight_survive_a_second_interrupt() {
+    let mut sandbox = shop_of_twelve();
+    let child = hanging(&mut sandbox);
+    signal(&child, "-INT");
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    check(&sandbox);
+}
+
+/// A ledger that somebody else has locked does not keep the program. What is missing is told; what had
+/// begun is found again by the next command.
+#[test]
+fn a_locked_ledger_holds_up_no_interrupt() {
+    let mut sandbox = shop_of_twelve();
+    let child = hanging(&mut sandbox);
+    let file = sandbox.work().join(".ktx/state/usage.sqlite");
+    let other = rusqlite::Connection::open(file).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    signal(&child, "-INT");
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let told: Vec<&str> = stderr
+        .lines()
+        .filter(|line| line.contains("usage"))
+        .collect();
+    let open = bill_lines(&sandbox) - 1;
+    let [told] = told.as_slice() else {
+        unreachable!("{stderr}")
+    };
+    assert!(
+        told.starts_with(&format!("warning: {open} model messages with "))
+            && told.ends_with(" tokens are missing in the usage ledger: the usage ledger cannot be written: database is locked"),
+        "{stderr}"
+    );
+    other.execute_batch("COMMIT").unwrap();
+    check(&sandbox);
+}

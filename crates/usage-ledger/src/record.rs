@@ -1,0 +1,214 @@
+//! Writing to the ledger: what has begun, what was paid for, and what nobody will finish any more.
+
+use ktx_llm_runtime::UsageFact;
+use rusqlite::{Connection, Params, ToSql};
+
+use crate::ledger::failed;
+use crate::{Cost, Ledger, LedgerError, PriceTable, price_of};
+
+/// Whether a fact was new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// It was written.
+    New,
+    /// It was there already (COG-12).
+    Known,
+}
+
+/// The process that writes about a message: its id, and when it started, in the words of its system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    /// The id of the process.
+    pub process: u32,
+    /// When it started; with the id, a name that is not used twice. `None` where it cannot be known.
+    pub started: Option<u64>,
+}
+
+/// The columns that a fact and an open message have in common.
+const COLUMNS: &str = "source_system, source_reference, executor_type, run_id, attempt, message_id,
+  recorded_at, model, role, stage, unit, connection_id, input_tokens, cache_write_5m_tokens,
+  cache_write_1h_tokens, cache_read_tokens, output_tokens, cost_picodollars, cost_estimated, kind,
+  location";
+
+/// What later words about a message change.
+const CHANGED: &str = "recorded_at = excluded.recorded_at, model = excluded.model,
+  input_tokens = excluded.input_tokens, cache_write_5m_tokens = excluded.cache_write_5m_tokens,
+  cache_write_1h_tokens = excluded.cache_write_1h_tokens,
+  cache_read_tokens = excluded.cache_read_tokens, output_tokens = excluded.output_tokens,
+  cost_picodollars = excluded.cost_picodollars, cost_estimated = excluded.cost_estimated,
+  kind = excluded.kind, location = excluded.location";
+
+const VALUES: &str = "?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21";
+
+impl Ledger {
+    /// Writes one fact with its cost at the moment `at` (UTC, RFC 3339). A fact that is there
+    /// already stays as it is.
+    pub fn record(
+        &self,
+        fact: &UsageFact,
+        at: &str,
+        prices: &PriceTable,
+    ) -> Result<Recorded, LedgerError> {
+        self.record_at(fact, at, price_of(fact, at, prices))
+    }
+
+    /// Writes one fact of the moment `at` (UTC, RFC 3339) with what it cost then, when that is known.
+    /// A fact that is there already stays as it is, but one that was cut off makes way for a whole one.
+    pub fn record_at(
+        &self,
+        fact: &UsageFact,
+        at: &str,
+        cost: Option<Cost>,
+    ) -> Result<Recorded, LedgerError> {
+        let insert = format!(
+            "INSERT INTO usage_facts ({COLUMNS}) VALUES ({VALUES})
+             ON CONFLICT (source_system, source_reference) DO UPDATE SET {CHANGED}
+             WHERE usage_facts.kind = 'incomplete' AND excluded.kind <> 'incomplete'"
+        );
+        let forget = "DELETE FROM open_messages WHERE source_system = ?1 AND source_reference = ?2";
+        let reference = (fact.source_system.as_str(), fact.reference());
+        let written = self.at_once(|database| {
+            let written = with_fact(fact, at, cost, |values| {
+                execute(database, &insert, values.as_slice())
+            })?;
+            execute(database, forget, reference)?;
+            Ok(written)
+        })?;
+        Ok(if written == 1 {
+            Recorded::New
+        } else {
+            Recorded::Known
+        })
+    }
+
+    /// Writes down that a message has begun, or how far it has come. Its fact takes its place; when
+    /// its owner ends without one, [`Self::settle`] makes it a fact.
+    pub fn begin(
+        &self,
+        fact: &UsageFact,
+        at: &str,
+        cost: Option<Cost>,
+        owner: Owner,
+    ) -> Result<(), LedgerError> {
+        // `WHERE` also keeps the parser from taking `ON CONFLICT` for a join.
+        let insert = format!(
+            "INSERT INTO open_messages ({COLUMNS}, owner_process, owner_started)
+             SELECT {VALUES},?22,?23 WHERE NOT EXISTS (SELECT 1 FROM usage_facts
+               WHERE source_system = ?1 AND source_reference = ?2)
+             ON CONFLICT (source_system, source_reference) DO UPDATE SET {CHANGED}"
+        );
+        let started = owner
+            .started
+            .map(|started| i64::try_from(started).unwrap_or(i64::MAX));
+        with_fact(fact, at, cost, |values| {
+            let mut values = values.clone();
+            values.push(&owner.process);
+            values.push(&started);
+            execute(&self.database, &insert, values.as_slice())
+        })?;
+        Ok(())
+    }
+
+    /// Makes facts of the messages that were cut off with the process that wrote about them, and
+    /// gives their number.
+    pub fn settle(&self, is_running: impl Fn(Owner) -> bool) -> Result<usize, LedgerError> {
+        let gone: Vec<Owner> = self
+            .owners()?
+            .into_iter()
+            .filter(|owner| !is_running(*owner))
+            .collect();
+        if gone.is_empty() {
+            return Ok(0);
+        }
+        let of_owner = "owner_process = ?1 AND owner_started IS ?2";
+        let insert = format!(
+            "INSERT INTO usage_facts ({COLUMNS}) SELECT {COLUMNS} FROM open_messages
+             WHERE {of_owner} ON CONFLICT DO NOTHING"
+        );
+        let forget = format!("DELETE FROM open_messages WHERE {of_owner}");
+        self.at_once(|database| {
+            let mut settled = 0;
+            for owner in &gone {
+                let started = owner
+                    .started
+                    .and_then(|started| i64::try_from(started).ok());
+                settled += execute(database, &insert, (owner.process, started))?;
+                execute(database, &forget, (owner.process, started))?;
+            }
+            Ok(settled)
+        })
+    }
+
+    /// Who writes about messages that have begun.
+    fn owners(&self) -> Result<Vec<Owner>, LedgerError> {
+        let sql = "SELECT DISTINCT owner_process, owner_started FROM open_messages ORDER BY 1, 2";
+        let mut query = self.database.prepare(sql).map_err(failed("read"))?;
+        let rows = query
+            .query_map((), |row| {
+                let started: Option<i64> = row.get(1)?;
+                Ok(Owner {
+                    process: row.get(0)?,
+                    started: started.and_then(|started| u64::try_from(started).ok()),
+                })
+            })
+            .map_err(failed("read"))?;
+        rows.collect::<Result<_, _>>().map_err(failed("read"))
+    }
+
+    /// All of it, or nothing.
+    fn at_once<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        let transaction = self
+            .database
+            .unchecked_transaction()
+            .map_err(failed("written"))?;
+        let done = work(&transaction)?;
+        transaction.commit().map_err(failed("written"))?;
+        Ok(done)
+    }
+}
+
+fn execute(database: &Connection, sql: &str, values: impl Params) -> Result<usize, LedgerError> {
+    let mut statement = database.prepare_cached(sql).map_err(failed("written"))?;
+    statement.execute(values).map_err(failed("written"))
+}
+
+/// The values of [`COLUMNS`].
+fn with_fact<T>(
+    fact: &UsageFact,
+    at: &str,
+    cost: Option<Cost>,
+    write: impl FnOnce(&Vec<&dyn ToSql>) -> T,
+) -> T {
+    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    let usage = &fact.usage;
+    let connection = fact
+        .connection
+        .as_ref()
+        .map(ktx_vocabulary::ConnectionId::as_str);
+    write(&vec![
+        &fact.source_system.as_str(),
+        &fact.reference(),
+        &fact.source_system.executor(),
+        &fact.run_id.as_str(),
+        &fact.attempt,
+        &fact.message_id,
+        &at,
+        &fact.model,
+        &fact.role.as_str(),
+        &fact.stage,
+        &fact.unit,
+        &connection,
+        &count(usage.input),
+        &count(usage.cache_write_5m),
+        &count(usage.cache_write_1h),
+        &count(usage.cache_read),
+        &count(usage.output),
+        &cost.map(|cost| cost.amount.picodollars().to_string()),
+        &cost.is_some_and(|cost| cost.estimated),
+        &fact.kind.as_str(),
+        &fact.location,
+    ])
+}

@@ -1,0 +1,107 @@
+//! Value tests of messages that have begun and may never end.
+
+use ktx_llm_runtime::{UsageFact, UsageKind};
+
+use super::{AT, fact};
+use crate::{Group, Ledger, Owner, PriceTable, Recorded, Window, price_of};
+
+const HERE: Owner = Owner {
+    process: 7,
+    started: Some(70),
+};
+const GONE: Owner = Owner {
+    process: 8,
+    started: Some(80),
+};
+/// Where a start cannot be known, the id alone is the name.
+const NAMELESS: Owner = Owner {
+    process: 8,
+    started: None,
+};
+
+fn begun(message: &str, output: u64) -> UsageFact {
+    let mut fact = fact(message, "claude-sonnet-5-5");
+    fact.kind = UsageKind::Incomplete;
+    fact.usage.output = output;
+    fact
+}
+
+fn begin(ledger: &Ledger, fact: &UsageFact, owner: Owner) {
+    let prices = PriceTable::built_in().unwrap();
+    let cost = price_of(fact, AT, &prices);
+    ledger.begin(fact, AT, cost, owner).unwrap();
+}
+
+fn paid(ledger: &Ledger, message: &str) -> Recorded {
+    let prices = PriceTable::built_in().unwrap();
+    let fact = fact(message, "claude-sonnet-5-5");
+    ledger.record(&fact, AT, &prices).unwrap()
+}
+
+/// Messages, those of them that were cut off, their output and their cost.
+fn total(ledger: &Ledger) -> (u64, u64, u64, String) {
+    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    (
+        total.messages,
+        total.incomplete,
+        total.usage.output,
+        total.cost.to_string(),
+    )
+}
+
+/// COG-14: what begins is no fact while its process runs, one when it is gone, and never two.
+#[test]
+fn a_message_whose_process_is_gone_is_a_fact() {
+    let ledger = Ledger::in_memory().unwrap();
+    begin(&ledger, &begun("msg_1", 1), GONE);
+    begin(&ledger, &begun("msg_1", 40), GONE);
+    begin(&ledger, &begun("msg_2", 2), HERE);
+    begin(&ledger, &begun("msg_3", 3), NAMELESS);
+    assert_eq!(paid(&ledger, "msg_4"), Recorded::New);
+    begin(&ledger, &begun("msg_4", 4), GONE);
+    let only_here = |owner: Owner| owner == HERE;
+    assert_eq!(ledger.settle(|_| true).unwrap(), 0);
+    assert_eq!(total(&ledger).0, 1);
+    assert_eq!(ledger.settle(only_here).unwrap(), 2);
+    assert_eq!(ledger.settle(only_here).unwrap(), 0);
+    assert_eq!(total(&ledger), (3, 2, 40 + 3 + 77, "$0.0026".to_owned()));
+    assert_eq!(paid(&ledger, "msg_2"), Recorded::New);
+    assert_eq!(ledger.settle(|_| false).unwrap(), 0);
+    assert_eq!((total(&ledger).0, total(&ledger).1), (4, 2));
+}
+
+/// COG-12: the last word about a message counts, once; after it nothing does.
+#[test]
+fn a_whole_message_takes_the_place_of_one_that_was_cut_off() {
+    let ledger = Ledger::in_memory().unwrap();
+    begin(&ledger, &begun("msg_1", 40), GONE);
+    ledger.settle(|_| false).unwrap();
+    assert_eq!(total(&ledger), (1, 1, 40, "$0.0009".to_owned()));
+    assert_eq!(paid(&ledger, "msg_1"), Recorded::New);
+    assert_eq!(total(&ledger), (1, 0, 77, "$0.0012".to_owned()));
+    assert_eq!(paid(&ledger, "msg_1"), Recorded::Known);
+    let late = ledger.record_at(&begun("msg_1", 40), AT, None).unwrap();
+    assert_eq!(late, Recorded::Known);
+    begin(&ledger, &begun("msg_1", 40), GONE);
+    ledger.settle(|_| false).unwrap();
+    assert_eq!(total(&ledger), (1, 0, 77, "$0.0012".to_owned()));
+}
+
+/// Who reads a ledger, or opens it, waits for nobody who writes; who writes is told to come again.
+#[test]
+fn a_ledger_that_is_written_to_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("usage.sqlite");
+    paid(&Ledger::open(&path).unwrap(), "msg_1");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let soon = std::time::Duration::from_millis(1);
+    let ledger = Ledger::open_waiting(&path, soon).unwrap();
+    assert_eq!(total(&ledger).0, 1);
+    let prices = PriceTable::built_in().unwrap();
+    let fact = fact("msg_2", "claude-sonnet-5-5");
+    let error = ledger.record(&fact, AT, &prices).unwrap_err();
+    assert!(error.is_busy(), "{error:?}");
+    other.execute_batch("COMMIT").unwrap();
+    assert_eq!(ledger.record(&fact, AT, &prices).unwrap(), Recorded::New);
+}
