@@ -55,8 +55,15 @@ pub(crate) async fn run(
     observe: &mut (dyn FnMut(&Note) + Send),
 ) -> Report {
     let first = limited(host, query.clone(), caller, observe).await;
-    if !first.has_crashed() || !query.is_repeatable() || caller.cancel.is_cancelled() {
+    let done = first.accepted.is_some();
+    if done || !first.has_crashed() || !query.is_repeatable() || caller.cancel.is_cancelled() {
         return first;
+    }
+    if let Err(refused) = host.settings.gate.look() {
+        return Report {
+            ending: Err(refused),
+            ..first
+        };
     }
     tracing::debug!("a Claude Code process broke down, the call is made again with another one");
     host.tell(RuntimeEvent::Retry {

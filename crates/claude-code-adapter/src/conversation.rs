@@ -270,6 +270,20 @@ impl Conversation {
                 self.on_tool_use(id, name, input, actions);
             }
         }
+        if frame.stop_reason.is_some() {
+            self.on_whole_message(actions);
+        }
+    }
+
+    /// Says that the model is asked again when it has handed in what the program will refuse.
+    fn on_whole_message(&self, actions: &mut Vec<Action>) {
+        let refused = self.query.schema().is_some_and(|schema| {
+            let mut objects = self.objects.values();
+            objects.any(|object| !schema.violations(object).is_empty())
+        });
+        if refused {
+            actions.push(Action::Note(Note::FurtherTurn));
+        }
     }
 
     fn on_tool_use(&mut self, id: &str, name: &str, input: &Value, actions: &mut Vec<Action>) {
@@ -285,7 +299,9 @@ impl Conversation {
         self.turns.tool_results(results);
         for result in results {
             if let Some(object) = self.objects.remove(&result.call_id) {
-                if !result.is_error {
+                if result.is_error {
+                    actions.push(Action::Note(Note::FurtherTurn));
+                } else {
                     self.accepted = Some(object);
                 }
                 continue;
@@ -300,8 +316,15 @@ impl Conversation {
         }
         let counted = self.meter.stream(&piece, parent.as_deref());
         actions.extend(counted.map(Note::from).map(Action::Note));
-        if let (StreamFrame::Text(text), None) = (piece, parent) {
-            actions.push(Action::Note(Note::Text(text)));
+        match piece {
+            StreamFrame::Text(text) if parent.is_none() => {
+                actions.push(Action::Note(Note::Text(text)));
+            }
+            StreamFrame::Start { .. } if self.meter.is_further() => {
+                actions.push(Action::Note(Note::FurtherTurn));
+            }
+            StreamFrame::Stop => self.on_whole_message(actions),
+            _ => {}
         }
     }
 

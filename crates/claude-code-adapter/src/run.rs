@@ -145,6 +145,7 @@ fn event_of(note: &Note, caller: &Caller) -> Option<RunEvent> {
         | Note::Verified(_)
         | Note::Step
         | Note::Begun(_)
+        | Note::FurtherTurn
         | Note::RateLimit(_) => return None,
     })
 }

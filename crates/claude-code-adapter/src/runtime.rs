@@ -223,17 +223,23 @@ impl LlmRuntime for ClaudeCodeRuntime {
     }
 }
 
-/// The object of a report. Turns that ran out behind an accepted object do not undo it.
+/// The object of a report. An accepted object is paid for and done: what came behind it, such as turns
+/// that ran out, a budget or a crash, does not undo it. Only what must not be used is not, and nothing
+/// when the caller wants nothing any more.
 fn object_of(host: &Host, role: ModelRole, report: &Report) -> Result<serde_json::Value, LlmError> {
-    let out_of_turns = |result: &ResultFrame| stop_reason_of(result) == StopReason::Budget;
-    if let Ok(result) = &report.ending
-        && out_of_turns(result)
-    {
-        let accepted = result.object.clone().or_else(|| report.accepted.clone());
-        return accepted.ok_or_else(|| failure_of(host, role, result, report));
+    let missing = match natural(host, role, report) {
+        Ok(result) => return result.object.ok_or_else(no_object),
+        Err(error) => error,
+    };
+    let told = report.ending.as_ref().ok();
+    let accepted = told.and_then(|result| result.object.clone());
+    match (&missing.kind, accepted.or_else(|| report.accepted.clone())) {
+        (LlmErrorKind::Cancelled | LlmErrorKind::Isolation | LlmErrorKind::Protocol, _) => {
+            Err(missing)
+        }
+        (_, Some(object)) => Ok(object),
+        (_, None) => Err(missing),
     }
-    let result = natural(host, role, report)?;
-    result.object.ok_or_else(no_object)
 }
 
 fn loop_outcome(host: &Host, role: ModelRole, report: Report) -> LoopOutcome {

@@ -304,6 +304,11 @@ impl<'a> Session<'a> {
                     {
                         return Some(Stop::HeldBack(limit));
                     }
+                    if note == Note::FurtherTurn
+                        && let Err(refused) = self.call.host.settings.gate.look()
+                    {
+                        return Some(Stop::Fail(refused));
+                    }
                     if let Note::Retry { delay_ms, .. } = &note {
                         let wait = Duration::from_millis(*delay_ms).min(LONGEST_WAIT);
                         self.announced_until = Instant::now() + wait;

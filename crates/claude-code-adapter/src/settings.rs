@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ktx_llm_runtime::{GovernorSettings, LlmError, LlmErrorKind};
+use ktx_llm_runtime::{GovernorSettings, LlmError, LlmErrorKind, OpenGate, TurnGate};
 use ktx_vocabulary::ModelRole;
 
 /// What becomes of the children when their owner is killed.
@@ -105,6 +106,10 @@ pub struct ClaudeCodeSettings {
     pub rate_limit: GovernorSettings,
     /// What is made of the limits that earlier runs have left in the state folder.
     pub known_limits: KnownLimits,
+    /// Looked at before the further turns of a call, which `claude` makes by itself: after an object
+    /// that does not match its schema, and before a crashed call is made again. Whoever makes a call
+    /// admits it as a whole.
+    pub gate: Arc<dyn TurnGate>,
     /// When the caller's time is over: no wait goes beyond it.
     pub ends_at: Option<Instant>,
     /// Children at the same time; without it as many as the memory allows, at most eight.
@@ -133,6 +138,7 @@ impl ClaudeCodeSettings {
             timeouts: Timeouts::default(),
             rate_limit: GovernorSettings::default(),
             known_limits: KnownLimits::default(),
+            gate: Arc::new(OpenGate),
             ends_at: None,
             max_children: None,
             max_spares: 2,

@@ -127,6 +127,8 @@ impl OpenMessage {
 pub(crate) struct UsageMeter {
     open: Vec<OpenMessage>,
     counted: BTreeSet<String>,
+    /// Messages that have begun.
+    begun: u32,
     /// The sums over counted messages, by model.
     used: BTreeMap<String, TokenUsage>,
     /// The message that is being written, by the tool call inside which that happens.
@@ -203,7 +205,13 @@ impl UsageMeter {
             written: 0,
             told: usage.output,
         });
+        self.begun = self.begun.saturating_add(1);
         Some(Counted::Begun(message))
+    }
+
+    /// Whether the message that began last is not the first.
+    pub(crate) fn is_further(&self) -> bool {
+        self.begun > 1
     }
 
     fn open_message(&mut self, id: &str) -> Option<&mut OpenMessage> {

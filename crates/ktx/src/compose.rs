@@ -168,6 +168,9 @@ fn built(
             let mut settings = claude_code(session, &opened.dir, config)?;
             settings.state_dir = Some(opened.store.layout().state().join("claude-code"));
             settings.known_limits = known;
+            if let Some(budget) = &budget {
+                settings.gate = Arc::new(budget.clone());
+            }
             let runtime = Arc::new(ClaudeCodeRuntime::new(settings, events)?);
             match budget {
                 Some(budget) => Arc::new(Budgeted::new(runtime, budget)),

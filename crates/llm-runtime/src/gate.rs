@@ -27,6 +27,13 @@ pub trait TurnPermit: Send {
 pub trait TurnGate: Send + Sync + std::fmt::Debug {
     /// Lets the turn be made, at once or when others have ended, or refuses it.
     async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError>;
+
+    /// Asked before a further turn of an operation that was admitted as a whole, by backends that do
+    /// not make its turns themselves: what it has used so far is told. Refuses when another turn like
+    /// the admitted one would be too much.
+    fn look(&self) -> Result<(), LlmError> {
+        Ok(())
+    }
 }
 
 /// Lets every turn be made.

@@ -328,4 +328,8 @@ impl TurnGate for Budget {
             }
         }
     }
+
+    fn look(&self) -> Result<(), LlmError> {
+        self.check()
+    }
 }

@@ -53,6 +53,8 @@ pub(crate) enum Note {
     Begun(MessageUsage),
     /// A message was paid for.
     Usage(MessageUsage),
+    /// Another turn follows, or has begun, and everything before it is told.
+    FurtherTurn,
     /// A rate-limit window was told.
     RateLimit(RateLimit),
     /// The child tries again after a wait in milliseconds.

@@ -60,7 +60,7 @@ impl Session<'_> {
                 });
             }
             Note::Compaction => tracing::info!("Claude Code summarises the conversation"),
-            Note::Text(_) | Note::ToolStart { .. } | Note::ToolEnd { .. } => {}
+            Note::FurtherTurn | Note::Text(_) | Note::ToolStart { .. } | Note::ToolEnd { .. } => {}
         }
         (self.observe)(note);
     }

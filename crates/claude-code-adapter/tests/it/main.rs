@@ -14,6 +14,7 @@
 mod answers;
 mod billing;
 mod breakdowns;
+mod budgets;
 mod endings;
 mod isolation;
 mod limits;

@@ -133,3 +133,31 @@ fn a_message_without_a_price_pauses_a_run_with_a_limit_of_money() {
     assert_eq!(run(&sandbox, "ingest --max-usd 1").code, Some(0));
     assert_eq!(published(&sandbox), 12);
 }
+
+/// Turns that `claude` makes by itself are held to the limit as well: corrections of an object, and the
+/// second process of a call that crashed.
+#[test]
+fn corrections_and_second_processes_do_not_exceed_the_limit() {
+    let wrong = json!({ "object": { "columns": [] } });
+    let corrected =
+        json!([wrong, { "sleep": 500 }, wrong, { "sleep": 500 }, wrong, { "sleep": 500 }, wrong]);
+    // What the first process used leaves no room for the second one.
+    let half = "Half an answer, and then nothing more. ".repeat(75);
+    let crashes = json!([{ "broken_stream": half }, { "sleep": 200 }, { "exit": 3 }]);
+    for steps in [corrected, crashes] {
+        let mut sandbox = shop_of_twelve();
+        let scenario = json!({
+            "model": "claude-sonnet-4-6", "steps": [{ "text": "ok" }],
+            "when": [{ "prompt_contains": "table: shelf_", "steps": steps }],
+            "bill": sandbox.home().join("bill.jsonl"),
+        });
+        play(&mut sandbox, scenario);
+        let printed = run(&sandbox, "ingest --max-tokens 1500");
+        assert_eq!(printed.code, Some(7), "{printed}");
+        let (messages, tokens) = billed(&sandbox);
+        assert!(
+            messages >= 2 && tokens <= 1500,
+            "{messages} {tokens} {printed}"
+        );
+    }
+}

@@ -1,0 +1,158 @@
+//! What a call costs: looked at before its further turns, told once, and never paid for in vain.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ktx_llm_runtime::{
+    LlmError, LlmErrorKind, LlmRuntime as _, OpenGate, PlannedTurn, RunEvent, RuntimeEvent,
+    TurnGate, TurnPermit, UsageFact, UsageKind,
+};
+use serde_json::{Value, json};
+
+use crate::support::{Bench, object_request, run_request, short};
+
+/// Admits every call, and none of its further turns.
+#[derive(Debug)]
+struct UsedUp;
+
+#[async_trait]
+impl TurnGate for UsedUp {
+    async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
+        OpenGate.admit(turn).await
+    }
+
+    fn look(&self) -> Result<(), LlmError> {
+        Err(LlmError::new(LlmErrorKind::Budget, "used up"))
+    }
+}
+
+fn used_up(scenario: Value) -> Bench {
+    let mut bench = Bench::new(scenario);
+    bench.settings.gate = Arc::new(UsedUp);
+    bench
+}
+
+/// What was told to be paid for, in order.
+fn paid(bench: &Bench) -> Vec<UsageFact> {
+    let events = bench.events().into_iter();
+    let facts = events.filter_map(|event| match event {
+        RuntimeEvent::Usage(fact) => Some(fact),
+        _ => None,
+    });
+    facts.collect()
+}
+
+fn right() -> Value {
+    json!({ "name": "orders", "score": 1 })
+}
+
+/// The turn behind a refused object is not begun when the budget is used up, and is otherwise.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_object_is_corrected_only_within_the_budget() {
+    let scenario = json!({ "steps": [
+        { "object": { "name": "orders" } }, { "sleep": 2000 }, { "object": right() },
+    ] });
+    let bench = used_up(scenario.clone());
+    let outcome = bench.runtime().generate_object(object_request("Go.")).await;
+    assert_eq!(short(outcome), (LlmErrorKind::Budget, "used up".to_owned()));
+    assert_eq!((paid(&bench).len(), bench.survivors()), (1, Vec::new()));
+
+    let bench = Bench::new(scenario);
+    let outcome = bench.runtime().generate_object(object_request("Go.")).await;
+    assert_eq!(outcome.unwrap().value, right());
+    assert_eq!(paid(&bench).len(), 2);
+}
+
+/// A turn that nothing announced is cut off when it begins.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_was_not_announced_is_cut_off() {
+    let bench = used_up(json!({ "steps": [
+        { "text": "No object." }, { "broken_stream": "Still none" }, "hang",
+    ] }));
+    let outcome = bench.runtime().generate_object(object_request("Go.")).await;
+    assert_eq!(short(outcome), (LlmErrorKind::Budget, "used up".to_owned()));
+    let kinds: Vec<UsageKind> = paid(&bench).iter().map(|fact| fact.kind).collect();
+    assert_eq!(kinds, [UsageKind::Message, UsageKind::Incomplete]);
+}
+
+/// An accepted object is the answer, whatever comes behind it: a turn for nothing, a crash, a refusal.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_accepted_object_is_not_thrown_away() {
+    let refused = json!({ "api_error": { "class": "server_error", "status": 500 } });
+    for behind in [
+        json!({ "broken_stream": "Anything else?" }),
+        json!({ "exit": 3 }),
+        refused,
+    ] {
+        let bench = used_up(json!({ "steps": [{ "object": right() }, behind] }));
+        let outcome = bench.runtime().generate_object(object_request("Go.")).await;
+        assert_eq!(
+            outcome.map(|outcome| outcome.value),
+            Ok(right()),
+            "{behind}"
+        );
+        let is_retry = |event: &RuntimeEvent| matches!(event, RuntimeEvent::Retry { .. });
+        assert!(!bench.events().iter().any(is_retry), "{behind}");
+    }
+}
+
+/// A crashed call is made again only when the budget allows it, and its first messages are told before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crashed_call_is_made_again_only_within_the_budget() {
+    let scenario = json!({ "steps": [{ "broken_stream": "Half an answer" }, { "exit": 3 }] });
+    let bench = used_up(scenario.clone());
+    let outcome = bench.runtime().generate_object(object_request("Go.")).await;
+    assert_eq!(short(outcome), (LlmErrorKind::Budget, "used up".to_owned()));
+    assert_eq!((bench.records().len(), paid(&bench).len()), (1, 1));
+
+    let bench = Bench::new(scenario);
+    let outcome = bench.runtime().generate_object(object_request("Go.")).await;
+    assert_eq!(short(outcome).0, LlmErrorKind::Crashed);
+    assert_eq!((bench.records().len(), paid(&bench).len()), (2, 2));
+}
+
+/// COG-12, COG-15: a message has one name, whoever tells of it, and is told once, however often the
+/// program repeats its lines and its result.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_has_one_fact_however_often_it_is_told() {
+    let stream = |event: Value| json!({ "raw": { "type": "stream_event", "event": event } });
+    let usage = json!({ "input_tokens": 900, "output_tokens": 90 });
+    let message = json!({
+        "id": "msg_a_0001", "model": "fake-sonnet", "role": "assistant", "usage": usage,
+        "content": [{ "type": "text", "text": "again" }], "stop_reason": "end_turn",
+    });
+    let bench = Bench::new(json!({ "message_ids": "a", "steps": [
+        { "tools": [{ "name": "answer", "input": { "key": "orders" } }] },
+        stream(json!({ "type": "message_start", "message": message })),
+        stream(json!({ "type": "message_delta", "delta": {}, "usage": usage })),
+        stream(json!({ "type": "message_stop" })),
+        { "raw": { "type": "assistant", "parent_tool_use_id": null, "message": message } },
+        { "text": "All done." },
+    ], "after": [{ "raw": { "type": "result", "subtype": "success", "is_error": false, "result": "again" } }] }));
+    let runtime = bench.runtime();
+    let mut run = runtime.start_run(run_request("Look."));
+    let mut reported = Vec::new();
+    while let Some(event) = run.next_event().await {
+        if let RunEvent::UsageReport(fact) = event {
+            reported.push(fact);
+        }
+    }
+    let usage = run.finish().await.usage;
+    let facts = paid(&bench);
+    let names: Vec<String> = facts.iter().map(UsageFact::reference).collect();
+    assert_eq!(names, ["run-1/0/msg_a_0001", "run-1/0/msg_a_0002"]);
+    assert_eq!(reported, facts);
+    let begun: BTreeSet<String> = bench
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            RuntimeEvent::UsageBegun(fact) => Some(fact.reference()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(begun.into_iter().collect::<Vec<_>>(), names);
+    let sum: u64 = facts.iter().map(|fact| fact.usage.total()).sum();
+    assert_eq!(usage.total(), sum);
+    assert!(facts.iter().all(|fact| fact.usage.input == 100));
+}
