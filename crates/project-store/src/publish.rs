@@ -8,6 +8,7 @@
 //! A record of the paths is kept while that happens: if the process is killed in between, the next
 //! publish ends the work first.
 
+mod around;
 mod ask;
 mod error;
 mod history;
@@ -27,6 +28,7 @@ use crate::git::Git;
 use crate::git::failed;
 use crate::{ProjectLock, ProjectPath, Store};
 
+pub use around::is_committed_around;
 pub use error::PublishError;
 pub use history::{History, HistoryError};
 use step::Move;

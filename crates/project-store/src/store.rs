@@ -209,6 +209,11 @@ impl Store {
         History::open(self)
     }
 
+    /// Makes `.ktx/state/`, which ignores itself in git.
+    pub fn make_state(&self) -> Result<(), FileError> {
+        self.local_folder(&self.layout.state()).map(drop)
+    }
+
     /// Makes a folder below `.ktx/state/`, which ignores itself in git.
     pub(crate) fn local_folder(&self, folder: &Path) -> Result<PathBuf, FileError> {
         make_folder(folder)?;
@@ -220,7 +225,7 @@ impl Store {
     }
 
     /// A store over a folder that may not be a project yet.
-    pub(crate) const fn unchecked(
+    pub const fn unchecked(
         layout: Layout,
         environment: Environment,
         failpoints: Failpoints,

@@ -155,6 +155,30 @@ impl Ledger {
         rows.collect::<Result<_, _>>().map_err(failed("read"))
     }
 
+    /// Takes over the facts of another ledger, each once, and what is open there.
+    pub fn take_over(&self, other: &std::path::Path) -> Result<(), LedgerError> {
+        // Brings it to this layout, and says so when it cannot be read.
+        drop(Self::open(other)?);
+        let name = other.to_string_lossy();
+        execute(&self.database, "ATTACH DATABASE ?1 AS other", [&*name])?;
+        let copied = self.at_once(|database| {
+            for table in ["usage_facts", "open_messages"] {
+                let more = match table {
+                    "open_messages" => ", owner_process, owner_started",
+                    _ => "",
+                };
+                let copy = format!(
+                    "INSERT INTO main.{table} ({COLUMNS}{more})
+                     SELECT {COLUMNS}{more} FROM other.{table} WHERE true ON CONFLICT DO NOTHING"
+                );
+                execute(database, &copy, ())?;
+            }
+            Ok(())
+        });
+        execute(&self.database, "DETACH DATABASE other", ())?;
+        copied
+    }
+
     /// All of it, or nothing.
     fn at_once<T>(
         &self,

@@ -1,5 +1,6 @@
 //! `ktx demo`: from nothing to a served context layer, in one command.
 
+mod place;
 mod story;
 
 use std::path::{Path, PathBuf};
@@ -20,37 +21,57 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::{Job, paused, require_usable, scan_all, with_hints};
 use crate::session::{Opened, Session, load};
-
-/// The first line of the sample's `ktx.yaml`; a folder with it looks like an earlier demo.
-const MARK: &str = "# The sample project of `ktx demo`.";
+use place::{Earlier, Place, State};
 
 /// Makes the sample project and tells its story.
 pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
-    let dir = session.current.join(&args.dir);
-    let earlier = refuse_what_is_there(&dir, args.force)?;
+    let place = Place::new(session.current.join(&args.dir), session);
+    // Whatever refuses does so before anything is written or paid for.
+    for note in place.recover(args.force)? {
+        printer.note(&note);
+    }
+    let earlier = place.refuse_what_is_there(args.force)?;
+    place.refuse_what_is_committed()?;
+    let told = Arc::<compose::HeldEvents>::default();
+    let made = build_in(&place, earlier, args, &told, session, &printer);
+    if made.is_err() && earlier == Earlier::Replace {
+        // The earlier demo is there, and its ledger with it.
+        let opened = load(place.dir(), &session.environment)?;
+        pass_on(&told, session, &opened, &printer);
+    }
+    made
+}
+
+fn build_in(
+    place: &Place<'_>,
+    earlier: Earlier,
+    args: &DemoArgs,
+    told: &Arc<compose::HeldEvents>,
+    session: &Session,
+    printer: &Printer,
+) -> Outcome {
     // Before anything is written: a login that does not work changes nothing.
-    let proven = args.backend.as_deref().map(|name| proven(name, session));
+    let proven = args
+        .backend
+        .as_deref()
+        .map(|name| proven(name, told, session));
     let proven = proven.transpose()?;
     let teller = Teller {
         printer: printer.clone(),
     };
-    let Earlier::Replace = earlier else {
-        return build(&dir, proven.as_ref(), session, &printer, &teller);
-    };
-    let aside = aside(&dir, session);
-    let failed = |error: &ktx_project_store::FileError| {
-        Failure::from_error(Exit::Failure, "demo_folder", error)
-            .context("the earlier demo cannot be replaced")
-    };
-    ktx_project_store::move_folder(&dir, &aside).map_err(|error| failed(&error))?;
-    match build(&dir, proven.as_ref(), session, &printer, &teller) {
-        Ok(exit) => {
-            ktx_project_store::remove_folder(&aside).map_err(|error| failed(&error))?;
-            Ok(exit)
-        }
-        Err(failure) => Err(put_back(&dir, &aside, failure)),
+    let build = || build(place, earlier, proven.as_ref(), session, printer, &teller);
+    match earlier {
+        Earlier::None => build(),
+        Earlier::Replace => place.replaced(build),
     }
+}
+
+/// Writes to a project's ledger what was used before there was one.
+fn pass_on(told: &compose::HeldEvents, session: &Session, opened: &Opened, printer: &Printer) {
+    let sink = compose::ProbeSink::new(session, opened, printer);
+    told.pass_on(&sink);
+    sink.finish();
 }
 
 /// A backend that has answered a probe.
@@ -60,51 +81,32 @@ struct Proven {
     told: Arc<compose::HeldEvents>,
 }
 
-fn proven(name: &str, session: &Session) -> Outcome<Proven> {
+fn proven(name: &str, told: &Arc<compose::HeldEvents>, session: &Session) -> Outcome<Proven> {
     let backend = backend(name)?;
-    let told = Arc::<compose::HeldEvents>::default();
+    let told = Arc::clone(told);
     let events = Arc::clone(&told);
     let runtime = compose::llm_for(session, &session.current, backend, events)?;
     require_usable(&runtime, session)?;
     Ok(Proven { backend, told })
 }
 
-/// Where the earlier demo waits until the new one is whole: a folder that is not there yet.
-fn aside(dir: &Path, session: &Session) -> PathBuf {
-    let name = dir.file_name().unwrap_or_default().to_string_lossy();
-    dir.with_file_name(format!(".{name}.before-{}", session.run_id))
-}
-
-/// Takes away what was begun and puts the earlier demo back.
-fn put_back(dir: &Path, aside: &Path, failure: Failure) -> Failure {
-    let removed = if dir.exists() {
-        ktx_project_store::remove_folder(dir)
-    } else {
-        Ok(())
-    };
-    match removed.and_then(|()| ktx_project_store::move_folder(aside, dir)) {
-        Ok(()) => failure.hint("the earlier demo is in its place again"),
-        Err(error) => failure
-            .because(error.to_string())
-            .hint(format!("the earlier demo is in `{}`", aside.display())),
-    }
-}
-
 /// Makes the project, step by step.
 fn build(
-    dir: &Path,
+    place: &Place<'_>,
+    earlier: Earlier,
     proven: Option<&Proven>,
     session: &Session,
     printer: &Printer,
     teller: &Teller,
 ) -> Outcome {
+    let dir = place.dir();
     teller.say(&format!("1  a project in {}", dir.display()));
+    place.record(earlier, State::Begun)?;
     let opened = make(dir, proven.map(|proven| proven.backend), session)?;
     if let Some(proven) = proven {
-        let sink = compose::ProbeSink::new(session, &opened, printer);
-        proven.told.pass_on(&sink);
-        sink.finish();
+        pass_on(&proven.told, session, &opened, printer);
     }
+    opened.store.failpoint("demo:made");
     teller.say("2  a warehouse: an online coffee shop with the usual traps");
     let rows = fill(&opened)?;
     teller.say(&format!("   13 tables, {rows} rows"));
@@ -116,6 +118,8 @@ fn build(
         Some(_) => describe(session, &opened, printer, teller)?,
     };
     let story = story::tell(session, &opened, teller)?;
+    place.record(earlier, State::Whole)?;
+    opened.store.failpoint("demo:whole");
     let attach = attach(dir, session);
     if printer.mode == Mode::Json {
         printer.json(&json!({
@@ -163,78 +167,6 @@ impl Teller {
     }
 }
 
-/// Whether there is an earlier demo in the folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Earlier {
-    /// Nothing is in the way.
-    None,
-    /// This program made what is there, and it is to be replaced.
-    Replace,
-}
-
-/// Refuses every folder that holds anything, but one that `ktx demo` made at that place.
-fn refuse_what_is_there(dir: &Path, force: bool) -> Outcome<Earlier> {
-    let mut entries = match std::fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Earlier::None),
-        Err(error) => {
-            return Err(Failure::from_error(Exit::Config, "demo_folder", &error)
-                .context(format!("`{}` cannot be used", dir.display())));
-        }
-    };
-    if entries.next().is_none() {
-        return Ok(Earlier::None);
-    }
-    let looks_so =
-        std::fs::read_to_string(dir.join(FILE_NAME)).is_ok_and(|text| text.starts_with(MARK));
-    let refused = |what: &str| {
-        Failure::new(
-            Exit::Config,
-            "demo_exists",
-            format!("`{}` {what}", dir.display()),
-        )
-    };
-    if !looks_so {
-        return Err(refused("is not empty and no demo; it is left alone")
-            .hint("name an empty or new folder with `--dir`"));
-    }
-    if !force {
-        return Err(refused("is an earlier demo")
-            .hint("use `--force` to make it anew, or `--dir` for another folder"));
-    }
-    if !is_made_here(dir) {
-        return Err(refused(
-            "looks like a demo, but there is no record that `ktx demo` made it here; it is left alone",
-        )
-        .hint("name an empty or new folder with `--dir`, or remove the folder yourself"));
-    }
-    Ok(Earlier::Replace)
-}
-
-/// Whether the record in the folder names the folder itself: a copy, a clone, a folder that was moved
-/// and a link to one are somebody's own.
-fn is_made_here(dir: &Path) -> bool {
-    let is_link = std::fs::symlink_metadata(dir).is_ok_and(|found| found.is_symlink());
-    let record = ktx_project_store::Layout::new(dir).demo_record();
-    let record = std::fs::read(record).ok();
-    let record: Option<Value> = record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let named = record.as_ref().and_then(|record| record["dir"].as_str());
-    let here = dir.canonicalize().ok();
-    !is_link && here.is_some_and(|here| named == Some(&*here.to_string_lossy()))
-}
-
-/// Notes in the folder that this program made it, and where.
-fn record(store: &Store, dir: &Path) -> Outcome<()> {
-    let failed = |error: &(dyn std::error::Error + 'static)| {
-        Failure::from_error(Exit::Failure, "demo_folder", error)
-    };
-    let here = dir.canonicalize().map_err(|error| failed(&error))?;
-    let text = format!("{:#}\n", json!({ "dir": here.to_string_lossy() }));
-    ktx_project_store::write_atomically(&store.layout().demo_record(), text.as_bytes())
-        .map_err(|error| failed(&error))?;
-    Ok(())
-}
-
 /// A backend that runs a model, by its name.
 pub(super) fn backend(name: &str) -> Outcome<Backend> {
     match Backend::parse(name) {
@@ -257,7 +189,6 @@ pub(super) fn backend(name: &str) -> Outcome<Backend> {
 /// Makes the project and commits the sample's own files.
 fn make(dir: &Path, backend: Option<Backend>, session: &Session) -> Outcome<Opened> {
     let store = admin::make(dir, Force::No, session)?.store;
-    record(&store, dir)?;
     let publisher = store.publisher().map_err(|error| {
         with_hints(
             Failure::from_error(Exit::Failure, "publish_failed", &error),

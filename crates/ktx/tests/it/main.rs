@@ -27,6 +27,7 @@ mod conformance;
 mod connection;
 mod connection_edit;
 mod demo;
+mod demo_again;
 mod full_disk;
 mod generated;
 mod http_limits;

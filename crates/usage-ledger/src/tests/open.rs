@@ -87,6 +87,29 @@ fn a_whole_message_takes_the_place_of_one_that_was_cut_off() {
     assert_eq!(total(&ledger), (1, 0, 77, "$0.0012".to_owned()));
 }
 
+/// What a ledger takes over is there once, however often it does, with what is still open.
+#[test]
+fn a_ledger_takes_over_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let [from, to] = ["from.sqlite", "to.sqlite"].map(|name| folder.path().join(name));
+    let (earlier, ledger) = (Ledger::open(&from).unwrap(), Ledger::open(&to).unwrap());
+    for message in ["msg_1", "msg_2"] {
+        paid(&earlier, message);
+    }
+    begin(&earlier, &begun("msg_3", 5), GONE);
+    for message in ["msg_2", "msg_4"] {
+        paid(&ledger, message);
+    }
+    drop(earlier);
+    for _ in 0..2 {
+        ledger.take_over(&from).unwrap();
+        assert_eq!(total(&ledger).0, 3);
+    }
+    ledger.settle(|_| false).unwrap();
+    assert_eq!((total(&ledger).0, total(&ledger).1), (4, 1));
+    assert_eq!(total(&Ledger::open(&from).unwrap()).0, 2);
+}
+
 /// Who reads a ledger, or opens it, waits for nobody who writes; who writes is told to come again.
 #[test]
 fn a_ledger_that_is_written_to_can_be_read() {

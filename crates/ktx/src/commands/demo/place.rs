@@ -1,0 +1,325 @@
+//! The folder of the demo: what is there already, and how an earlier demo makes way for a new one.
+//!
+//! The earlier demo waits beside the folder until the new one is whole. What both have paid for stays
+//! in the ledger of whichever remains, and what a killed `ktx demo` left is taken up by the next one.
+
+use std::path::{Path, PathBuf};
+
+use ktx_config::FILE_NAME;
+use ktx_project_store::{Failpoints, FileError, Layout, ProjectLock, Store, Wait};
+use ktx_usage_ledger::Ledger;
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::scanning::with_hints;
+use crate::session::Session;
+
+/// The first line of the sample's `ktx.yaml`; a folder with it looks like an earlier demo.
+const MARK: &str = "# The sample project of `ktx demo`.";
+
+/// Whether there is an earlier demo in the folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Earlier {
+    /// Nothing is in the way.
+    None,
+    /// This program made what is there, and it is to be replaced.
+    Replace,
+}
+
+/// How far a demo has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// It is being made.
+    Begun,
+    /// It is made.
+    Whole,
+}
+
+/// Where a demo is made.
+#[derive(Debug)]
+pub(super) struct Place<'a> {
+    dir: PathBuf,
+    /// Where an earlier demo waits until the new one is whole: a folder that is not there yet.
+    aside: PathBuf,
+    session: &'a Session,
+}
+
+/// What the folder says about how it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Record {
+    state: State,
+    /// The name of the folder in which the demo before it waits.
+    replaces: Option<String>,
+}
+
+fn failed(error: &(dyn std::error::Error + 'static)) -> Failure {
+    Failure::from_error(Exit::Failure, "demo_folder", error)
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn new(dir: PathBuf, session: &'a Session) -> Self {
+        let aside = dir.with_file_name(format!("{}{}", prefix(&dir), session.run_id));
+        Self {
+            dir,
+            aside,
+            session,
+        }
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Takes up what a killed `ktx demo --force` left: gives what was done. A folder whose history is
+    /// not known for certain is left alone.
+    pub(super) fn recover(&self, force: bool) -> Outcome<Vec<String>> {
+        let mut notes = Vec::new();
+        let left = self.left_aside()?;
+        if is_missing_or_empty(&self.dir) {
+            // Of several, nobody knows which one was there last.
+            if let [only] = left.as_slice() {
+                drop(self.locked(only)?);
+                if self.dir.exists() {
+                    ktx_project_store::remove_folder(&self.dir).map_err(|error| failed(&error))?;
+                }
+                ktx_project_store::move_folder(only, &self.dir).map_err(|error| failed(&error))?;
+                notes.push("the earlier demo, which a killed `ktx demo` had moved aside, is in its place again".to_owned());
+            }
+            return Ok(notes);
+        }
+        let Some(record) = read_record(&self.dir, &self.dir) else {
+            return Ok(notes);
+        };
+        let replaced = left
+            .into_iter()
+            .find(|left| Some(&*name(left)) == record.replaces.as_deref());
+        let Some(replaced) = replaced else {
+            return Ok(notes);
+        };
+        let lock = self.locked(&replaced)?;
+        match record.state {
+            State::Whole => {
+                carry(&replaced, &self.dir)?;
+                drop(lock);
+                ktx_project_store::remove_folder(&replaced).map_err(|error| failed(&error))?;
+                notes.push("the demo before this one, which a killed `ktx demo` had left aside, is removed; its usage is kept".to_owned());
+            }
+            State::Begun if force => {
+                drop(lock);
+                self.put_back(&replaced).map_err(|error| failed(&*error))?;
+                notes.push("the demo that a killed `ktx demo` had begun is removed; the earlier one is in its place again".to_owned());
+            }
+            State::Begun => notes.push(format!(
+                "a killed `ktx demo` had begun what is there; the demo before it is in `{}`",
+                replaced.display()
+            )),
+        }
+        Ok(notes)
+    }
+
+    /// Demos of this folder that wait beside it.
+    fn left_aside(&self) -> Outcome<Vec<PathBuf>> {
+        let parent = self.dir.parent().unwrap_or(Path::new("."));
+        let entries = match std::fs::read_dir(parent) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(&error)),
+        };
+        let prefix = prefix(&self.dir);
+        let mut left: Vec<PathBuf> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| name(path).starts_with(&prefix))
+            .filter(|path| read_record(path, &self.dir).is_some())
+            .collect();
+        left.sort();
+        Ok(left)
+    }
+
+    /// Replaces the earlier demo by what is built, or leaves it as it was.
+    pub(super) fn replaced(&self, build: impl FnOnce() -> Outcome) -> Outcome {
+        let not_replaced =
+            |error: &FileError| failed(error).context("the earlier demo cannot be replaced");
+        ktx_project_store::move_folder(&self.dir, &self.aside)
+            .map_err(|error| not_replaced(&error))?;
+        let lock = self.locked(&self.aside);
+        let built = lock.and_then(|lock| build().map(|exit| (exit, lock)));
+        match built {
+            Ok((exit, lock)) => {
+                carry(&self.aside, &self.dir)?;
+                drop(lock);
+                ktx_project_store::remove_folder(&self.aside)
+                    .map_err(|error| not_replaced(&error))?;
+                Ok(exit)
+            }
+            Err(failure) => Err(match self.put_back(&self.aside) {
+                Ok(()) => failure.hint("the earlier demo is in its place again"),
+                Err(error) => failure
+                    .because(error.to_string())
+                    .hint(format!("the earlier demo is in `{}`", self.aside.display())),
+            }),
+        }
+    }
+
+    /// Takes away what was begun and puts the earlier demo back, with what was paid for meanwhile.
+    fn put_back(&self, aside: &Path) -> Result<(), Box<dyn std::error::Error>> {
+        if self.dir.exists() {
+            carry_over(&self.dir, aside)?;
+            ktx_project_store::remove_folder(&self.dir)?;
+        }
+        Ok(ktx_project_store::move_folder(aside, &self.dir)?)
+    }
+
+    /// The lock of a demo that waits aside, held by whoever makes the new one.
+    fn locked(&self, aside: &Path) -> Outcome<ProjectLock> {
+        let environment = self.session.environment.clone();
+        let failpoints = Failpoints::kill_at(self.session.environment.test_kill_at());
+        let store = Store::unchecked(Layout::new(aside), environment, failpoints);
+        store.lock("ktx demo", Wait::No).map_err(|error| {
+            let failure = Failure::from_error(Exit::Failure, "locked", &error);
+            with_hints(failure, &error).context(format!("`{}` is being made", self.dir.display()))
+        })
+    }
+
+    /// Refuses every folder that holds anything, but one that `ktx demo` made at that place.
+    pub(super) fn refuse_what_is_there(&self, force: bool) -> Outcome<Earlier> {
+        let dir = &self.dir;
+        let mut entries = match std::fs::read_dir(dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Earlier::None),
+            Err(error) => {
+                return Err(Failure::from_error(Exit::Config, "demo_folder", &error)
+                    .context(format!("`{}` cannot be used", dir.display())));
+            }
+        };
+        if entries.next().is_none() {
+            return Ok(Earlier::None);
+        }
+        let record = read_record(dir, dir);
+        let unfinished = record
+            .as_ref()
+            .is_some_and(|record| record.state == State::Begun);
+        let looks_so =
+            std::fs::read_to_string(dir.join(FILE_NAME)).is_ok_and(|text| text.starts_with(MARK));
+        let refused = |what: &str| {
+            Failure::new(
+                Exit::Config,
+                "demo_exists",
+                format!("`{}` {what}", dir.display()),
+            )
+        };
+        if !looks_so && !unfinished {
+            return Err(refused("is not empty and no demo; it is left alone")
+                .hint("name an empty or new folder with `--dir`"));
+        }
+        if !force {
+            return Err(refused("is an earlier demo")
+                .hint("use `--force` to make it anew, or `--dir` for another folder"));
+        }
+        if record.is_none() {
+            return Err(refused(
+                "looks like a demo, but there is no record that `ktx demo` made it here; it is left alone",
+            )
+            .hint("name an empty or new folder with `--dir`, or remove the folder yourself"));
+        }
+        Ok(Earlier::Replace)
+    }
+
+    /// Refuses a folder that the repository around it has in its last commit: files that are gone from
+    /// there count as the user's own change, which no command undoes.
+    pub(super) fn refuse_what_is_committed(&self) -> Outcome<()> {
+        let environment = &self.session.environment;
+        let is_committed =
+            ktx_project_store::is_committed_around(&self.dir, environment).map_err(|error| {
+                with_hints(Failure::from_error(Exit::Config, "git", &error), &error)
+            })?;
+        if !is_committed {
+            return Ok(());
+        }
+        Err(Failure::new(
+            Exit::Config,
+            "demo_committed",
+            format!(
+                "`{}` is a part of the git repository around it, which has files there in its last commit",
+                self.dir.display()
+            ),
+        )
+        .hint("name a folder with `--dir` that the repository does not have")
+        .hint("or remove the folder and commit that, then run the same command again"))
+    }
+
+    /// Notes in the folder that this program makes it, where, and instead of what.
+    pub(super) fn record(&self, earlier: Earlier, state: State) -> Outcome<()> {
+        let store = Store::unchecked(
+            Layout::new(&self.dir),
+            self.session.environment.clone(),
+            Failpoints::kill_at(self.session.environment.test_kill_at()),
+        );
+        store.make_state().map_err(|error| failed(&error))?;
+        let here = self.dir.canonicalize().map_err(|error| failed(&error))?;
+        let record = json!({
+            "dir": here.to_string_lossy(),
+            "state": match state { State::Begun => "begun", State::Whole => "whole" },
+            "replaces": (earlier == Earlier::Replace).then(|| name(&self.aside)),
+        });
+        let file = store.layout().demo_record();
+        ktx_project_store::write_atomically(&file, format!("{record:#}\n").as_bytes())
+            .map_err(|error| failed(&error))?;
+        Ok(())
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// How the names of folders begin in which demos of this folder wait.
+fn prefix(dir: &Path) -> String {
+    format!(".{}.before-", name(dir))
+}
+
+fn is_missing_or_empty(dir: &Path) -> bool {
+    match std::fs::read_dir(dir) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// The record in a folder, when it names the place `dir`: a copy, a clone, a folder that was moved and a
+/// link to one are somebody's own. Records of earlier versions were written when a demo was made.
+fn read_record(folder: &Path, dir: &Path) -> Option<Record> {
+    let is_link = std::fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink());
+    let record = std::fs::read(Layout::new(folder).demo_record()).ok()?;
+    let record: Value = serde_json::from_slice(&record).ok()?;
+    let here = dir.parent()?.canonicalize().ok()?.join(name(dir));
+    let names_it = record["dir"].as_str() == Some(&*here.to_string_lossy());
+    (!is_link && names_it).then(|| Record {
+        state: match record["state"].as_str() {
+            Some("begun") => State::Begun,
+            _ => State::Whole,
+        },
+        replaces: record["replaces"].as_str().map(str::to_owned),
+    })
+}
+
+/// Takes the usage of a demo over to another one.
+fn carry_over(from: &Path, to: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let ledger = |folder: &Path| Layout::new(folder).state().join("usage.sqlite");
+    let (from, to) = (ledger(from), ledger(to));
+    if from.is_file() {
+        Ledger::open(&to)?.take_over(&from)?;
+    }
+    Ok(())
+}
+
+fn carry(from: &Path, to: &Path) -> Outcome<()> {
+    carry_over(from, to).map_err(|error| {
+        failed(&*error)
+            .context("the usage of the earlier demo cannot be kept")
+            .hint(format!("the earlier demo is in `{}`", from.display()))
+    })
+}

@@ -1,0 +1,158 @@
+//! `ktx demo` where there was a demo before: what was paid for is kept, a kill loses nothing, and
+//! whatever refuses does so before anything is paid for.
+
+use std::process::Stdio;
+
+use ktx_test_support::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+use crate::claude::play;
+use crate::claude_cut_off::{all_are_open, bill_lines, hangs, signal};
+use crate::support::{json as answer, run, sandbox, write};
+
+/// Messages in the demo's ledger, and those of them that were cut off.
+fn used(sandbox: &Sandbox) -> (u64, u64) {
+    let usage = answer(sandbox, "usage --json --project-dir ktx-demo");
+    let total = &usage["data"]["total"];
+    let number = |key: &str| total[key].as_u64().unwrap();
+    (number("messages"), number("incompleteMessages"))
+}
+
+fn names(sandbox: &Sandbox) -> Vec<String> {
+    let entries = std::fs::read_dir(sandbox.work()).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// A demo with a file of the user's, for which a model was paid.
+fn paid_for(scenario: &Value) -> (Sandbox, u64) {
+    let mut sandbox = sandbox();
+    play(&mut sandbox, json!({ "echo": {} }));
+    let printed = run(&sandbox, "demo --backend claude-code");
+    assert_eq!(printed.code, Some(0), "{printed}");
+    write(&sandbox, "ktx-demo/notes/mine.txt", "mine");
+    play(&mut sandbox, scenario.clone());
+    let before = used(&sandbox).0;
+    assert!(before > 1);
+    (sandbox, before)
+}
+
+/// A demo that is made anew goes on with the ledger of the one before it.
+#[test]
+fn usage_outlives_the_demo() {
+    let (sandbox, before) = paid_for(&json!({ "echo": {} }));
+    assert_eq!(run(&sandbox, "demo --force").code, Some(0));
+    assert_eq!(used(&sandbox), (before, 0));
+    let again = run(&sandbox, "demo --force --backend claude-code");
+    assert_eq!(again.code, Some(0), "{again}");
+    assert_eq!(used(&sandbox), (2 * before, 0));
+    assert_eq!(names(&sandbox), ["ktx-demo"]);
+}
+
+/// A demo that is not made leaves the earlier one, with what was paid for in vain: a probe that fails,
+/// and answers that an interrupt cut off.
+#[test]
+fn usage_outlives_a_demo_that_fails() {
+    let refused = json!({ "api_error": { "class": "server_error", "status": 500 } });
+    let (mut sandbox, before) = paid_for(&json!({ "steps": [{ "text": "ok" }, refused] }));
+    let failed = run(&sandbox, "demo --force --backend claude-code");
+    assert_eq!(failed.code, Some(5), "{failed}");
+    assert_eq!(used(&sandbox), (before + 1, 0));
+
+    hangs(&mut sandbox);
+    let child = sandbox
+        .command(["demo", "--force", "--backend", "claude-code"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    all_are_open(&sandbox, "ktx-demo", 2);
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    let bill = u64::try_from(bill_lines(&sandbox)).unwrap();
+    assert_eq!(used(&sandbox), (before + 1 + bill, bill - 2), "{stderr}");
+    assert_eq!(sandbox.read("ktx-demo/notes/mine.txt").unwrap(), "mine");
+    assert_eq!(names(&sandbox), ["ktx-demo"]);
+}
+
+/// `kill -9` while the new demo is made: the earlier one is found again, or makes way for good.
+#[test]
+fn a_killed_demo_is_taken_up() {
+    let (mut sandbox, before) = paid_for(&json!({ "echo": {} }));
+    let killed = |sandbox: &mut Sandbox, point: &str| {
+        sandbox.set("KTX_TEST_KILL_AT", point);
+        let killed = run(sandbox, "demo --force");
+        assert_eq!(killed.code, None, "{point}: {killed}");
+        sandbox.unset("KTX_TEST_KILL_AT");
+        assert_eq!(names(sandbox).len(), 2, "{point}");
+        run(sandbox, "demo --dir ktx-demo")
+    };
+    // Begun: nothing is removed that was not asked to be.
+    let told = killed(&mut sandbox, "demo:made");
+    assert_eq!(told.code, Some(3));
+    assert!(
+        told.stderr
+            .starts_with("a killed `ktx demo` had begun what is there; the demo before it is in `"),
+        "{told}"
+    );
+    // Gone altogether: the earlier one is back.
+    std::fs::remove_dir_all(sandbox.work().join("ktx-demo")).unwrap();
+    assert_eq!(run(&sandbox, "demo").code, Some(3));
+    assert_eq!(names(&sandbox), ["ktx-demo"]);
+    assert_eq!(sandbox.read("ktx-demo/notes/mine.txt").unwrap(), "mine");
+    assert_eq!(used(&sandbox), (before, 0));
+
+    // Begun, and asked for again.
+    sandbox.set("KTX_TEST_KILL_AT", "demo:made");
+    assert_eq!(run(&sandbox, "demo --force").code, None);
+    // The point is reached again: the demo in whose place this one comes is the first one.
+    assert_eq!(run(&sandbox, "demo --force").code, None);
+    sandbox.unset("KTX_TEST_KILL_AT");
+    assert_eq!(names(&sandbox).len(), 2);
+    let aside = sandbox.work().join(&names(&sandbox)[0]);
+    assert!(aside.join("notes/mine.txt").is_file());
+    assert_eq!(run(&sandbox, "demo --force").code, Some(0));
+    assert_eq!((names(&sandbox).len(), used(&sandbox)), (1, (before, 0)));
+
+    // Whole: the earlier one goes, its usage stays.
+    sandbox.set("KTX_TEST_KILL_AT", "demo:whole");
+    assert_eq!(run(&sandbox, "demo --force").code, None);
+    sandbox.unset("KTX_TEST_KILL_AT");
+    assert_eq!(run(&sandbox, "demo").code, Some(3));
+    assert_eq!((names(&sandbox).len(), used(&sandbox)), (1, (before, 0)));
+}
+
+/// A demo whose files are in the last commit of the repository around it is refused at once.
+#[test]
+fn a_demo_inside_a_repository_is_refused_before_anything_is_paid_for() {
+    let mut sandbox = sandbox();
+    play(&mut sandbox, json!({ "echo": {} }));
+    sandbox.git(".", &["init", "--quiet"]).unwrap();
+    write(&sandbox, "mine.txt", "mine");
+    sandbox.git(".", &["add", "mine.txt"]).unwrap();
+    sandbox
+        .git(".", &["commit", "--quiet", "--message", "mine"])
+        .unwrap();
+    assert_eq!(run(&sandbox, "demo").code, Some(0));
+    let refused = "exit 3
+--- stderr
+error: `[SANDBOX]/work/ktx-demo` is a part of the git repository around it, which has files there in its last commit
+
+hint: name a folder with `--dir` that the repository does not have
+hint: or remove the folder and commit that, then run the same command again
+";
+    crate::support::check(&sandbox, "demo --force --backend claude-code", refused);
+    std::fs::remove_dir_all(sandbox.work().join("ktx-demo")).unwrap();
+    crate::support::check(&sandbox, "demo --backend claude-code", refused);
+    assert!(!sandbox.home().join("record.jsonl").exists());
+    sandbox
+        .git(".", &["commit", "--quiet", "--all", "--message", "gone"])
+        .unwrap();
+    let printed = run(&sandbox, "demo --backend claude-code");
+    assert_eq!(printed.code, Some(0), "{printed}");
+}

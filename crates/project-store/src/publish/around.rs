@@ -1,0 +1,28 @@
+//! What the repository around a folder says about it.
+
+use std::path::Path;
+
+use ktx_config::Environment;
+
+use super::way::is_in_repository;
+use crate::GitError;
+use crate::git::Git;
+
+/// Whether a folder would be a part of the repository around it, whose last commit has files there. The
+/// folder itself may be missing. Makes nothing.
+pub fn is_committed_around(dir: &Path, environment: &Environment) -> Result<bool, GitError> {
+    let Some(above) = dir.ancestors().find(|above| above.is_dir()) else {
+        return Ok(false);
+    };
+    let git = Git::find(above, environment)?;
+    if dir.join(".git").exists() || !is_in_repository(&git)? {
+        return Ok(false);
+    }
+    let head = git.ask(&["rev-parse", "--quiet", "--verify", "HEAD"], 1)?;
+    let Some(head) = head else { return Ok(false) };
+    // Nothing when the folder is the one above itself.
+    let rest = dir.strip_prefix(above).unwrap_or(Path::new(""));
+    let place = format!("./{}", rest.to_string_lossy());
+    let files = git.text(&["ls-tree", "--name-only", &head, "--", &place])?;
+    Ok(!files.trim().is_empty())
+}
