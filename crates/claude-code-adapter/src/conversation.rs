@@ -275,17 +275,6 @@ impl Conversation {
         }
     }
 
-    /// Says that the model is asked again when it has handed in what the program will refuse.
-    fn on_whole_message(&self, actions: &mut Vec<Action>) {
-        let refused = self.query.schema().is_some_and(|schema| {
-            let mut objects = self.objects.values();
-            objects.any(|object| !schema.violations(object).is_empty())
-        });
-        if refused {
-            actions.push(Action::Note(Note::FurtherTurn));
-        }
-    }
-
     fn on_tool_use(&mut self, id: &str, name: &str, input: &Value, actions: &mut Vec<Action>) {
         if name == OBJECT_TOOL && self.query.schema().is_some() {
             self.objects.insert(id.to_owned(), input.clone());

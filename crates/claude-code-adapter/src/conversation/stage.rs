@@ -1,4 +1,4 @@
-//! The way to the prompt.
+//! The way to the prompt, and from one turn to the next.
 
 /// When the prompt is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,5 +24,16 @@ impl super::Conversation {
     /// How the turns came to their end, once there is a result.
     pub(crate) fn stop_reason(&self) -> Option<ktx_llm_runtime::StopReason> {
         self.result.as_ref().map(crate::outcome::stop_reason_of)
+    }
+
+    /// Says that the model is asked again when it has handed in what the program will refuse.
+    pub(super) fn on_whole_message(&self, actions: &mut Vec<super::Action>) {
+        let refused = self.query.schema().is_some_and(|schema| {
+            let mut objects = self.objects.values();
+            objects.any(|object| !schema.violations(object).is_empty())
+        });
+        if refused {
+            actions.push(super::Action::Note(super::Note::FurtherTurn));
+        }
     }
 }
