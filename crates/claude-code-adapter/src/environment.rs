@@ -74,6 +74,9 @@ pub(crate) const DENIED: &[&str] = &[
     "BETA_TRACING_ENDPOINT",
     "ENABLE_ENHANCED_TELEMETRY_BETA",
     "SESSION_INGRESS_URL",
+    // what opens more than the options of a call do
+    "ENABLE_CLAUDEAI_MCP_SERVERS",
+    "USER_TYPE",
     // what changes tools and summaries, which are ours to decide
     "DISABLE_AUTO_COMPACT",
     "DISABLE_COMPACT",

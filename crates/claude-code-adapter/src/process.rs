@@ -262,6 +262,9 @@ impl Closing {
     }
 }
 
+/// What the user is told of a process that was ended behind its answer.
+pub(crate) const STAYED: &str = "Claude Code did not end by itself after an answer and was ended";
+
 /// How a process ended.
 #[derive(Debug)]
 pub(crate) struct Ended {

@@ -23,7 +23,7 @@ use crate::conversation::{Action, Conversation, Note};
 use crate::host::WarmUp;
 use crate::invocation::Query;
 use crate::link::Link;
-use crate::process::{Ended, Ending, Running};
+use crate::process::{Ended, Ending, Running, STAYED};
 use crate::protocol::{Frame, Line, LineDecoder};
 use crate::report::{Report, died, endless_line, log_unknown, too_long_a_wait, with_complaints};
 use crate::settings::Timeouts;
@@ -141,9 +141,14 @@ impl<'a> Session<'a> {
             Stop::Fail(_) => Ending::Kill,
         };
         let Ended {
-            status, complaints, ..
+            status,
+            went,
+            complaints,
         } = running.end(ending, self.limits()).await;
         drop(self.place.take());
+        if matches!(stop, Stop::Result) && !went {
+            self.note(&Note::Warning(STAYED.to_owned()));
+        }
         for action in self.conversation.flush() {
             if let Action::Note(note) = action {
                 self.note(&note);

@@ -9,7 +9,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 
 use super::{Demand, Moment, Shared, Spares};
-use crate::process::{Ended, Ending, Running, status_words};
+use crate::process::{Ended, Ending, Running, STAYED, status_words};
 
 impl Spares {
     /// Sees a child off that has given its result: it has as long for its end as every child.
@@ -60,8 +60,7 @@ impl Shared {
                 "a Claude Code process stayed behind its answer and was ended"
             );
             if !self.told.swap(true, Ordering::Relaxed) {
-                let text = "Claude Code did not end by itself after an answer and was ended";
-                self.events.event(RuntimeEvent::Warning(text.to_owned()));
+                self.events.event(RuntimeEvent::Warning(STAYED.to_owned()));
             }
         } else if ended.status.is_some_and(|status| !status.success()) {
             tracing::warn!(

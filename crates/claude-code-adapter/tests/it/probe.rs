@@ -1,6 +1,7 @@
 //! The probe and what the backend says about itself (KTX-81, KTX-83, KTX-84).
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ktx_llm_runtime::{BackendInfo, LlmErrorKind, LlmRuntime as _, RuntimeEvent};
 use serde_json::json;
@@ -43,6 +44,19 @@ async fn an_untested_version_is_a_warning() {
         report.warnings,
         ["Claude Code 3.0.0 is outside the tested range 2.1.76 to 2.1.330"]
     );
+}
+
+/// What a probe has to say stands in its report, what came behind its answer too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_stays_behind_the_answer_is_a_warning() {
+    let mut bench = Bench::new(json!({ "echo": {}, "after": ["hang"] }));
+    bench.settings.timeouts.exit = Duration::from_millis(100);
+    let report = bench.runtime().probe(probe_request()).await.unwrap();
+    assert_eq!(
+        report.warnings,
+        ["Claude Code did not end by itself after an answer and was ended"]
+    );
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
 /// KTX-84: the message and the next step.

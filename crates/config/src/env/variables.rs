@@ -45,6 +45,7 @@ With `backend: claude-code` the program `claude` gets the variables of the shell
 | names that begin with `CLAUDE_`, `CCR_`, `MCP_`, `SELF_HOSTED_RUNNER_`; `CLAUDECODE`, `SESSION_INGRESS_URL` | they belong to another session or change this one; those that are said to be handed on above are |
 | names that begin with `OTEL_`; `BETA_TRACING_ENDPOINT`, `ENABLE_ENHANCED_TELEMETRY_BETA` | they send prompts and answers elsewhere |
 | names that begin with `BUN_`; `NODE_OPTIONS`, `NODE_PATH`, `NODE_TLS_REJECT_UNAUTHORIZED`, `BASH_ENV`, `DEBUG` | they change the program itself |
+| `ENABLE_CLAUDEAI_MCP_SERVERS`, `USER_TYPE` | they open more than the options of a call do |
 | `DISABLE_AUTO_COMPACT`, `DISABLE_COMPACT`, `ENABLE_TOOL_SEARCH`, `MAX_MCP_OUTPUT_TOKENS`, `SLASH_COMMAND_TOOL_CHAR_BUDGET` | they change tools and summaries |
 | names that begin with `SSH_`; names with `KEY`, `TOKEN`, `SECRET`, `PASSWORD`, `PASSWD`, `PASSPHRASE`, `_PWD`, `CREDENTIAL`, `HEADERS`, `COOKIE`, `DSN` or `AUTH` in them, in capitals or not | they look like secrets of other programs |
 | values with an address that has a login in it, such as `postgres://ada:secret@host/shop`, except in names that end with `_PROXY` | the same; behind a proxy `claude` needs its login |

@@ -56,7 +56,7 @@ pub(crate) fn ingest(
     let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
     let results = described(connections, limits, session, opened, printer, &sink);
     sink.finish();
-    results
+    results.map_err(going_on)
 }
 
 fn described(
@@ -124,8 +124,9 @@ fn limits(args: &IngestArgs) -> Outcome<Limits> {
 fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printer) -> Outcome {
     if results.iter().all(|(_, result)| result.is_err()) {
         let failure = results.into_iter().find_map(|(_, result)| result.err());
-        return Err(failure
-            .unwrap_or_else(|| Failure::new(Exit::Failure, "internal", "nothing was ingested")));
+        let failure = failure
+            .unwrap_or_else(|| Failure::new(Exit::Failure, "internal", "nothing was ingested"));
+        return Err(going_on(failure));
     }
     let failed = results.iter().any(|(_, result)| result.is_err());
     let paused = paused(&results).cloned();
@@ -177,6 +178,16 @@ fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printe
         None if failed || unread || left => Exit::Partial,
         None => Exit::Success,
     })
+}
+
+/// Tells what becomes of a run that was interrupted.
+fn going_on(failure: Failure) -> Failure {
+    match failure.exit {
+        Exit::Interrupted => {
+            failure.hint("what is finished is kept; `ktx ingest` goes on from there")
+        }
+        _ => failure,
+    }
 }
 
 /// What to do about tables that the model could not describe.

@@ -8,7 +8,7 @@ mod writer;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ktx_llm_runtime::{EventSink, RuntimeEvent};
+use ktx_llm_runtime::{EventSink, LlmErrorKind, RuntimeEvent};
 use ktx_usage_ledger::Meter;
 
 use super::ledger_path;
@@ -83,7 +83,7 @@ impl EventSink for LedgerSink {
             }
             RuntimeEvent::Warning(text) => (self.say)(&format!("warning: {text}")),
             RuntimeEvent::Retry { attempt, code } => {
-                (self.say)(&format!("trying again ({attempt}) after {code}"));
+                (self.say)(&format!("trying again ({attempt}): {}", cause(code)));
             }
             RuntimeEvent::RateLimitObserved { .. }
             | RuntimeEvent::RateLimitRefused { .. }
@@ -147,6 +147,23 @@ impl EventSink for HeldEvents {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.push(event);
     }
+}
+
+/// Why a call is made again, by the code of what went wrong.
+fn cause(code: &str) -> String {
+    let kind = LlmErrorKind::ALL
+        .into_iter()
+        .find(|kind| kind.code() == code);
+    let words = match kind {
+        Some(LlmErrorKind::RateLimit) => "a limit of the account was reached",
+        Some(LlmErrorKind::Overloaded) => "the service is overloaded",
+        Some(LlmErrorKind::Server) => "the service failed",
+        Some(LlmErrorKind::Transport) => "the connection failed",
+        Some(LlmErrorKind::Timeout) => "no answer came in time",
+        Some(LlmErrorKind::Crashed) => "the program broke down",
+        _ => return code.to_owned(),
+    };
+    format!("{words} ({code})")
 }
 
 /// What people read while nothing happens: seconds when it is short, else the time at which it goes on.

@@ -583,7 +583,7 @@ warehouse · structure
 warehouse · 1 tables, 2 columns
 warehouse · profile (1)
 warehouse · descriptions (1)
-trying again (2) after llm_crashed
+trying again (2): the program broke down (llm_crashed)
 error: Claude Code ended with exit code 3 before it gave a result
 
 hint: run the command again; `--debug` shows what Claude Code said
