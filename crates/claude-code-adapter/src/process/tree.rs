@@ -216,22 +216,20 @@ fn carries(process: i32, token: &str) -> bool {
     mark(process, token) == Mark::Carried
 }
 
-/// Whether a process without an environment is between two programs (inside `execve`): alive, no kernel
-/// thread, and with no place for its environment (`env_end`, field 51 of proc_pid_stat(5), is 0).
+/// Whether a process without an environment is between two programs (inside `execve`): it has a program,
+/// which kernel threads and the dead have not, and no place for its environment yet (`env_end`, field 51
+/// of proc_pid_stat(5), is 0).
 #[cfg(target_os = "linux")]
 fn is_starting(process: i32) -> bool {
-    const KERNEL_THREAD: u64 = 0x0020_0000;
+    if std::fs::read_link(format!("/proc/{process}/exe")).is_err() {
+        return false;
+    }
     let Ok(line) = std::fs::read_to_string(format!("/proc/{process}/stat")) else {
         return false;
     };
     // The name of the program may hold anything; the third field follows its last parenthesis.
     let fields = line.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
-    let field = |number: usize| fields.get(number - 3).copied();
-    let flags: Option<u64> = field(9).and_then(|flags| flags.parse().ok());
-    !matches!(field(3), Some("Z" | "X") | None)
-        && flags.is_some_and(|flags| flags & KERNEL_THREAD == 0)
-        && field(51) == Some("0")
+    fields.split_ascii_whitespace().nth(51 - 3) == Some("0")
 }
 
 #[cfg(test)]

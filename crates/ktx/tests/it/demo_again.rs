@@ -80,49 +80,52 @@ fn usage_outlives_a_demo_that_fails() {
     assert_eq!(names(&sandbox), ["ktx-demo"]);
 }
 
-/// `kill -9` while the new demo is made: the earlier one is found again, or makes way for good.
+/// Makes the demo anew and is killed at this point.
+fn killed_at(sandbox: &mut Sandbox, point: &str) {
+    sandbox.set("KTX_TEST_KILL_AT", point);
+    let killed = run(sandbox, "demo --force");
+    assert_eq!(killed.code, None, "{point}: {killed}");
+    sandbox.unset("KTX_TEST_KILL_AT");
+    assert_eq!(names(sandbox).len(), 2, "{point}");
+}
+
+/// `kill -9` while the new demo is made: nothing is removed that was not asked to be, and the earlier
+/// one comes back when the new one is gone.
 #[test]
-fn a_killed_demo_is_taken_up() {
+fn a_demo_that_was_killed_leaves_the_earlier_one() {
     let (mut sandbox, before) = paid_for(&json!({ "echo": {} }));
-    let killed = |sandbox: &mut Sandbox, point: &str| {
-        sandbox.set("KTX_TEST_KILL_AT", point);
-        let killed = run(sandbox, "demo --force");
-        assert_eq!(killed.code, None, "{point}: {killed}");
-        sandbox.unset("KTX_TEST_KILL_AT");
-        assert_eq!(names(sandbox).len(), 2, "{point}");
-        run(sandbox, "demo --dir ktx-demo")
-    };
-    // Begun: nothing is removed that was not asked to be.
-    let told = killed(&mut sandbox, "demo:made");
+    killed_at(&mut sandbox, "demo:made");
+    let told = run(&sandbox, "demo --dir ktx-demo");
     assert_eq!(told.code, Some(3));
     assert!(
         told.stderr
             .starts_with("a killed `ktx demo` had begun what is there; the demo before it is in `"),
         "{told}"
     );
-    // Gone altogether: the earlier one is back.
     std::fs::remove_dir_all(sandbox.work().join("ktx-demo")).unwrap();
     assert_eq!(run(&sandbox, "demo").code, Some(3));
     assert_eq!(names(&sandbox), ["ktx-demo"]);
     assert_eq!(sandbox.read("ktx-demo/notes/mine.txt").unwrap(), "mine");
     assert_eq!(used(&sandbox), (before, 0));
+}
 
-    // Begun, and asked for again.
-    sandbox.set("KTX_TEST_KILL_AT", "demo:made");
-    assert_eq!(run(&sandbox, "demo --force").code, None);
-    // The point is reached again: the demo in whose place this one comes is the first one.
-    assert_eq!(run(&sandbox, "demo --force").code, None);
-    sandbox.unset("KTX_TEST_KILL_AT");
-    assert_eq!(names(&sandbox).len(), 2);
+/// Killed twice, and asked for again: the demo in whose place the last one comes is the first one.
+#[test]
+fn a_killed_demo_is_made_anew() {
+    let (mut sandbox, before) = paid_for(&json!({ "echo": {} }));
+    killed_at(&mut sandbox, "demo:made");
+    killed_at(&mut sandbox, "demo:made");
     let aside = sandbox.work().join(&names(&sandbox)[0]);
     assert!(aside.join("notes/mine.txt").is_file());
     assert_eq!(run(&sandbox, "demo --force").code, Some(0));
     assert_eq!((names(&sandbox).len(), used(&sandbox)), (1, (before, 0)));
+}
 
-    // Whole: the earlier one goes, its usage stays.
-    sandbox.set("KTX_TEST_KILL_AT", "demo:whole");
-    assert_eq!(run(&sandbox, "demo --force").code, None);
-    sandbox.unset("KTX_TEST_KILL_AT");
+/// Killed when it was whole: the earlier one goes, its usage stays.
+#[test]
+fn a_demo_that_was_killed_at_its_end_is_whole() {
+    let (mut sandbox, before) = paid_for(&json!({ "echo": {} }));
+    killed_at(&mut sandbox, "demo:whole");
     assert_eq!(run(&sandbox, "demo").code, Some(3));
     assert_eq!((names(&sandbox).len(), used(&sandbox)), (1, (before, 0)));
 }
