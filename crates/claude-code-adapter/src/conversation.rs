@@ -19,7 +19,9 @@ use crate::protocol::{
     Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, ResultFrame, StreamFrame,
     ToolResult,
 };
-use crate::surface::{checked_account, checked_surface, no_session, substituted, too_early};
+use crate::surface::{
+    Account, checked_account, checked_surface, no_session, substituted, too_early,
+};
 use crate::turns::{TurnCounter, UsageMeter};
 
 pub(crate) use action::{Action, Note, Record};
@@ -120,16 +122,19 @@ impl Conversation {
         self.query = query;
         self.prompt_at = PromptAt::Once;
         let mut actions = Vec::new();
-        if let Stage::Ready(payer) = &self.stage {
-            let payer = payer.clone();
-            self.prompt(payer, &mut actions);
+        if let Stage::Ready(account) = &self.stage {
+            let account = account.clone();
+            self.prompt(account, &mut actions);
         }
         actions
     }
 
-    fn prompt(&mut self, payer: String, actions: &mut Vec<Action>) {
+    fn prompt(&mut self, account: Account, actions: &mut Vec<Action>) {
         self.stage = Stage::Prompted;
-        actions.push(Action::Note(Note::Payer(payer)));
+        if let Some(warning) = account.warning() {
+            actions.push(Action::Note(Note::Warning(warning)));
+        }
+        actions.push(Action::Note(Note::Payer(account.payer)));
         actions.push(Action::Send(self.query.prompt_line()));
     }
 
@@ -210,8 +215,8 @@ impl Conversation {
         };
         match checked_account(account) {
             Ok(account) => match self.prompt_at {
-                PromptAt::Once => self.prompt(account.payer, actions),
-                PromptAt::Release => self.stage = Stage::Ready(account.payer),
+                PromptAt::Once => self.prompt(account, actions),
+                PromptAt::Release => self.stage = Stage::Ready(account),
             },
             Err(error) => actions.push(Action::Fail(error)),
         }

@@ -25,6 +25,16 @@ const OURS: &str = "sdk";
 pub(crate) struct Account {
     /// Who pays, in words.
     pub(crate) payer: String,
+    /// Whether every call is billed, at the prices of the API.
+    pub(crate) is_metered: bool,
+}
+
+impl Account {
+    /// What nobody should learn from a bill.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let text = "Claude Code is logged in with an Anthropic Console account: its calls are billed at API prices";
+        self.is_metered.then(|| text.to_owned())
+    }
 }
 
 /// The error of a session that cannot be used.
@@ -62,7 +72,8 @@ pub(crate) fn checked_account(account: &Value) -> Result<Account, LlmError> {
         .detail(format!("apiProvider is {provider}")));
     }
     let session = "through the local Claude Code session";
-    let payer = if source == Some("/login managed key") {
+    let is_metered = source == Some("/login managed key");
+    let payer = if is_metered {
         format!("your Anthropic Console account, at API prices, {session}")
     } else if field("tokenSource") == Some("none") {
         return Err(not_usable().detail("tokenSource is none"));
@@ -73,7 +84,7 @@ pub(crate) fn checked_account(account: &Value) -> Result<Account, LlmError> {
     } else {
         usual_payer()
     };
-    Ok(Account { payer })
+    Ok(Account { payer, is_metered })
 }
 
 fn foreign_key(source: &str) -> LlmError {

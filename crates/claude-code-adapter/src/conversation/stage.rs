@@ -15,7 +15,7 @@ pub(super) enum Stage {
     /// `initialize` is not answered.
     Opening,
     /// The account is the user's own, and this is who pays; the prompt waits.
-    Ready(String),
+    Ready(crate::surface::Account),
     /// The prompt is written.
     Prompted,
 }

@@ -1,6 +1,6 @@
 //! The billing guard: the prompt leaves only for the user's own session (KTX-03, KTX-44, KTX-84).
 
-use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
+use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -57,6 +57,23 @@ async fn no_prompt_leaves_for_a_foreign_account() {
         assert_eq!(seen(&bench), (4, 0, 0), "four processes, no prompt");
         assert_eq!(bench.survivors(), Vec::<u32>::new());
     }
+}
+
+/// A login of the user's own whose calls are billed one by one is told, once for a run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_that_is_billed_by_the_call_is_told() {
+    let account = json!({ "tokenSource": "none", "apiKeySource": "/login managed key" });
+    let bench = Bench::new(json!({ "account": account, "echo": {} }));
+    let told = "Claude Code is logged in with an Anthropic Console account: its calls are billed at API prices";
+    let runtime = bench.runtime();
+    let report = runtime.probe(probe_request()).await.unwrap();
+    assert_eq!(report.warnings, [told]);
+    runtime.generate_text(text_request("Go.")).await.unwrap();
+    let warnings = bench.events().into_iter().filter_map(|event| match event {
+        RuntimeEvent::Warning(text) => Some(text),
+        _ => None,
+    });
+    assert_eq!(warnings.collect::<Vec<_>>(), [told]);
 }
 
 /// A bench whose processes and prompts are counted by the account.

@@ -83,9 +83,14 @@ struct Proven {
 
 fn proven(name: &str, told: &Arc<compose::HeldEvents>, session: &Session) -> Outcome<Proven> {
     let backend = backend(name)?;
+    // There is no project yet, and the folder of the caller is none of the model's business.
+    let nowhere = tempfile::tempdir().map_err(|error| {
+        Failure::from_error(Exit::Failure, "demo_folder", &error)
+            .context("no temporary folder can be made")
+    })?;
     let told = Arc::clone(told);
     let events = Arc::clone(&told);
-    let runtime = compose::llm_for(session, &session.current, backend, events)?;
+    let runtime = compose::llm_for(session, nowhere.path(), backend, events)?;
     require_usable(&runtime, session)?;
     Ok(Proven { backend, told })
 }

@@ -1,6 +1,6 @@
 //! `ktx demo`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{check, compare_text, run, sandbox, write};
 
@@ -177,6 +177,22 @@ fn the_demo_describes_its_tables_with_a_model() {
     for stage in ["\"probe\"", "\"descriptions\""] {
         assert!(usage.contains(stage), "{usage}");
     }
+    // KTX-25: no child works in the caller's folder, the one before the project neither.
+    let record = std::fs::read_to_string(sandbox.home().join("record.jsonl")).unwrap();
+    let mut folders: Vec<String> = record
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|record| record["folder"].as_str().unwrap_or("gone").to_owned())
+        .collect();
+    folders.sort();
+    folders.dedup();
+    let work = sandbox.work().canonicalize().unwrap();
+    let [project, caller] = [work.join("ktx-demo"), work].map(|path| path.display().to_string());
+    assert_eq!(folders.len(), 2, "{folders:?}");
+    assert!(
+        folders.contains(&project) && !folders.contains(&caller),
+        "{folders:?}"
+    );
 }
 
 /// `--force` replaces the whole folder, and only one that the demo itself made at that place.
