@@ -23,7 +23,12 @@ const FAR: (&str, u64) = ("resets_in", 4 * 60 * 60);
 
 /// A project whose warehouse has twelve tables with two columns each.
 pub(crate) fn shop_of_twelve() -> Sandbox {
-    let tables = (1..=12).map(|number| {
+    shop_of(12)
+}
+
+/// A project whose warehouse has so many tables with two columns each.
+pub(crate) fn shop_of(tables: usize) -> Sandbox {
+    let tables = (1..=tables).map(|number| {
         let table = table(number);
         format!("CREATE TABLE {table} (id INTEGER PRIMARY KEY, name TEXT NOT NULL);\n")
     });

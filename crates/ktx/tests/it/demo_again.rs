@@ -69,7 +69,7 @@ fn usage_outlives_a_demo_that_fails() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    all_are_open(&sandbox, "ktx-demo", 2);
+    all_are_open(&sandbox, ("ktx-demo", 2), 1);
     signal(&child, "-INT");
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
