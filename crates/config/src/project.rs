@@ -119,6 +119,12 @@ pub struct Vertex {
 pub struct PromptCaching {
     /// Whether prompts are marked for caching.
     pub enabled: Option<bool>,
+    /// Whether system prompts are marked.
+    pub cache_system: Option<bool>,
+    /// Whether tool lists are marked.
+    pub cache_tools: Option<bool>,
+    /// Whether conversations are marked.
+    pub cache_history: Option<bool>,
     /// How long system prompts stay cached.
     pub system_ttl: Option<CacheTtl>,
     /// How long tool lists stay cached.
@@ -127,6 +133,30 @@ pub struct PromptCaching {
     pub history_ttl: Option<CacheTtl>,
     /// Whether Vertex is asked for `5m` where it does not offer `1h`.
     pub vertex_fallback_to_5m: Option<bool>,
+}
+
+impl PromptCaching {
+    /// The fields that say something else than they do when absent, by their names in the file: a
+    /// default that is written out changes nothing (KTX-81).
+    pub fn changed(self) -> Vec<&'static str> {
+        let off = |switch: Option<bool>| switch == Some(false);
+        let other = |ttl: Option<CacheTtl>, usual| ttl.is_some_and(|ttl| ttl != usual);
+        let fields = [
+            ("enabled", off(self.enabled)),
+            ("cacheSystem", off(self.cache_system)),
+            ("cacheTools", off(self.cache_tools)),
+            ("cacheHistory", off(self.cache_history)),
+            ("systemTtl", other(self.system_ttl, CacheTtl::OneHour)),
+            ("toolsTtl", other(self.tools_ttl, CacheTtl::OneHour)),
+            ("historyTtl", other(self.history_ttl, CacheTtl::FiveMinutes)),
+            (
+                "vertexFallbackTo5m",
+                self.vertex_fallback_to_5m == Some(true),
+            ),
+        ];
+        let changed = fields.into_iter().filter(|(_, changed)| *changed);
+        changed.map(|(field, _)| field).collect()
+    }
 }
 
 /// How long a provider keeps a prompt.

@@ -269,20 +269,9 @@ fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<Claud
 
 /// The caching fields that `claude-code` ignores, by full key (KTX-81).
 pub(crate) fn ignored_caching(caching: PromptCaching) -> Vec<String> {
-    let fields = [
-        ("enabled", caching.enabled == Some(false)),
-        ("systemTtl", caching.system_ttl.is_some()),
-        ("toolsTtl", caching.tools_ttl.is_some()),
-        ("historyTtl", caching.history_ttl.is_some()),
-        (
-            "vertexFallbackTo5m",
-            caching.vertex_fallback_to_5m.is_some(),
-        ),
-    ];
+    let fields = caching.changed().into_iter();
     fields
-        .into_iter()
-        .filter(|(_, set)| *set)
-        .map(|(field, _)| format!("llm.promptCaching.{field}"))
+        .map(|field| format!("llm.promptCaching.{field}"))
         .collect()
 }
 

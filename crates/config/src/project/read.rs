@@ -101,6 +101,9 @@ fn prompt_caching(block: &Effective) -> PromptCaching {
     };
     PromptCaching {
         enabled: block.flag("enabled"),
+        cache_system: block.flag("cacheSystem"),
+        cache_tools: block.flag("cacheTools"),
+        cache_history: block.flag("cacheHistory"),
         system_ttl: ttl("systemTtl"),
         tools_ttl: ttl("toolsTtl"),
         history_ttl: ttl("historyTtl"),

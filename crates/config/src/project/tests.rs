@@ -129,6 +129,39 @@ fn providers_are_read_with_their_references() {
     );
 }
 
+/// KTX-80: every field of `llm.promptCaching` is known; KTX-81: one that is absent or says what it would
+/// say when absent is no divergence.
+#[test]
+fn caching_is_read_and_compared_with_its_defaults() {
+    let changed = |fields: &str| {
+        let text = format!("llm: {{promptCaching: {{{fields}}}}}\n");
+        project(&text).llm.prompt_caching.changed()
+    };
+    let cases: &[(&str, &[&str])] = &[
+        ("", &[]),
+        (
+            "enabled: true, cacheSystem: true, cacheTools: true, cacheHistory: true, \
+             systemTtl: 1h, toolsTtl: 1h, historyTtl: 5m, vertexFallbackTo5m: false",
+            &[],
+        ),
+        ("enabled: false", &["enabled"]),
+        ("cacheSystem: false", &["cacheSystem"]),
+        ("cacheTools: false", &["cacheTools"]),
+        ("cacheHistory: false", &["cacheHistory"]),
+        ("systemTtl: 5m", &["systemTtl"]),
+        ("toolsTtl: 5m", &["toolsTtl"]),
+        ("historyTtl: 1h", &["historyTtl"]),
+        ("vertexFallbackTo5m: true", &["vertexFallbackTo5m"]),
+        (
+            "vertexFallbackTo5m: true, toolsTtl: 5m, enabled: true",
+            &["toolsTtl", "vertexFallbackTo5m"],
+        ),
+    ];
+    for (fields, expected) in cases {
+        assert_eq!(changed(fields), *expected, "{fields}");
+    }
+}
+
 #[test]
 fn connections_keep_their_order_and_unknown_fields() {
     let project = project(

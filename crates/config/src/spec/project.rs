@@ -181,15 +181,42 @@ const PROMPT_CACHING: &[Field] = &[
     Field::optional(
         "enabled",
         Shape::Flag,
-        "Whether prompts are marked for caching.",
+        "Whether prompts are marked for caching; `true` when absent.",
     ),
-    Field::optional("systemTtl", TTL, "How long system prompts stay cached."),
-    Field::optional("toolsTtl", TTL, "How long tool lists stay cached."),
-    Field::optional("historyTtl", TTL, "How long conversations stay cached."),
+    Field::optional(
+        "cacheSystem",
+        Shape::Flag,
+        "Whether system prompts are marked; `true` when absent.",
+    ),
+    Field::optional(
+        "cacheTools",
+        Shape::Flag,
+        "Whether tool lists are marked; `true` when absent.",
+    ),
+    Field::optional(
+        "cacheHistory",
+        Shape::Flag,
+        "Whether conversations are marked; `true` when absent.",
+    ),
+    Field::optional(
+        "systemTtl",
+        TTL,
+        "How long system prompts stay cached; `1h` when absent.",
+    ),
+    Field::optional(
+        "toolsTtl",
+        TTL,
+        "How long tool lists stay cached; `1h` when absent.",
+    ),
+    Field::optional(
+        "historyTtl",
+        TTL,
+        "How long conversations stay cached; `5m` when absent.",
+    ),
     Field::optional(
         "vertexFallbackTo5m",
         Shape::Flag,
-        "Whether Vertex is asked for `5m` where it does not offer `1h`.",
+        "Whether Vertex is asked for `5m` where it does not offer `1h`; `false` when absent.",
     ),
 ];
 

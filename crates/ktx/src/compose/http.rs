@@ -186,17 +186,23 @@ fn caching(config: &Project, backend: Backend, provider: Option<CacheTtl>) -> Pr
     if written.enabled == Some(false) {
         return PromptCaching::OFF;
     }
-    let ttl = |ttl: Option<ConfigTtl>, default| {
-        Some(match ttl {
+    let ttl = |switch: Option<bool>, ttl: Option<ConfigTtl>, default| {
+        let ttl = match ttl {
             Some(ConfigTtl::FiveMinutes) => CacheTtl::FiveMinutes,
             Some(ConfigTtl::OneHour) => CacheTtl::OneHour,
             None => provider.unwrap_or(default),
-        })
+        };
+        (switch != Some(false)).then_some(ttl)
     };
+    let hour = CacheTtl::OneHour;
     let caching = PromptCaching {
-        system: ttl(written.system_ttl, CacheTtl::OneHour),
-        tools: ttl(written.tools_ttl, CacheTtl::OneHour),
-        history: ttl(written.history_ttl, CacheTtl::FiveMinutes),
+        system: ttl(written.cache_system, written.system_ttl, hour),
+        tools: ttl(written.cache_tools, written.tools_ttl, hour),
+        history: ttl(
+            written.cache_history,
+            written.history_ttl,
+            CacheTtl::FiveMinutes,
+        ),
     };
     if backend == Backend::Vertex && written.vertex_fallback_to_5m == Some(true) {
         caching.at_most_five_minutes()
@@ -342,3 +348,6 @@ pub(crate) fn model_facts(backend: Backend, model: &str) -> Facts {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,7 @@ mod admin;
 mod audit;
 mod bad_input;
 mod bounds;
+mod caching;
 mod claude;
 mod claude_budgets;
 mod claude_cut_off;

@@ -9,9 +9,13 @@ use crate::support::{check, commit, json as answer, run, unscanned, write};
 
 /// A project with this Messages API as its backend.
 pub(crate) fn project(provider: &Loopback) -> Sandbox {
-    let mut sandbox = unscanned(REGIONS);
+    configured(unscanned(REGIONS), provider, "")
+}
+
+/// Makes this Messages API the backend of a project; `more` are further keys of `llm`.
+pub(crate) fn configured(mut sandbox: Sandbox, provider: &Loopback, more: &str) -> Sandbox {
     let llm = format!(
-        "llm:\n  provider:\n    backend: anthropic\n    anthropic:\n      api_key: env:PLANTED\n      base_url: {}\n  models:\n    default: sonnet\ningest:\n  rateLimit:\n    retry:\n      maxAttempts: 1\n",
+        "llm:\n  provider:\n    backend: anthropic\n    anthropic:\n      api_key: env:PLANTED\n      base_url: {}\n  models:\n    default: sonnet\n{more}ingest:\n  rateLimit:\n    retry:\n      maxAttempts: 1\n",
         provider.address()
     );
     let config = CONFIG.split("llm:").next().unwrap();

@@ -339,7 +339,7 @@ Next         complete the connection that is marked, then run `ktx connection te
     );
 }
 
-/// KTX-81: caching settings that the local session ignores are named.
+/// KTX-81: caching settings that the local session ignores are named, unless they are the defaults.
 #[test]
 fn ignored_caching_settings_are_named() {
     let sandbox = shop();
@@ -370,7 +370,7 @@ Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest unknown
 Local data   warehouse: 1 source files, 1 manifest shards
 Not seen     model (`ktx status`) · git (`ktx status`) · semantic sources (`ktx status`)
-Warning      the local Claude Code session decides on caching itself; ignored: llm.promptCaching.enabled, llm.promptCaching.systemTtl, llm.promptCaching.toolsTtl
+Warning      the local Claude Code session decides on caching itself; ignored: llm.promptCaching.enabled
              hint: remove the fields, or use an HTTP backend
 Next         run `ktx status` without `--fast` to ask the model
 ",

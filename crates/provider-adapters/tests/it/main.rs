@@ -6,6 +6,7 @@
 
 mod agent;
 mod bad_input;
+mod caching;
 mod checkers;
 mod cuts;
 mod fake;

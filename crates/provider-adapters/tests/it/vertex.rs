@@ -20,7 +20,7 @@ const KEY: &str = include_str!("../../../../fixtures/providers/throwaway-service
 
 const NOW: u64 = 1_790_000_000;
 
-fn vertex(address: &str, credentials: GoogleCredentials) -> HttpSettings {
+pub(crate) fn vertex(address: &str, credentials: GoogleCredentials) -> HttpSettings {
     let mut settings = settings(Preset::Vertex, "claude-sonnet-4-5@20250929", address);
     settings.vertex = Some(VertexSettings {
         project: None,
@@ -32,7 +32,7 @@ fn vertex(address: &str, credentials: GoogleCredentials) -> HttpSettings {
 }
 
 /// Google's token service: checks the signature and the claims.
-struct TokenService;
+pub(crate) struct TokenService;
 
 fn verified(assertion: &str) -> Option<Value> {
     let (signed, signature) = assertion.rsplit_once('.')?;
@@ -65,7 +65,7 @@ impl Respond for TokenService {
     }
 }
 
-async fn token_service(respond: impl Respond + 'static) -> MockServer {
+pub(crate) async fn token_service(respond: impl Respond + 'static) -> MockServer {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
         .and(path("/token"))
@@ -75,7 +75,7 @@ async fn token_service(respond: impl Respond + 'static) -> MockServer {
     server
 }
 
-fn service_account(token_uri: &str) -> GoogleCredentials {
+pub(crate) fn service_account(token_uri: &str) -> GoogleCredentials {
     let file = json!({
         "type": "service_account",
         "client_email": "robot@p1.iam",

@@ -1,0 +1,65 @@
+//! What `llm.promptCaching` means for an HTTP backend.
+
+use super::*;
+
+#[track_caller]
+fn check(backend: Backend, fields: &str, provider: Option<CacheTtl>, expected: PromptCaching) {
+    let text = format!("llm: {{promptCaching: {{{fields}}}}}\n");
+    let parsed = ktx_config::parse(&text, "ktx.yaml");
+    assert_eq!(parsed.diagnostics, [], "{fields}");
+    let project = parsed.project.expect("a good file");
+    let found = caching(&project, backend, provider);
+    assert_eq!(found, expected, "{backend:?} {fields}");
+}
+
+const HOUR: Option<CacheTtl> = Some(CacheTtl::OneHour);
+const SHORT: Option<CacheTtl> = Some(CacheTtl::FiveMinutes);
+
+fn plan(
+    system: Option<CacheTtl>,
+    tools: Option<CacheTtl>,
+    history: Option<CacheTtl>,
+) -> PromptCaching {
+    PromptCaching {
+        system,
+        tools,
+        history,
+    }
+}
+
+/// KTX-80: on by default, one hour, one hour, five minutes; every switch and time is that of its part.
+#[test]
+fn every_field_reaches_its_part() {
+    let usual = plan(HOUR, HOUR, SHORT);
+    let cases = [
+        ("", usual),
+        ("enabled: true, cacheSystem: true, cacheTools: true", usual),
+        ("enabled: false, cacheSystem: true", PromptCaching::OFF),
+        ("cacheSystem: false", plan(None, HOUR, SHORT)),
+        ("cacheTools: false", plan(HOUR, None, SHORT)),
+        ("cacheHistory: false", plan(HOUR, HOUR, None)),
+        (
+            "cacheHistory: false, historyTtl: 1h",
+            plan(HOUR, HOUR, None),
+        ),
+        ("systemTtl: 5m", plan(SHORT, HOUR, SHORT)),
+        ("toolsTtl: 5m", plan(HOUR, SHORT, SHORT)),
+        ("historyTtl: 1h", plan(HOUR, HOUR, HOUR)),
+        ("vertexFallbackTo5m: true", usual),
+    ];
+    for backend in [Backend::Anthropic, Backend::Gateway] {
+        for (fields, expected) in cases {
+            check(backend, fields, None, expected);
+        }
+    }
+}
+
+/// KTX-80: `vertexFallbackTo5m` is for Vertex; the provider's own time is for parts that name none.
+#[test]
+fn vertex_falls_back_and_the_providers_time_comes_last() {
+    let fallback = "vertexFallbackTo5m: true, cacheTools: false";
+    check(Backend::Vertex, fallback, None, plan(SHORT, None, SHORT));
+    check(Backend::Vertex, "", None, plan(HOUR, HOUR, SHORT));
+    let own = "historyTtl: 1h";
+    check(Backend::Anthropic, own, SHORT, plan(SHORT, SHORT, HOUR));
+}
