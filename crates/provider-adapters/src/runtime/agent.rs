@@ -158,7 +158,7 @@ fn tell(on_step: Option<&StepCallback>, index: u32, budget: u32) {
     match catch_unwind(AssertUnwindSafe(|| on_step(Step { index, budget }))) {
         Ok(Ok(())) => {}
         Ok(Err(reason)) => tracing::warn!(reason, "a step callback failed"),
-        Err(_) => tracing::warn!("a step callback panicked"),
+        Err(_) => tracing::warn!("a step callback broke down"),
     }
 }
 

@@ -10,6 +10,7 @@ mod caching;
 mod checkers;
 mod cuts;
 mod fake;
+mod logs;
 mod matrix;
 mod object;
 mod paying;
