@@ -14,8 +14,8 @@ use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, Table};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use crate::describe::call::is_fatal;
 use crate::describe::call::{Answer, CallError};
+pub(crate) use crate::describe::call::{FAILURES_IN_A_ROW, is_elsewhere, is_fatal};
 use crate::describe::prompt::{Asked, describe_prompt};
 use crate::event::{ScanEvent, ScanStage};
 use crate::pause::Pause;

@@ -14,6 +14,7 @@ use crate::manifest::merge::{Manifest, ManifestInput, compose};
 use crate::outcome::files::Files;
 use crate::profile::read::Profiles;
 use crate::profile::wire::ProfileArtifact;
+use crate::relationships::adjudicate::UNDECIDED;
 use crate::relationships::link::{Check, Link, Origin};
 use crate::relationships::wire::{
     DiagnosticsArtifact, Policy, RelationshipsArtifact, StatusCounts, Thresholds,
@@ -424,6 +425,8 @@ fn enrichment(gathered: &Gathered, before: Option<EnrichmentSummary>) -> Enrichm
             .is_some_and(|relations| relations.model_calls > 0);
         if model || asked {
             summary.llm_relationship_validation = StageOutcome::Completed;
+        } else if (gathered.warnings.iter()).any(|warning| warning.code == UNDECIDED) {
+            summary.llm_relationship_validation = StageOutcome::Failed;
         }
     }
     summary

@@ -1,6 +1,6 @@
 //! Finds the links between tables: declared ones as they are, others from values first and names second.
 
-mod adjudicate;
+pub(crate) mod adjudicate;
 mod agents;
 mod calendar;
 mod candidates;

@@ -32,7 +32,7 @@ pub(crate) fn play(sandbox: &mut Sandbox, mut scenario: Value) {
 }
 
 /// How many processes of `claude` there were.
-fn processes(sandbox: &Sandbox) -> usize {
+pub(crate) fn processes(sandbox: &Sandbox) -> usize {
     std::fs::read_to_string(sandbox.home().join("record.jsonl"))
         .unwrap_or_default()
         .lines()

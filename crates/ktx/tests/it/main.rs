@@ -11,6 +11,7 @@
 )]
 
 mod addresses;
+mod adjudication;
 mod admin;
 mod audit;
 mod bad_input;

@@ -36,10 +36,10 @@ pub(super) struct AnsweredColumn {
 }
 
 /// Calls in a row that fail on the model's side before nothing more is asked.
-const FAILURES_IN_A_ROW: usize = 3;
+pub(crate) const FAILURES_IN_A_ROW: usize = 3;
 
 /// Whether a call failed on the model's side. The runtime has tried it several times already.
-const fn is_elsewhere(kind: LlmErrorKind) -> bool {
+pub(crate) const fn is_elsewhere(kind: LlmErrorKind) -> bool {
     matches!(
         kind,
         LlmErrorKind::Crashed

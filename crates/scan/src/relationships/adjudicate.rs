@@ -1,12 +1,13 @@
 //! Asks the model about links that values and names leave open, a few at a time.
 
-use ktx_llm_runtime::{CallLabel, LlmErrorKind, ObjectRequest, generate_typed};
+use ktx_llm_runtime::{CallLabel, LlmError, LlmErrorKind, ObjectRequest, generate_typed};
 use ktx_tool_descriptors::object_schema_for;
 use ktx_vocabulary::ModelRole;
 use ktx_warehouse::ScanWarning;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::describe::{FAILURES_IN_A_ROW, is_elsewhere, is_fatal};
 use crate::pause::Pause;
 use crate::profile::dictionary::example_values;
 use crate::prompts::{ADJUDICATE, ADJUDICATE_SYSTEM, fenced, render};
@@ -19,6 +20,8 @@ use crate::stage_rows::{StageRows, digest};
 
 /// Raised whenever the prompt changes.
 const VERSION: &str = "adjudicate-1";
+/// The code of the warning about links that the model could not decide.
+pub(crate) const UNDECIDED: &str = "relationship_llm_proposal_failed";
 /// Pairs shown in one call.
 const PAIRS: usize = 8;
 /// Values shown of one column.
@@ -112,19 +115,20 @@ pub(crate) async fn adjudicate(
             None => asked.push((at, pair, input)),
         }
     }
+    let mut failures = 0;
     while !asked.is_empty() && !pause.is_on() {
         let rest = asked.split_off(asked.len().min(PAIRS));
         let batch = std::mem::replace(&mut asked, rest);
         let decisions = match ask(request, &batch).await {
             Ok(decisions) => decisions,
-            Err(ScanError::Model { source, .. }) if !crate::describe::is_fatal(source.kind) => {
-                if let Err(error) = pause.take(source) {
-                    discovery.warnings.push(failed(&error.to_string()));
-                }
+            Err(ScanError::Model { source, .. }) => {
+                let undecided = left_open(source, &mut failures, pause);
+                discovery.warnings.extend(undecided);
                 continue;
             }
             Err(error) => return Err(error),
         };
+        failures = 0;
         discovery.model_calls += 1;
         for (number, (at, _, input)) in batch.iter().enumerate() {
             let Some(decision) = decisions
@@ -150,6 +154,19 @@ pub(crate) async fn adjudicate(
         }
     }
     Ok(())
+}
+
+/// Whatever the model does here, what the scan has found stands. A failure belongs to the pairs of the call;
+/// what would fail every further call, and several failures of the service in a row, pause the run.
+fn left_open(error: LlmError, failures: &mut usize, pause: &Pause) -> Option<ScanWarning> {
+    let is_elsewhere = is_elsewhere(error.kind);
+    *failures = if is_elsewhere { *failures + 1 } else { 0 };
+    if *failures >= FAILURES_IN_A_ROW || (!is_elsewhere && is_fatal(error.kind)) {
+        pause.hold(error);
+        return None;
+    }
+    let error = pause.take(error).err()?;
+    Some(failed(&error.to_string()))
 }
 
 async fn ask(
@@ -295,7 +312,7 @@ fn find<'f, 'a>(
 
 fn failed(message: &str) -> ScanWarning {
     ScanWarning {
-        code: "relationship_llm_proposal_failed".to_owned(),
+        code: UNDECIDED.to_owned(),
         message: format!(
             "the model could not decide some links, which stay under review: {message}"
         ),
