@@ -40,9 +40,6 @@ const INTERRUPT: &str = "ktx-interrupt";
 /// How many kinds of messages that were not understood are told apart.
 const MOST_UNKNOWN: usize = 64;
 
-/// Told to the child, and through it to the model, about a tool that is not ours.
-const DENIED: &str = "this tool is not available here; use only the tools that were given";
-
 #[derive(Debug)]
 struct OpenCall {
     rpc: Value,
@@ -380,7 +377,7 @@ impl Conversation {
             } => Ok(if self.allows(&tool) {
                 json!({ "behavior": "allow", "updatedInput": input, "toolUseID": call_id })
             } else {
-                json!({ "behavior": "deny", "message": DENIED, "toolUseID": call_id })
+                json!({ "behavior": "deny", "message": self.refusal(&tool), "toolUseID": call_id })
             }),
             Ask::Hook { callback, tool } => self.hook_answer(&callback, &tool),
             Ask::Other(subtype) => Err(format!("ktx does not answer {subtype}")),
@@ -399,6 +396,12 @@ impl Conversation {
             .any(|expected| expected == tool)
     }
 
+    /// What a model is told that calls anything not ours: the same as on every other backend.
+    fn refusal(&self, tool: &str) -> String {
+        let name = tool_name(tool).unwrap_or(tool);
+        self.server.tools().unknown(name).message
+    }
+
     /// The gate that stays shut for everything not ours (KTX-28).
     fn hook_answer(&self, callback: &str, tool: &str) -> Result<Value, String> {
         match callback {
@@ -406,7 +409,7 @@ impl Conversation {
             GATE_HOOK => Ok(json!({ "hookSpecificOutput": {
                 "hookEventName": "PreToolUse",
                 "permissionDecision": "deny",
-                "permissionDecisionReason": DENIED,
+                "permissionDecisionReason": self.refusal(tool),
             } })),
             FAILURE_HOOK => Ok(json!({})),
             other => Err(format!("no hook named {other}")),

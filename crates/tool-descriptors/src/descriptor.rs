@@ -41,6 +41,11 @@ impl ToolError {
         Self::new("the tool failed inside; do not call it again with the same arguments")
     }
 
+    /// The error of a call whose arguments were cut off, the same on every backend.
+    pub fn cut_arguments() -> Self {
+        Self::new("the arguments are no complete JSON object; send the call again")
+    }
+
     /// The error of a call that took longer than it may, the same on every backend.
     pub fn too_late(limit: Duration) -> Self {
         Self::new(format!(

@@ -129,6 +129,19 @@ impl ToolSet {
             .collect()
     }
 
+    /// The error of a call of a tool that is not in the set, the same on every backend.
+    pub fn unknown(&self, name: &str) -> ToolError {
+        let known: Vec<&str> = self.tools.keys().map(String::as_str).collect();
+        let known = if known.is_empty() {
+            "none".to_owned()
+        } else {
+            known.join(", ")
+        };
+        ToolError::new(format!(
+            "MCP error -32602: Tool {name} not found; available: {known}"
+        ))
+    }
+
     /// Validates the arguments and runs the call. Every failure is a readable [`ToolError`].
     pub async fn call(
         &self,
@@ -137,11 +150,7 @@ impl ToolSet {
         context: CallContext,
     ) -> Result<ToolOutput, ToolError> {
         let Some(entry) = self.tools.get(name) else {
-            let known: Vec<&str> = self.tools.keys().map(String::as_str).collect();
-            return Err(ToolError::new(format!(
-                "MCP error -32602: Tool {name} not found; available: {}",
-                known.join(", ")
-            )));
+            return Err(self.unknown(name));
         };
         let arguments = if arguments.is_null() {
             Value::Object(serde_json::Map::default())

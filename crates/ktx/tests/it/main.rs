@@ -40,6 +40,7 @@ mod mcp;
 mod not_found;
 mod probes;
 mod real_claude;
+mod same_text;
 mod scan;
 mod scan_review;
 mod scan_stopped;

@@ -127,9 +127,7 @@ async fn answer(
     call: &Pending,
 ) -> Result<ToolOutput, ToolError> {
     if call.broken {
-        return Err(ToolError::new(
-            "the arguments are no complete JSON object; send the call again",
-        ));
+        return Err(ToolError::cut_arguments());
     }
     let mut context = CallContext::detached(call.id.clone());
     context.cancel = operation.cancel.child_token();

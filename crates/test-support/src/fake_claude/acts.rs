@@ -167,7 +167,7 @@ impl Session {
                 });
                 self.channel.asked(&hook)?;
             }
-            say(&frames::tool_result(&call, &text, failed.then_some(true)))?;
+            self.tell(&call, &text, failed)?;
         }
         Ok(())
     }
@@ -195,7 +195,13 @@ impl Session {
         let reason = decision["permissionDecisionReason"]
             .as_str()
             .unwrap_or_default();
-        say(&frames::tool_result(call, reason, Some(true)))
+        self.tell(call, reason, true)
+    }
+
+    /// Gives the model the answer to a call, and keeps it for the record.
+    fn tell(&mut self, call: &str, text: &str, failed: bool) -> Result<(), Halt> {
+        self.told.push(json!({ "call": call, "text": text }));
+        say(&frames::tool_result(call, text, failed.then_some(true)))
     }
 
     fn ask_permission(&mut self, tool: &ToolUse) -> Result<(), Halt> {

@@ -36,6 +36,8 @@ pub(crate) struct Session {
     pub(crate) ending: Map<String, Value>,
     /// Things that the acts observed, for the record.
     pub(crate) seen: Vec<Value>,
+    /// What the model was told about its calls, in the order of the answers.
+    pub(crate) told: Vec<Value>,
     prompt: Option<String>,
     initialize: Value,
     environment: BTreeMap<String, String>,
@@ -93,6 +95,7 @@ pub(crate) fn play() -> Result<(), Halt> {
         object: None,
         ending: Map::new(),
         seen: Vec::new(),
+        told: Vec::new(),
         prompt: None,
         initialize: Value::Null,
         environment,
@@ -324,6 +327,7 @@ impl Session {
             "initialize": self.initialize,
             "prompt": self.prompt,
             "seen": self.seen,
+            "told": self.told,
             "ending": ending,
             "process": std::process::id(),
         });
