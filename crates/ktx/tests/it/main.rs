@@ -14,6 +14,7 @@ mod addresses;
 mod adjudication;
 mod admin;
 mod audit;
+mod backends;
 mod bad_input;
 mod bounds;
 mod caching;
