@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::host::is_version;
 use crate::invocation::{FAILURE_HOOK, GATE_HOOK, OBJECT_TOOL, Query};
-use crate::mcp::{Answer, SERVER, ToolServer, tool_name};
+use crate::mcp::{Answer, SERVER, ToolServer, shown, tool_name};
 use crate::outcome::{FailureSigns, stop_reason_of};
 use crate::protocol::{
     Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, ResultFrame, StreamFrame,
@@ -473,7 +473,7 @@ impl Conversation {
         let mut actions = Vec::new();
         let begun = (self.traces).begin(&call.call_id, &call.name, &call.arguments);
         actions.extend(begun.map(Action::Note));
-        self.traces.answered(&call.call_id, outcome);
+        self.traces.answered(&call.call_id, outcome, shown(&reply));
         actions.push(Action::Send(mcp_answer(request, &reply)));
         actions
     }

@@ -170,6 +170,12 @@ fn listed_tool(tool: &ToolDescriptor) -> Value {
     listed
 }
 
+/// What a model sees of an answer that [`ToolServer::result_message`] made.
+pub(crate) fn shown(message: &Value) -> &str {
+    let text = message.pointer("/result/content/0/text");
+    text.and_then(Value::as_str).unwrap_or_default()
+}
+
 fn result(rpc: &Value, result: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": rpc, "result": result })
 }

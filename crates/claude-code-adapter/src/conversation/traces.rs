@@ -53,23 +53,23 @@ impl Traces {
         })
     }
 
-    /// Takes what a tool of ours gave.
-    pub(super) fn answered(&mut self, id: &str, outcome: &Result<ToolOutput, ToolError>) {
+    /// Takes what a tool of ours gave, and what a model is shown of it.
+    pub(super) fn answered(
+        &mut self,
+        id: &str,
+        outcome: &Result<ToolOutput, ToolError>,
+        shown: &str,
+    ) {
         let Some((trace, progress)) = self.call(id) else {
             return;
         };
         if *progress == Progress::Asked {
             *progress = Progress::Answered;
         }
+        shown.clone_into(&mut trace.markdown);
         match outcome {
-            Ok(output) => {
-                trace.markdown.clone_from(&output.markdown);
-                trace.structured.clone_from(&output.structured);
-            }
-            Err(error) => {
-                trace.markdown.clone_from(&error.message);
-                trace.is_error = true;
-            }
+            Ok(output) => trace.structured.clone_from(&output.structured),
+            Err(_) => trace.is_error = true,
         }
     }
 

@@ -159,7 +159,8 @@ async fn a_broken_callback_ends_nothing() {
     );
 }
 
-/// A result longer than a model would see is cut, and the rest is read with the cursor.
+/// KTX-54: a result longer than a model would see is cut, the rest is read with the cursor, and the trace
+/// holds what the model saw.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_result_is_read_in_parts() {
     let rest = json!({ "name": "flood", "input": { "_cursor": "part-1" } });
@@ -170,15 +171,19 @@ async fn a_long_result_is_read_in_parts() {
         .runtime()
         .run_agent_loop(loop_request("Work.", 5))
         .await;
-    let lengths: Vec<usize> = outcome
+    let seen: Vec<(usize, Option<&str>)> = outcome
         .tools
         .iter()
-        .map(|trace| trace.markdown.len())
+        .map(|trace| trace.markdown.split_once("\n\n"))
+        .zip(&outcome.tools)
+        .map(|(cut, trace)| match cut {
+            Some((head, note)) => (head.len(), Some(note)),
+            None => (trace.markdown.len(), None),
+        })
         .collect();
-    assert_eq!(
-        (outcome.stop_reason, lengths),
-        (StopReason::Natural, vec![600_000, 100_500])
-    );
+    let note = "[cut: 100500 characters are left. Call the same tool with only {\"_cursor\": \"part-1\"} to read on.]";
+    assert_eq!(outcome.stop_reason, StopReason::Natural);
+    assert_eq!(seen, [(499_500, Some(note)), (100_500, None)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -114,8 +114,14 @@ fn check(backend: &str, outcome: &LoopOutcome, given: &[String]) {
             .map(|text| text.replace(&"x".repeat(1000), "…"));
         texts.collect::<Vec<_>>()
     };
-    let told = told();
+    let mut told = told();
     assert!(given == told, "{backend}: {:#?}", short(given));
+    // The trace holds what the model saw; calls of one message end in any order.
+    let traces = outcome.tools.iter();
+    let mut traced: Vec<String> = traces.map(|trace| trace.markdown.clone()).collect();
+    told.sort();
+    traced.sort();
+    assert!(traced == told, "{backend}: {:#?}", short(&traced));
 }
 
 /// One answer of the protocol: calls, or a text when there are none.
