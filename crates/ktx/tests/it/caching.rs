@@ -1,6 +1,6 @@
 //! `llm.promptCaching`: what an API is sent, and what the local Claude Code session ignores.
 
-use ktx_test_support::loopback::{Answer, Loopback};
+use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -147,7 +147,7 @@ fn marker(caching: &str) -> Value {
     let asked: Vec<Value> = provider
         .requests()
         .iter()
-        .map(|request| request.json())
+        .map(Request::json)
         .filter(|body| body.to_string().contains("a_column_of_the_wide_table_0"))
         .collect();
     asked[0]["messages"][0]["content"][0]["cache_control"].clone()

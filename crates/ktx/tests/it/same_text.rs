@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::sandbox;
 
 /// One tool that answers, one that fails, one that breaks down, one that writes a lot.
+#[expect(clippy::panic, reason = "one of the tools breaks down")]
 fn toolbox() -> ToolSet {
     let tool = |name: &str, handler: Arc<dyn ToolHandler>| ToolDescriptor {
         name: name.to_owned(),
@@ -126,73 +127,78 @@ fn check(backend: &str, outcome: &LoopOutcome, given: &[String]) {
 
 /// One answer of the protocol: calls, or a text when there are none.
 fn message(protocol: Protocol, number: usize, calls: &[(&str, Value)]) -> Value {
-    let id = |call: usize| format!("t{number}-{call}");
+    let mut parts: Vec<Value> = calls
+        .iter()
+        .enumerate()
+        .map(|(at, (name, input))| called(protocol, &format!("t{number}-{at}"), name, input))
+        .collect();
     let done = calls.is_empty();
-    let listed = |shape: &dyn Fn(usize, &str, &Value) -> Value| -> Vec<Value> {
-        let calls = calls.iter().enumerate();
-        calls
-            .map(|(at, (name, input))| shape(at, name, input))
-            .collect()
-    };
-    let text = "done";
+    if done {
+        parts.push(said(protocol, "done"));
+    }
+    let id = format!("m{number}");
     match protocol {
-        Protocol::Anthropic => {
-            let mut content = listed(
-                &|at, name, input| json!({ "type": "tool_use", "id": id(at), "name": name, "input": input }),
-            );
-            if done {
-                content.push(json!({ "type": "text", "text": text }));
-            }
-            json!({
-                "id": format!("m{number}"), "type": "message", "role": "assistant", "model": "m",
-                "stop_reason": if done { "end_turn" } else { "tool_use" }, "content": content,
-                "usage": { "input_tokens": 1, "output_tokens": 1 },
-            })
-        }
+        Protocol::Anthropic => json!({
+            "id": id, "type": "message", "role": "assistant", "model": "m", "content": parts,
+            "stop_reason": if done { "end_turn" } else { "tool_use" },
+            "usage": { "input_tokens": 1, "output_tokens": 1 },
+        }),
         Protocol::OpenAiChat => {
-            let calls = listed(&|at, name, input| {
-                let function = json!({ "name": name, "arguments": input.to_string() });
-                json!({ "id": id(at), "type": "function", "function": function })
-            });
             let message = if done {
-                json!({ "role": "assistant", "content": text })
+                parts.remove(0)
             } else {
-                json!({ "role": "assistant", "content": null, "tool_calls": calls })
+                json!({ "role": "assistant", "content": null, "tool_calls": parts })
             };
             json!({
-                "id": format!("m{number}"), "model": "m",
+                "id": id, "model": "m",
                 "choices": [{ "index": 0, "message": message,
                     "finish_reason": if done { "stop" } else { "tool_calls" } }],
                 "usage": { "prompt_tokens": 1, "completion_tokens": 1 },
             })
         }
-        Protocol::OpenAiResponses => {
-            let mut output = listed(&|at, name, input| {
-                json!({ "type": "function_call", "id": format!("fc{number}-{at}"), "call_id": id(at),
-                    "name": name, "arguments": input.to_string() })
-            });
-            if done {
-                output.push(json!({ "type": "message", "id": "msg", "role": "assistant",
-                    "content": [{ "type": "output_text", "text": text }] }));
-            }
-            json!({
-                "id": format!("m{number}"), "model": "m", "status": "completed", "output": output,
-                "usage": { "input_tokens": 1, "output_tokens": 1 },
-            })
+        Protocol::OpenAiResponses => json!({
+            "id": id, "model": "m", "status": "completed", "output": parts,
+            "usage": { "input_tokens": 1, "output_tokens": 1 },
+        }),
+        Protocol::Gemini => json!({
+            "responseId": id, "modelVersion": "m",
+            "candidates": [{ "finishReason": "STOP", "content": { "role": "model", "parts": parts } }],
+            "usageMetadata": { "promptTokenCount": 1, "candidatesTokenCount": 1 },
+        }),
+    }
+}
+
+/// One call of a tool in the words of the protocol.
+fn called(protocol: Protocol, id: &str, name: &str, input: &Value) -> Value {
+    let text = input.to_string();
+    match protocol {
+        Protocol::Anthropic => {
+            json!({ "type": "tool_use", "id": id, "name": name, "input": input })
         }
+        Protocol::OpenAiChat => {
+            let function = json!({ "name": name, "arguments": text });
+            json!({ "id": id, "type": "function", "function": function })
+        }
+        Protocol::OpenAiResponses => json!({
+            "type": "function_call", "id": format!("fc-{id}"), "call_id": id,
+            "name": name, "arguments": text,
+        }),
         Protocol::Gemini => {
-            let mut parts = listed(
-                &|_, name, input| json!({ "functionCall": { "name": name, "args": input }, "thoughtSignature": "c2ln" }),
-            );
-            if done {
-                parts.push(json!({ "text": text }));
-            }
-            json!({
-                "responseId": format!("m{number}"), "modelVersion": "m",
-                "candidates": [{ "finishReason": "STOP", "content": { "role": "model", "parts": parts } }],
-                "usageMetadata": { "promptTokenCount": 1, "candidatesTokenCount": 1 },
-            })
+            json!({ "functionCall": { "name": name, "args": input }, "thoughtSignature": "c2ln" })
         }
+    }
+}
+
+/// A text in the words of the protocol.
+fn said(protocol: Protocol, text: &str) -> Value {
+    match protocol {
+        Protocol::Anthropic => json!({ "type": "text", "text": text }),
+        Protocol::OpenAiChat => json!({ "role": "assistant", "content": text }),
+        Protocol::OpenAiResponses => json!({
+            "type": "message", "id": "msg", "role": "assistant",
+            "content": [{ "type": "output_text", "text": text }],
+        }),
+        Protocol::Gemini => json!({ "text": text }),
     }
 }
 

@@ -18,7 +18,7 @@ struct Logged(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Logged {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        self.0.lock().expect("no poison").extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -42,7 +42,8 @@ impl Logged {
 
     /// The lines that hold this, without the spans that they stand in.
     fn with(&self, words: &str) -> Vec<String> {
-        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        let bytes = self.0.lock().expect("no poison").clone();
+        let text = String::from_utf8(bytes).expect("text");
         let lines = text.lines().map(str::trim);
         lines
             .filter(|line| line.contains(words))

@@ -69,6 +69,9 @@ struct ShownPair {
     to_columns: String,
 }
 
+/// A link by its place, what is shown of it, and the digest of the question.
+type Question = (usize, ShownPair, String);
+
 /// Decides the links under review that hold one column a side.
 pub(crate) async fn adjudicate(
     request: &ScanRequest,
@@ -78,43 +81,7 @@ pub(crate) async fn adjudicate(
     discovery: &mut Discovery,
 ) -> Result<(), ScanError> {
     let settings = &request.settings.relationships;
-    let Some(runtime) = request
-        .runtime
-        .as_ref()
-        .filter(|_| settings.model == Switch::On)
-    else {
-        return Ok(());
-    };
-    let open: Vec<usize> = discovery
-        .links
-        .iter()
-        .enumerate()
-        .filter(|(_, link)| link.status == Status::Review && link.from.columns.len() == 1)
-        .map(|(at, _)| at)
-        .take(settings.max_model_tables * 4)
-        .collect();
-    let mut asked: Vec<(usize, ShownPair, String)> = Vec::new();
-    for at in open {
-        let Some(pair) = discovery
-            .links
-            .get(at)
-            .and_then(|link| shown(request, facts, link))
-        else {
-            continue;
-        };
-        let text = serde_json::to_string(&pair).map_err(|error| ScanError::Internal {
-            reason: error.to_string(),
-        })?;
-        let input = digest([VERSION, runtime.describe().name, &request.model, &text]);
-        let unit = discovery.links.get(at).map(Link::id).unwrap_or_default();
-        let stored: Option<(ModelVerdict, String)> = rows.get("adjudication", &unit, &input)?;
-        match stored {
-            Some((verdict, reason)) => {
-                apply(discovery, at, verdict, &reason, settings.accept_threshold);
-            }
-            None => asked.push((at, pair, input)),
-        }
-    }
+    let mut asked = unanswered(request, facts, rows, discovery)?;
     let mut failures = 0;
     while !asked.is_empty() && !pause.is_on() {
         let rest = asked.split_off(asked.len().min(PAIRS));
@@ -156,6 +123,54 @@ pub(crate) async fn adjudicate(
     Ok(())
 }
 
+/// The links that the model has not decided yet; what it said in an earlier scan is taken over.
+fn unanswered(
+    request: &ScanRequest,
+    facts: &Facts<'_>,
+    rows: &StageRows,
+    discovery: &mut Discovery,
+) -> Result<Vec<Question>, ScanError> {
+    let settings = &request.settings.relationships;
+    let Some(runtime) = request
+        .runtime
+        .as_ref()
+        .filter(|_| settings.model == Switch::On)
+    else {
+        return Ok(Vec::new());
+    };
+    let open: Vec<usize> = discovery
+        .links
+        .iter()
+        .enumerate()
+        .filter(|(_, link)| link.status == Status::Review && link.from.columns.len() == 1)
+        .map(|(at, _)| at)
+        .take(settings.max_model_tables * 4)
+        .collect();
+    let mut asked: Vec<Question> = Vec::new();
+    for at in open {
+        let Some(pair) = discovery
+            .links
+            .get(at)
+            .and_then(|link| shown(request, facts, link))
+        else {
+            continue;
+        };
+        let text = serde_json::to_string(&pair).map_err(|error| ScanError::Internal {
+            reason: error.to_string(),
+        })?;
+        let input = digest([VERSION, runtime.describe().name, &request.model, &text]);
+        let unit = discovery.links.get(at).map(Link::id).unwrap_or_default();
+        let stored: Option<(ModelVerdict, String)> = rows.get("adjudication", &unit, &input)?;
+        match stored {
+            Some((verdict, reason)) => {
+                apply(discovery, at, verdict, &reason, settings.accept_threshold);
+            }
+            None => asked.push((at, pair, input)),
+        }
+    }
+    Ok(asked)
+}
+
 /// Whatever the model does here, what the scan has found stands. A failure belongs to the pairs of the call;
 /// what would fail every further call, and several failures of the service in a row, pause the run.
 fn left_open(error: LlmError, failures: &mut usize, pause: &Pause) -> Option<ScanWarning> {
@@ -169,10 +184,7 @@ fn left_open(error: LlmError, failures: &mut usize, pause: &Pause) -> Option<Sca
     Some(failed(&error.to_string()))
 }
 
-async fn ask(
-    request: &ScanRequest,
-    batch: &[(usize, ShownPair, String)],
-) -> Result<Vec<PairDecision>, ScanError> {
+async fn ask(request: &ScanRequest, batch: &[Question]) -> Result<Vec<PairDecision>, ScanError> {
     let Some(runtime) = &request.runtime else {
         return Ok(Vec::new());
     };
