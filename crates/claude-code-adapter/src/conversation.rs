@@ -19,9 +19,7 @@ use crate::protocol::{
     Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, ResultFrame, StreamFrame,
     ToolResult,
 };
-use crate::surface::{
-    Account, checked_account, checked_surface, no_session, substituted, too_early,
-};
+use crate::surface::{checked_account, checked_surface, no_session, substituted, too_early};
 use crate::turns::{TurnCounter, UsageMeter};
 
 pub(crate) use action::{Action, Note, Record};
@@ -101,38 +99,6 @@ impl Conversation {
     /// The model that is asked for.
     pub(crate) fn model(&self) -> &str {
         self.query.model()
-    }
-
-    /// Whether the prompt has been written.
-    pub(crate) fn is_prompted(&self) -> bool {
-        self.stage == Stage::Prompted
-    }
-
-    /// Whether the account is checked and the prompt waits.
-    pub(crate) fn is_ready(&self) -> bool {
-        matches!(self.stage, Stage::Ready(_))
-    }
-
-    /// Takes the call that the child waited for: the query that it was started with, now whole.
-    pub(crate) fn release(&mut self, query: Query) -> Vec<Action> {
-        self.server.serve(query.tools());
-        self.query = query;
-        self.prompt_at = PromptAt::Once;
-        let mut actions = Vec::new();
-        if let Stage::Ready(account) = &self.stage {
-            let account = account.clone();
-            self.prompt(account, &mut actions);
-        }
-        actions
-    }
-
-    fn prompt(&mut self, account: Account, actions: &mut Vec<Action>) {
-        self.stage = Stage::Prompted;
-        if let Some(warning) = account.warning() {
-            actions.push(Action::Note(Note::Warning(warning)));
-        }
-        actions.push(Action::Note(Note::Payer(account.payer)));
-        actions.push(Action::Send(self.query.prompt_line()));
     }
 
     /// Whether the surface has been checked.

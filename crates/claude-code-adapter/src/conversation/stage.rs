@@ -1,11 +1,15 @@
 //! The way to the prompt, and from one turn to the next.
 
+use super::{Action, Conversation, Note};
+use crate::invocation::Query;
+use crate::surface::Account;
+
 /// When the prompt is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PromptAt {
     /// As soon as the account is checked.
     Once,
-    /// When the account is checked and [`super::Conversation::release`] was called.
+    /// When the account is checked and [`Conversation::release`] was called.
     Release,
 }
 
@@ -15,25 +19,57 @@ pub(super) enum Stage {
     /// `initialize` is not answered.
     Opening,
     /// The account is the user's own, and this is who pays; the prompt waits.
-    Ready(crate::surface::Account),
+    Ready(Account),
     /// The prompt is written.
     Prompted,
 }
 
-impl super::Conversation {
+impl Conversation {
+    /// Whether the prompt has been written.
+    pub(crate) fn is_prompted(&self) -> bool {
+        self.stage == Stage::Prompted
+    }
+
+    /// Whether the account is checked and the prompt waits.
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.stage, Stage::Ready(_))
+    }
+
+    /// Takes the call that the child waited for: the query that it was started with, now whole.
+    pub(crate) fn release(&mut self, query: Query) -> Vec<Action> {
+        self.server.serve(query.tools());
+        self.query = query;
+        self.prompt_at = PromptAt::Once;
+        let mut actions = Vec::new();
+        if let Stage::Ready(account) = &self.stage {
+            let account = account.clone();
+            self.prompt(account, &mut actions);
+        }
+        actions
+    }
+
+    pub(super) fn prompt(&mut self, account: Account, actions: &mut Vec<Action>) {
+        self.stage = Stage::Prompted;
+        if let Some(warning) = account.warning() {
+            actions.push(Action::Note(Note::Warning(warning)));
+        }
+        actions.push(Action::Note(Note::Payer(account.payer)));
+        actions.push(Action::Send(self.query.prompt_line()));
+    }
+
     /// How the turns came to their end, once there is a result.
     pub(crate) fn stop_reason(&self) -> Option<ktx_llm_runtime::StopReason> {
         self.result.as_ref().map(crate::outcome::stop_reason_of)
     }
 
     /// Says that the model is asked again when it has handed in what the program will refuse.
-    pub(super) fn on_whole_message(&self, actions: &mut Vec<super::Action>) {
+    pub(super) fn on_whole_message(&self, actions: &mut Vec<Action>) {
         let refused = self.query.schema().is_some_and(|schema| {
             let mut objects = self.objects.values();
             objects.any(|object| !schema.violations(object).is_empty())
         });
         if refused {
-            actions.push(super::Action::Note(super::Note::FurtherTurn));
+            actions.push(Action::Note(Note::FurtherTurn));
         }
     }
 }
