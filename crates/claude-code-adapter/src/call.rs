@@ -1,6 +1,8 @@
 //! One call of a model, with a child that waits for it or with a fresh one.
 
-use ktx_llm_runtime::{LlmError, LlmErrorKind, RuntimeEvent, SourceSystem, StopReason, UsageFact};
+use ktx_llm_runtime::{
+    LlmError, LlmErrorKind, ReportedCost, RuntimeEvent, SourceSystem, StopReason, UsageFact,
+};
 use tokio::time::Instant;
 use tokio_util::future::FutureExt as _;
 
@@ -30,16 +32,31 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Tells what the process says it used beside its messages (COG-14).
-    pub(crate) fn tell_unattributed(&self, record: &Record) {
+    /// Tells what the process says it used beside its messages, and what it says all of it cost
+    /// (COG-14). A process has one call, so the sums of its result are those of the call.
+    pub(crate) fn tell_sums(&self, record: &Record) {
         let Some(result) = &record.result else { return };
+        let Caller { role, label, .. } = self.caller;
+        let system = SourceSystem::AnthropicSdk;
         let session = uuid::Uuid::new_v4().to_string();
+        let mut message_ids: Vec<String> = record.counted.iter().cloned().collect();
         for (model, usage) in unattributed(&result.used, &record.used) {
-            let Caller { role, label, .. } = self.caller;
-            let system = SourceSystem::AnthropicSdk;
             let fact = UsageFact::unattributed(system, *role, label, &session, &model, usage);
+            message_ids.push(fact.message_id.clone());
             self.host.tell(RuntimeEvent::Usage(fact));
         }
+        let is_told = |told: &f64| *told > 0.0 || (*told == 0.0 && !message_ids.is_empty());
+        let Some(dollars) = result.cost_usd.filter(is_told) else {
+            return;
+        };
+        self.host.tell(RuntimeEvent::CostReported(ReportedCost {
+            source_system: system,
+            role: *role,
+            label: label.clone(),
+            call: session,
+            dollars,
+            message_ids,
+        }));
     }
 }
 

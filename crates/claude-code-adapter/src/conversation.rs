@@ -448,13 +448,15 @@ impl Conversation {
     pub(crate) fn into_record(self) -> Record {
         let tools = self.traces.into_calls();
         let tool_failures = tools.iter().filter(|trace| trace.is_error).count();
+        let (counted, used) = self.meter.into_counted();
         Record {
             model: self
                 .init
                 .map(|init| init.model)
                 .filter(|model| !model.is_empty()),
             tool_failures: u32::try_from(tool_failures).unwrap_or(u32::MAX),
-            used: self.meter.used(),
+            counted,
+            used,
             tools,
             accepted: self.accepted,
             signs: self.signs,

@@ -416,7 +416,7 @@ impl<'a> Session<'a> {
             reported_cost_usd: record.result.as_ref().and_then(|result| result.cost_usd),
         };
         log_unknown(&record, &self.stray);
-        self.call.tell_unattributed(&record);
+        self.call.tell_sums(&record);
         let never_began = !self.interrupted
             && match &stop {
                 Stop::Ended(_) => !verified && record.result.is_none(),

@@ -185,9 +185,9 @@ impl UsageMeter {
         open.iter().filter_map(|id| self.count(id)).collect()
     }
 
-    /// The sums over counted messages, by model.
-    pub(crate) fn used(self) -> BTreeMap<String, TokenUsage> {
-        self.used
+    /// The ids of counted messages, and the sums over them by model.
+    pub(crate) fn into_counted(self) -> (BTreeSet<String>, BTreeMap<String, TokenUsage>) {
+        (self.counted, self.used)
     }
 
     fn keep(&mut self, id: &str, model: &str, usage: TokenUsage) -> Option<Counted> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::UsageFact;
+use crate::{ReportedCost, UsageFact};
 
 /// One thing that happened inside a runtime.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +13,8 @@ pub enum RuntimeEvent {
     /// it becomes when nothing more is heard of it. Told again while its output grows, and followed
     /// by [`Self::Usage`] of the same message.
     UsageBegun(UsageFact),
+    /// What the backend itself says that a call cost, behind the facts of the call (C-18).
+    CostReported(ReportedCost),
     /// A rate-limit window was seen (KTX 1.7: `rate_limit_observed`).
     RateLimitObserved {
         /// The window, such as `five_hour`.

@@ -40,7 +40,7 @@ pub use request::{
 pub use run::{RunEvent, RunFinal, RunHandle, RunWriter, run_channel};
 pub use scripted::{Reply, ScriptedRuntime};
 pub use trace::{SPANS, USAGE};
-pub use usage::{SourceSystem, UsageFact, UsageKind};
+pub use usage::{ReportedCost, SourceSystem, UsageFact, UsageKind};
 
 #[cfg(test)]
 mod tests;

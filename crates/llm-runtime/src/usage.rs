@@ -176,3 +176,28 @@ impl UsageFact {
         format!("{}/{}/{}", self.run_id, self.attempt, self.message_id)
     }
 }
+
+/// What a backend itself says that a call cost (C-18). It stands beside our own figure and is never
+/// part of it. A call without an end, as one that crashed, has none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReportedCost {
+    /// Who says it.
+    pub source_system: SourceSystem,
+    /// The role that asked.
+    pub role: ModelRole,
+    /// What the call belongs to.
+    pub label: CallLabel,
+    /// A name of the call's, so that the same report can be sent twice and counts once.
+    pub call: String,
+    /// US dollars.
+    pub dollars: f64,
+    /// The usage units whose cost it is, by [`UsageFact::message_id`]; they were told before.
+    pub message_ids: Vec<String>,
+}
+
+impl ReportedCost {
+    /// The idempotency key of one of its usage units, or of the report itself.
+    pub fn reference(&self, unit: &str) -> String {
+        format!("{}/0/{unit}", self.label.run_id)
+    }
+}

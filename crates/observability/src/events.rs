@@ -61,6 +61,12 @@ impl EventSink for TracedEvents {
             RuntimeEvent::UsageBegun(fact) => {
                 tracing::debug!(message = fact.message_id, "a message has begun");
             }
+            RuntimeEvent::CostReported(told) => tracing::debug!(
+                run_id = %told.label.run_id,
+                dollars = told.dollars,
+                messages = told.message_ids.len(),
+                "the backend says what a call cost"
+            ),
             RuntimeEvent::RateLimitObserved {
                 window,
                 utilization,

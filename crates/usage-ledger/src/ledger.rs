@@ -42,7 +42,7 @@ pub struct Ledger {
     pub(crate) database: Connection,
 }
 
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     "CREATE TABLE usage_facts (
   source_system TEXT NOT NULL,
   source_reference TEXT NOT NULL,
@@ -93,6 +93,19 @@ ALTER TABLE usage_facts ADD COLUMN location TEXT;",
   location TEXT,
   owner_process INTEGER NOT NULL,
   owner_started INTEGER,
+  UNIQUE (source_system, source_reference)
+);",
+    "CREATE TABLE reported_costs (
+  source_system TEXT NOT NULL,
+  source_reference TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  recorded_at TEXT NOT NULL,
+  role TEXT NOT NULL,
+  stage TEXT NOT NULL,
+  unit TEXT,
+  connection_id TEXT,
+  reported_picodollars TEXT NOT NULL,
+  computed_picodollars TEXT,
   UNIQUE (source_system, source_reference)
 );",
 ];

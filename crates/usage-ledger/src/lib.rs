@@ -13,6 +13,7 @@ mod meter;
 mod price;
 mod record;
 mod report;
+mod reported;
 mod table;
 
 pub use budget::{Budget, Limits};
@@ -23,6 +24,7 @@ pub use meter::Meter;
 pub use price::{price, price_of};
 pub use record::{Owner, Recorded};
 pub use report::{Group, Report, ReportRow, Window};
+pub use reported::Reported;
 pub use table::{PriceTable, PriceTableError};
 
 #[cfg(test)]

@@ -173,6 +173,9 @@ impl Ledger {
                 );
                 execute(database, &copy, ())?;
             }
+            let copy = "INSERT INTO main.reported_costs SELECT * FROM other.reported_costs
+                        WHERE true ON CONFLICT DO NOTHING";
+            execute(database, copy, ())?;
             Ok(())
         });
         execute(&self.database, "DETACH DATABASE other", ())?;
@@ -180,7 +183,7 @@ impl Ledger {
     }
 
     /// All of it, or nothing.
-    fn at_once<T>(
+    pub(crate) fn at_once<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {

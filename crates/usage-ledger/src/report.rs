@@ -2,7 +2,7 @@
 
 use ktx_llm_runtime::{TokenUsage, UsageKind};
 
-use crate::{Ledger, LedgerError, Money};
+use crate::{Ledger, LedgerError, Money, Reported};
 
 /// What rows of a report stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Group {
 }
 
 impl Group {
-    const fn column(self) -> &'static str {
+    pub(crate) const fn column(self) -> &'static str {
         match self {
             Self::All => "''",
             Self::Run => "run_id",
@@ -64,6 +64,8 @@ pub struct ReportRow {
     pub estimated: u64,
     /// Of the messages, those that were cut off: their output is what was seen of it.
     pub incomplete: u64,
+    /// What the backends themselves say about the cost; nothing by model.
+    pub reported: Reported,
 }
 
 impl ReportRow {
@@ -148,6 +150,11 @@ impl Ledger {
                 sum.add(&kind, usage, cost, estimated);
             }
         }
+        let (mut by_key, reported) = self.reported(group, window)?;
+        for row in &mut rows {
+            row.reported = by_key.remove(&row.key).unwrap_or_default();
+        }
+        total.reported = reported;
         Ok(Report { rows, total })
     }
 }
@@ -163,5 +170,6 @@ fn empty(key: String) -> ReportRow {
         unpriced: 0,
         estimated: 0,
         incomplete: 0,
+        reported: Reported::default(),
     }
 }

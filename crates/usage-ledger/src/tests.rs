@@ -3,6 +3,7 @@
 mod budgets;
 mod open;
 mod prices;
+mod reported;
 
 use ktx_llm_runtime::{CallLabel, SourceSystem, TokenUsage, UsageFact, UsageKind};
 use ktx_vocabulary::{ModelRole, RunId};
@@ -132,6 +133,40 @@ fn a_fact_is_written_once() {
         run_id: None,
     };
     assert!(ledger.report(Group::Run, &later).unwrap().rows.is_empty());
+}
+
+/// COG-12: a key is unique within its source: two sources may give the same id to messages of theirs,
+/// and each is a fact, once.
+#[test]
+fn two_sources_may_use_one_id() {
+    let (ledger, prices) = (
+        Ledger::in_memory().unwrap(),
+        PriceTable::built_in().unwrap(),
+    );
+    let ours = fact("msg_1", "claude-sonnet-5-5");
+    let theirs = UsageFact {
+        source_system: SourceSystem::AnthropicApi,
+        ..ours.clone()
+    };
+    assert_eq!(ours.reference(), theirs.reference());
+    let write = |fact: &UsageFact| ledger.record(fact, AT, &prices).unwrap();
+    assert_eq!(
+        [&ours, &theirs, &ours, &theirs].map(write),
+        [
+            Recorded::New,
+            Recorded::New,
+            Recorded::Known,
+            Recorded::Known
+        ]
+    );
+    // What would be another fact by its attempt or its run is one, too.
+    let again = UsageFact { attempt: 1, ..ours };
+    assert_eq!(
+        [&again, &again].map(write),
+        [Recorded::New, Recorded::Known]
+    );
+    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    assert_eq!((total.messages, total.usage.total()), (3, 3 * 1187));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a conversation asks of its shell, tells its listeners and leaves behind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_llm_runtime::{LlmError, TokenUsage, ToolTrace};
 use serde_json::Value;
@@ -106,6 +106,8 @@ pub(crate) struct Record {
     pub(crate) model: Option<String>,
     /// Tool calls that failed.
     pub(crate) tool_failures: u32,
+    /// The ids of the messages that were counted.
+    pub(crate) counted: BTreeSet<String>,
     /// Tokens over all messages, by model.
     pub(crate) used: BTreeMap<String, TokenUsage>,
     /// The tool calls in call order.

@@ -65,7 +65,7 @@ async fn a_text_comes_with_one_usage_fact() {
             usage: MESSAGE,
             steps: 1,
             model: Some("fake-sonnet".to_owned()),
-            reported_cost_usd: Some(0.25),
+            reported_cost_usd: Some(0.000_759_6),
             ..CallMetrics::default()
         }
     );

@@ -13,7 +13,9 @@ use ktx_tool_descriptors::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Bench, loop_request, object_request, run_request, short, text_request};
+use crate::support::{
+    Bench, loop_request, object_request, run_request, short, text_request, until,
+};
 
 /// The tries that were told, with the message ids that were paid for.
 fn told(bench: &Bench) -> (Vec<(u32, &'static str)>, Vec<String>) {
@@ -125,7 +127,7 @@ impl ToolHandler for Stuck {
     }
 }
 
-fn stuck() -> ToolSet {
+pub(crate) fn stuck() -> ToolSet {
     let tool = ToolDescriptor {
         name: "stuck".to_owned(),
         title: "Stuck".to_owned(),
@@ -245,4 +247,67 @@ async fn tokens_beside_the_messages_are_told() {
             (UsageKind::Unattributed, "fake-haiku".to_owned(), 340),
         ]
     );
+}
+
+/// COG-14, C-18: what the process says that its call cost is told behind the facts of the call, which
+/// it names. A process without a result says nothing; what it was paid for stands in facts all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cost_of_a_call_is_told_by_those_who_got_to_its_end() {
+    let crashed =
+        json!({ "message_ids": "a", "steps": [{ "broken_stream": "Half" }, { "exit": 1 }] });
+    let used = json!({
+        "fake-sonnet": { "inputTokens": 100, "outputTokens": 20, "cacheReadInputTokens": 7,
+            "cacheCreationInputTokens": 30 },
+        "fake-haiku": { "inputTokens": 300, "outputTokens": 40 },
+    });
+    let whole = json!({ "message_ids": "b", "steps": [{ "text": "Whole." }],
+        "result": { "modelUsage": used, "total_cost_usd": 0.75 } });
+    let stopped = json!({ "message_ids": "c", "steps": [
+        { "tools": [{ "name": "answer", "input": { "key": "k" } }] }, { "mark": "stop" }, "hang",
+    ] });
+    let nobody = json!({ "account": { "tokenSource": "none" } });
+    let bench = Bench::new(json!({ "sequence": [crashed, whole, stopped, nobody] }));
+    let runtime = bench.runtime();
+    runtime.generate_text(text_request("One.")).await.unwrap();
+    let mut request = loop_request("Two.", 3);
+    request.label.run_id = ktx_vocabulary::RunId::parse("run-2").unwrap();
+    let cancel = request.cancel.clone();
+    let marker = bench.settings.project_dir.join("stop");
+    let (outcome, ()) = tokio::join!(runtime.run_agent_loop(request), async {
+        until("the model works", || marker.exists()).await;
+        cancel.cancel();
+    });
+    let stopped = outcome.error.map(|error| error.kind);
+    assert_eq!(stopped, Some(LlmErrorKind::Cancelled));
+    runtime
+        .generate_text(text_request("Three."))
+        .await
+        .unwrap_err();
+    let events = bench.heard.all();
+    let mut calls = Vec::new();
+    let told: Vec<String> = events
+        .iter()
+        .filter_map(|event| match event {
+            RuntimeEvent::Usage(fact) => Some(format!("{:?} {}", fact.kind, fact.reference())),
+            RuntimeEvent::CostReported(told) => {
+                calls.push(told.call.clone());
+                let units = told.message_ids.join(" ");
+                Some(format!("{} {} of {units}", told.label.run_id, told.dollars))
+            }
+            _ => None,
+        })
+        .collect();
+    let [first, second] = calls.as_slice() else {
+        panic!("{told:?}");
+    };
+    assert_ne!(first, second);
+    let told = told.join("\n").replace(first, "[CALL]");
+    insta::assert_snapshot!(told, @r"
+    Incomplete run-1/0/msg_a_0001
+    Message run-1/0/msg_b_0001
+    Unattributed run-1/0/[CALL]/unattributed/fake-haiku
+    run-1 0.75 of msg_b_0001 [CALL]/unattributed/fake-haiku
+    Message run-2/0/msg_c_0001
+    run-2 0.0007596 of msg_c_0001
+    ");
 }

@@ -67,25 +67,33 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
             (None, None) => "no usage is recorded yet".to_owned(),
         });
     }
-    if report.total.unattributed_tokens > 0 {
+    tell_about(&report.total, &printer);
+    Ok(Exit::Success)
+}
+
+/// What a sum does not show by itself.
+fn tell_about(total: &ReportRow, printer: &Printer) {
+    if total.unattributed_tokens > 0 {
         printer.note(&format!(
             "{} of the tokens were used beside the messages, such as for compaction",
-            report.total.unattributed_tokens
+            total.unattributed_tokens
         ));
     }
-    if report.total.incomplete > 0 {
+    if let Some(difference) = reported_difference(total) {
+        printer.note(&difference);
+    }
+    if total.incomplete > 0 {
         printer.note(&format!(
             "{} messages were cut off; their output is estimated from what was seen of it",
-            report.total.incomplete
+            total.incomplete
         ));
     }
-    if report.total.unpriced > 0 {
+    if total.unpriced > 0 {
         printer.note(&format!(
             "{} messages have no known price; the cost is of the others",
-            report.total.unpriced
+            total.unpriced
         ));
     }
-    Ok(Exit::Success)
 }
 
 /// One line with the totals of this run, on stderr.
@@ -153,6 +161,17 @@ fn moment(text: &str, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
     Some(zoned.timestamp())
 }
 
+/// How far the figure of the backends is from ours, when it is worth a line (C-18).
+fn reported_difference(row: &ReportRow) -> Option<String> {
+    let reported = &row.reported;
+    reported.differs().then(|| {
+        format!(
+            "the model backends themselves say {} for calls that cost {} at these list prices",
+            reported.compared, reported.computed
+        )
+    })
+}
+
 /// What a cost is without, when it is a cost.
 fn left_out(row: &ReportRow) -> String {
     if row.unpriced == 0 || !row.cost_is_known() {
@@ -205,6 +224,9 @@ fn row_json(row: &ReportRow) -> Value {
         "unpricedMessages": row.unpriced,
         "estimatedMessages": row.estimated,
         "incompleteMessages": row.incomplete,
+        "reportedCostUsd": (row.reported.calls > 0).then(|| row.reported.cost.dollars()),
+        "reportedDifferenceUsd": (row.reported.compared_calls > 0)
+            .then(|| row.reported.difference().dollars()),
     })
 }
 

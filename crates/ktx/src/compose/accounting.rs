@@ -75,6 +75,7 @@ impl EventSink for LedgerSink {
         match event {
             RuntimeEvent::UsageBegun(fact) => self.facts.begin(fact),
             RuntimeEvent::Usage(fact) => self.facts.record(fact),
+            RuntimeEvent::CostReported(told) => self.facts.reported(told),
             RuntimeEvent::WaitStarted { reason, duration } => {
                 (self.say)(&waiting(&reason, duration, now));
             }
@@ -115,6 +116,7 @@ impl EventSink for ProbeSink {
         match event {
             RuntimeEvent::Usage(_)
             | RuntimeEvent::UsageBegun(_)
+            | RuntimeEvent::CostReported(_)
             | RuntimeEvent::RateLimitObserved { .. }
             | RuntimeEvent::RateLimitRefused { .. } => self.0.event(event),
             RuntimeEvent::ConcurrencyAdjusted { .. }

@@ -150,7 +150,9 @@ exit 0
         "costUsd": null,
         "unpricedMessages": 2,
         "estimatedMessages": 0,
-        "incompleteMessages": 0
+        "incompleteMessages": 0,
+        "reportedCostUsd": 0.0015192,
+        "reportedDifferenceUsd": null
       }
     ],
     "total": {
@@ -165,7 +167,9 @@ exit 0
       "costUsd": null,
       "unpricedMessages": 2,
       "estimatedMessages": 0,
-      "incompleteMessages": 0
+      "incompleteMessages": 0,
+      "reportedCostUsd": 0.0015192,
+      "reportedDifferenceUsd": null
     }
   },
   "meta": {

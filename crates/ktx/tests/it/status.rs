@@ -425,7 +425,9 @@ exit 0
       "costUsd": 0.0,
       "unpricedMessages": 0,
       "estimatedMessages": 0,
-      "incompleteMessages": 0
+      "incompleteMessages": 0,
+      "reportedCostUsd": null,
+      "reportedDifferenceUsd": null
     }
   },
   "meta": {

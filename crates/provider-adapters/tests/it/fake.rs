@@ -43,6 +43,7 @@ impl EventSink for Recorder {
                 fact.usage.output
             ),
             RuntimeEvent::UsageBegun(fact) => format!("begun {}", fact.reference()),
+            RuntimeEvent::CostReported(told) => format!("cost {}", told.dollars),
             RuntimeEvent::Retry { attempt, code } => format!("retry {attempt} {code}"),
             RuntimeEvent::WaitStarted { reason, .. } => format!("wait {reason}"),
             RuntimeEvent::WaitTick { .. } => return,

@@ -152,6 +152,11 @@ pub(crate) fn used(messages: u64, cut: u64) -> Value {
     })
 }
 
+/// What so many messages cost at the list price of a Sonnet, in dollars.
+fn cost(messages: u64) -> f64 {
+    f64::from(u32::try_from(messages).unwrap_or(u32::MAX)) * 759.6e-6
+}
+
 /// The result of the turn, with changes. `used` tells what each model used.
 pub(crate) fn result(
     text: &str,
@@ -161,7 +166,7 @@ pub(crate) fn result(
 ) -> Value {
     let frame = json!({
         "duration_ms": 100, "stop_reason": "end_turn", "session_id": SESSION,
-        "total_cost_usd": 0.25, "is_error": false, "num_turns": messages + 1,
+        "total_cost_usd": cost(messages), "is_error": false, "num_turns": messages + 1,
         "modelUsage": used,
         "permission_denials": [], "terminal_reason": "completed", "subtype": "success",
         "api_error_status": null, "result": text, "type": "result",

@@ -1,9 +1,9 @@
 //! Value tests of moments and of what a cost is without.
 
 use ktx_llm_runtime::TokenUsage;
-use ktx_usage_ledger::{Money, ReportRow};
+use ktx_usage_ledger::{Money, ReportRow, Reported};
 
-use super::{cost, left_out, moment};
+use super::{cost, left_out, moment, reported_difference, row_json};
 
 /// What `--since` takes: days and times of day without an offset are UTC.
 #[test]
@@ -42,10 +42,8 @@ fn moments_are_utc_whatever_they_are_written_with() {
     }
 }
 
-/// COG-16: a cost that is not of all messages says so.
-#[test]
-fn a_cost_says_what_it_is_without() {
-    let row = |messages, unpriced| ReportRow {
+fn row(messages: u64, unpriced: u64) -> ReportRow {
+    ReportRow {
         key: String::new(),
         messages,
         unattributed: 0,
@@ -55,7 +53,13 @@ fn a_cost_says_what_it_is_without() {
         unpriced,
         estimated: 0,
         incomplete: 0,
-    };
+        reported: Reported::default(),
+    }
+}
+
+/// COG-16: a cost that is not of all messages says so.
+#[test]
+fn a_cost_says_what_it_is_without() {
     let words = |row: &ReportRow| format!("{}{}", cost(row), left_out(row));
     assert_eq!(
         [row(3, 0), row(3, 2), row(3, 3)].map(|row| words(&row)),
@@ -64,5 +68,56 @@ fn a_cost_says_what_it_is_without() {
             "$0.5000 without 2 messages whose price is not known",
             "unknown"
         ]
+    );
+}
+
+/// COG-14, C-18: what a backend says about cost is told beside ours; a difference is worth a line
+/// from a cent and a hundredth of our cost on.
+#[test]
+fn a_difference_to_what_is_reported_is_told() {
+    let told = |cost: f64, compared: f64, computed: f64| {
+        let reported = Reported {
+            calls: 2,
+            cost: Money::from_dollars(cost),
+            compared_calls: u64::from(compared > 0.0),
+            compared: Money::from_dollars(compared),
+            computed: Money::from_dollars(computed),
+        };
+        let row = ReportRow {
+            reported,
+            ..row(3, 0)
+        };
+        let json = row_json(&row);
+        let difference = json["reportedDifferenceUsd"].as_f64();
+        (
+            reported_difference(&row).is_some(),
+            json["reportedCostUsd"].as_f64(),
+            difference.map(|dollars| format!("{dollars:.4}")),
+        )
+    };
+    let expected = |line, cost, difference: &str| (line, Some(cost), Some(difference.to_owned()));
+    assert_eq!(told(0.5, 0.4, 0.4), expected(false, 0.5, "0.0000"));
+    assert_eq!(told(0.5, 0.409, 0.4), expected(false, 0.5, "0.0090"));
+    assert_eq!(told(0.5, 0.41, 0.4), expected(true, 0.5, "0.0100"));
+    assert_eq!(told(5.0, 4.039, 4.0), expected(false, 5.0, "0.0390"));
+    assert_eq!(told(5.0, 3.96, 4.0), expected(true, 5.0, "-0.0400"));
+    assert_eq!(told(0.5, 0.0, 0.0), (false, Some(0.5), None));
+    let nothing = row_json(&row(3, 0));
+    assert!(nothing["reportedCostUsd"].is_null() && nothing["reportedDifferenceUsd"].is_null());
+    let other = ReportRow {
+        reported: Reported {
+            calls: 1,
+            cost: Money::from_dollars(1.25),
+            compared_calls: 1,
+            compared: Money::from_dollars(1.25),
+            computed: Money::from_dollars(0.5),
+        },
+        ..row(3, 0)
+    };
+    assert_eq!(
+        reported_difference(&other).as_deref(),
+        Some(
+            "the model backends themselves say $1.2500 for calls that cost $0.5000 at these list prices"
+        )
     );
 }

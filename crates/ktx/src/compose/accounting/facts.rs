@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ktx_llm_runtime::{CallLabel, UsageFact};
+use ktx_llm_runtime::{CallLabel, ReportedCost, UsageFact};
 use ktx_usage_ledger::{Cost, Meter, PriceTable, price_of};
 
 use super::Say;
@@ -48,7 +48,7 @@ impl Facts {
     /// then its call holds what it has reserved.
     pub(super) fn begin(&self, fact: UsageFact) {
         let (at, cost) = self.priced(&fact);
-        self.write(Entry {
+        self.write(Entry::Message {
             stage: Stage::Begun,
             fact,
             at,
@@ -63,12 +63,18 @@ impl Facts {
         if cost.is_none() && self.prices().is_some() {
             self.note_unpriced(&fact);
         }
-        self.write(Entry {
+        self.write(Entry::Message {
             stage: Stage::Paid,
             fact,
             at,
             cost,
         });
+    }
+
+    /// Takes what a backend says that a call cost. Nothing is counted by it.
+    pub(super) fn reported(&self, told: ReportedCost) {
+        let at = (self.clock)();
+        self.write(Entry::Reported { told, at });
     }
 
     fn priced(&self, fact: &UsageFact) -> (jiff::Timestamp, Option<Cost>) {

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ktx_llm_runtime::UsageFact;
+use ktx_llm_runtime::{ReportedCost, UsageFact};
 use ktx_usage_ledger::Cost;
 
 /// Facts that are kept while the ledger cannot be written.
@@ -22,11 +22,42 @@ pub(super) enum Stage {
 
 /// Something that is not in the ledger yet.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
-    pub(super) stage: Stage,
-    pub(super) fact: UsageFact,
-    pub(super) at: Timestamp,
-    pub(super) cost: Option<Cost>,
+pub(super) enum Entry {
+    /// A message.
+    Message {
+        stage: Stage,
+        fact: UsageFact,
+        at: Timestamp,
+        cost: Option<Cost>,
+    },
+    /// What a backend says that a call cost.
+    Reported { told: ReportedCost, at: Timestamp },
+}
+
+impl Entry {
+    /// The message, when it is one that has begun.
+    fn begun(&self) -> Option<&UsageFact> {
+        match self {
+            Self::Message {
+                stage: Stage::Begun,
+                fact,
+                ..
+            } => Some(fact),
+            Self::Message { .. } | Self::Reported { .. } => None,
+        }
+    }
+
+    /// The fact, when it is one.
+    fn paid(&self) -> Option<&UsageFact> {
+        match self {
+            Self::Message {
+                stage: Stage::Paid,
+                fact,
+                ..
+            } => Some(fact),
+            Self::Message { .. } | Self::Reported { .. } => None,
+        }
+    }
 }
 
 /// Facts that never came into the ledger.
@@ -76,18 +107,20 @@ impl Queue {
     pub(super) fn push(&self, entry: Entry) -> Result<(), String> {
         let mut state = self.state();
         // The first one may be at the writer. Of the others only the last word about a message counts.
-        let same = |other: &Entry| {
-            other.stage == Stage::Begun
-                && other.fact.source_system == entry.fact.source_system
-                && other.fact.run_id == entry.fact.run_id
-                && other.fact.message_id == entry.fact.message_id
+        let same = |other: &Entry| match (other.begun(), entry.begun().or_else(|| entry.paid())) {
+            (Some(other), Some(fact)) => {
+                other.source_system == fact.source_system
+                    && other.run_id == fact.run_id
+                    && other.message_id == fact.message_id
+            }
+            _ => false,
         };
         if let Some(at) = state.waiting.iter().skip(1).position(same) {
             state.waiting.remove(at + 1);
         }
-        let room = match entry.stage {
-            Stage::Begun => MOST_WAITING / 2,
-            Stage::Paid => MOST_WAITING,
+        let room = match entry.paid() {
+            None => MOST_WAITING / 2,
+            Some(_) => MOST_WAITING,
         };
         if state.waiting.len() < room {
             state.waiting.push_back(entry);
@@ -178,17 +211,15 @@ impl Queue {
 }
 
 impl State {
-    /// That a message has begun is no fact: its fact is still to come.
+    /// That a message has begun is no fact: its fact is still to come. Nor is what others say.
     fn lose(&mut self, entry: &Entry) {
-        if entry.stage == Stage::Begun {
-            return;
-        }
+        let Some(fact) = entry.paid() else { return };
         tracing::info!(
-            reference = entry.fact.reference(),
-            usage = ?entry.fact.usage,
+            reference = fact.reference(),
+            usage = ?fact.usage,
             "a message is not in the usage ledger"
         );
         self.lost.0 += 1;
-        self.lost.1 = self.lost.1.saturating_add(entry.fact.usage.total());
+        self.lost.1 = self.lost.1.saturating_add(fact.usage.total());
     }
 }

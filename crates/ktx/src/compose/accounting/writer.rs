@@ -115,18 +115,7 @@ impl Work {
             Some(ledger) => ledger,
             None => opened(&self.path)?,
         };
-        let at = entry.at.to_string();
-        match entry.stage {
-            Stage::Begun => ledger.begin(&entry.fact, &at, entry.cost, this_process())?,
-            Stage::Paid => {
-                if ledger.record_at(&entry.fact, &at, entry.cost)? == Recorded::Known {
-                    tracing::warn!(
-                        reference = entry.fact.reference(),
-                        "a message is in the usage ledger already; it is counted once"
-                    );
-                }
-            }
-        }
+        record(&ledger, entry)?;
         // What failed is opened anew.
         self.ledger = Some(ledger);
         Ok(())
@@ -153,6 +142,31 @@ impl Work {
             (false, Phase::Closing) | (_, Phase::GivenUp | Phase::Ended) => false,
         }
     }
+}
+
+fn record(ledger: &Ledger, entry: &Entry) -> Result<(), LedgerError> {
+    match entry {
+        Entry::Message {
+            stage,
+            fact,
+            at,
+            cost,
+        } => match stage {
+            Stage::Begun => ledger.begin(fact, &at.to_string(), *cost, this_process())?,
+            Stage::Paid => {
+                if ledger.record_at(fact, &at.to_string(), *cost)? == Recorded::Known {
+                    tracing::warn!(
+                        reference = fact.reference(),
+                        "a message is in the usage ledger already; it is counted once"
+                    );
+                }
+            }
+        },
+        Entry::Reported { told, at } => {
+            ledger.record_reported(told, &at.to_string())?;
+        }
+    }
+    Ok(())
 }
 
 /// The ledger, with what earlier programs could not finish.

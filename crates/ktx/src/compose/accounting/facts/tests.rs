@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ktx_llm_runtime::{
-    LlmError, PlannedTurn, SourceSystem, TokenUsage, TurnGate as _, UsageFact, UsageKind,
+    CallLabel, LlmError, PlannedTurn, ReportedCost, SourceSystem, TokenUsage, TurnGate as _,
+    UsageFact, UsageKind,
 };
 use ktx_usage_ledger::{Budget, Group, Ledger, Limits, Window};
 use ktx_vocabulary::{ModelRole, RunId};
@@ -161,6 +162,41 @@ fn tokens_beside_the_messages_count_like_those_of_messages() {
         ),
         (1, 200, 300)
     );
+    assert_eq!(*said.lock().unwrap(), Vec::<String>::new());
+}
+
+/// COG-14, C-18: what a backend says that a call cost comes behind its messages, is compared with
+/// them and counts for nothing.
+#[test]
+fn what_a_backend_says_about_cost_counts_for_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (facts, said) = facts(folder.path());
+    facts.record(fact("msg_1"));
+    facts.reported(ReportedCost {
+        source_system: SourceSystem::AnthropicApi,
+        role: ModelRole::Default,
+        label: CallLabel {
+            run_id: RunId::parse("run-1").unwrap(),
+            stage: "test".to_owned(),
+            unit: None,
+            connection: None,
+        },
+        call: "call-1".to_owned(),
+        dollars: 100.0,
+        message_ids: vec!["msg_1".to_owned()],
+    });
+    facts.finish();
+    let ledger = Ledger::open(&folder.path().join("usage.sqlite")).unwrap();
+    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    assert_eq!(
+        (
+            total.cost.to_string(),
+            total.reported.compared.to_string(),
+            total.reported.computed
+        ),
+        ("$0.0004".to_owned(), "$100.0000".to_owned(), total.cost)
+    );
+    assert_eq!(next_turn(&facts, 200), Ok(()));
     assert_eq!(*said.lock().unwrap(), Vec::<String>::new());
 }
 

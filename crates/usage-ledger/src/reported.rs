@@ -1,0 +1,150 @@
+//! What backends themselves say about cost. It is compared with our own figure over the same usage
+//! units and tells people how far the two are apart; no sum and no budget contains it (C-18).
+
+use std::collections::BTreeMap;
+
+use ktx_llm_runtime::ReportedCost;
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+use crate::ledger::failed;
+use crate::{Group, Ledger, LedgerError, Money, Recorded, Window};
+
+/// What the calls of a group are said to have cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reported {
+    /// Calls whose backend told a cost.
+    pub calls: u64,
+    /// The cost that was told.
+    pub cost: Money,
+    /// Of the calls, those whose usage units are all here, each with a known price.
+    pub compared_calls: u64,
+    /// The cost that was told of those.
+    pub compared: Money,
+    /// Our own cost of the same usage units.
+    pub computed: Money,
+}
+
+impl Reported {
+    /// What is told beyond our own cost of the same; negative when it is less.
+    pub fn difference(&self) -> Money {
+        let beyond = self.compared.picodollars() - self.computed.picodollars();
+        Money::from_picodollars(beyond)
+    }
+
+    /// Whether the difference is more than rounding: a cent at least, and a hundredth of our own cost.
+    pub fn differs(&self) -> bool {
+        let (difference, computed) = (self.difference().picodollars(), self.computed.picodollars());
+        let cent = Money::from_dollars(0.01).picodollars();
+        difference.abs() >= cent.max(computed / 100)
+    }
+
+    fn add(&mut self, cost: Money, computed: Option<Money>) {
+        self.calls += 1;
+        self.cost += cost;
+        if let Some(computed) = computed {
+            self.compared_calls += 1;
+            self.compared += cost;
+            self.computed += computed;
+        }
+    }
+}
+
+impl Ledger {
+    /// Writes what a backend says that a call cost, beside our cost of its usage units. They are in
+    /// the ledger by then; where one is missing or has no price, there is nothing to compare.
+    pub fn record_reported(&self, told: &ReportedCost, at: &str) -> Result<Recorded, LedgerError> {
+        let insert = "INSERT INTO reported_costs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)
+             ON CONFLICT DO NOTHING";
+        let label = &told.label;
+        let connection = label
+            .connection
+            .as_ref()
+            .map(ktx_vocabulary::ConnectionId::as_str);
+        let reported = Money::from_dollars(told.dollars).picodollars().to_string();
+        let written = self.at_once(|database| {
+            let computed = computed(database, told)?.map(|cost| cost.picodollars().to_string());
+            let values = (
+                told.source_system.as_str(),
+                told.reference(&told.call),
+                label.run_id.as_str(),
+                at,
+                told.role.as_str(),
+                &label.stage,
+                &label.unit,
+                connection,
+                &reported,
+                &computed,
+            );
+            let mut statement = database.prepare_cached(insert).map_err(failed("written"))?;
+            statement.execute(values).map_err(failed("written"))
+        })?;
+        Ok(if written == 1 {
+            Recorded::New
+        } else {
+            Recorded::Known
+        })
+    }
+
+    /// What was told, by the keys of a group, and in all. A call may have used several models, so
+    /// nothing is told by model.
+    pub(crate) fn reported(
+        &self,
+        group: Group,
+        window: &Window,
+    ) -> Result<(BTreeMap<String, Reported>, Reported), LedgerError> {
+        let column = match group {
+            Group::Model => "NULL",
+            Group::All | Group::Run | Group::Role | Group::Stage | Group::Connection => {
+                group.column()
+            }
+        };
+        let sql = format!(
+            "SELECT {column}, reported_picodollars, computed_picodollars FROM reported_costs
+             WHERE (?1 IS NULL OR run_id = ?1) AND (?2 IS NULL OR recorded_at >= ?2)"
+        );
+        let mut statement = self.database.prepare(&sql).map_err(failed("read"))?;
+        let values = (&window.run_id, &window.since);
+        let read =
+            |row: &Row<'_>| -> rusqlite::Result<(Option<String>, Option<Money>, Option<Money>)> {
+                Ok((row.get(0)?, amount(row, 1)?, amount(row, 2)?))
+            };
+        let rows = statement.query_map(values, read).map_err(failed("read"))?;
+        let (mut by_key, mut total) = (BTreeMap::<String, Reported>::new(), Reported::default());
+        for row in rows {
+            let (key, told, computed) = row.map_err(failed("read"))?;
+            let Some(told) = told else { continue };
+            total.add(told, computed);
+            if let Some(key) = key {
+                by_key.entry(key).or_default().add(told, computed);
+            }
+        }
+        Ok((by_key, total))
+    }
+}
+
+fn amount(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Money>> {
+    let text: Option<String> = row.get(at)?;
+    Ok(text
+        .and_then(|text| text.parse().ok())
+        .map(Money::from_picodollars))
+}
+
+/// Our cost of the usage units, when all of them are there and have one.
+fn computed(database: &Connection, told: &ReportedCost) -> Result<Option<Money>, LedgerError> {
+    let mut statement = database
+        .prepare_cached(
+            "SELECT cost_picodollars FROM usage_facts
+             WHERE source_system = ?1 AND source_reference = ?2",
+        )
+        .map_err(failed("read"))?;
+    let mut sum = Money::default();
+    for unit in &told.message_ids {
+        let key = (told.source_system.as_str(), told.reference(unit));
+        let cost = statement.query_row(key, |row| amount(row, 0)).optional();
+        match cost.map_err(failed("read"))?.flatten() {
+            Some(cost) => sum += cost,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(sum))
+}

@@ -1,0 +1,127 @@
+//! Value tests of what backends say about cost.
+
+use ktx_llm_runtime::{CallLabel, ReportedCost, SourceSystem};
+use ktx_vocabulary::{ModelRole, RunId};
+
+use super::{AT, fact};
+use crate::{Group, Ledger, Money, PriceTable, Recorded, Reported, Window};
+
+/// What one message of the tests costs by the table.
+const OURS: i128 = 1_230_000_000;
+
+fn told(run: &str, call: &str, dollars: f64, messages: &[&str]) -> ReportedCost {
+    ReportedCost {
+        source_system: SourceSystem::AnthropicSdk,
+        role: ModelRole::CandidateExtraction,
+        label: CallLabel {
+            run_id: RunId::parse(run).unwrap(),
+            stage: "descriptions".to_owned(),
+            unit: None,
+            connection: None,
+        },
+        call: call.to_owned(),
+        dollars,
+        message_ids: messages.iter().map(|id| (*id).to_owned()).collect(),
+    }
+}
+
+fn ledger(messages: &[(&str, &str)]) -> Ledger {
+    let (ledger, prices) = (
+        Ledger::in_memory().unwrap(),
+        PriceTable::built_in().unwrap(),
+    );
+    for (message, model) in messages {
+        ledger.record(&fact(message, model), AT, &prices).unwrap();
+    }
+    ledger
+}
+
+fn total(ledger: &Ledger) -> Reported {
+    let report = ledger.report(Group::All, &Window::default()).unwrap();
+    report.total.reported
+}
+
+/// COG-14, C-18: what is told is compared with our cost of the same messages, once, and is in no
+/// sum. A call that told nothing, as one that crashed, has no part in it.
+#[test]
+fn what_a_backend_says_is_compared_with_the_same_messages() {
+    let sonnet = "claude-sonnet-5-5";
+    let ledger = ledger(&[("msg_1", sonnet), ("msg_2", sonnet), ("crashed", sonnet)]);
+    let call = told("run-1", "call-1", 0.005, &["msg_1", "msg_2"]);
+    assert_eq!(ledger.record_reported(&call, AT).unwrap(), Recorded::New);
+    assert_eq!(ledger.record_reported(&call, AT).unwrap(), Recorded::Known);
+    let report = ledger.report(Group::Run, &Window::default()).unwrap();
+    let expected = Reported {
+        calls: 1,
+        cost: Money::from_dollars(0.005),
+        compared_calls: 1,
+        compared: Money::from_dollars(0.005),
+        computed: Money::from_picodollars(2 * OURS),
+    };
+    assert_eq!(report.total.reported, expected);
+    assert_eq!(report.total.cost, Money::from_picodollars(3 * OURS));
+    assert_eq!(expected.difference().picodollars(), 2_540_000_000);
+    assert!(!expected.differs());
+    let of_rows: Vec<_> = report.rows.iter().map(|row| row.reported).collect();
+    assert_eq!(of_rows, [expected]);
+}
+
+/// COG-16: where a price is not known, or a message is missing, there is nothing to compare.
+#[test]
+fn what_cannot_be_compared_is_only_told() {
+    let ledger = ledger(&[("msg_1", "claude-sonnet-5-5"), ("msg_2", "claude-new")]);
+    for (call, messages) in [
+        ("call-1", ["msg_1", "msg_2"]),
+        ("call-2", ["msg_1", "lost"]),
+    ] {
+        let call = told("run-1", call, 1.0, &messages);
+        ledger.record_reported(&call, AT).unwrap();
+    }
+    let expected = Reported {
+        calls: 2,
+        cost: Money::from_dollars(2.0),
+        ..Reported::default()
+    };
+    assert_eq!((total(&ledger), expected.differs()), (expected, false));
+}
+
+/// A window and a group hold for what is told as for facts; by model nothing is told, because a call
+/// may have used several.
+#[test]
+fn what_is_told_is_grouped_by_what_a_call_has() {
+    let ledger = ledger(&[("msg_1", "claude-sonnet-5-5")]);
+    for (run, call) in [("run-1", "call-1"), ("run-2", "call-2")] {
+        let call = told(run, call, 1.0, &["msg_1"]);
+        ledger.record_reported(&call, AT).unwrap();
+    }
+    let calls = |group, since: Option<&str>, run: Option<&str>| {
+        let window = Window {
+            run_id: run.map(str::to_owned),
+            since: since.map(str::to_owned),
+        };
+        let report = ledger.report(group, &window).unwrap();
+        let rows = report.rows.iter().map(|row| row.reported.calls);
+        (rows.collect::<Vec<_>>(), report.total.reported.calls)
+    };
+    assert_eq!(calls(Group::All, None, None), (vec![2], 2));
+    assert_eq!(calls(Group::Run, None, None), (vec![1], 2));
+    assert_eq!(calls(Group::Stage, None, None), (vec![2], 2));
+    assert_eq!(calls(Group::Model, None, None), (vec![0], 2));
+    assert_eq!(calls(Group::Run, None, Some("run-1")), (vec![1], 1));
+    assert_eq!(calls(Group::All, Some("2026-11-22"), None), (vec![], 0));
+}
+
+/// What is told goes over into another ledger with its facts, once.
+#[test]
+fn what_is_told_is_taken_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("usage.sqlite");
+    let other = Ledger::open(&path).unwrap();
+    let call = told("run-1", "call-1", 1.0, &["lost"]);
+    other.record_reported(&call, AT).unwrap();
+    drop(other);
+    let ledger = Ledger::in_memory().unwrap();
+    ledger.take_over(&path).unwrap();
+    ledger.take_over(&path).unwrap();
+    assert_eq!(total(&ledger).calls, 1);
+}
