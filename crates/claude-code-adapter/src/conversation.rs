@@ -195,6 +195,7 @@ impl Conversation {
                 }
                 actions.push(Action::Note(Note::Verified(init.version.clone())));
                 actions.extend(warnings.into_iter().map(Note::Warning).map(Action::Note));
+                self.meter.session_model(&init.model);
                 self.init = Some(init);
             }
             Ok(_) => {}

@@ -125,6 +125,8 @@ impl OpenMessage {
 /// output from its end. The output of a message without an end is estimated from what was seen of it.
 #[derive(Debug, Default)]
 pub(crate) struct UsageMeter {
+    /// The model that the session was begun with.
+    session_model: String,
     open: Vec<OpenMessage>,
     counted: BTreeSet<String>,
     /// Messages that have begun.
@@ -136,6 +138,11 @@ pub(crate) struct UsageMeter {
 }
 
 impl UsageMeter {
+    /// Takes the model that the surface names.
+    pub(crate) fn session_model(&mut self, model: &str) {
+        model.clone_into(&mut self.session_model);
+    }
+
     /// Takes a piece of a message; gives the message when it begins, has grown, or is whole.
     pub(crate) fn stream(&mut self, piece: &StreamFrame, parent: Option<&str>) -> Option<Counted> {
         let parent = parent.unwrap_or_default();
@@ -194,9 +201,16 @@ impl UsageMeter {
         if id.is_empty() || self.counted.contains(id) || self.open_message(id).is_some() {
             return None;
         }
+        // The model of a message is the one that answered it, and that its process adds it to
+        // (`modelUsage`): what it costs has that model's price. The surface names what the session
+        // was begun with, which an alias, a refusal or a missing model lets another one answer for.
+        let model = match model {
+            "" => self.session_model.clone(),
+            model => model.to_owned(),
+        };
         let message = MessageUsage {
             id: id.to_owned(),
-            model: model.to_owned(),
+            model,
             usage,
             kind: UsageKind::Incomplete,
         };

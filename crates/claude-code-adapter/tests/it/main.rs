@@ -20,6 +20,7 @@ mod isolation;
 mod limits;
 mod logs;
 mod misbehaviour;
+mod models;
 mod probe;
 mod processes;
 mod real_claude;
