@@ -24,6 +24,7 @@ mod models;
 mod probe;
 mod processes;
 mod real_claude;
+mod recorded_runs;
 mod runs;
 mod spares;
 mod support;

@@ -6,7 +6,7 @@ use ktx_llm_runtime::{
 };
 use serde_json::json;
 
-use crate::support::{Bench, one_call, run_request, until};
+use crate::support::{Bench, kill, one_call, run_request, until};
 
 async fn events(handle: &mut RunHandle) -> Vec<String> {
     let mut all = Vec::new();
@@ -273,4 +273,100 @@ async fn no_event_of_a_run_holds_words_of_the_backend() {
         let leaks: Vec<&String> = outward.iter().filter(|text| text.contains(words)).collect();
         assert_eq!(leaks, Vec::<&String>::new(), "{scenario}");
     }
+}
+
+/// COG-15: two runs of one process at the same time, whose messages have the same ids: each message is
+/// told once, under its own run, to the listener of its run and to the ledger.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_runs_tell_each_message_once() {
+    let bench = Bench::new(one_call());
+    let runtime = bench.runtime();
+    let runs = ["run-1", "run-2"].map(|run| {
+        let mut request = run_request("Work.");
+        request.label.run_id = ktx_vocabulary::RunId::parse(run).unwrap();
+        runtime.start_run(request)
+    });
+    let mut listened = Vec::new();
+    for mut run in runs {
+        let of_run = events(&mut run).await.into_iter();
+        listened.extend(of_run.filter(|line| line.starts_with("usage ")));
+        assert_eq!(run.finish().await.result.as_deref(), Ok("All done."));
+    }
+    let mut told: Vec<String> = bench
+        .events()
+        .iter()
+        .filter_map(|event| match event {
+            RuntimeEvent::Usage(fact) => Some(format!("usage {}", fact.reference())),
+            _ => None,
+        })
+        .collect();
+    told.sort();
+    let expected = [
+        "usage run-1/0/msg_a_0001",
+        "usage run-1/0/msg_a_0002",
+        "usage run-2/0/msg_a_0001",
+        "usage run-2/0/msg_a_0002",
+    ];
+    assert_eq!(
+        (listened, told),
+        (
+            expected.map(str::to_owned).to_vec(),
+            expected.map(str::to_owned).to_vec()
+        )
+    );
+}
+
+/// COG-03, COG-25: a child that is killed in the middle of its answer gives one error, one `done` and
+/// one final record; what it was paid for is told, and nothing of it stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_child_has_one_final_record() {
+    let bench = Bench::new(json!({ "message_ids": "a", "steps": [
+        { "broken_stream": "Half of it" }, { "mark": "working" }, "hang",
+    ] }));
+    let marker = bench.settings.project_dir.join("working");
+    let mut handle = bench.runtime().start_run(run_request("Work."));
+    until("the model works", || marker.exists()).await;
+    kill(&std::fs::read_to_string(&marker).unwrap());
+    assert_eq!(
+        events(&mut handle).await,
+        [
+            "text Half of it",
+            "usage run-1/0/msg_a_0001",
+            "error Crashed",
+            "done",
+        ]
+    );
+    let last = handle.finish().await;
+    let error = last.result.unwrap_err();
+    let code = error.kind.run_code();
+    assert_eq!(
+        (code.as_str(), &*error.message, last.usage.input),
+        (
+            "internal",
+            "Claude Code ended by signal 9 before it gave a result",
+            100
+        )
+    );
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+}
+
+/// COG-25: the task of a run that is lost with its runtime gives one synthetic final record.
+#[test]
+fn a_run_that_is_lost_has_one_final_record() {
+    let bench = Bench::new(json!({ "steps": ["hang"] }));
+    let threads = tokio::runtime::Runtime::new().unwrap();
+    let handle = threads.block_on(async { bench.runtime().start_run(run_request("Work.")) });
+    threads.shutdown_background();
+    let other = tokio::runtime::Runtime::new().unwrap();
+    let last = other.block_on(handle.finish());
+    let error = last.result.unwrap_err();
+    assert_eq!(
+        (last.run_id.as_str(), last.request_id.as_deref()),
+        ("run-1", Some("request-1"))
+    );
+    assert_eq!(
+        (error.kind.run_code().as_str(), &*error.message),
+        ("internal", "the run ended without a result")
+    );
+    other.block_on(until("nothing is left", || bench.survivors().is_empty()));
 }

@@ -2,6 +2,7 @@
 //! a run that breaks off and the run that goes on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -141,4 +142,34 @@ fn the_ledger_is_the_bill() {
             &json!(2),
         ]
     );
+}
+
+/// COG-15: each run has one writer of its own, also when two programs use one ledger at the same
+/// time: every message of both is one row, under its own run.
+#[test]
+fn two_programs_write_each_message_once() {
+    let mut sandbox = shop_of_twelve();
+    let played = json!({
+        "model": MODEL, "steps": [{ "text": "one" }, { "sleep": 300 }, { "text": "two" }],
+        "bill": sandbox.home().join("bill.jsonl"),
+    });
+    play(&mut sandbox, played);
+    let children = [(); 2].map(|()| {
+        let mut probe = sandbox.command(["llm", "probe", "--json"]);
+        probe.stdout(Stdio::piped()).stderr(Stdio::piped());
+        probe.spawn().unwrap()
+    });
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    let bill = billed(&sandbox);
+    let expected = bill
+        .iter()
+        .map(|(message, counters)| (message.clone(), (*counters, cost(*counters))));
+    assert_eq!((bill.len(), recorded(&sandbox)), (4, expected.collect()));
+    let usage = answer(&sandbox, "usage --by run --json");
+    let rows = usage["data"]["items"].as_array().unwrap();
+    let messages: Vec<&Value> = rows.iter().map(|row| &row["messages"]).collect();
+    assert_eq!(messages, [&json!(2), &json!(2)]);
 }
