@@ -15,6 +15,7 @@ mod answers;
 mod billing;
 mod breakdowns;
 mod budgets;
+mod deadlines;
 mod endings;
 mod isolation;
 mod limits;
