@@ -5,6 +5,7 @@
 //! real program does not need, and what the adapter relies on must be what the real program does.
 
 mod children;
+mod endings;
 mod failures;
 mod surface;
 mod traps;

@@ -1,0 +1,101 @@
+//! Many loops of the real `claude` over every way in which one can end: nothing is left of any of them.
+
+use std::collections::BTreeMap;
+
+use ktx_llm_runtime::{LlmRuntime as _, RunEvent, RunHandle};
+use ktx_test_support::provider_fake::ModelAnswer;
+use ktx_test_support::services::ServiceName;
+use serde_json::json;
+
+use super::{Real, files, text, tools};
+use crate::support::{run_request, until};
+
+/// The endings, each with how the run ends. Terminated and killed is the program, from outside and in
+/// the middle of an answer.
+const ENDINGS: [(&str, &str); 6] = [
+    ("natural", "Done."),
+    ("budget", "llm_max_turns"),
+    ("cancelled", "cancelled"),
+    ("terminated", "llm_crashed"),
+    ("killed", "llm_crashed"),
+    ("tool-error", "Done."),
+];
+
+/// How often each.
+const TIMES: usize = 5;
+
+/// What the model answers in a run that is to end so.
+fn answers(ending: &str) -> Vec<ModelAnswer> {
+    let call = |tool| tools(&[(tool, json!({ "key": "k" }))]);
+    match ending {
+        "natural" => vec![call("mcp__ktx__answer"), text("Done.")],
+        "tool-error" => vec![call("mcp__ktx__fail"), text("Done.")],
+        "budget" => vec![call("mcp__ktx__answer"), call("mcp__ktx__answer")],
+        _ => vec![ModelAnswer::Stall("Half".to_owned())],
+    }
+}
+
+/// Signals the children that are written down: the one that works, and the one that waits beside it,
+/// which may just have gone by itself.
+fn signal(real: &Real, signal: &str) {
+    for note in files(&real.path("state/claude-children")) {
+        let name = note.file_name().unwrap().to_string_lossy().into_owned();
+        let process = name.split('-').next().unwrap().to_owned();
+        let sent = std::process::Command::new("kill")
+            .args([signal, &process])
+            .stderr(std::process::Stdio::null())
+            .status();
+        sent.unwrap();
+    }
+}
+
+async fn answer_has_begun(run: &mut RunHandle) {
+    loop {
+        match run.next_event().await {
+            Some(RunEvent::TextDelta(text)) => return assert_eq!(text, "Half"),
+            Some(_) => {}
+            None => panic!("the run ended before its answer began"),
+        }
+    }
+}
+
+/// COG-22, COG-25: thirty runs, five of each ending, with spares: each has one final record, and at
+/// the end there is no process and no note.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_ending_of_the_real_program_leaves_a_process() {
+    let endings = || ENDINGS.iter().cycle().take(ENDINGS.len() * TIMES);
+    let all = endings().flat_map(|(ending, _)| answers(ending)).collect();
+    let Some(real) = Real::new(ServiceName::ClaudeLatest, all).await else {
+        return;
+    };
+    let runtime = real.runtime();
+    let mut found = BTreeMap::new();
+    for (ending, _) in endings() {
+        let mut request = run_request("Work.");
+        request.step_budget = 2;
+        let cancel = request.cancel.clone();
+        let mut run = runtime.start_run(request);
+        if matches!(*ending, "cancelled" | "terminated" | "killed") {
+            answer_has_begun(&mut run).await;
+            match *ending {
+                "cancelled" => cancel.cancel(),
+                "terminated" => signal(&real, "-TERM"),
+                _ => signal(&real, "-KILL"),
+            }
+        }
+        let last = run.finish().await;
+        let end = last
+            .result
+            .unwrap_or_else(|error| error.kind.code().to_owned());
+        *found.entry((*ending, end)).or_insert(0) += 1;
+    }
+    let expected = ENDINGS.map(|(ending, end)| ((ending, end.to_owned()), TIMES));
+    assert_eq!(found, BTreeMap::from(expected));
+    drop(runtime);
+    real.nothing_is_left().await;
+    until("no note is left", || {
+        files(&real.path("state/claude-children")).is_empty()
+    })
+    .await;
+    real.reached_nobody_else(ServiceName::ClaudeLatest);
+}
