@@ -134,7 +134,9 @@ impl Conversation {
                     self.on_tool_results(&results, &mut actions);
                 }
             }
-            Frame::Stream { piece, parent } => self.on_stream(piece, parent, &mut actions),
+            Frame::Stream { piece, parent } => {
+                self.on_stream(piece, parent.as_deref(), &mut actions);
+            }
             Frame::RateLimit(limit) => {
                 // What extra usage serves is refused by nobody.
                 if limit.status == "rejected" && !limit.is_extra {
@@ -268,11 +270,11 @@ impl Conversation {
         }
     }
 
-    fn on_stream(&mut self, piece: StreamFrame, parent: Option<String>, actions: &mut Vec<Action>) {
+    fn on_stream(&mut self, piece: StreamFrame, parent: Option<&str>, actions: &mut Vec<Action>) {
         if !self.output_allowed(actions) {
             return;
         }
-        let counted = self.meter.stream(&piece, parent.as_deref());
+        let counted = self.meter.stream(&piece, parent);
         actions.extend(counted.map(Note::from).map(Action::Note));
         match piece {
             StreamFrame::Text(text) if parent.is_none() => {

@@ -148,6 +148,10 @@ pub(super) fn kill_by_token(_token: &str) {}
 /// The processes that carry the token. One that has not begun its program yet is waited for: until then
 /// nobody can tell.
 #[cfg(target_os = "linux")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the kernel tells nobody when a process begins its program"
+)]
 fn marked(token: &str) -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
@@ -218,7 +222,7 @@ fn carries(process: i32, token: &str) -> bool {
 
 /// Whether a process without an environment is between two programs (inside `execve`): it has a program,
 /// which kernel threads and the dead have not, and no place for its environment yet (`env_end`, field 51
-/// of proc_pid_stat(5), is 0).
+/// of `/proc/<id>/stat`, is 0).
 #[cfg(target_os = "linux")]
 fn is_starting(process: i32) -> bool {
     if std::fs::read_link(format!("/proc/{process}/exe")).is_err() {
