@@ -1,7 +1,6 @@
 //! An account that many processes share and whose state is a file: it is used up, or logged out,
 //! after a number of prompts.
 
-use std::io::{Seek as _, Write as _};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -173,25 +172,26 @@ impl State {
     }
 }
 
-/// Reads the state, changes it and writes it back, one process at a time.
+/// Reads the state, changes it and writes it back, one process at a time. Whoever reads the file beside
+/// finds all of one state.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the fake is a program of its own"
+)]
 fn update<T>(shared: &SharedAccount, change: impl FnOnce(&mut State) -> T) -> Result<T, Halt> {
-    let mut file = std::fs::OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .open(&shared.file)?;
-    file.lock()?;
-    let text = std::io::read_to_string(&file)?;
-    let mut state: State = match text.trim() {
-        "" => State::default(),
-        text => serde_json::from_str(text).map_err(|error| Halt::Fault(error.to_string()))?,
+    let lock = std::fs::File::create(shared.file.with_extension("lock"))?;
+    lock.lock()?;
+    let mut state: State = match std::fs::read_to_string(&shared.file) {
+        Ok(text) if text.trim().is_empty() => State::default(),
+        Ok(text) => serde_json::from_str(&text).map_err(|error| Halt::Fault(error.to_string()))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::default(),
+        Err(error) => return Err(error.into()),
     };
     let outcome = change(&mut state);
     let text = serde_json::to_string(&state).map_err(|error| Halt::Fault(error.to_string()))?;
-    file.set_len(0)?;
-    file.rewind()?;
-    file.write_all(text.as_bytes())?;
+    let beside = shared.file.with_extension("new");
+    std::fs::write(&beside, text)?;
+    std::fs::rename(beside, &shared.file)?;
     Ok(outcome)
 }
 
