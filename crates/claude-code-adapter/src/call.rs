@@ -215,6 +215,10 @@ async fn tried(
 /// Makes the call with a child that waits for it, else with a fresh one.
 async fn made(call: Call<'_>, query: Query, observe: &mut (dyn FnMut(&Note) + Send)) -> Report {
     let host = call.host;
+    let bytes = query.bytes();
+    if let Err(refused) = host.settings.gate.begin(bytes) {
+        return Report::failed(refused);
+    }
     if let Some(demand) = call.demand
         && !call.caller.cancel.is_cancelled()
         && let Some(link) = host.spares.take(demand).await
@@ -232,6 +236,10 @@ async fn made(call: Call<'_>, query: Query, observe: &mut (dyn FnMut(&Note) + Se
         Ok(place) => place,
         Err(error) => return Report::failed(error),
     };
+    // Others have worked while this one waited for its place.
+    if let Err(refused) = host.settings.gate.begin(bytes) {
+        return Report::failed(refused);
+    }
     let opened = Link::open(&host.settings, &host.guard, query, PromptAt::Once, place);
     match opened.with_cancellation_token(&call.caller.cancel).await {
         Some(Ok(link)) => {

@@ -86,6 +86,11 @@ impl Query {
         }
     }
 
+    /// How much text is sent, in bytes.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.system.len() + self.prompt.len()
+    }
+
     /// The tools that the child may see.
     pub(crate) fn tools(&self) -> ToolSet {
         match &self.purpose {

@@ -106,9 +106,9 @@ pub struct ClaudeCodeSettings {
     pub rate_limit: GovernorSettings,
     /// What is made of the limits that earlier runs have left in the state folder.
     pub known_limits: KnownLimits,
-    /// Looked at before the further turns of a call, which `claude` makes by itself: after an object
-    /// that does not match its schema, and before a crashed call is made again. Whoever makes a call
-    /// admits it as a whole.
+    /// Asked when a call has waited for limits and for its place, and before the further turns that
+    /// `claude` makes by itself: after an object that does not match its schema, and before a crashed
+    /// call is made again. Whoever makes a call admits it as a whole.
     pub gate: Arc<dyn TurnGate>,
     /// When the caller's time is over: no wait goes beyond it.
     pub ends_at: Option<Instant>,

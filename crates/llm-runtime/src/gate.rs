@@ -28,6 +28,14 @@ pub trait TurnGate: Send + Sync + std::fmt::Debug {
     /// Lets the turn be made, at once or when others have ended, or refuses it.
     async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError>;
 
+    /// Asked just before an admitted operation begins, behind whatever it had to wait for: a limit of the
+    /// account, a place. Refuses when, by what has been learned since, a turn that sends so many bytes
+    /// would be too much.
+    fn begin(&self, bytes: usize) -> Result<(), LlmError> {
+        let _ = bytes;
+        Ok(())
+    }
+
     /// Asked before a further turn of an operation that was admitted as a whole, by backends that do
     /// not make its turns themselves: what it has used so far is told. Refuses when another turn like
     /// the admitted one would be too much.

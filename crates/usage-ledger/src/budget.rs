@@ -194,7 +194,7 @@ impl Inner {
         turn: PlannedTurn,
     ) -> Result<Option<(TokenUsage, Money)>, LlmError> {
         let spent = self.sound()?;
-        let usage = plan.expected(turn);
+        let usage = plan.expected(turn.bytes, turn.max_output);
         let next = usage.total();
         // While nothing is known about answers, one turn at a time finds it out.
         let mut later = self.limits.of_size()
@@ -226,12 +226,12 @@ impl Inner {
 
 impl Plan {
     /// What a turn is expected to use, on the high side. Input counts as the dearest that it can be.
-    fn expected(&self, turn: PlannedTurn) -> TokenUsage {
+    fn expected(&self, bytes: usize, max_output: Option<u64>) -> TokenUsage {
         let open = self.output.unwrap_or(FIRST_OUTPUT);
         TokenUsage {
-            cache_write_1h: tokens_of(turn.bytes).saturating_add(self.hidden_input),
+            cache_write_1h: tokens_of(bytes).saturating_add(self.hidden_input),
             // A limit of the request's own is a bound, whatever answers were so far.
-            output: turn.max_output.unwrap_or(open),
+            output: max_output.unwrap_or(open),
             ..TokenUsage::default()
         }
     }
@@ -327,6 +327,24 @@ impl TurnGate for Budget {
                 Verdict::Later => ended.await,
             }
         }
+    }
+
+    /// What others have reserved does not count: they may need less, and this turn is in it as well.
+    fn begin(&self, bytes: usize) -> Result<(), LlmError> {
+        let next = self.inner.plan().expected(bytes, None).total();
+        let spent = self.inner.sound()?;
+        let limits = &self.inner.limits;
+        if let Some(limit) = limits.tokens
+            && spent.tokens.saturating_add(next) > limit
+        {
+            return Err(tokens_used(&spent, limit));
+        }
+        if let Some(limit) = limits.cost
+            && (spent.cost >= limit || plus(spent.cost, spent.mean(next)) > limit)
+        {
+            return Err(money_used(&spent, limit));
+        }
+        Ok(())
     }
 
     fn look(&self) -> Result<(), LlmError> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
@@ -10,7 +11,50 @@ use ktx_llm_runtime::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Bench, object_request, run_request, short};
+use crate::support::{Bench, object_request, run_request, short, text_request, until};
+
+/// Admits every call, and lets none begin once it is closed.
+#[derive(Debug, Default)]
+struct Closing(AtomicBool);
+
+#[async_trait]
+impl TurnGate for Closing {
+    async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
+        OpenGate.admit(turn).await
+    }
+
+    fn begin(&self, _bytes: usize) -> Result<(), LlmError> {
+        if self.0.load(Ordering::Relaxed) {
+            return Err(LlmError::new(LlmErrorKind::Budget, "used up"));
+        }
+        Ok(())
+    }
+}
+
+/// A call that was admitted and has waited, for a place or for the end of a limit, does not begin when the
+/// budget was used up meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_has_waited_asks_the_budget_again() {
+    let mut bench = Bench::new(json!({ "steps": [{ "sleep": 1500 }, { "text": "ok" }] }));
+    bench.settings.max_children = Some(1);
+    let gate = Arc::<Closing>::default();
+    bench.settings.gate = Arc::clone(&gate) as Arc<dyn TurnGate>;
+    let runtime = bench.runtime();
+    let first = runtime.generate_text(text_request("First."));
+    let second = async {
+        until("the first one works", || bench.notes() == 1).await;
+        let waiting = runtime.generate_text(text_request("Second."));
+        let closed = async {
+            tokio::task::yield_now().await;
+            gate.0.store(true, Ordering::Relaxed);
+        };
+        tokio::join!(waiting, closed).0
+    };
+    let (first, second) = tokio::join!(first, second);
+    assert_eq!(first.unwrap().text, "ok");
+    assert_eq!(short(second), (LlmErrorKind::Budget, "used up".to_owned()));
+    assert_eq!(bench.records().len(), 1);
+}
 
 /// Admits every call, and none of its further turns.
 #[derive(Debug)]

@@ -117,6 +117,30 @@ async fn a_budget_refuses_the_call_that_would_exceed_it() {
     );
 }
 
+/// A turn that was admitted and had to wait does not begin when others have used up what it needs.
+#[tokio::test]
+async fn an_admitted_turn_does_not_begin_behind_the_end_of_the_budget() {
+    for limits in [dollars(0.10), tokens(10_000)] {
+        let meter = Arc::new(Meter::default());
+        let budget = Budget::new(limits, Arc::clone(&meter), cent);
+        let permit = budget.admit_now(turn(20)).unwrap();
+        spend(&meter, used(100, 5_000), Some(0.051));
+        assert_eq!(words(budget.begin(20)), Ok(()));
+        // An answer that long fits no second time.
+        permit.settle(used(100, 5_000));
+        let refused = words(budget.begin(20)).unwrap_err();
+        assert!(refused.ends_with("are used"), "{refused}");
+    }
+    let over = Limits {
+        time: Some(std::time::Duration::ZERO),
+        ..Limits::default()
+    };
+    assert_eq!(
+        words(Budget::new(over, Arc::default(), cent).begin(0)),
+        Err("the next model call would exceed the budget: 0 minutes are over".to_owned())
+    );
+}
+
 /// Turns at the same time reserve what they will use: together they stay below the limit, and one
 /// that would fit when the others have ended waits for them.
 #[tokio::test]
