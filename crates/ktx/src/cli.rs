@@ -192,6 +192,21 @@ pub struct IngestArgs {
     /// Ingest every connection
     #[arg(long, conflicts_with = "connection_id")]
     pub all: bool,
+    /// Capture what this text teaches into the wiki and the semantic layer (can be repeated)
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["connection_id", "all"])]
+    pub text: Vec<String>,
+    /// Capture what this file teaches; `-` is standard input (can be repeated)
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["connection_id", "all"])]
+    pub file: Vec<PathBuf>,
+    /// The warehouse that texts and files are about [default: none, only pages are written]
+    #[arg(id = "note_connection", long = "connection-id", value_name = "ID")]
+    pub note_connection: Option<String>,
+    /// Who hands texts and files in, for the commit message
+    #[arg(long, value_name = "USER", default_value = "local-cli")]
+    pub user_id: String,
+    /// Stop at the first text or file that fails
+    #[arg(long)]
+    pub fail_fast: bool,
     /// Stop before the model call that would make the run cost more than this, at list prices
     #[arg(long, value_name = "USD")]
     pub max_usd: Option<f64>,

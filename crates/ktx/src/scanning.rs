@@ -382,7 +382,7 @@ pub(crate) fn publish_failure(error: &ktx_project_store::PublishError) -> Failur
     )
 }
 
-fn state_failure(error: &ktx_project_store::StateError) -> Failure {
+pub(crate) fn state_failure(error: &ktx_project_store::StateError) -> Failure {
     Failure::from_error(Exit::Failure, "local_state", error)
 }
 

@@ -1,4 +1,6 @@
-//! `ktx ingest`: a scan with descriptions from the configured model.
+//! `ktx ingest`: a scan with descriptions from the configured model, or the capture of notes.
+
+mod notes;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +36,10 @@ pub(crate) fn run(args: &IngestArgs, session: &Session) -> Outcome {
     let opened = session.open(&printer)?;
     let limits = limits(args)?;
     let session = &session.ending_after(limits.time);
+    if notes::are_given(args) {
+        return notes::run(args, limits, session, &opened, &printer);
+    }
+    notes::check_absent(args)?;
     let results = ingest(
         args.connection_id.as_deref(),
         limits,
@@ -73,13 +79,8 @@ fn described(
         .transpose()?;
     let events = Arc::clone(sink);
     let Some(runtime) = compose::llm(session, opened, events, budget)? else {
-        return Err(Failure::new(
-            Exit::Config,
-            "model_required",
-            "ingest needs a model and `llm.provider.backend` is `none`",
-        )
-        .hint("set `llm.provider.backend: claude-code` to use your own local Claude Code session")
-        .hint("run `ktx scan` to read structure and joins without a model"));
+        return Err(no_model("ingest needs a model")
+            .hint("run `ktx scan` to read structure and joins without a model"));
     };
     // Before anything is paid for.
     let held = lock(opened, COMMAND)?;
@@ -95,6 +96,16 @@ fn described(
         })
         .collect();
     scan_locked(&held, (COMMAND, jobs), session, opened, printer)
+}
+
+/// The failure of a project whose backend is `none`.
+fn no_model(what: &str) -> Failure {
+    Failure::new(
+        Exit::Config,
+        "model_required",
+        format!("{what} and `llm.provider.backend` is `none`"),
+    )
+    .hint("set `llm.provider.backend: claude-code` to use your own local Claude Code session")
 }
 
 /// What the run may use, from the command line.

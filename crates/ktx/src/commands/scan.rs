@@ -283,7 +283,7 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
     }
 }
 
-const fn reason(reason: SkipReason) -> &'static str {
+pub(super) const fn reason(reason: SkipReason) -> &'static str {
     match reason {
         SkipReason::Changed => "you have changed it",
         SkipReason::Staged => "you have staged a change of it",

@@ -39,6 +39,7 @@ mod kill;
 mod live_warehouse;
 mod mcp;
 mod not_found;
+mod notes;
 mod probes;
 mod real_claude;
 mod same_text;

@@ -19,6 +19,13 @@ impl Publisher {
         Ok(blobs.remove(&entry.id))
     }
 
+    /// Whether a commit is part of the branch. One that is not there at all is not.
+    pub fn is_part(&self, commit: &str) -> Result<bool, PublishError> {
+        let arguments = ["merge-base", "--is-ancestor", commit, "HEAD"];
+        let output = self.git.run(&arguments, b"")?;
+        Ok(output.status.success())
+    }
+
     /// The user's name as the environment or git's settings say; none when neither does.
     pub fn user_name(&self) -> Result<Option<String>, PublishError> {
         Ok(self.git.identity("GIT_AUTHOR_NAME", "user.name")?)

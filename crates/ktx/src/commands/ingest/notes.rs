@@ -1,0 +1,404 @@
+//! `ktx ingest --text` and `--file`: notes become wiki pages and semantic sources, one commit each.
+
+mod input;
+mod report;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use ktx_config::Connection;
+use ktx_llm_runtime::LlmRuntime;
+use ktx_memory::{CaptureError, CaptureRequest, Captured, ROLE, STEPS};
+use ktx_project_store::{
+    Base, ProjectPath, PublishRequest, Published, Publisher, RunStatus, StageRow, StateDatabase,
+};
+use ktx_usage_ledger::Limits;
+use ktx_vocabulary::{ConnectionId, ModelRole};
+use ktx_warehouse::Dialect;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::IngestArgs;
+use crate::compose::{self, LedgerSink};
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::scanning::{lock, publish_failure, require_usable, state_failure};
+use crate::session::{Opened, Session};
+
+use input::Note;
+
+const COMMAND: &str = "ktx ingest --text";
+
+/// The stage under which captured notes are remembered.
+const STAGE: &str = "memory";
+
+/// What became of one note.
+struct Done {
+    captured: Told,
+    /// The commit; none when there was nothing worth keeping.
+    commit: Option<String>,
+    /// What a person should know.
+    warnings: Vec<String>,
+}
+
+/// What a capture has written, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Told {
+    wiki: Vec<String>,
+    sl: Vec<String>,
+    xrefs: Vec<String>,
+}
+
+/// Everything that the notes of one command share.
+struct Work<'a> {
+    session: &'a Session,
+    opened: &'a Opened,
+    printer: &'a Printer,
+    connection: Option<(ConnectionId, Dialect)>,
+    user: &'a str,
+    runtime: Arc<dyn LlmRuntime>,
+    publisher: Publisher,
+    state: StateDatabase,
+}
+
+/// Whether the command line hands in notes.
+pub(super) fn are_given(args: &IngestArgs) -> bool {
+    !args.text.is_empty() || !args.file.is_empty()
+}
+
+/// Refuses what only notes have.
+pub(super) fn check_absent(args: &IngestArgs) -> Outcome<()> {
+    let flag = match (&args.note_connection, args.fail_fast) {
+        (Some(_), _) => "--connection-id",
+        (None, true) => "--fail-fast",
+        (None, false) => return Ok(()),
+    };
+    Err(Failure::new(
+        Exit::Usage,
+        "usage",
+        format!("`{flag}` belongs to `--text` and `--file`"),
+    )
+    .hint("name the warehouse to ingest without a flag: `ktx ingest <id>`"))
+}
+
+/// Captures all notes, one after another. What is captured is committed before the next one begins.
+pub(super) fn run(
+    args: &IngestArgs,
+    limits: Limits,
+    session: &Session,
+    opened: &Opened,
+    printer: &Printer,
+) -> Outcome {
+    let connection = connection(args, opened)?;
+    let notes = input::notes(args, session)?;
+    let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
+    let results = worked(
+        args,
+        (limits, connection),
+        &notes,
+        (session, opened, printer),
+        &sink,
+    );
+    sink.finish();
+    let results = results?;
+    report::finish(args, &notes, &results, (session, opened, printer))
+}
+
+type Around<'a> = (&'a Session, &'a Opened, &'a Printer);
+
+fn worked(
+    args: &IngestArgs,
+    (limits, connection): (Limits, Option<(ConnectionId, Dialect)>),
+    notes: &[Note],
+    (session, opened, printer): Around<'_>,
+    sink: &Arc<LedgerSink>,
+) -> Outcome<Vec<Outcome<Done>>> {
+    let roles = [ModelRole::Default, ROLE];
+    let budget = limits
+        .any()
+        .then(|| compose::budget(session, opened, limits, sink.meter(), &roles))
+        .transpose()?;
+    let events = Arc::clone(sink);
+    let Some(runtime) = compose::llm(session, opened, events, budget)? else {
+        return Err(super::no_model("a note can only be captured with a model"));
+    };
+    // Before anything is paid for.
+    let _held = lock(opened, COMMAND)?;
+    let publisher = opened
+        .store
+        .publisher()
+        .map_err(|error| publish_failure(&error))?;
+    publisher.begin().map_err(|error| publish_failure(&error))?;
+    let state = opened
+        .store
+        .state()
+        .map_err(|error| state_failure(&error))?;
+    begin(&state, session)?;
+    let work = Work {
+        session,
+        opened,
+        printer,
+        connection,
+        user: &args.user_id,
+        runtime,
+        publisher,
+        state,
+    };
+    let results = all(&work, notes, args.fail_fast);
+    let status = match &results {
+        Ok(results) if results.iter().all(Result::is_ok) => RunStatus::Done,
+        Ok(results) if results.iter().any(Result::is_ok) => RunStatus::Partial,
+        _ => RunStatus::Failed,
+    };
+    work.state
+        .finish_run(&session.run_id, status, Timestamp::now(), &Value::Null)
+        .map_err(|error| state_failure(&error))?;
+    results
+}
+
+fn begin(state: &StateDatabase, session: &Session) -> Outcome<()> {
+    state
+        .interrupt_runs(COMMAND, session.now)
+        .and_then(|()| state.begin_run(&session.run_id, COMMAND, session.now, &Value::Null))
+        .map_err(|error| state_failure(&error))
+}
+
+fn all(work: &Work<'_>, notes: &[Note], fail_fast: bool) -> Outcome<Vec<Outcome<Done>>> {
+    let mut results = Vec::new();
+    let mut is_usable = false;
+    for (index, note) in notes.iter().enumerate() {
+        let result = match known(work, note) {
+            Ok(Some(done)) => Ok(done),
+            Err(failure) => Err(failure),
+            Ok(None) => {
+                if !is_usable {
+                    require_usable(&work.runtime, work.session)?;
+                    is_usable = true;
+                }
+                let place = format!("[{}/{}] {}", index + 1, notes.len(), note.label);
+                compose::block_on(|cancel| one(work, note, place, cancel))
+            }
+        };
+        let stops = result.as_ref().is_err_and(|failure| {
+            fail_fast
+                || matches!(
+                    failure.exit,
+                    Exit::Model | Exit::Partial | Exit::Interrupted
+                )
+        });
+        results.push(result);
+        if stops {
+            break;
+        }
+    }
+    Ok(results)
+}
+
+async fn one(
+    work: &Work<'_>,
+    note: &Note,
+    place: String,
+    cancel: CancellationToken,
+) -> Outcome<Done> {
+    let base = work
+        .publisher
+        .begin()
+        .map_err(|error| publish_failure(&error))?;
+    let quiet = work.printer.mode == Mode::Json;
+    let printer = work.printer.clone();
+    if !quiet {
+        printer.note(&place);
+    }
+    let captured = ktx_memory::capture(CaptureRequest {
+        label: note.label.clone(),
+        note: note.text.clone(),
+        connection: work.connection.clone(),
+        files: files(work, &base)?,
+        context: crate::context::open(work.session, work.opened)?,
+        runtime: Arc::clone(&work.runtime),
+        run_id: work.session.run_id.clone(),
+        on_step: Some(Arc::new(move |step| {
+            if !quiet {
+                printer.note(&format!("{place} · turn {} of {}", step.index, step.budget));
+            }
+            Ok(())
+        })),
+        cancel,
+    })
+    .await
+    .map_err(capture_failure)?;
+    work.opened.store.failpoint("memory:captured");
+    let published = publish(work, note, &base, &captured)?;
+    let done = done(&captured, &published);
+    remember(work, note, &done)?;
+    Ok(done)
+}
+
+/// The files that a capture works on, as they are committed.
+fn files(work: &Work<'_>, base: &Base) -> Outcome<BTreeMap<ProjectPath, Vec<u8>>> {
+    let Some(commit) = &base.commit else {
+        return Ok(BTreeMap::new());
+    };
+    let mut folders = vec!["wiki/global".to_owned()];
+    if let Some((id, _)) = &work.connection {
+        folders.push(format!("semantic-layer/{id}"));
+    }
+    let history = work.opened.store.history();
+    let history =
+        history.map_err(|error| Failure::from_error(Exit::Failure, "publish_failed", &error))?;
+    let mut files = BTreeMap::new();
+    for folder in folders {
+        let folder = ProjectPath::parse(&folder)
+            .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+        let found = history.files(commit, &folder);
+        files.extend(
+            found.map_err(|error| Failure::from_error(Exit::Failure, "publish_failed", &error))?,
+        );
+    }
+    Ok(files)
+}
+
+fn publish(work: &Work<'_>, note: &Note, base: &Base, captured: &Captured) -> Outcome<Published> {
+    let mut message = format!("ktx ingest: {}\n\n", note.subject());
+    for (what, names) in [("pages", &captured.wiki), ("sources", &captured.sl)] {
+        if !names.is_empty() {
+            let _ = writeln!(message, "{what}: {}", names.join(", "));
+        }
+    }
+    let _ = writeln!(message, "noted by: {}", input::one_line(work.user));
+    work.publisher
+        .publish(
+            base,
+            &PublishRequest {
+                changes: &captured.changes,
+                message: &message,
+                at: work.session.now,
+            },
+        )
+        .map_err(|error| publish_failure(&error))
+}
+
+fn done(captured: &Captured, published: &Published) -> Done {
+    let mut warnings: Vec<String> = published
+        .skipped
+        .iter()
+        .map(|skipped| {
+            let reason = crate::commands::scan::reason(skipped.reason);
+            format!("`{}` was left as it is: {reason}", skipped.path)
+        })
+        .collect();
+    if captured.is_cut {
+        warnings.push(format!(
+            "the model was stopped after {STEPS} turns; what it had written by then is kept"
+        ));
+    }
+    Done {
+        captured: Told {
+            wiki: captured.wiki.clone(),
+            sl: captured.sl.clone(),
+            xrefs: captured.xrefs.clone(),
+        },
+        commit: published.commit.clone(),
+        warnings,
+    }
+}
+
+fn capture_failure(error: CaptureError) -> Failure {
+    match error {
+        CaptureError::Model(error) => Failure::from(error),
+        CaptureError::Project(failure) => Failure::from(failure),
+        CaptureError::Empty => Failure::from_error(Exit::Config, "empty_note", &error),
+        CaptureError::TooLong { .. } => Failure::from_error(Exit::Config, "long_note", &error)
+            .hint("split it, and give each part with a `--file` of its own"),
+        CaptureError::Tools(_) => Failure::from_error(Exit::Failure, "internal", &error),
+    }
+}
+
+fn connection(args: &IngestArgs, opened: &Opened) -> Outcome<Option<(ConnectionId, Dialect)>> {
+    let Some(id) = &args.note_connection else {
+        return Ok(None);
+    };
+    let found: &Connection = compose::warehouse(&opened.config, Some(id))?;
+    let Some(dialect) = compose::dialect(found.driver) else {
+        return Err(Failure::new(
+            Exit::Config,
+            "not_a_warehouse",
+            format!("connection `{id}` has no SQL dialect"),
+        ));
+    };
+    Ok(Some((found.id.clone(), dialect)))
+}
+
+/// The key under which a note is remembered: the text and what it was about.
+fn key(work: &Work<'_>, note: &Note) -> String {
+    let about = work.connection.as_ref().map_or("", |(id, _)| id.as_str());
+    let mut hash = Sha256::new();
+    hash.update(about.as_bytes());
+    hash.update([0]);
+    hash.update(note.text.as_bytes());
+    hash.finalize().iter().fold(String::new(), |mut key, byte| {
+        let _ = write!(key, "{byte:02x}");
+        key
+    })
+}
+
+fn owner(work: &Work<'_>) -> Outcome<ConnectionId> {
+    match &work.connection {
+        Some((id, _)) => Ok(id.clone()),
+        None => Ok(ConnectionId::parse("notes")?),
+    }
+}
+
+fn remember(work: &Work<'_>, note: &Note, done: &Done) -> Outcome<()> {
+    let row = StageRow {
+        table_key: key(work, note),
+        stage: STAGE.to_owned(),
+        structure_hash: String::new(),
+        input_hash: String::new(),
+        output: json!({
+            "wiki": done.captured.wiki,
+            "sl": done.captured.sl,
+            "xrefs": done.captured.xrefs,
+            "commit": done.commit,
+        }),
+        updated: work.session.now,
+    };
+    work.state
+        .put_stage(&owner(work)?, &row)
+        .map_err(|error| state_failure(&error))
+}
+
+/// What an earlier run has made of the same text, as long as that commit is part of the branch.
+fn known(work: &Work<'_>, note: &Note) -> Outcome<Option<Done>> {
+    let row = work
+        .state
+        .stage(&owner(work)?, &key(work, note), STAGE)
+        .map_err(|error| state_failure(&error))?;
+    let Some(row) = row else { return Ok(None) };
+    let names = |field: &str| -> Vec<String> {
+        let list = row.output.get(field).and_then(Value::as_array);
+        let texts = list.into_iter().flatten().filter_map(Value::as_str);
+        texts.map(str::to_owned).collect()
+    };
+    let commit = row.output.get("commit").and_then(Value::as_str);
+    let is_standing = match commit {
+        Some(commit) => work
+            .publisher
+            .is_part(commit)
+            .map_err(|error| publish_failure(&error))?,
+        None => true,
+    };
+    Ok(is_standing.then(|| Done {
+        captured: Told {
+            wiki: names("wiki"),
+            sl: names("sl"),
+            xrefs: names("xrefs"),
+        },
+        commit: commit.map(str::to_owned),
+        warnings: vec!["captured before, the model was not asked again".to_owned()],
+    }))
+}

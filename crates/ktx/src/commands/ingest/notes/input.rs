@@ -1,0 +1,147 @@
+//! Notes from the command line, from files and from standard input; all are read before any is
+//! captured.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use ktx_memory::LONGEST_NOTE;
+
+use crate::cli::IngestArgs;
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::session::Session;
+
+/// Characters of a text that name it.
+const NAME: usize = 50;
+
+/// No note of so many bytes can be short enough.
+const MOST_BYTES: u64 = 4 * LONGEST_NOTE as u64;
+
+/// One note.
+pub(super) struct Note {
+    /// What it is called in results.
+    pub(super) label: String,
+    /// The text.
+    pub(super) text: String,
+}
+
+impl Note {
+    /// The label as one line of a commit message.
+    pub(super) fn subject(&self) -> String {
+        one_line(&self.label)
+    }
+}
+
+/// A text without line breaks and other control characters.
+pub(super) fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
+}
+
+/// Texts first, then files, each in their order.
+pub(super) fn notes(args: &IngestArgs, session: &Session) -> Outcome<Vec<Note>> {
+    let texts = args.text.iter().map(|text| {
+        let short: String = text.chars().take(NAME).collect();
+        Ok(Note {
+            label: format!(
+                "\"{}\"",
+                short.split_whitespace().collect::<Vec<_>>().join(" ")
+            ),
+            text: text.clone(),
+        })
+    });
+    let is_input = |path: &&std::path::PathBuf| path.as_os_str() == "-";
+    if args.file.iter().filter(is_input).count() > 1 {
+        return Err(Failure::new(
+            Exit::Usage,
+            "usage",
+            "standard input can be read only once: `--file -` is given twice",
+        ));
+    }
+    let files = args.file.iter().map(|path| file(path, session));
+    let notes: Vec<Note> = texts.chain(files).collect::<Outcome<_>>()?;
+    for note in &notes {
+        check(note)?;
+    }
+    Ok(notes)
+}
+
+fn file(path: &Path, session: &Session) -> Outcome<Note> {
+    let is_input = path.as_os_str() == "-";
+    let label = if is_input {
+        "stdin".to_owned()
+    } else {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        name.to_string_lossy().into_owned()
+    };
+    let mut bytes = Vec::new();
+    let read = if is_input {
+        std::io::stdin()
+            .take(MOST_BYTES + 1)
+            .read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(session.current.join(path))
+            .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| {
+        let exit = match error.kind() {
+            std::io::ErrorKind::NotFound => Exit::Config,
+            _ => Exit::Failure,
+        };
+        Failure::from_error(exit, "unreadable_note", &error)
+            .context(format!("`{}` cannot be read", path.display()))
+    })?;
+    // A cut text may end inside a character; it is too long in any case.
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.as_bytes().len() as u64 > MOST_BYTES => {
+            String::from_utf8_lossy(error.as_bytes()).into_owned()
+        }
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            return Err(no_text(&label, &format!("byte {at} is no UTF-8")));
+        }
+    };
+    if let Some(at) = text.find('\0') {
+        return Err(no_text(&label, &format!("byte {at} is zero")));
+    }
+    Ok(Note { label, text })
+}
+
+fn no_text(label: &str, reason: &str) -> Failure {
+    Failure::new(
+        Exit::Config,
+        "no_text",
+        format!("`{label}` is not text: {reason}"),
+    )
+    .hint("give Markdown, plain text or SQL in UTF-8")
+}
+
+fn check(note: &Note) -> Outcome<()> {
+    let label = &note.label;
+    if note.text.trim().is_empty() {
+        return Err(Failure::new(
+            Exit::Config,
+            "empty_note",
+            format!("the note {label} is empty"),
+        ));
+    }
+    let length = note.text.chars().count();
+    if length > LONGEST_NOTE {
+        let length = if note.text.len() as u64 > MOST_BYTES {
+            format!("more than {length}")
+        } else {
+            length.to_string()
+        };
+        return Err(Failure::new(
+            Exit::Config,
+            "long_note",
+            format!(
+                "the note {label} has {length} characters, at most {LONGEST_NOTE} are taken at once"
+            ),
+        )
+        .hint("split it, and give each part with a `--file` of its own"));
+    }
+    Ok(())
+}

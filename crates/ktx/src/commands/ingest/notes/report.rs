@@ -1,0 +1,117 @@
+//! What is said about captured notes, for people and as JSON.
+
+use serde_json::{Value, json};
+
+use super::input::Note;
+use super::{Around, Done};
+use crate::cli::IngestArgs;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::Outcome;
+
+/// Prints the results. Notes behind the last result were not tried.
+pub(super) fn finish(
+    args: &IngestArgs,
+    notes: &[Note],
+    results: &[Outcome<Done>],
+    (session, opened, printer): Around<'_>,
+) -> Outcome {
+    if printer.mode == Mode::Json {
+        let items: Vec<Value> = notes
+            .iter()
+            .enumerate()
+            .map(|(index, note)| item(note, session.run_id.as_str(), results.get(index)))
+            .collect();
+        let is_done = results.len() == notes.len() && results.iter().all(Result::is_ok);
+        printer.json(&json!({
+            "status": if is_done { "done" } else { "failed" },
+            "projectDir": opened.dir.display().to_string(),
+            "connectionId": args.note_connection,
+            "results": items,
+        }))?;
+    } else {
+        table(notes, results, printer)?;
+        crate::commands::usage::totals(session, opened, printer);
+    }
+    Ok(exit(results))
+}
+
+fn table(notes: &[Note], results: &[Outcome<Done>], printer: &Printer) -> Outcome<()> {
+    printer.line("Note\tStatus\tPages\tSources\tCommit")?;
+    for (index, note) in notes.iter().enumerate() {
+        let label = note.subject();
+        let line = match results.get(index) {
+            Some(Ok(done)) => format!(
+                "{label}\tdone\t{}\t{}\t{}",
+                list(&done.captured.wiki),
+                list(&done.captured.sl),
+                done.commit.as_deref().unwrap_or("nothing to keep")
+            ),
+            Some(Err(_)) => format!("{label}\tfailed\t-\t-\t-"),
+            None => format!("{label}\tnot-run\t-\t-\t-"),
+        };
+        printer.line(&line)?;
+    }
+    for (note, result) in notes.iter().zip(results) {
+        match result {
+            Ok(done) => {
+                for warning in &done.warnings {
+                    printer.note(&format!("warning: {}: {warning}", note.subject()));
+                }
+            }
+            Err(failure) => printer.note(failure.to_text().trim_end()),
+        }
+    }
+    if results.len() < notes.len() || results.iter().any(Result::is_err) {
+        printer
+            .note("hint: run the same command again: what is captured is kept and not asked again");
+    }
+    Ok(())
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        "-".to_owned()
+    } else {
+        names.join(", ")
+    }
+}
+
+fn item(note: &Note, run: &str, result: Option<&Outcome<Done>>) -> Value {
+    let (status, done, error) = match result {
+        Some(Ok(done)) => ("done", Some(done), None),
+        Some(Err(failure)) => ("error", None, Some(failure)),
+        None => ("not-run", None, None),
+    };
+    let captured = done.map(|done| done.captured.clone()).unwrap_or_default();
+    json!({
+        "label": note.label,
+        "runId": run,
+        "status": status,
+        "captured": { "wiki": captured.wiki, "sl": captured.sl, "xrefs": captured.xrefs },
+        "commitHash": done.and_then(|done| done.commit.as_deref()),
+        "error": error.map(|failure| failure.message.as_str()),
+        "errorCode": error.map(|failure| failure.code.as_str()),
+        "hints": error.map(|failure| failure.hints.as_slice()).unwrap_or_default(),
+        "warnings": done.map(|done| done.warnings.as_slice()).unwrap_or_default(),
+    })
+}
+
+/// The exit code: that of the failure where nothing was captured at all.
+fn exit(results: &[Outcome<Done>]) -> Exit {
+    let failures: Vec<Exit> = results
+        .iter()
+        .filter_map(|result| Some(result.as_ref().err()?.exit))
+        .collect();
+    let Some(first) = failures.first().copied() else {
+        return Exit::Success;
+    };
+    if failures.contains(&Exit::Interrupted) {
+        return Exit::Interrupted;
+    }
+    if results.iter().any(Result::is_ok) {
+        Exit::Partial
+    } else {
+        first
+    }
+}

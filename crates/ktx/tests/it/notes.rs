@@ -1,0 +1,311 @@
+//! `ktx ingest --text` and `--file`: what a note teaches is committed, on every backend alike.
+
+use ktx_test_support::loopback::{Answer, Loopback, Request};
+use ktx_test_support::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+use crate::claude::{CONFIG, play, processes};
+use crate::probes::configured;
+use crate::support::{
+    check, commit, compare_text, git, json as json_of, run, tree, unscanned, write,
+};
+
+const ORDERS: &str = "
+CREATE TABLE orders (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL, status TEXT NOT NULL);
+INSERT INTO orders VALUES (1, 10, 'paid'), (2, 20, 'refunded');
+";
+
+const NOTE: &str = "Refunds are not revenue.";
+
+/// What the model does with the note.
+fn calls() -> Vec<(&'static str, Value)> {
+    vec![
+        (
+            "sl_write_source",
+            json!({ "source_name": "orders", "yaml":
+                "name: orders\nmeasures:\n  - name: revenue\n    expr: sum(amount)\n    filter: status = 'paid'\n" }),
+        ),
+        (
+            "wiki_write",
+            json!({ "key": "revenue", "summary": "What counts as revenue.",
+                "content": "Refunds are not revenue.", "sl_refs": ["orders.revenue"] }),
+        ),
+    ]
+}
+
+fn scanned(config: &str) -> Sandbox {
+    let sandbox = unscanned(ORDERS);
+    write(&sandbox, "ktx.yaml", config);
+    commit(&sandbox, "config");
+    assert_eq!(run(&sandbox, "scan").code, Some(0));
+    sandbox
+}
+
+/// A project on `claude-code` whose model does this with notes.
+fn local(with_the_note: &[Value]) -> Sandbox {
+    let mut sandbox = scanned(CONFIG);
+    play(
+        &mut sandbox,
+        json!({
+            "steps": [{ "text": "ok" }],
+            "when": [{ "prompt_contains": NOTE, "steps": with_the_note }],
+        }),
+    );
+    sandbox
+}
+
+fn captures() -> Vec<Value> {
+    let calls = calls().into_iter();
+    let mut steps: Vec<Value> = calls
+        .map(|(name, input)| json!({ "tools": [{ "name": name, "input": input }] }))
+        .collect();
+    steps.push(json!({ "text": "Wrote down what revenue is." }));
+    steps
+}
+
+/// An API whose model does the same.
+fn api() -> Loopback {
+    Loopback::start(move |request: &Request, number| {
+        let asked = request.json();
+        let done = asked["messages"].as_array().map_or(0, Vec::len) / 2;
+        let is_note = asked.to_string().contains(NOTE);
+        let (stop, content) = match calls().get(done) {
+            Some((name, input)) if is_note => (
+                "tool_use",
+                json!([{ "type": "tool_use", "id": format!("t{done}"), "name": name, "input": input }]),
+            ),
+            _ => ("end_turn", json!([{ "type": "text", "text": "ok" }])),
+        };
+        let message = json!({
+            "id": format!("m{number}"), "type": "message", "role": "assistant",
+            "model": asked["model"], "stop_reason": stop, "content": content,
+            "usage": { "input_tokens": 100, "output_tokens": 20 },
+        });
+        Answer::json(200, &message)
+    })
+    .expect("a provider")
+}
+
+const COMMAND: &str = "ingest --connection-id warehouse --text 'Refunds are not revenue.'";
+
+/// KTX-05, KTX-68: one commit with the page and the measure; each turn is told once.
+#[test]
+fn a_note_becomes_a_page_and_a_measure() {
+    let sandbox = local(&captures());
+    check(
+        &sandbox,
+        COMMAND,
+        r#"
+exit 0
+Note	Status	Pages	Sources	Commit
+"Refunds are not revenue."	done	revenue	orders	[COMMIT]
+--- stderr
+Project: [SANDBOX]/work
+[1/1] "Refunds are not revenue."
+[1/1] "Refunds are not revenue." · turn 1 of 30
+[1/1] "Refunds are not revenue." · turn 2 of 30
+[1/1] "Refunds are not revenue." · turn 3 of 30
+warning: the model `fake-sonnet` has no list price; what it costs is unknown
+4 model messages, 548 tokens in, 80 out, list price unknown
+"#,
+    );
+    compare_text(
+        "the page",
+        &sandbox.read("wiki/global/revenue.md").unwrap(),
+        "---\nsummary: What counts as revenue.\ntags: [finance, revenue]\nrefs: [test-customers]\nsl_refs: [orders.revenue]\n---\n\nRefunds are not revenue.\n",
+    );
+    compare_text(
+        "the commit",
+        &git(&sandbox, &["log", "-1", "--format=%an%n%B", "--name-only"]),
+        "Ada Test
+ktx ingest: \"Refunds are not revenue.\"
+
+pages: revenue
+sources: orders
+noted by: local-cli
+
+
+semantic-layer/warehouse/orders.yaml
+wiki/global/revenue.md
+",
+    );
+    let answer = json_of(
+        &sandbox,
+        "sl query --connection-id warehouse --measure orders.revenue --execute --json",
+    );
+    assert!(answer.to_string().contains("10"), "{answer}");
+    assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
+}
+
+/// KTX-05: an API key does the same as the local session, byte for byte.
+#[test]
+fn every_backend_writes_the_same() {
+    let provider = api();
+    let remote = configured(scanned(CONFIG), &provider, "");
+    let local = local(&captures());
+    for sandbox in [&remote, &local] {
+        let printed = run(sandbox, COMMAND);
+        assert_eq!(printed.code, Some(0), "{printed}");
+    }
+    let files = |sandbox: &Sandbox| {
+        let mut files = tree(sandbox);
+        files.retain(|path, _| path.starts_with("wiki/") || path.ends_with("orders.yaml"));
+        files
+    };
+    assert_eq!(files(&remote), files(&local));
+    assert!(files(&remote).contains_key("wiki/global/revenue.md"));
+}
+
+/// The same note again costs nothing, as long as its commit is part of the branch.
+#[test]
+fn a_captured_note_is_not_asked_again() {
+    let sandbox = local(&captures());
+    let line = format!("{COMMAND} --json");
+    let first = json_of(&sandbox, &line);
+    let asked = processes(&sandbox);
+    let second = json_of(&sandbox, &line);
+    assert_eq!(processes(&sandbox), asked);
+    let item = |answer: &Value| {
+        let item = &answer["results"][0];
+        (
+            item["status"].clone(),
+            item["captured"].clone(),
+            item["commitHash"].clone(),
+        )
+    };
+    assert_eq!(item(&first), item(&second));
+    assert_eq!(
+        first["results"][0]["captured"],
+        json!({ "wiki": ["revenue"], "sl": ["orders"], "xrefs": ["revenue -> orders.revenue"] })
+    );
+    assert_eq!(
+        second["results"][0]["warnings"],
+        json!(["captured before, the model was not asked again"])
+    );
+    git(&sandbox, &["reset", "--hard", "--quiet", "HEAD~1"]);
+    let third = json_of(&sandbox, &line);
+    assert_eq!(third["results"][0]["warnings"], json!([]));
+    assert!(sandbox.read("wiki/global/revenue.md").is_ok());
+}
+
+/// A model that fails in the middle leaves nothing behind; the notes before it are kept, those behind
+/// it are not tried.
+#[test]
+fn a_failure_leaves_nothing_half_written() {
+    let mut steps = captures();
+    steps.insert(
+        1,
+        json!({ "api_error": { "class": "authentication_failed", "status": 401 } }),
+    );
+    let sandbox = local(&steps);
+    write(&sandbox, "other.md", "Nothing to learn here.");
+    write(&sandbox, "last.md", "Nothing either.");
+    let before = git(&sandbox, &["rev-parse", "HEAD"]);
+    let line = "ingest --connection-id warehouse --file other.md --file last.md --text 'Refunds are not revenue.' --json";
+    let printed = run(&sandbox, line);
+    assert_eq!(printed.code, Some(5), "{printed}");
+    let answer: Value = serde_json::from_str(&printed.stdout).expect("JSON");
+    let statuses: Vec<&Value> = answer["results"]
+        .as_array()
+        .expect("results")
+        .iter()
+        .map(|item| &item["status"])
+        .collect();
+    assert_eq!(statuses, ["error", "not-run", "not-run"]);
+    assert_eq!(answer["status"], "failed");
+    assert_eq!(git(&sandbox, &["rev-parse", "HEAD"]), before);
+    assert_eq!(
+        git(&sandbox, &["status", "--porcelain"]),
+        "?? last.md\n?? other.md\n"
+    );
+}
+
+/// What is wrong on the command line or with a note is told before anything is asked.
+#[test]
+fn bad_notes_cost_nothing() {
+    let sandbox = local(&captures());
+    write(&sandbox, "empty.md", " \n");
+    std::fs::write(sandbox.work().join("image.png"), [0x89, 0x50, 0xff, 0x00]).expect("a file");
+    for (line, expected) in [
+        (
+            "ingest --fail-fast",
+            "exit 2\n--- stderr\nProject: [SANDBOX]/work\nerror: `--fail-fast` belongs to `--text` and `--file`\n\n\
+             hint: name the warehouse to ingest without a flag: `ktx ingest <id>`\n",
+        ),
+        (
+            "ingest --file nope.md",
+            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nerror: `nope.md` cannot be read\n  caused by: No such file or directory (os error 2)\n",
+        ),
+        (
+            "ingest --text 'Fine.' --file empty.md",
+            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nerror: the note empty.md is empty\n",
+        ),
+        (
+            "ingest --file image.png",
+            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nerror: `image.png` is not text: byte 0 is no UTF-8\n\n\
+             hint: give Markdown, plain text or SQL in UTF-8\n",
+        ),
+        (
+            "ingest --text 'Fine.' --connection-id nope",
+            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nerror: no connection `nope`\n\n\
+             hint: run `ktx connection list` to see the connections\n",
+        ),
+    ] {
+        check(&sandbox, line, expected);
+    }
+    assert_eq!(processes(&sandbox), 0);
+}
+
+/// `kill -9` at each step: the next run captures the note, once.
+#[test]
+fn a_killed_capture_is_made_again() {
+    for (point, asked_again) in [
+        ("memory:captured", true),
+        ("publish:before-import", true),
+        ("publish:after-files", true),
+    ] {
+        let mut sandbox = local(&captures());
+        sandbox.set("KTX_TEST_KILL_AT", point);
+        assert_eq!(run(&sandbox, COMMAND).code, None, "{point}");
+        sandbox.unset("KTX_TEST_KILL_AT");
+        let asked = processes(&sandbox);
+        let again = run(&sandbox, COMMAND);
+        assert_eq!(again.code, Some(0), "{point}: {again}");
+        assert_eq!(processes(&sandbox) > asked, asked_again, "{point}");
+        assert!(sandbox.read("semantic-layer/warehouse/orders.yaml").is_ok());
+        git(&sandbox, &["fsck", "--strict"]);
+        assert_eq!(git(&sandbox, &["status", "--porcelain"]), "", "{point}");
+        let commits = git(&sandbox, &["log", "--format=%s", "--grep", "ktx ingest:"]);
+        assert_eq!(commits.lines().count(), 1, "{point}: {commits}");
+    }
+}
+
+/// A page that somebody is writing stays as it is, and the model is told.
+#[test]
+fn uncommitted_work_is_left_alone() {
+    let sandbox = local(&captures());
+    write(
+        &sandbox,
+        "wiki/global/revenue.md",
+        "---\nsummary: Mine.\n---\n\nA draft.\n",
+    );
+    let printed = run(&sandbox, COMMAND);
+    assert_eq!(printed.code, Some(0), "{printed}");
+    assert_eq!(
+        sandbox.read("wiki/global/revenue.md").unwrap(),
+        "---\nsummary: Mine.\n---\n\nA draft.\n"
+    );
+    assert_eq!(
+        git(&sandbox, &["show", "--format=", "--name-only", "HEAD"]),
+        "semantic-layer/warehouse/orders.yaml\n"
+    );
+    assert!(
+        record(&sandbox).contains("somebody is writing `revenue`"),
+        "{}",
+        record(&sandbox)
+    );
+}
+
+fn record(sandbox: &Sandbox) -> String {
+    std::fs::read_to_string(sandbox.home().join("record.jsonl")).unwrap_or_default()
+}

@@ -1,0 +1,103 @@
+//! The project's files as they are committed, with what a capture changes in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_project_store::{Change, ProjectPath};
+use ktx_vocabulary::WikiKey;
+use ktx_wiki::{Page, PagePath};
+
+/// The files of a project below the folders that a capture may see.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    base: BTreeMap<ProjectPath, Vec<u8>>,
+    /// The new text of a file; `None` for one that is gone.
+    changed: BTreeMap<ProjectPath, Option<String>>,
+}
+
+/// Why a file of the draft cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{path}` is not UTF-8 text")]
+pub(crate) struct NotText {
+    path: ProjectPath,
+}
+
+impl Draft {
+    pub(crate) fn new(base: BTreeMap<ProjectPath, Vec<u8>>) -> Self {
+        Self {
+            base,
+            changed: BTreeMap::new(),
+        }
+    }
+
+    /// The text of a file; `None` when there is no such file.
+    pub(crate) fn text(&self, path: &ProjectPath) -> Result<Option<&str>, NotText> {
+        if let Some(changed) = self.changed.get(path) {
+            return Ok(changed.as_deref());
+        }
+        let Some(bytes) = self.base.get(path) else {
+            return Ok(None);
+        };
+        let text = std::str::from_utf8(bytes).map_err(|_| NotText { path: path.clone() })?;
+        Ok(Some(text))
+    }
+
+    pub(crate) fn put(&mut self, path: ProjectPath, text: String) {
+        self.changed.insert(path, Some(text));
+    }
+
+    pub(crate) fn remove(&mut self, path: ProjectPath) {
+        self.changed.insert(path, None);
+    }
+
+    /// The files below a folder as they are now, by path.
+    pub(crate) fn below(&self, folder: &str) -> Vec<(&ProjectPath, &[u8])> {
+        let prefix = format!("{folder}/");
+        let paths: BTreeSet<&ProjectPath> = self.base.keys().chain(self.changed.keys()).collect();
+        let below = paths
+            .into_iter()
+            .filter(|path| path.as_str().starts_with(&prefix));
+        below
+            .filter_map(|path| {
+                let bytes = match self.changed.get(path) {
+                    Some(changed) => changed.as_deref()?.as_bytes(),
+                    None => self.base.get(path)?,
+                };
+                Some((path, bytes))
+            })
+            .collect()
+    }
+
+    /// The global pages, by key.
+    pub(crate) fn pages(&self) -> Vec<Page> {
+        let files = self.below("wiki/global").into_iter();
+        files
+            .filter_map(|(path, bytes)| {
+                let place = PagePath::parse(path.as_str()).ok()?;
+                let text = std::str::from_utf8(bytes).ok()?;
+                Some(ktx_wiki::parse(place, text).page)
+            })
+            .collect()
+    }
+
+    /// The keys of the global pages.
+    pub(crate) fn keys(&self) -> BTreeSet<WikiKey> {
+        let files = self.below("wiki/global").into_iter();
+        files
+            .filter_map(|(path, _)| Some(PagePath::parse(path.as_str()).ok()?.key))
+            .collect()
+    }
+
+    /// The paths whose bytes differ from what is committed.
+    pub(crate) fn changes(&self) -> Vec<Change> {
+        let differing = self.changed.iter().filter(|(path, text)| {
+            let now = text.as_deref().map(str::as_bytes);
+            now != self.base.get(path).map(Vec::as_slice)
+        });
+        differing
+            .map(|(path, text)| match text {
+                Some(text) => Change::write(path.clone(), text.as_bytes()),
+                None => Change::delete(path.clone()),
+            })
+            .collect()
+    }
+}

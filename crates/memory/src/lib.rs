@@ -1,0 +1,12 @@
+//! Capture: what a note teaches becomes wiki pages and semantic sources.
+//!
+//! A model reads one note and works on a draft of the project's committed files with tools that
+//! check every write. Nothing is written here: the caller publishes the changes of the draft as one
+//! commit, or drops them. This crate must never know backends, the terminal or git.
+
+mod capture;
+mod draft;
+mod prompts;
+mod tools;
+
+pub use capture::{CaptureError, CaptureRequest, Captured, LONGEST_NOTE, ROLE, STEPS, capture};

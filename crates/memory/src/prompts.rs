@@ -1,0 +1,88 @@
+//! What a model is told when it captures a note.
+
+use std::fmt::Write as _;
+
+/// Instructions: constant text.
+pub(crate) const SYSTEM: &str = include_str!("prompts/capture.system.md");
+
+/// Pages and sources that are listed at most; the others are found with tools.
+const LISTED: usize = 300;
+
+/// The sources of a connection: name and measures of each.
+pub(crate) type Sources = [(String, Vec<String>)];
+
+/// What a note meets in the project.
+pub(crate) struct Known<'a> {
+    /// Key and summary of each page.
+    pub(crate) pages: &'a [(String, String)],
+    /// The connection with its sources and their measures.
+    pub(crate) sources: Option<(&'a str, &'a Sources)>,
+}
+
+/// The task. The note stands between two lines that do not occur in it.
+pub(crate) fn task(label: &str, note: &str, known: &Known<'_>) -> String {
+    let mut text = String::from("Wiki pages that are there:\n");
+    let pages = known
+        .pages
+        .iter()
+        .map(|(key, summary)| format!("{key}: {summary}"));
+    list(&mut text, pages, known.pages.len(), "`wiki_search`");
+    if let Some((connection, sources)) = known.sources {
+        let _ = write!(
+            text,
+            "\nSemantic sources of the connection `{connection}`:\n"
+        );
+        let lines = sources.iter().map(|(name, measures)| {
+            let measures = measures.join(", ");
+            if measures.is_empty() {
+                name.clone()
+            } else {
+                format!("{name} (measures: {measures})")
+            }
+        });
+        list(&mut text, lines, sources.len(), "`discover_data`");
+    } else {
+        text.push_str("\nThe note belongs to no connection: write wiki pages only.\n");
+    }
+    let fence = fence(note);
+    let label = one_line(label);
+    let _ = write!(
+        text,
+        "\nThe note, called {label}, stands between the two lines {fence}\n{fence}\n{note}\n{fence}\n"
+    );
+    text
+}
+
+fn list(text: &mut String, lines: impl Iterator<Item = String>, count: usize, finder: &str) {
+    if count == 0 {
+        text.push_str("- none\n");
+    }
+    for line in lines.take(LISTED) {
+        let _ = writeln!(text, "- {}", one_line(&line));
+    }
+    if count > LISTED {
+        let _ = writeln!(
+            text,
+            "- and {} more: find them with {finder}",
+            count - LISTED
+        );
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let plain = text
+        .chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter });
+    plain.take(300).collect()
+}
+
+/// A line of `=` that is longer than any in the note.
+fn fence(note: &str) -> String {
+    let longest = note
+        .lines()
+        .filter(|line| line.chars().all(|letter| letter == '='))
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    "=".repeat(longest.max(7) + 1)
+}

@@ -1,0 +1,249 @@
+//! The tools of a capture: reads of the project, checked writes to the draft.
+
+mod sources;
+mod wiki;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use ktx_context_tools::{ProjectContext, context_tools};
+use ktx_secrets::Redactor;
+use ktx_tool_descriptors::{
+    CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, ToolSetError,
+    WriteEffect, schema_for,
+};
+use ktx_vocabulary::{ConnectionId, WikiKey};
+use ktx_warehouse::Dialect;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::draft::Draft;
+
+/// The reads that a capture may use. None of them runs a statement: a note is foreign text, and what
+/// it makes a model ask would end in committed files.
+const READS: [&str; 3] = ["discover_data", "entity_details", "wiki_search"];
+
+/// A text that is exchanged for another.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Edit {
+    /// The text as it stands there now, to the letter, and only once.
+    old_text: String,
+    /// What stands there afterwards.
+    new_text: String,
+}
+
+/// The connection that a note is about.
+#[derive(Debug, Clone)]
+pub(crate) struct Warehouse {
+    pub(crate) id: ConnectionId,
+    pub(crate) dialect: Dialect,
+}
+
+impl Warehouse {
+    fn folder(&self) -> String {
+        format!("semantic-layer/{}", self.id)
+    }
+}
+
+/// What one capture has done so far.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) draft: Draft,
+    pub(crate) warehouse: Option<Warehouse>,
+    /// The sources of the other connections, for references of pages.
+    pub(crate) others: Vec<(ConnectionId, BTreeSet<String>)>,
+    /// Pages that a person is still writing; they stay as they are.
+    pub(crate) uncommitted: BTreeSet<WikiKey>,
+    /// The keys of pages that were written or removed.
+    pub(crate) wiki: BTreeSet<String>,
+    /// The sources that were written.
+    pub(crate) sl: BTreeSet<String>,
+}
+
+impl Session {
+    /// The names of all sources by connection.
+    fn sources(&self) -> Vec<(ConnectionId, BTreeSet<String>)> {
+        let mut all = self.others.clone();
+        if let Some(warehouse) = &self.warehouse {
+            let catalog = sources::catalog(self, warehouse);
+            let names = catalog.sources().iter().map(|source| source.name.clone());
+            all.push((warehouse.id.clone(), names.collect()));
+        }
+        all
+    }
+}
+
+/// Secrets never reach git.
+fn no_secrets(text: &str) -> Result<(), ToolError> {
+    let shown = Redactor::new().redact(text);
+    let differing = text
+        .lines()
+        .zip(shown.lines())
+        .position(|(own, shown)| own != shown);
+    match differing {
+        _ if shown == text => Ok(()),
+        line => Err(ToolError::new(format!(
+            "line {} looks like a password, key or token: leave it out",
+            line.unwrap_or_default() + 1
+        ))),
+    }
+}
+
+/// The sources of the connection as the draft has them: name and measures.
+pub(crate) fn listing(session: &Session) -> Vec<(String, Vec<String>)> {
+    let Some(warehouse) = &session.warehouse else {
+        return Vec::new();
+    };
+    let catalog = sources::catalog(session, warehouse);
+    let line = |source: &ktx_semantic_layer::Source| {
+        let measures = source.measures.iter().map(|measure| measure.name.clone());
+        (source.name.clone(), measures.collect())
+    };
+    catalog.sources().iter().map(line).collect()
+}
+
+/// A session that handlers share.
+pub(crate) type Shared = Arc<Mutex<Session>>;
+
+pub(crate) fn locked(shared: &Shared) -> MutexGuard<'_, Session> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The tools over one draft.
+pub(crate) fn tools(
+    context: &Arc<dyn ProjectContext>,
+    shared: &Shared,
+) -> Result<ToolSet, ToolSetError> {
+    let reads = context_tools(context)?;
+    let mut all: Vec<ToolDescriptor> = reads
+        .iter()
+        .filter(|tool| READS.contains(&tool.name.as_str()))
+        .cloned()
+        .collect();
+    all.extend([
+        tool(shared, &WIKI_READ, wiki::read),
+        tool(shared, &WIKI_WRITE, wiki::write),
+        tool(shared, &WIKI_REMOVE, wiki::remove),
+    ]);
+    if locked(shared).warehouse.is_some() {
+        all.extend([
+            tool(shared, &SL_READ, sources::read),
+            tool(shared, &SL_WRITE, sources::write),
+            tool(shared, &SL_EDIT, sources::edit),
+        ]);
+    }
+    ToolSet::new(all)
+}
+
+struct Words {
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    effect: WriteEffect,
+}
+
+static WIKI_READ: Words = Words {
+    name: "wiki_read",
+    title: "Wiki Read",
+    description: "Read one wiki page as the file is, with what this capture has changed in it.",
+    effect: WriteEffect::ReadOnly,
+};
+static WIKI_WRITE: Words = Words {
+    name: "wiki_write",
+    title: "Wiki Write",
+    description: "Create a wiki page, or change one that is there. What is not given stays as it is.",
+    effect: WriteEffect::Writes,
+};
+static WIKI_REMOVE: Words = Words {
+    name: "wiki_remove",
+    title: "Wiki Remove",
+    description: "Remove a wiki page whose content is wrong or stands elsewhere by now.",
+    effect: WriteEffect::Writes,
+};
+static SL_READ: Words = Words {
+    name: "sl_read_source",
+    title: "Semantic Layer Read Source",
+    description: "Read one semantic source as a whole, and its own file, with what this capture has changed in it.",
+    effect: WriteEffect::ReadOnly,
+};
+static SL_WRITE: Words = Words {
+    name: "sl_write_source",
+    title: "Semantic Layer Write Source",
+    description: "Write the file of a semantic source as a whole. It is checked first: a file that makes the sources \
+                  wrong is refused with the places.",
+    effect: WriteEffect::Writes,
+};
+static SL_EDIT: Words = Words {
+    name: "sl_edit_source",
+    title: "Semantic Layer Edit Source",
+    description: "Change the file of a semantic source in places; everything else stays to the letter. Checked like \
+                  `sl_write_source`.",
+    effect: WriteEffect::Writes,
+};
+
+fn tool<I>(
+    shared: &Shared,
+    words: &Words,
+    run: fn(&mut Session, &I) -> Result<ToolOutput, ToolError>,
+) -> ToolDescriptor
+where
+    I: DeserializeOwned + JsonSchema + Send + Sync + 'static,
+{
+    ToolDescriptor {
+        name: words.name.to_owned(),
+        title: words.title.to_owned(),
+        description: words.description.to_owned(),
+        input_schema: schema_for::<I>(),
+        output_schema: None,
+        effect: words.effect,
+        handler: Arc::new(Handler {
+            shared: Arc::clone(shared),
+            run,
+        }),
+    }
+}
+
+struct Handler<I> {
+    shared: Shared,
+    run: fn(&mut Session, &I) -> Result<ToolOutput, ToolError>,
+}
+
+#[async_trait]
+impl<I: DeserializeOwned + Send + Sync + 'static> ToolHandler for Handler<I> {
+    async fn call(&self, arguments: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
+        let input: I = serde_json::from_value(arguments).map_err(refuse)?;
+        (self.run)(&mut locked(&self.shared), &input)
+    }
+}
+
+/// An error in its own words.
+fn refuse(error: impl std::fmt::Display) -> ToolError {
+    ToolError::new(error.to_string())
+}
+
+/// The text with all edits made in their order. Each must fit in exactly one place.
+fn edited(text: &str, edits: &[Edit]) -> Result<String, ToolError> {
+    let mut text = text.to_owned();
+    for (number, edit) in edits.iter().enumerate() {
+        let count = text.matches(edit.old_text.as_str()).take(2).count();
+        if edit.old_text.is_empty() || count != 1 {
+            let found = match count {
+                0 => "is not there",
+                _ => "is there more than once: give more of the text around it",
+            };
+            return Err(ToolError::new(format!(
+                "nothing was changed: `oldText` of edit {} {found}",
+                number + 1
+            )));
+        }
+        text = text.replacen(&edit.old_text, &edit.new_text, 1);
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! `sl_read_source`, `sl_write_source`, `sl_edit_source` on the draft.
+
+use std::collections::BTreeSet;
+
+use ktx_project_store::ProjectPath;
+use ktx_semantic_layer::{Catalog, Finding, SourceFile, validate};
+use ktx_tool_descriptors::{ToolError, ToolOutput};
+use ktx_vocabulary::SourceName;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Edit, Session, Warehouse, edited, no_secrets, refuse};
+
+const LONGEST_SOURCE: usize = 100_000;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NameInput {
+    /// The source, such as `orders`.
+    source_name: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WriteInput {
+    /// The source, such as `orders`; the same as `name:` in the YAML.
+    source_name: String,
+    /// The whole file as YAML. For a scanned table an overlay: its `name` and what is added, such as
+    /// `measures`, `segments` or `joins`; columns and table come from the scan.
+    yaml: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EditInput {
+    /// The source, such as `orders`.
+    source_name: String,
+    /// Edits of the file; all of them are made or none.
+    yaml_edits: Vec<Edit>,
+}
+
+/// Shows what a source is as a whole, and its own file where it has one.
+pub(super) fn read(session: &mut Session, input: &NameInput) -> Result<ToolOutput, ToolError> {
+    let (warehouse, name) = named(session, &input.source_name)?;
+    let catalog = catalog(session, warehouse);
+    let yaml = catalog
+        .read(name.as_str())
+        .map_err(|error| ToolError::new(told(&error)))?;
+    let place = file_of(&catalog, warehouse, &name)?;
+    let own = session.draft.text(&place).map_err(refuse)?;
+    let own = match own {
+        Some(text) if text != yaml => format!("\n\nIts file, which edits apply to:\n\n{text}"),
+        Some(_) => String::new(),
+        None => "\n\nIt has no file of its own: `sl_write_source` makes an overlay.".to_owned(),
+    };
+    Ok(ToolOutput::new(
+        format!("{yaml}{own}"),
+        json!({ "sourceName": name.as_str(), "yaml": yaml }),
+    ))
+}
+
+pub(super) fn write(session: &mut Session, input: &WriteInput) -> Result<ToolOutput, ToolError> {
+    let (warehouse, name) = named(session, &input.source_name)?;
+    let place = file_of(&catalog(session, warehouse), warehouse, &name)?;
+    let end = if input.yaml.ends_with('\n') { "" } else { "\n" };
+    put(session, &name, place, format!("{}{end}", input.yaml))
+}
+
+pub(super) fn edit(session: &mut Session, input: &EditInput) -> Result<ToolOutput, ToolError> {
+    let (warehouse, name) = named(session, &input.source_name)?;
+    let place = file_of(&catalog(session, warehouse), warehouse, &name)?;
+    let Some(before) = session.draft.text(&place).map_err(refuse)? else {
+        return Err(ToolError::new(format!(
+            "`{name}` has no file of its own: write an overlay with `sl_write_source`"
+        )));
+    };
+    let text = edited(before, &input.yaml_edits)?;
+    put(session, &name, place, text)
+}
+
+/// Keeps a text when the folder is no worse with it than without.
+fn put(
+    session: &mut Session,
+    name: &SourceName,
+    place: ProjectPath,
+    text: String,
+) -> Result<ToolOutput, ToolError> {
+    if text.len() > LONGEST_SOURCE {
+        return Err(ToolError::new(format!(
+            "the file has {} bytes, at most {LONGEST_SOURCE} are allowed",
+            text.len()
+        )));
+    }
+    no_secrets(&text)?;
+    let Some(warehouse) = session.warehouse.clone() else {
+        return Err(no_connection());
+    };
+    let before = findings(&catalog(session, &warehouse));
+    let old = session.draft.text(&place).map_err(refuse)?;
+    let old = old.map(str::to_owned);
+    session.draft.put(place.clone(), text);
+    let now = catalog(session, &warehouse);
+    let new: Vec<String> = findings(&now).difference(&before).cloned().collect();
+    let is_there = now.source(name.as_str()).is_some();
+    if !new.is_empty() || !is_there {
+        match old {
+            Some(old) => session.draft.put(place, old),
+            None => session.draft.remove(place),
+        }
+        return Err(ToolError::new(if new.is_empty() {
+            format!("the file does not define `{name}`: `name:` must be the same as `source_name`")
+        } else {
+            format!(
+                "nothing was written, the file is wrong:\n- {}",
+                new.join("\n- ")
+            )
+        }));
+    }
+    session.sl.insert(name.to_string());
+    let mut told = format!("wrote `{place}`");
+    for finding in validate(&now, &[]).warnings {
+        if finding.source.as_deref() == Some(name.as_str()) {
+            told.push_str("\nwarning: ");
+            told.push_str(&finding.message);
+        }
+    }
+    Ok(ToolOutput::new(
+        told,
+        json!({ "sourceName": name.as_str(), "path": place.as_str() }),
+    ))
+}
+
+fn no_connection() -> ToolError {
+    ToolError::new("the note was given without a connection: only wiki pages can be written")
+}
+
+fn named<'s>(session: &'s Session, text: &str) -> Result<(&'s Warehouse, SourceName), ToolError> {
+    let warehouse = session.warehouse.as_ref().ok_or_else(no_connection)?;
+    let name = SourceName::parse(text).map_err(refuse)?;
+    Ok((warehouse, name))
+}
+
+/// All sources of the connection as the draft has them.
+pub(super) fn catalog(session: &Session, warehouse: &Warehouse) -> Catalog {
+    let folder = warehouse.folder();
+    let prefix = format!("{folder}/");
+    let files = session.draft.below(&folder).into_iter();
+    let files = files.filter_map(|(path, bytes)| {
+        let path = path.as_str().strip_prefix(&prefix)?;
+        (!path.starts_with("_review/")).then(|| SourceFile::new(path, bytes))
+    });
+    Catalog::load(files.collect(), warehouse.dialect)
+}
+
+/// Where the file of a source is, or would be.
+fn file_of(
+    catalog: &Catalog,
+    warehouse: &Warehouse,
+    name: &SourceName,
+) -> Result<ProjectPath, ToolError> {
+    let known = catalog
+        .list()
+        .into_iter()
+        .find(|summary| summary.name == name.as_str() && !summary.path.starts_with("_schema/"));
+    let file = known.map_or_else(|| SourceFile::name_for(name.as_str()), |known| known.path);
+    ProjectPath::parse(&format!("{}/{file}", warehouse.folder())).map_err(refuse)
+}
+
+/// Everything that is wrong, in words.
+fn findings(catalog: &Catalog) -> BTreeSet<String> {
+    let words = |finding: &Finding| match &finding.path {
+        Some(path) => format!("{path}: {}", finding.message),
+        None => finding.message.clone(),
+    };
+    validate(catalog, &[]).errors.iter().map(words).collect()
+}
+
+fn told(error: &ktx_semantic_layer::QueryError) -> String {
+    match error.suggestions.first() {
+        Some(near) => format!("{}; did you mean `{near}`", error.message),
+        None => error.message.clone(),
+    }
+}
