@@ -38,6 +38,11 @@ const CHANGED: &str = "recorded_at = excluded.recorded_at, model = excluded.mode
   cost_picodollars = excluded.cost_picodollars, cost_estimated = excluded.cost_estimated,
   kind = excluded.kind, location = excluded.location";
 
+/// Whether later words about a message count: one that was cut off makes way for a whole one, and for
+/// one that has come further.
+const COUNTS: &str = "usage_facts.kind = 'incomplete' AND (excluded.kind <> 'incomplete'
+  OR excluded.output_tokens > usage_facts.output_tokens)";
+
 const VALUES: &str = "?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21";
 
 impl Ledger {
@@ -53,7 +58,8 @@ impl Ledger {
     }
 
     /// Writes one fact of the moment `at` (UTC, RFC 3339) with what it cost then, when that is known.
-    /// A fact that is there already stays as it is, but one that was cut off makes way for a whole one.
+    /// A fact that is there already stays as it is, but one that was cut off makes way for a whole one, and
+    /// for one that has come further.
     pub fn record_at(
         &self,
         fact: &UsageFact,
@@ -62,8 +68,7 @@ impl Ledger {
     ) -> Result<Recorded, LedgerError> {
         let insert = format!(
             "INSERT INTO usage_facts ({COLUMNS}) VALUES ({VALUES})
-             ON CONFLICT (source_system, source_reference) DO UPDATE SET {CHANGED}
-             WHERE usage_facts.kind = 'incomplete' AND excluded.kind <> 'incomplete'"
+             ON CONFLICT (source_system, source_reference) DO UPDATE SET {CHANGED} WHERE {COUNTS}"
         );
         let forget = "DELETE FROM open_messages WHERE source_system = ?1 AND source_reference = ?2";
         let reference = (fact.source_system.as_str(), fact.reference());
@@ -82,7 +87,8 @@ impl Ledger {
     }
 
     /// Writes down that a message has begun, or how far it has come. Its fact takes its place; when
-    /// its owner ends without one, [`Self::settle`] makes it a fact.
+    /// its owner ends without one, [`Self::settle`] makes it a fact. One that somebody has taken for
+    /// cut off grows as a fact.
     pub fn begin(
         &self,
         fact: &UsageFact,
@@ -100,11 +106,20 @@ impl Ledger {
         let started = owner
             .started
             .map(|started| i64::try_from(started).unwrap_or(i64::MAX));
-        with_fact(fact, at, cost, |values| {
-            let mut values = values.clone();
-            values.push(&owner.process);
-            values.push(&started);
-            execute(&self.database, &insert, values.as_slice())
+        let grow = format!(
+            "INSERT INTO usage_facts ({COLUMNS}) VALUES ({VALUES})
+             ON CONFLICT (source_system, source_reference) DO UPDATE SET {CHANGED} WHERE {COUNTS}"
+        );
+        self.at_once(|database| {
+            with_fact(fact, at, cost, |values| {
+                let mut all = values.clone();
+                all.push(&owner.process);
+                all.push(&started);
+                match execute(database, &insert, all.as_slice())? {
+                    0 => execute(database, &grow, values.as_slice()),
+                    begun => Ok(begun),
+                }
+            })
         })?;
         Ok(())
     }
@@ -123,7 +138,8 @@ impl Ledger {
         let of_owner = "owner_process = ?1 AND owner_started IS ?2";
         let insert = format!(
             "INSERT INTO usage_facts ({COLUMNS}) SELECT {COLUMNS} FROM open_messages
-             WHERE {of_owner} ON CONFLICT DO NOTHING"
+             WHERE {of_owner}
+             ON CONFLICT (source_system, source_reference) DO UPDATE SET {CHANGED} WHERE {COUNTS}"
         );
         let forget = format!("DELETE FROM open_messages WHERE {of_owner}");
         self.at_once(|database| {
@@ -163,13 +179,14 @@ impl Ledger {
         execute(&self.database, "ATTACH DATABASE ?1 AS other", [&*name])?;
         let copied = self.at_once(|database| {
             for table in ["usage_facts", "open_messages"] {
-                let more = match table {
-                    "open_messages" => ", owner_process, owner_started",
-                    _ => "",
+                let (more, known) = match table {
+                    "open_messages" => (", owner_process, owner_started", "NOTHING".to_owned()),
+                    _ => ("", format!("UPDATE SET {CHANGED} WHERE {COUNTS}")),
                 };
                 let copy = format!(
                     "INSERT INTO main.{table} ({COLUMNS}{more})
-                     SELECT {COLUMNS}{more} FROM other.{table} WHERE true ON CONFLICT DO NOTHING"
+                     SELECT {COLUMNS}{more} FROM other.{table} WHERE true
+                     ON CONFLICT (source_system, source_reference) DO {known}"
                 );
                 execute(database, &copy, ())?;
             }

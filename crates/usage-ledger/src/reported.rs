@@ -129,12 +129,13 @@ fn amount(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Money>> {
         .map(Money::from_picodollars))
 }
 
-/// Our cost of the usage units, when all of them are there and have one.
+/// Our cost of the usage units, when all of them are there, whole, and have one. What is known of a
+/// message that was cut off is our estimate, and no measure of what others say.
 fn computed(database: &Connection, told: &ReportedCost) -> Result<Option<Money>, LedgerError> {
     let mut statement = database
         .prepare_cached(
             "SELECT cost_picodollars FROM usage_facts
-             WHERE source_system = ?1 AND source_reference = ?2",
+             WHERE source_system = ?1 AND source_reference = ?2 AND kind <> 'incomplete'",
         )
         .map_err(failed("read"))?;
     let mut sum = Money::default();

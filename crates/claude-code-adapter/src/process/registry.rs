@@ -31,6 +31,8 @@ impl Entry {
             "token": token,
             "owner": owner,
             "owner_started": start_of(owner),
+            "boot": boot(),
+            "namespace": namespace(),
         });
         let file = folder.join(format!("{process}-{token}.json"));
         // Whole or not at all: a sweep by another program must not find an empty note.
@@ -82,7 +84,7 @@ pub(crate) fn sweep(state_dir: &Path) -> u32 {
             .ok()
             .and_then(|text| serde_json::from_str::<Value>(&text).ok())
             .unwrap_or_default();
-        if is_running(&note, "owner", "owner_started") {
+        if is_foreign(&note) || is_running(&note, "owner", "owner_started") {
             continue;
         }
         if is_running(&note, "process", "started") {
@@ -102,6 +104,26 @@ pub(crate) fn sweep(state_dir: &Path) -> u32 {
     cleared
 }
 
+/// Whether a note speaks of processes that this one cannot tell from others that are gone: those of a
+/// container, or of the system around one. Of an earlier boot nothing is left.
+fn is_foreign(note: &Value) -> bool {
+    let text = |key: &str| note.get(key).and_then(Value::as_str).map(str::to_owned);
+    let (here, there) = (namespace(), text("namespace"));
+    there.is_some() && there != here && text("boot") == boot()
+}
+
+/// The boot of the system; `None` where it has no name.
+fn boot() -> Option<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
+}
+
+/// The space in which this process's id means something; `None` where there is only one.
+fn namespace() -> Option<String> {
+    let link = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(link.to_string_lossy().into_owned())
+}
+
 /// Whether the process of a note still is the same process.
 fn is_running(note: &Value, process: &str, started: &str) -> bool {
     let start = note.get(started).and_then(Value::as_u64);
@@ -115,11 +137,15 @@ fn number(note: &Value, key: &str) -> Option<u32> {
 }
 
 /// When a process started, in clock ticks since the boot: with its id, a name that is not used
-/// twice. Field 22 of `/proc/<id>/stat`; `None` when there is no such process.
+/// twice. Field 22 of `/proc/<id>/stat`; `None` when there is no such process, or it has ended and nobody
+/// has asked how.
 fn start_of(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, after_name) = stat.rsplit_once(')')?;
-    after_name.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = after_name.split_whitespace();
+    let has_ended = matches!(fields.next()?, "Z" | "X" | "x");
+    let started = fields.nth(18)?.parse().ok()?;
+    (!has_ended).then_some(started)
 }
 
 #[cfg(test)]

@@ -128,3 +128,30 @@ fn a_ledger_that_is_written_to_can_be_read() {
     other.execute_batch("COMMIT").unwrap();
     assert_eq!(ledger.record(&fact, AT, &prices).unwrap(), Recorded::New);
 }
+
+/// COG-12: a message that somebody has taken for cut off while it was still being written counts what
+/// it came to, whether it ends or not.
+#[test]
+fn a_message_that_was_taken_for_cut_off_goes_on_growing() {
+    let ledger = Ledger::in_memory().unwrap();
+    begin(&ledger, &begun("msg_1", 1000), HERE);
+    assert_eq!(ledger.settle(|_| false).unwrap(), 1);
+    begin(&ledger, &begun("msg_1", 21_000), HERE);
+    begin(&ledger, &begun("msg_1", 20_000), HERE);
+    assert_eq!(ledger.settle(|_| false).unwrap(), 0);
+    assert_eq!((total(&ledger).1, total(&ledger).2), (1, 21_000));
+    let cut = |output| {
+        let prices = PriceTable::built_in().unwrap();
+        ledger.record(&begun("msg_1", output), AT, &prices).unwrap()
+    };
+    assert_eq!(cut(30_000), Recorded::New);
+    assert_eq!(cut(29_000), Recorded::Known);
+    assert_eq!((total(&ledger).1, total(&ledger).2), (1, 30_000));
+    assert_eq!(paid(&ledger, "msg_1"), Recorded::New);
+    begin(&ledger, &begun("msg_1", 40_000), HERE);
+    assert_eq!(ledger.settle(|_| false).unwrap(), 0);
+    assert_eq!(
+        (total(&ledger).0, total(&ledger).1, total(&ledger).2),
+        (1, 0, 77)
+    );
+}

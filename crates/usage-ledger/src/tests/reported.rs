@@ -125,3 +125,22 @@ fn what_is_told_is_taken_over() {
     ledger.take_over(&path).unwrap();
     assert_eq!(total(&ledger).calls, 1);
 }
+
+/// COG-14: of a message that was cut off only an estimate is known; it is compared with nothing.
+#[test]
+fn a_call_that_was_cut_off_is_not_compared() {
+    let ledger = ledger(&[("msg_1", "claude-sonnet-5-5")]);
+    let mut cut = fact("msg_2", "claude-sonnet-5-5");
+    cut.kind = ktx_llm_runtime::UsageKind::Incomplete;
+    ledger
+        .record(&cut, AT, &PriceTable::built_in().unwrap())
+        .unwrap();
+    let call = told("run-1", "call-1", 0.5, &["msg_1", "msg_2"]);
+    ledger.record_reported(&call, AT).unwrap();
+    let expected = Reported {
+        calls: 1,
+        cost: Money::from_dollars(0.5),
+        ..Reported::default()
+    };
+    assert_eq!(total(&ledger), expected);
+}
