@@ -6,7 +6,7 @@ mod connection;
 mod demo;
 mod ingest;
 mod llm;
-mod mcp;
+pub(crate) mod mcp;
 pub(crate) mod reference;
 mod scan;
 mod setup;

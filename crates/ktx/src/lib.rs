@@ -166,5 +166,5 @@ pub fn environment_markdown() -> String {
 
 /// The catalogue of the MCP tools.
 pub fn tools_markdown() -> String {
-    ktx_context_tools::tool_catalogue_markdown()
+    ktx_context_tools::tool_catalogue_markdown(&commands::mcp::memory_tools())
 }

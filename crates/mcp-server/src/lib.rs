@@ -6,6 +6,5 @@
 mod instructions;
 mod serve;
 
-pub use instructions::INSTRUCTIONS;
 pub use ktx_mcp_bridge::Ended;
 pub use serve::{ServeError, serve_stdio, serve_stream};

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use ktx_context_tools::{ProjectContext, context_tools};
 use ktx_mcp_bridge::{Ended, LazyTools, ServerIdentity};
+use ktx_tool_descriptors::{ToolDescriptor, ToolSet};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use crate::INSTRUCTIONS;
+use crate::instructions::instructions;
 
 /// Why the server could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -21,14 +22,16 @@ pub enum ServeError {
     },
 }
 
-/// Serves the project's tools on standard input and output until the client leaves or `shutdown`
-/// fires. Nothing else may write to standard output meanwhile.
+/// Serves the project's tools, and `more` that take something in, on standard input and output until the
+/// client leaves or `shutdown` fires. Nothing else may write to standard output meanwhile.
 pub async fn serve_stdio(
     context: Arc<dyn ProjectContext>,
+    more: Vec<ToolDescriptor>,
     version: &str,
     shutdown: CancellationToken,
 ) -> Result<Ended, ServeError> {
-    let served = ktx_mcp_bridge::serve_stdio(tools(context), identity(version), shutdown).await;
+    let identity = identity(version, &more);
+    let served = ktx_mcp_bridge::serve_stdio(tools(context, more), identity, shutdown).await;
     served.map_err(|source| ServeError::Session { source })
 }
 
@@ -40,20 +43,23 @@ pub async fn serve_stream(
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     shutdown: CancellationToken,
 ) -> Result<Ended, ServeError> {
-    let (tools, identity) = (tools(context), identity(version));
+    let (tools, identity) = (tools(context, Vec::new()), identity(version, &[]));
     let served = ktx_mcp_bridge::serve_stream(tools, identity, reader, writer, shutdown).await;
     served.map_err(|source| ServeError::Session { source })
 }
 
-fn tools(context: Arc<dyn ProjectContext>) -> LazyTools {
-    LazyTools::new(move || context_tools(&context))
+fn tools(context: Arc<dyn ProjectContext>, more: Vec<ToolDescriptor>) -> LazyTools {
+    LazyTools::new(move || {
+        let reads = context_tools(&context)?;
+        ToolSet::new(reads.iter().cloned().chain(more).collect())
+    })
 }
 
-fn identity(version: &str) -> ServerIdentity {
+fn identity(version: &str, more: &[ToolDescriptor]) -> ServerIdentity {
     ServerIdentity {
         name: "ktx".to_owned(),
         title: "ktx".to_owned(),
         version: version.to_owned(),
-        instructions: INSTRUCTIONS.to_owned(),
+        instructions: instructions(more.iter().any(|tool| tool.name == "memory_ingest")),
     }
 }

@@ -5,8 +5,10 @@
 //! commit, or drops them. This crate must never know backends, the terminal or git.
 
 mod capture;
+mod desk;
 mod draft;
 mod prompts;
 mod tools;
 
 pub use capture::{CaptureError, CaptureRequest, Captured, LONGEST_NOTE, ROLE, STEPS, capture};
+pub use desk::{Desk, NoteStatus, Written, desk_tools};

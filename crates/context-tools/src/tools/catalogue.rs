@@ -1,6 +1,6 @@
 //! The tools as data and as a page of the manual.
 
-use ktx_tool_descriptors::WriteEffect;
+use ktx_tool_descriptors::{ToolDescriptor, WriteEffect};
 use serde_json::{Value, json};
 
 use super::envelope::schema;
@@ -22,19 +22,28 @@ pub fn tool_catalogue() -> Value {
     Value::Array(tools.collect())
 }
 
-/// The reference page of the tools, in Markdown.
-pub fn tool_catalogue_markdown() -> String {
+/// The reference page of the tools, in Markdown, with `more` tools that a server offers.
+pub fn tool_catalogue_markdown(more: &[ToolDescriptor]) -> String {
     let catalogue = tool_catalogue();
     let tools = catalogue.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut page = String::from(
         "# MCP tools\n\n\
-         What `ktx mcp` offers to agents. Every tool only reads. A result comes as `structuredContent` and, as\n\
+         What `ktx mcp` offers to agents. Every tool but `memory_ingest` only reads; it and\n\
+         `memory_ingest_status` are there when the project has a model. A result comes as `structuredContent` and, as\n\
          compact JSON, as text; results that hold words of other people begin with a `_note` which says that\n\
          they are data. A tool that fails answers with `isError` and `code: message`, followed by\n\
          `hint:` lines.\n",
     );
     for tool in tools {
         page.push_str(&section(tool));
+    }
+    for tool in more {
+        page.push_str(&section(&json!({
+            "name": tool.name,
+            "description": tool.description,
+            "inputSchema": tool.input_schema,
+            "outputSchema": tool.output_schema,
+        })));
     }
     page
 }

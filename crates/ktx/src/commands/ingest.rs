@@ -1,6 +1,6 @@
 //! `ktx ingest`: a scan with descriptions from the configured model, or the capture of notes.
 
-mod notes;
+pub(super) mod notes;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,13 @@
 //! `ktx mcp`: the project for agents.
 
+mod desk;
+
+use std::sync::Arc;
+
+use ktx_config::Backend;
+use ktx_memory::{Desk, desk_tools};
+use ktx_tool_descriptors::ToolDescriptor;
+
 use crate::cli::{McpArgs, McpCommand};
 use crate::context;
 use crate::exit::Exit;
@@ -20,13 +28,29 @@ fn stdio(session: &Session) -> Outcome {
     let dir = session.project_dir()?;
     let opened = crate::session::load(&dir, &session.environment)?;
     let context = context::open(session, &opened)?;
-    crate::compose::block_on(|cancel| async move {
-        ktx_mcp_server::serve_stdio(context, env!("CARGO_PKG_VERSION"), cancel)
+    let desk = (opened.config.llm.backend != Backend::None)
+        .then(|| Arc::new(desk::NoteDesk::new(session.clone(), dir)));
+    let more = desk.as_ref().map_or_else(Vec::new, |desk| {
+        let desk: Arc<dyn Desk> = Arc::<desk::NoteDesk>::clone(desk);
+        desk_tools(&desk)
+    });
+    let served = crate::compose::block_on(|cancel| async move {
+        ktx_mcp_server::serve_stdio(context, more, env!("CARGO_PKG_VERSION"), cancel)
             .await
             .map_err(|error| Failure::from_error(Exit::Failure, "mcp_server", &error))
-    })?;
+    });
+    // Notes that were taken are captured, unless the program was asked to end.
+    if let Some(desk) = desk {
+        desk.close();
+    }
+    served?;
     crate::compose::was_served();
     Ok(Exit::Success)
+}
+
+/// The tools that take notes, for the reference page.
+pub(crate) fn memory_tools() -> Vec<ToolDescriptor> {
+    desk_tools(&(Arc::new(desk::Closed) as Arc<dyn Desk>))
 }
 
 /// A command of KTX 0.12 that is not there.

@@ -1,6 +1,7 @@
 //! `ktx mcp stdio`: every tool, over lines of JSON-RPC and through the official client.
 
 mod client;
+mod notes;
 mod tools;
 
 use std::path::Path;

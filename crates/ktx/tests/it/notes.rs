@@ -15,7 +15,7 @@ CREATE TABLE orders (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL, status TEX
 INSERT INTO orders VALUES (1, 10, 'paid'), (2, 20, 'refunded');
 ";
 
-const NOTE: &str = "Refunds are not revenue.";
+pub(crate) const NOTE: &str = "Refunds are not revenue.";
 
 /// What the model does with the note.
 fn calls() -> Vec<(&'static str, Value)> {
@@ -42,7 +42,7 @@ fn scanned(config: &str) -> Sandbox {
 }
 
 /// A project on `claude-code` whose model does this with notes.
-fn local(with_the_note: &[Value]) -> Sandbox {
+pub(crate) fn local(with_the_note: &[Value]) -> Sandbox {
     let mut sandbox = scanned(CONFIG);
     play(
         &mut sandbox,
@@ -54,7 +54,7 @@ fn local(with_the_note: &[Value]) -> Sandbox {
     sandbox
 }
 
-fn captures() -> Vec<Value> {
+pub(crate) fn captures() -> Vec<Value> {
     let calls = calls().into_iter();
     let mut steps: Vec<Value> = calls
         .map(|(name, input)| json!({ "tools": [{ "name": name, "input": input }] }))

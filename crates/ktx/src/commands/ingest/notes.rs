@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use ktx_config::Connection;
 use ktx_llm_runtime::LlmRuntime;
-use ktx_memory::{CaptureError, CaptureRequest, Captured, ROLE, STEPS};
+use ktx_memory::{CaptureError, CaptureRequest, Captured, NoteStatus, ROLE, STEPS, Written};
 use ktx_project_store::{
     Base, ProjectPath, PublishRequest, Published, Publisher, RunStatus, StageRow, StateDatabase,
 };
@@ -31,26 +31,29 @@ use crate::session::{Opened, Session};
 
 use input::Note;
 
-const COMMAND: &str = "ktx ingest --text";
+pub(crate) const COMMAND: &str = "ktx ingest --text";
 
 /// The stage under which captured notes are remembered.
 const STAGE: &str = "memory";
 
 /// What became of one note.
-struct Done {
-    captured: Told,
+pub(crate) struct Done {
+    /// What was written.
+    pub(crate) captured: Written,
     /// The commit; none when there was nothing worth keeping.
-    commit: Option<String>,
+    pub(crate) commit: Option<String>,
     /// What a person should know.
     warnings: Vec<String>,
 }
 
-/// What a capture has written, by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Told {
-    wiki: Vec<String>,
-    sl: Vec<String>,
-    xrefs: Vec<String>,
+/// Notes that are handed in together.
+struct Handed<'a> {
+    notes: &'a [Note],
+    connection: Option<(ConnectionId, Dialect)>,
+    /// Who hands them in.
+    user: &'a str,
+    fail_fast: bool,
+    limits: Limits,
 }
 
 /// Everything that the notes of one command share.
@@ -93,30 +96,57 @@ pub(super) fn run(
     opened: &Opened,
     printer: &Printer,
 ) -> Outcome {
-    let connection = connection(args, opened)?;
+    let connection = connection(args.note_connection.as_deref(), opened)?;
     let notes = input::notes(args, session)?;
-    let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
-    let results = worked(
-        args,
-        (limits, connection),
-        &notes,
-        (session, opened, printer),
-        &sink,
-    );
-    sink.finish();
-    let results = results?;
+    let handed = Handed {
+        notes: &notes,
+        connection,
+        user: &args.user_id,
+        fail_fast: args.fail_fast,
+        limits,
+    };
+    let results = with_ledger(&handed, (session, opened, printer))?;
     report::finish(args, &notes, &results, (session, opened, printer))
 }
 
-type Around<'a> = (&'a Session, &'a Opened, &'a Printer);
+/// Captures one note of an agent.
+pub(crate) fn capture(
+    content: &str,
+    connection_id: Option<&str>,
+    (session, opened, printer): Around<'_>,
+) -> Outcome<Done> {
+    let note = Note::of_text(content);
+    input::check(&note)?;
+    let handed = Handed {
+        notes: std::slice::from_ref(&note),
+        connection: connection(connection_id, opened)?,
+        user: "mcp",
+        fail_fast: true,
+        limits: Limits::default(),
+    };
+    let mut results = with_ledger(&handed, (session, opened, printer))?;
+    let missing = || Failure::new(Exit::Failure, "internal", "the note has no result");
+    results.pop().unwrap_or_else(|| Err(missing()))
+}
+
+pub(crate) type Around<'a> = (&'a Session, &'a Opened, &'a Printer);
+
+fn with_ledger(
+    handed: &Handed<'_>,
+    (session, opened, printer): Around<'_>,
+) -> Outcome<Vec<Outcome<Done>>> {
+    let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
+    let results = worked(handed, (session, opened, printer), &sink);
+    sink.finish();
+    results
+}
 
 fn worked(
-    args: &IngestArgs,
-    (limits, connection): (Limits, Option<(ConnectionId, Dialect)>),
-    notes: &[Note],
+    handed: &Handed<'_>,
     (session, opened, printer): Around<'_>,
     sink: &Arc<LedgerSink>,
 ) -> Outcome<Vec<Outcome<Done>>> {
+    let limits = handed.limits;
     let roles = [ModelRole::Default, ROLE];
     let budget = limits
         .any()
@@ -142,22 +172,38 @@ fn worked(
         session,
         opened,
         printer,
-        connection,
-        user: &args.user_id,
+        connection: handed.connection.clone(),
+        user: handed.user,
         runtime,
         publisher,
         state,
     };
-    let results = all(&work, notes, args.fail_fast);
+    let results = all(&work, handed.notes, handed.fail_fast);
     let status = match &results {
         Ok(results) if results.iter().all(Result::is_ok) => RunStatus::Done,
         Ok(results) if results.iter().any(Result::is_ok) => RunStatus::Partial,
         _ => RunStatus::Failed,
     };
     work.state
-        .finish_run(&session.run_id, status, Timestamp::now(), &Value::Null)
+        .finish_run(
+            &session.run_id,
+            status,
+            Timestamp::now(),
+            &detail(session, &results),
+        )
         .map_err(|error| state_failure(&error))?;
     results
+}
+
+/// What became of a single note, for whoever asks for the run.
+fn detail(session: &Session, results: &Outcome<Vec<Outcome<Done>>>) -> Value {
+    let status = NoteStatus::queued(&session.run_id);
+    let status = match results.as_ref().map(Vec::as_slice) {
+        Ok([Ok(done)]) => status.written(done.captured.clone(), done.commit.clone()),
+        Ok([Err(failure)]) | Err(failure) => status.failed(failure.to_text()),
+        Ok(_) => return Value::Null,
+    };
+    serde_json::to_value(status).unwrap_or_default()
 }
 
 fn begin(state: &StateDatabase, session: &Session) -> Outcome<()> {
@@ -297,7 +343,7 @@ fn done(captured: &Captured, published: &Published) -> Done {
         ));
     }
     Done {
-        captured: Told {
+        captured: Written {
             wiki: captured.wiki.clone(),
             sl: captured.sl.clone(),
             xrefs: captured.xrefs.clone(),
@@ -318,8 +364,8 @@ fn capture_failure(error: CaptureError) -> Failure {
     }
 }
 
-fn connection(args: &IngestArgs, opened: &Opened) -> Outcome<Option<(ConnectionId, Dialect)>> {
-    let Some(id) = &args.note_connection else {
+fn connection(id: Option<&str>, opened: &Opened) -> Outcome<Option<(ConnectionId, Dialect)>> {
+    let Some(id) = id else {
         return Ok(None);
     };
     let found: &Connection = compose::warehouse(&opened.config, Some(id))?;
@@ -393,7 +439,7 @@ fn known(work: &Work<'_>, note: &Note) -> Outcome<Option<Done>> {
         None => true,
     };
     Ok(is_standing.then(|| Done {
-        captured: Told {
+        captured: Written {
             wiki: names("wiki"),
             sl: names("sl"),
             xrefs: names("xrefs"),

@@ -26,6 +26,16 @@ pub(super) struct Note {
 }
 
 impl Note {
+    /// A text, called by its beginning.
+    pub(super) fn of_text(text: &str) -> Self {
+        let short: String = text.chars().take(NAME).collect();
+        let words: Vec<&str> = short.split_whitespace().collect();
+        Self {
+            label: format!("\"{}\"", words.join(" ")),
+            text: text.to_owned(),
+        }
+    }
+
     /// The label as one line of a commit message.
     pub(super) fn subject(&self) -> String {
         one_line(&self.label)
@@ -41,16 +51,7 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// Texts first, then files, each in their order.
 pub(super) fn notes(args: &IngestArgs, session: &Session) -> Outcome<Vec<Note>> {
-    let texts = args.text.iter().map(|text| {
-        let short: String = text.chars().take(NAME).collect();
-        Ok(Note {
-            label: format!(
-                "\"{}\"",
-                short.split_whitespace().collect::<Vec<_>>().join(" ")
-            ),
-            text: text.clone(),
-        })
-    });
+    let texts = args.text.iter().map(|text| Ok(Note::of_text(text)));
     let is_input = |path: &&std::path::PathBuf| path.as_os_str() == "-";
     if args.file.iter().filter(is_input).count() > 1 {
         return Err(Failure::new(
@@ -118,7 +119,8 @@ fn no_text(label: &str, reason: &str) -> Failure {
     .hint("give Markdown, plain text or SQL in UTF-8")
 }
 
-fn check(note: &Note) -> Outcome<()> {
+/// Refuses what no model needs to see.
+pub(super) fn check(note: &Note) -> Outcome<()> {
     let label = &note.label;
     if note.text.trim().is_empty() {
         return Err(Failure::new(

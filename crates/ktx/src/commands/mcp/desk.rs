@@ -1,0 +1,188 @@
+//! Notes of agents: taken at once, captured one after another in a thread of their own.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use ktx_memory::{Desk, NoteStatus};
+use ktx_project_store::RunStatus;
+use ktx_tool_descriptors::ToolError;
+use ktx_vocabulary::RunId;
+
+use crate::commands::ingest::notes;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::session::Session;
+
+/// Nobody has so many notes waiting by intention.
+const MOST_WAITING: usize = 100;
+
+/// One note that waits.
+struct Waiting {
+    session: Session,
+    content: String,
+    connection: Option<String>,
+}
+
+/// Takes notes for one project.
+pub(super) struct NoteDesk {
+    session: Session,
+    dir: PathBuf,
+    runs: Arc<Mutex<BTreeMap<String, NoteStatus>>>,
+    worker: Mutex<Option<(Sender<Waiting>, JoinHandle<()>)>>,
+}
+
+impl NoteDesk {
+    pub(super) fn new(session: Session, dir: PathBuf) -> Self {
+        Self {
+            session,
+            dir,
+            runs: Arc::default(),
+            worker: Mutex::new(None),
+        }
+    }
+
+    /// Takes nothing more, and waits for the notes that were taken. Each ends at once when the
+    /// program was asked to end.
+    pub(super) fn close(&self) {
+        let worker = locked(&self.worker).take();
+        if let Some((sender, thread)) = worker {
+            drop(sender);
+            if thread.join().is_err() {
+                tracing::warn!("the thread that captures notes broke down");
+            }
+        }
+    }
+
+    /// Hands a note to the thread, which is started for the first one.
+    fn hand_over(&self, waiting: Waiting) -> Result<(), ToolError> {
+        let mut worker = locked(&self.worker);
+        let (sender, _) = match &*worker {
+            Some(running) => running,
+            None => worker.insert(self.start()?),
+        };
+        sender
+            .send(waiting)
+            .map_err(|_| ToolError::new("notes are no longer captured; start the server again"))
+    }
+
+    fn start(&self) -> Result<(Sender<Waiting>, JoinHandle<()>), ToolError> {
+        let (sender, receiver) = channel();
+        let (dir, runs) = (self.dir.clone(), Arc::clone(&self.runs));
+        let thread = std::thread::Builder::new()
+            .name("capture".to_owned())
+            .spawn(move || work(&dir, &receiver, &runs))
+            .map_err(|error| ToolError::new(format!("no thread can be started: {error}")))?;
+        Ok((sender, thread))
+    }
+}
+
+fn work(
+    dir: &std::path::Path,
+    notes: &Receiver<Waiting>,
+    runs: &Mutex<BTreeMap<String, NoteStatus>>,
+) {
+    for note in notes {
+        let id = note.session.run_id.clone();
+        let begun = NoteStatus::queued(&id).ingesting();
+        locked(runs).insert(id.to_string(), begun.clone());
+        let ended = match captured(dir, &note) {
+            Ok(done) => begun.written(done.captured, done.commit),
+            Err(failure) => begun.failed(failure.to_text().trim_end().to_owned()),
+        };
+        locked(runs).insert(id.to_string(), ended);
+    }
+}
+
+/// Captures one note. Settings are read anew: a server lives long.
+fn captured(dir: &std::path::Path, note: &Waiting) -> Outcome<notes::Done> {
+    let opened = crate::session::load(dir, &note.session.environment)?;
+    // Standard output belongs to the protocol; a note is told of when it is asked for.
+    let printer = Printer {
+        mode: Mode::Json,
+        interactive: false,
+    };
+    notes::capture(
+        &note.content,
+        note.connection.as_deref(),
+        (&note.session, &opened, &printer),
+    )
+}
+
+impl Desk for NoteDesk {
+    fn take(&self, content: String, connection: Option<String>) -> Result<RunId, ToolError> {
+        let waiting = locked(&self.runs).values().filter(|run| !run.done).count();
+        if waiting >= MOST_WAITING {
+            return Err(ToolError::new(format!(
+                "{waiting} notes wait to be captured: hand in more when they are"
+            )));
+        }
+        let session = self
+            .session
+            .next_run()
+            .map_err(|failure| refused(&failure))?;
+        let id = session.run_id.clone();
+        locked(&self.runs).insert(id.to_string(), NoteStatus::queued(&id));
+        self.hand_over(Waiting {
+            session,
+            content,
+            connection,
+        })?;
+        Ok(id)
+    }
+
+    fn status(&self, run: &str) -> Result<NoteStatus, ToolError> {
+        if let Some(status) = locked(&self.runs).get(run) {
+            return Ok(status.clone());
+        }
+        let unknown = || ToolError::new(format!("no note was taken under the run `{run}`"));
+        let id = RunId::parse(run).map_err(|_| unknown())?;
+        let opened = crate::session::load(&self.dir, &self.session.environment)
+            .map_err(|failure| refused(&failure))?;
+        let state = opened
+            .store
+            .state()
+            .map_err(|error| refused(&crate::scanning::state_failure(&error)))?;
+        let found = state
+            .run(&id)
+            .map_err(|error| refused(&crate::scanning::state_failure(&error)))?;
+        let Some(found) = found.filter(|found| found.command == notes::COMMAND) else {
+            return Err(unknown());
+        };
+        let begun = NoteStatus::queued(&id).ingesting();
+        match found.status {
+            RunStatus::Running => Ok(begun),
+            RunStatus::Interrupted | RunStatus::Cancelled => {
+                Ok(begun.failed("the server was ended while it worked on the note".to_owned()))
+            }
+            RunStatus::Done | RunStatus::Partial | RunStatus::Failed => {
+                serde_json::from_value(found.detail).map_err(|_| unknown())
+            }
+        }
+    }
+}
+
+fn refused(failure: &Failure) -> ToolError {
+    ToolError::new(failure.to_text().trim_end().to_owned())
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A desk that takes nothing, for pages that describe the tools.
+pub(super) struct Closed;
+
+impl Desk for Closed {
+    fn take(&self, _: String, _: Option<String>) -> Result<RunId, ToolError> {
+        Err(ToolError::new("nobody takes notes here"))
+    }
+
+    fn status(&self, run: &str) -> Result<NoteStatus, ToolError> {
+        Err(ToolError::new(format!(
+            "no note was taken under the run `{run}`"
+        )))
+    }
+}

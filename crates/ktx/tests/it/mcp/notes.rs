@@ -1,0 +1,156 @@
+//! `memory_ingest` and `memory_ingest_status`: agents hand notes in.
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use crate::notes::{NOTE, captures, local};
+use crate::support::{git, shop};
+
+fn call(client: &mut Client, tool: &str, arguments: &Value) -> Value {
+    client.ask(
+        "tools/call",
+        json!({ "name": tool, "arguments": arguments }),
+    )
+}
+
+fn hand_in(client: &mut Client, arguments: &Value) -> String {
+    let answer = call(client, "memory_ingest", arguments);
+    let id = answer["structuredContent"]["runId"].as_str();
+    id.expect("a run").to_owned()
+}
+
+/// Asks until the note is captured or has failed.
+fn ended(client: &mut Client, run: &str) -> Value {
+    loop {
+        let answer = call(client, "memory_ingest_status", &json!({ "runId": run }));
+        let status = answer["structuredContent"].clone();
+        if status["done"] == json!(true) {
+            return status;
+        }
+        assert_eq!(status["status"], "running", "{answer}");
+        std::thread::yield_now();
+    }
+}
+
+/// The client leaves; the server ends in order and has written nothing but messages.
+fn leaves(client: Client) {
+    let (code, rest, _) = client.close();
+    assert_eq!((code, &*rest), (Some(0), ""));
+}
+
+fn tools(client: &mut Client) -> Vec<String> {
+    let list = client.ask("tools/list", json!({}));
+    let tools = list["tools"].as_array().cloned().unwrap_or_default();
+    let names = tools.iter().filter_map(|tool| tool["name"].as_str());
+    names.map(str::to_owned).collect()
+}
+
+/// KTX-05: an agent's note becomes a commit; another server knows what became of it.
+#[test]
+fn a_note_of_an_agent_is_captured() {
+    let sandbox = local(&captures());
+    let mut client = Client::start(&sandbox);
+    let hello = client.initialize();
+    let words = hello["instructions"].as_str().unwrap_or_default();
+    assert!(
+        words.contains("Everything here only reads, but for `memory_ingest`."),
+        "{words}"
+    );
+    assert!(tools(&mut client).contains(&"memory_ingest".to_owned()));
+    let note = json!({ "content": NOTE, "connectionId": "warehouse" });
+    let run = hand_in(&mut client, &note);
+    let shown = |status: &Value| -> Value {
+        let text = sandbox.filter(status.to_string().as_bytes());
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let status = shown(&ended(&mut client, &run));
+    let expected = json!({
+        "runId": "[UUID]", "status": "done", "stage": "done", "done": true,
+        "captured": {
+            "wiki": ["revenue"], "sl": ["orders"], "xrefs": ["revenue -> orders.revenue"],
+        },
+        "error": null, "commitHash": "[COMMIT]", "skillsLoaded": [], "signalDetected": true,
+    });
+    assert_eq!(status, expected);
+    assert!(git(&sandbox, &["log", "-1", "--format=%B"]).contains("noted by: mcp"));
+    leaves(client);
+    let mut other = Client::start(&sandbox);
+    other.initialize();
+    assert_eq!(shown(&ended(&mut other, &run)), expected);
+    let unknown = call(
+        &mut other,
+        "memory_ingest_status",
+        &json!({ "runId": "run-1" }),
+    );
+    assert_eq!(
+        (&unknown["isError"], &unknown["content"][0]["text"]),
+        (
+            &json!(true),
+            &json!("no note was taken under the run `run-1`")
+        )
+    );
+    leaves(other);
+}
+
+/// A note that was taken is captured although the client leaves.
+#[test]
+fn a_note_outlives_its_client() {
+    let sandbox = local(&captures());
+    let mut client = Client::start(&sandbox);
+    client.initialize();
+    hand_in(
+        &mut client,
+        &json!({ "content": NOTE, "connectionId": "warehouse" }),
+    );
+    leaves(client);
+    assert!(sandbox.read("semantic-layer/warehouse/orders.yaml").is_ok());
+    assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
+}
+
+/// What cannot be captured says why, and the next note is captured all the same.
+#[test]
+fn a_note_that_fails_says_why() {
+    let sandbox = local(&captures());
+    let mut client = Client::start(&sandbox);
+    client.initialize();
+    let wrong = hand_in(
+        &mut client,
+        &json!({ "content": NOTE, "connectionId": "nope" }),
+    );
+    let empty = hand_in(&mut client, &json!({ "content": " " }));
+    let good = hand_in(
+        &mut client,
+        &json!({ "content": NOTE, "connectionId": "warehouse" }),
+    );
+    let told = |status: &Value| (status["status"].clone(), status["error"].clone());
+    assert_eq!(
+        told(&ended(&mut client, &wrong)),
+        (
+            json!("error"),
+            json!(
+                "error: no connection `nope`\n\nhint: run `ktx connection list` to see the connections"
+            )
+        )
+    );
+    assert_eq!(
+        told(&ended(&mut client, &empty)),
+        (json!("error"), json!("error: the note \"\" is empty"))
+    );
+    assert_eq!(told(&ended(&mut client, &good)).0, json!("done"));
+    leaves(client);
+}
+
+/// Without a model nobody takes notes.
+#[test]
+fn without_a_model_the_tools_are_not_there() {
+    let sandbox = shop();
+    let mut client = Client::start(&sandbox);
+    client.initialize();
+    let tools = tools(&mut client);
+    assert_eq!(tools.len(), 9);
+    assert!(
+        !tools.iter().any(|name| name.starts_with("memory")),
+        "{tools:?}"
+    );
+    leaves(client);
+}
