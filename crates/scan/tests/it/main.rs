@@ -6,6 +6,7 @@ mod budgets;
 mod describing;
 mod faulty;
 mod generator;
+mod hand_written;
 mod histories;
 mod memory;
 mod odd;
