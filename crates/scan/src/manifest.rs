@@ -1,6 +1,6 @@
 //! Manifest shards: `semantic-layer/<connection>/_schema/<shard>.yaml`, what the semantic layer reads.
 
-mod edit;
+pub(crate) mod edit;
 mod joins;
 pub(crate) mod merge;
 mod place;
