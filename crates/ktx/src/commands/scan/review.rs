@@ -228,11 +228,7 @@ fn report(case: &Case<'_>, published: Option<&Published>, printer: &Printer) -> 
     let commit = published.and_then(|published| published.commit.as_deref());
     let verdict = name(case.verdict);
     for skipped in published.iter().flat_map(|published| &published.skipped) {
-        printer.note(&format!(
-            "warning: `{}` was left as it is: {}",
-            skipped.path,
-            super::reason(skipped.reason)
-        ));
+        printer.note(&super::left_alone(skipped, "ktx scan review"));
     }
     if printer.mode == Mode::Json {
         return printer.json(&json!({
