@@ -363,7 +363,7 @@ warning: `semantic-layer/warehouse/_schema/public.yaml` was left as it is: you h
         "CREATE TABLE another (id INTEGER PRIMARY KEY)",
     );
     assert_eq!(
-        json(&run(&sandbox, "scan --json"))["data"]["items"][0]["skipped"],
+        json(&sandbox, "scan --json")["data"]["items"][0]["skipped"],
         json!([{
             "path": path,
             "reason": "you have staged a change of it",

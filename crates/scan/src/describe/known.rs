@@ -168,7 +168,7 @@ fn unreadable(path: &str, error: &serde_json::Error) -> ScanWarning {
 /// The local rows of one table: its whole description, and until then the answers so far. Each model
 /// has its own, so that nothing is asked again when a project goes back to one.
 pub(super) struct Rows<'r> {
-    rows: &'r StageRows,
+    store: &'r StageRows,
     unit: String,
     /// Where earlier versions kept the row of the last model.
     shared: String,
@@ -180,10 +180,10 @@ impl<'r> Rows<'r> {
     const PART: &'static str = "description_part";
 
     /// The rows of a table; `input` is the hash of everything that a description depends on.
-    pub(super) fn new(rows: &'r StageRows, table: &Table, model: &str, input: String) -> Self {
+    pub(super) fn new(store: &'r StageRows, table: &Table, model: &str, input: String) -> Self {
         let shared = table_unit(&table.table);
         Self {
-            rows,
+            store,
             unit: format!("{shared}@{}", digest(["model-1", model])),
             shared,
             input,
@@ -199,17 +199,17 @@ impl<'r> Rows<'r> {
     }
 
     fn get(&self, stage: &str) -> Result<Option<TableDescription>, ScanError> {
-        match self.rows.get(stage, &self.unit, &self.input)? {
+        match self.store.get(stage, &self.unit, &self.input)? {
             Some(found) => Ok(Some(found)),
-            None => self.rows.get(stage, &self.shared, &self.input),
+            None => self.store.get(stage, &self.shared, &self.input),
         }
     }
 
     pub(super) fn put_whole(&self, whole: &TableDescription) -> Result<(), ScanError> {
-        self.rows.put(Self::WHOLE, &self.unit, &self.input, whole)
+        self.store.put(Self::WHOLE, &self.unit, &self.input, whole)
     }
 
     pub(super) fn put_part(&self, part: &TableDescription) -> Result<(), ScanError> {
-        self.rows.put(Self::PART, &self.unit, &self.input, part)
+        self.store.put(Self::PART, &self.unit, &self.input, part)
     }
 }

@@ -418,13 +418,11 @@ impl Editor {
 
     /// Writes something anew where nothing is lost by that.
     fn anew(&mut self, own: &[Line<'_>], write: impl FnOnce(&mut Self)) -> Edited {
-        match kept_words(own) {
-            Some(kept) => Err(kept),
-            None => {
-                write(self);
-                Ok(())
-            }
+        if let Some(kept) = kept_words(own) {
+            return Err(kept);
         }
+        write(self);
+        Ok(())
     }
 
     /// Lines as they are.

@@ -187,19 +187,16 @@ pub(super) fn head<'t>(own: &[Line<'t>]) -> Option<Head<'t>> {
             lines: 2,
         });
     }
-    let end = match content.chars().next()? {
-        quote @ ('"' | '\'') => {
-            let end = quoted_end(content, quote)?;
-            let blanks = content.get(end..)?.find(|letter| letter != ' ')?;
-            end + blanks
-        }
-        _ => {
-            let ends = |(at, _): &(usize, &str)| {
-                let rest = content.get(at + 1..).unwrap_or_default();
-                rest.is_empty() || rest.starts_with([' ', '\t'])
-            };
-            content.match_indices(':').find(ends)?.0
-        }
+    let first = content.chars().next()?;
+    let end = if matches!(first, '"' | '\'') {
+        let end = quoted_end(content, first)?;
+        end + content.get(end..)?.find(|letter| letter != ' ')?
+    } else {
+        let ends = |(at, _): &(usize, &str)| {
+            let rest = content.get(at + 1..).unwrap_or_default();
+            rest.is_empty() || rest.starts_with([' ', '\t'])
+        };
+        content.match_indices(':').find(ends)?.0
     };
     let (key, rest) = content.split_at_checked(end)?;
     Some(Head {
