@@ -15,7 +15,8 @@ use serde_yaml::{Mapping, Value};
 pub(crate) use block::Obstacle;
 
 use block::{
-    Block, Entry, Head, Kind, Line, Of, UNUSUAL, block, comment, head, is_key, kept_words, lines,
+    Block, Entry, Head, Kind, Line, Of, UNUSUAL, block, comment, head, is_key, is_text, kept_words,
+    lines,
 };
 use plan::{Step, in_old_order, plan_items, plan_keys};
 
@@ -260,10 +261,14 @@ impl Editor {
         };
         if is_block && has_lines {
             let edited = self.block(top, head, below, (old, new));
-            return edited.or_else(|_| self.anew(own, anew));
+            return edited.or_else(|why| self.anew(own, Some(why), anew));
+        }
+        if has_lines && is_text(head.rest, below) {
+            self.one_line(top, head, comment, &value_text(new, indent));
+            return Ok(());
         }
         if has_lines {
-            return self.anew(own, anew);
+            return self.anew(own, None, anew);
         }
         let value = head.rest.strip_suffix(comment).unwrap_or(head.rest).trim();
         if value.starts_with(['&', '*', '!']) {
@@ -355,9 +360,9 @@ impl Editor {
             }
             _ => Err(line.obstacle(UNUSUAL)),
         };
-        edited.or_else(|_| {
+        edited.or_else(|why| {
             self.out.truncate(length);
-            self.anew(own, |editor| {
+            self.anew(own, Some(why), |editor| {
                 editor.write(&item_text(&in_old_order(old, new), indent));
             })
         })
@@ -412,14 +417,22 @@ impl Editor {
                 self.out.push_str(self.line_end);
                 self.mapping(below, old, new)
             }
-            _ => self.anew(own, |editor| editor.write(&entry_text(key, new, indent))),
+            _ => self.anew(own, None, |editor| {
+                editor.write(&entry_text(key, new, indent));
+            }),
         }
     }
 
-    /// Writes something anew where nothing is lost by that.
-    fn anew(&mut self, own: &[Line<'_>], write: impl FnOnce(&mut Self)) -> Edited {
+    /// Writes something anew where nothing is lost by that; `why` is what keeps it from being changed
+    /// in place, where that is known.
+    fn anew(
+        &mut self,
+        own: &[Line<'_>],
+        why: Option<Obstacle>,
+        write: impl FnOnce(&mut Self),
+    ) -> Edited {
         if let Some(kept) = kept_words(own) {
-            return Err(kept);
+            return Err(why.unwrap_or(kept));
         }
         write(self);
         Ok(())

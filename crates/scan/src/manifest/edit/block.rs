@@ -264,6 +264,32 @@ pub(super) fn comment(rest: &str) -> &str {
     ""
 }
 
+/// Whether a value that begins behind a colon and goes on in these lines is a text and nothing else: a
+/// block text, or one in quotes, in which a `#` is a letter like any other.
+pub(super) fn is_text(rest: &str, below: &[Line<'_>]) -> bool {
+    let begin = rest.trim_start();
+    let Some(first) = begin.chars().next() else {
+        return false;
+    };
+    match first {
+        '|' | '>' => {
+            let indent = below.iter().find(|line| line.kind != Kind::Blank);
+            let indent = indent.map_or(0, |line| line.indent);
+            below
+                .iter()
+                .all(|line| line.kind == Kind::Blank || line.indent >= indent)
+        }
+        '"' | '\'' => {
+            let lines = below.iter().map(Line::content);
+            let text: Vec<&str> = std::iter::once(begin).chain(lines).collect();
+            let text = text.join(" ");
+            let text = text.trim_end();
+            quoted_end(text, first) == Some(text.len())
+        }
+        _ => false,
+    }
+}
+
 /// The first line that holds something which writing its value anew would lose.
 pub(super) fn kept_words(lines: &[Line<'_>]) -> Option<Obstacle> {
     let marked = |line: &Line<'_>| {

@@ -178,32 +178,35 @@ fn texts_over_several_lines_are_replaced_whole() {
     let before = "tables:
   a:
     descriptions:
-      ai: |
+      ai: | # by a model
         # one
-        two
+        two &x
 
       user: \"over
         two lines # of text\"
+    # about the table
     table: a
 ";
-    let meant =
-        "tables: {a: {descriptions: {ai: new, user: \"over two lines # of text\"}, table: a}}";
     check(
-        &before.replace("# one", "one"),
-        meant,
+        before,
+        "tables: {a: {descriptions: {ai: new, user: 'it''s # mine'}, table: a}}",
         "tables:
   a:
     descriptions:
-      ai: new
+      ai: new # by a model
 
-      user: \"over
-        two lines # of text\"
+      user: 'it''s # mine'
+    # about the table
     table: a
 ",
     );
+    let commented = before.replace("text\"", "text\" # mine");
     assert_eq!(
-        changed(before, meant),
-        Err("line 5 holds a comment".to_owned())
+        changed(
+            &commented,
+            "tables: {a: {descriptions: {ai: new, user: x}, table: a}}"
+        ),
+        Err("line 9 holds a comment".to_owned())
     );
 }
 
