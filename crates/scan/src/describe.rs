@@ -1,6 +1,7 @@
 //! Descriptions of tables and columns through the runtime port: one call a table, each done once.
 
 mod call;
+pub(crate) mod known;
 mod prompt;
 pub(crate) mod wire;
 
@@ -16,13 +17,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::describe::call::{Answer, CallError};
 pub(crate) use crate::describe::call::{FAILURES_IN_A_ROW, is_elsewhere, is_fatal};
+use crate::describe::known::{DescribedFrom, Known, Rows};
 use crate::describe::prompt::{Asked, describe_prompt};
 use crate::event::{ScanEvent, ScanStage};
 use crate::pause::Pause;
 use crate::profile::TableProfile;
 use crate::profile::column::clipped;
 use crate::request::{ScanError, ScanRequest};
-use crate::stage_rows::{StageRows, digest, table_unit};
+use crate::stage_rows::{StageRows, digest};
 use crate::structural::hash::structure_hash;
 
 /// Raised whenever the prompt changes.
@@ -45,6 +47,9 @@ pub(crate) struct TableDescription {
     /// What the model was asked about twice and left out both times. It is asked about again when the table's structure, its samples, the prompt or the model changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
+    /// The state of the table that was described.
+    #[serde(skip)]
+    pub from: Option<DescribedFrom>,
 }
 
 /// What a model left out.
@@ -83,31 +88,13 @@ impl TableDescription {
     }
 }
 
-/// Where the answers about a table are kept until its description is whole.
-struct PartRow<'r> {
-    rows: &'r StageRows,
-    unit: &'r str,
-    input: &'r str,
-}
-
-impl PartRow<'_> {
-    const STAGE: &'static str = "description_part";
-
-    fn get(&self) -> Result<TableDescription, ScanError> {
-        let part = self.rows.get(Self::STAGE, self.unit, self.input)?;
-        Ok(part.unwrap_or_default())
-    }
-
-    fn put(&self, part: &TableDescription) -> Result<(), ScanError> {
-        self.rows.put(Self::STAGE, self.unit, self.input, part)
-    }
-}
-
 /// What describing gave.
 #[derive(Debug, Default)]
 pub(crate) struct Descriptions {
     /// By table.
     pub tables: BTreeMap<TableRef, TableDescription>,
+    /// Of tables that were not come to: what is committed of them.
+    pub rest: BTreeMap<TableRef, TableDescription>,
     /// Calls made.
     pub calls: usize,
     /// What could not be described.
@@ -122,7 +109,7 @@ pub(crate) async fn describe_all(
     request: &ScanRequest,
     tables: &[Table],
     profiles: &BTreeMap<TableRef, TableProfile>,
-    rows: &StageRows,
+    (rows, known): (&StageRows, &Known),
     pause: &Pause,
 ) -> Result<Descriptions, ScanError> {
     let mut all = Descriptions::default();
@@ -138,6 +125,7 @@ pub(crate) async fn describe_all(
         request,
         runtime,
         rows,
+        known,
         pause,
         served: AtomicBool::new(false),
         failures: AtomicUsize::new(0),
@@ -209,6 +197,7 @@ struct Describer<'r> {
     request: &'r ScanRequest,
     runtime: &'r dyn LlmRuntime,
     rows: &'r StageRows,
+    known: &'r Known,
     pause: &'r Pause,
     /// Whether a call of this scan was answered.
     served: AtomicBool,
@@ -280,10 +269,15 @@ impl Describer<'_> {
             warnings: Vec::new(),
             is_left: false,
         };
-        let unit = table_unit(&table.table);
+        let now = DescribedFrom::now(self.request, table, profile);
+        let known = self.known.about(table, &now);
+        let from = known.as_ref().and_then(|known| known.from.clone());
+        let from = from.unwrap_or(now);
         let input = self.input(table, profile)?;
-        if let Some(stored) = self.rows.get("description", &unit, &input)? {
+        let rows = Rows::new(self.rows, table, &self.request.model, input);
+        if let Some(stored) = rows.whole()? {
             one.description = stored;
+            one.description.from = Some(from);
             one.tell_left_out();
             return Ok(one);
         }
@@ -292,22 +286,17 @@ impl Describer<'_> {
             .iter()
             .map(|column| column.name.as_str())
             .collect();
-        let row = PartRow {
-            rows: self.rows,
-            unit: &unit,
-            input: &input,
-        };
-        one.description = row.get()?;
+        one.description = rows.part()?.or(known).unwrap_or_default();
+        one.description.from = Some(from);
         for group in columns.chunks(COLUMNS_PER_CALL) {
-            self.group(table, profile, group, &row, &mut one).await?;
+            self.group(table, profile, group, &rows, &mut one).await?;
         }
         let failed = |warning: &ScanWarning| warning.code == "enrichment_failed";
         if one.is_left || one.warnings.iter().any(failed) {
             return Ok(one);
         }
         one.tell_left_out();
-        self.rows
-            .put("description", &unit, &input, &one.description)?;
+        rows.put_whole(&one.description)?;
         Ok(one)
     }
 
@@ -317,7 +306,7 @@ impl Describer<'_> {
         table: &Table,
         profile: Option<&TableProfile>,
         columns: &[&str],
-        row: &PartRow<'_>,
+        rows: &Rows<'_>,
         one: &mut OneTable,
     ) -> Result<(), ScanError> {
         let mut missing = columns.to_vec();
@@ -340,7 +329,7 @@ impl Describer<'_> {
                     take(answer, columns, one);
                     if !one.description.is_whole(table) {
                         // What is paid for is kept, whatever becomes of the rest.
-                        row.put(&one.description)?;
+                        rows.put_part(&one.description)?;
                     }
                 }
                 Err(CallError::Scan(error)) => return Err(error),
@@ -371,7 +360,7 @@ impl Describer<'_> {
         if answers == ASKS || is_done && answers > 0 {
             self.leave_out(&missing, &mut one.description);
             if !one.description.is_whole(table) {
-                row.put(&one.description)?;
+                rows.put_part(&one.description)?;
             }
         }
         Ok(())

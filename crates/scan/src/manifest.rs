@@ -1,9 +1,11 @@
 //! Manifest shards: `semantic-layer/<connection>/_schema/<shard>.yaml`, what the semantic layer reads.
 
+pub(crate) mod edit;
 mod joins;
 pub(crate) mod merge;
 mod place;
 pub(crate) mod shard;
+mod write;
 mod yaml;
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ErrorKind, ScanWarning, SchemaSnapshot, Table, WarehouseError};
 
+use crate::describe::known::Known;
 use crate::describe::{Descriptions, describe_all};
 use crate::estimate::foresee;
 use crate::event::{ScanEvent, ScanStage};
@@ -65,7 +66,11 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
         .map_or(&empty, |profiles| &profiles.tables);
     if request.mode == ScanMode::Enriched {
         let described = with_samples(&snapshot.tables, gathered.profiles.as_ref());
-        let descriptions = describe_all(request, &described, profiles, &rows, &pause).await?;
+        let known = Known::read(request, &previous)?;
+        gathered.warnings.extend(known.warning.clone());
+        let kept = (&rows, &known);
+        let mut descriptions = describe_all(request, &described, profiles, kept, &pause).await?;
+        descriptions.rest = known.rest(&snapshot.tables, &descriptions.tables);
         if request.runtime.is_some() {
             gathered.descriptions = Some(descriptions);
         } else {

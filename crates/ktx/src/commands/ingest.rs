@@ -13,7 +13,7 @@ use ktx_usage_ledger::{Limits, Money};
 use ktx_vocabulary::ModelRole;
 use serde_json::{Value, json};
 
-use super::scan::targets;
+use super::scan::{add_left_alone, left_alone, targets};
 use crate::cli::IngestArgs;
 use crate::compose::{self, LedgerSink};
 use crate::exit::Exit;
@@ -168,6 +168,9 @@ fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printe
                     for warning in &outcome.report.warnings {
                         printer.note(&format!("warning: {}", warning.message));
                     }
+                    for skipped in &published.skipped {
+                        printer.note(&left_alone(skipped, COMMAND));
+                    }
                     match &published.commit {
                         Some(commit) => printer.line(&format!("{id}: commit {commit}"))?,
                         None => printer.line(&format!("{id}: nothing changed"))?,
@@ -292,7 +295,8 @@ fn envelope(results: &Results, opened: &Opened) -> Value {
     })
 }
 
-/// One connection; `paused` only where the model stopped in the middle.
+/// One connection; `paused` only where the model stopped in the middle, `skipped` only where a file was
+/// left as it is.
 fn done_item(id: &str, scanned: &Scanned) -> Value {
     let mut item = json!({
         "connectionId": id,
@@ -302,6 +306,7 @@ fn done_item(id: &str, scanned: &Scanned) -> Value {
         "modelCalls": scanned.outcome.model_calls,
         "report": scanned.outcome.report,
     });
+    add_left_alone(&mut item, scanned.published.as_ref(), COMMAND);
     if let (Some(paused), Value::Object(map)) = (&scanned.outcome.paused, &mut item) {
         let what = json!({
             "code": paused.error.kind.code(),

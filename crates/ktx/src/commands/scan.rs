@@ -7,7 +7,7 @@ mod review;
 use std::time::Duration;
 
 use ktx_config::Connection;
-use ktx_project_store::SkipReason;
+use ktx_project_store::{Published, SkipReason, Skipped};
 use ktx_scan::{Budget, ScanEstimate, ScanMode, Stopped, Writing};
 use serde_json::{Value, json};
 
@@ -269,11 +269,7 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
         None => printer.line("  dry run: nothing was written"),
         Some(published) => {
             for skipped in &published.skipped {
-                printer.note(&format!(
-                    "warning: `{}` was left as it is: {}",
-                    skipped.path,
-                    reason(skipped.reason)
-                ));
+                printer.note(&left_alone(skipped, "ktx scan"));
             }
             match &published.commit {
                 Some(commit) => printer.line(&format!("  commit: {commit}")),
@@ -281,6 +277,35 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
             }
         }
     }
+}
+
+/// What is said of a file that was left as it is, with the next step.
+pub(super) fn left_alone(skipped: &Skipped, command: &str) -> String {
+    format!(
+        "warning: `{}` was left as it is: {}; {}",
+        skipped.path,
+        reason(skipped.reason),
+        next_step(command)
+    )
+}
+
+/// Puts the files that were left as they are into an item, when there are any.
+pub(super) fn add_left_alone(item: &mut Value, published: Option<&Published>, command: &str) {
+    let skipped = published.map_or(&[][..], |published| &published.skipped);
+    if let (false, Value::Object(item)) = (skipped.is_empty(), item) {
+        let files = skipped.iter().map(|skipped| {
+            json!({
+                "path": skipped.path.as_str(),
+                "reason": reason(skipped.reason),
+                "hint": next_step(command),
+            })
+        });
+        item.insert("skipped".to_owned(), Value::Array(files.collect()));
+    }
+}
+
+fn next_step(command: &str) -> String {
+    format!("commit your change or take it back, then run `{command}` again")
 }
 
 pub(super) const fn reason(reason: SkipReason) -> &'static str {
@@ -308,6 +333,7 @@ fn item(id: &str, result: &Outcome<Scanned>) -> Value {
         "modelCalls": scanned.outcome.model_calls,
         "report": scanned.outcome.report,
     });
+    add_left_alone(&mut item, scanned.published.as_ref(), "ktx scan");
     if let (Some(stopped), Value::Object(item)) = (&scanned.outcome.stopped, &mut item) {
         let what = json!({
             "reason": stopped.reason.text(),

@@ -4,7 +4,9 @@ use ktx_test_support::fake_claude::{SCENARIO_VARIABLE, executable};
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
-use crate::support::{check, commit, compare_text, git, json, run, tree, unscanned, write};
+use crate::support::{
+    check, commit, compare_text, database, git, json, run, tree, unscanned, write,
+};
 
 pub(crate) const REGIONS: &str = "
 CREATE TABLE regions (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -59,6 +61,31 @@ fn describes() -> Value {
             ],
         } }] }],
     })
+}
+
+/// A shard that a person is writing is left alone and named, with the next step.
+#[test]
+fn ingest_names_the_shard_that_a_person_has_changed() {
+    let sandbox = project(describes());
+    assert_eq!(run(&sandbox, "ingest").code, Some(0));
+    let path = "semantic-layer/warehouse/_schema/public.yaml";
+    let mine = format!("{}# mine\n", sandbox.read(path).unwrap());
+    write(&sandbox, path, &mine);
+    let add = |name: &str| {
+        let column = format!("ALTER TABLE regions ADD COLUMN {name} TEXT");
+        database(&sandbox, "warehouse.db", &column);
+    };
+    add("extra");
+    let told = run(&sandbox, "ingest").stderr;
+    let step = "commit your change or take it back, then run `ktx ingest` again";
+    let warning = format!("warning: `{path}` was left as it is: you have changed it; {step}\n");
+    assert!(told.contains(&warning), "{told}");
+    assert_eq!(sandbox.read(path).unwrap(), mine);
+    add("another");
+    assert_eq!(
+        json(&sandbox, "ingest --json")["results"][0]["skipped"],
+        json!([{ "path": path, "reason": "you have changed it", "hint": step }])
+    );
 }
 
 /// One commit with the descriptions.

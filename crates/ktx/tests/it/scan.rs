@@ -352,10 +352,24 @@ warehouse · profile (4)
 warehouse · relationships
 warehouse · 2 joins, 0 to review
 warehouse · artifacts
-warning: `semantic-layer/warehouse/_schema/public.yaml` was left as it is: you have changed it
+warning: `semantic-layer/warehouse/_schema/public.yaml` was left as it is: you have changed it; commit your change or take it back, then run `ktx scan` again
 ",
     );
     assert_eq!(sandbox.read(path).unwrap(), mine);
+    git(&sandbox, &["add", path]);
+    database(
+        &sandbox,
+        "warehouse.db",
+        "CREATE TABLE another (id INTEGER PRIMARY KEY)",
+    );
+    assert_eq!(
+        json(&sandbox, "scan --json")["data"]["items"][0]["skipped"],
+        json!([{
+            "path": path,
+            "reason": "you have staged a change of it",
+            "hint": "commit your change or take it back, then run `ktx scan` again",
+        }])
+    );
 }
 
 /// What a person is still writing is not committed for them; what they have committed is merged.

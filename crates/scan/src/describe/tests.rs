@@ -3,6 +3,7 @@
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Cell, Column, DimensionType, RowSink as _, Table, TableKind};
 
+use crate::describe::known::{DescribedFrom, Samples};
 use crate::describe::prompt::{Asked, describe_prompt};
 use crate::profile::Extent;
 use crate::profile::table::TableCollector;
@@ -73,4 +74,29 @@ example rows, columns in the order above:
 
 Describe the table and each of the 2 columns listed under `columns:`"
     );
+}
+
+#[test]
+fn a_description_holds_while_its_table_is_what_it_was() {
+    let from = |rows: Option<u64>, samples: Samples, model: &str| DescribedFrom {
+        structure_hash: "a".to_owned(),
+        estimated_rows: rows,
+        samples,
+        model: model.to_owned(),
+        prompt_version: "1".to_owned(),
+    };
+    let was = from(Some(1000), Samples::Masked, "m");
+    for (now, holds) in [
+        (was.clone(), true),
+        (from(Some(2000), Samples::Masked, "m"), true),
+        (from(Some(2001), Samples::Masked, "m"), false),
+        (from(None, Samples::Masked, "m"), false),
+        (from(Some(1000), Samples::None, "m"), true),
+        (from(Some(1000), Samples::Shown, "m"), false),
+        (from(Some(1000), Samples::Masked, "n"), false),
+    ] {
+        assert_eq!(was.holds_for(&now), holds, "{now:?}");
+    }
+    let unseen = from(Some(1000), Samples::None, "m");
+    assert!(!unseen.holds_for(&was));
 }

@@ -12,7 +12,7 @@ use crate::manifest::joins::{
 };
 use crate::manifest::place;
 use crate::manifest::shard::{Placement, place_all, shards_folder};
-use crate::manifest::yaml::to_yaml;
+use crate::manifest::write::{Change, change, not_edited, parse, unreadable};
 use crate::ports::{FileChange, ProjectFiles};
 use crate::profile::table::TableProfile;
 use crate::relationships::link::Link;
@@ -124,38 +124,33 @@ impl Merger<'_> {
         manifest: &mut Manifest,
     ) -> Result<(), ScanError> {
         let bytes = files.read(path).map_err(ScanError::port(path))?;
-        let standing = match bytes.as_deref().map(parse) {
+        let standing = match bytes.as_deref().map(read) {
             None => None,
-            Some(Ok(document)) => Some(document),
+            Some(Ok(standing)) => Some(standing),
             Some(Err(reason)) => {
                 manifest.shards.push(path.to_owned());
                 manifest.warnings.push(unreadable(path, &reason));
                 return Ok(());
             }
         };
-        let merged = self.merged(standing.as_ref(), tables, &mut manifest.warnings);
-        let empty = merged
-            .get("tables")
-            .and_then(Value::as_mapping)
-            .is_none_or(Mapping::is_empty);
-        let only_tables = merged.iter().all(|(key, _)| key == "tables");
-        if empty && only_tables {
-            if bytes.is_some() {
-                manifest.changes.push(FileChange::Delete {
-                    path: path.to_owned(),
-                });
+        let value = standing.as_ref().map(|(_, value)| value);
+        let merged = self.merged(value, tables, &mut manifest.warnings);
+        let standing = standing.as_ref().map(|(text, value)| (*text, value));
+        let path = path.to_owned();
+        match change(standing, &merged) {
+            Ok(Change::Absent) => return Ok(()),
+            Ok(Change::Gone) => {
+                manifest.changes.push(FileChange::Delete { path });
+                return Ok(());
             }
-            return Ok(());
+            Ok(Change::Same) => {}
+            Ok(Change::Text(text)) => manifest.changes.push(FileChange::Write {
+                path: path.clone(),
+                bytes: text.into_bytes(),
+            }),
+            Err(obstacle) => manifest.warnings.push(not_edited(&path, &obstacle)),
         }
-        manifest.shards.push(path.to_owned());
-        // Key order is a matter of taste: only a difference of content rewrites what stands there.
-        if standing.as_ref() != Some(&merged) {
-            let bytes = to_yaml(&Value::Mapping(merged)).into_bytes();
-            manifest.changes.push(FileChange::Write {
-                path: path.to_owned(),
-                bytes,
-            });
-        }
+        manifest.shards.push(path);
         Ok(())
     }
 
@@ -177,11 +172,13 @@ impl Merger<'_> {
             .and_then(Value::as_mapping)
             .unwrap_or(&empty);
         let mut entries: BTreeMap<String, Value> = BTreeMap::new();
+        let mut by_place: BTreeMap<&str, &Value> = BTreeMap::new();
         for (key, value) in old {
             let place = value
                 .get("table")
                 .and_then(Value::as_str)
                 .unwrap_or_default();
+            by_place.entry(place).or_insert(value);
             if let Some(key) = key.as_str().filter(|_| self.is_unread(place)) {
                 entries.insert(key.to_owned(), value.clone());
             }
@@ -199,9 +196,8 @@ impl Merger<'_> {
             let is_it = |entry: &&Value| entry.get("table").is_none_or(means);
             let known = old.get(place.key.as_str()).filter(is_it);
             let moved = || {
-                old.iter()
-                    .map(|(_, entry)| entry)
-                    .find(|entry| entry.get("table").is_some_and(means))
+                let plain = || by_place.get(plain.as_str());
+                by_place.get(full.as_str()).or_else(plain).copied()
             };
             let known = known.or_else(moved).and_then(Value::as_mapping);
             let entry = self.entry(table, known, warnings);
@@ -418,18 +414,10 @@ fn insert_descriptions(
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Mapping, String> {
+/// A shard's text and its value.
+fn read(bytes: &[u8]) -> Result<(&str, Mapping), String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.trim().is_empty() {
-        return Ok(Mapping::new());
-    }
-    match serde_yaml::from_str::<Value>(text) {
-        Ok(Value::Mapping(map)) => Ok(map),
-        Ok(Value::Null) => Ok(Mapping::new()),
-        Ok(_) => Err("it is not a mapping".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    Ok((text, parse(text)?))
 }
 
 /// A table that no query could name has no entry.
@@ -441,16 +429,6 @@ fn unusable(table: &TableRef) -> ScanWarning {
             table.to_string().escape_debug()
         ),
         table: Some(table.to_string()),
-        column: None,
-        recoverable: true,
-    }
-}
-
-fn unreadable(path: &str, reason: &str) -> ScanWarning {
-    ScanWarning {
-        code: "manifest_unreadable".to_owned(),
-        message: format!("could not read `{path}`, so it was left as it is: {reason}"),
-        table: None,
         column: None,
         recoverable: true,
     }

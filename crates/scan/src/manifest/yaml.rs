@@ -10,6 +10,9 @@ const WORDS: &[&str] = &[
     "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
 ];
 
+/// Characters that a key may have on one line; no reader looks further for its colon.
+const LONGEST_KEY: usize = 1024;
+
 /// The document of a value, with a closing line end.
 pub(crate) fn to_yaml(value: &Value) -> String {
     let mut text = String::new();
@@ -24,35 +27,69 @@ pub(crate) fn to_yaml(value: &Value) -> String {
     text
 }
 
-fn write_mapping(text: &mut String, map: &serde_yaml::Mapping, depth: usize) {
+/// The lines of one `key: value` whose key stands so many blanks in.
+pub(crate) fn entry_text(key: &Value, value: &Value, indent: usize) -> String {
+    let mut text = " ".repeat(indent);
+    write_entry(&mut text, key, value, indent);
+    text
+}
+
+/// The lines of one `- value` whose dash stands so many blanks in.
+pub(crate) fn item_text(value: &Value, indent: usize) -> String {
+    let mut text = String::new();
+    write_sequence(&mut text, std::slice::from_ref(value), indent);
+    text
+}
+
+/// What follows the colon of a key that stands so many blanks in: on the same line, or below it.
+pub(crate) fn value_text(value: &Value, indent: usize) -> String {
+    let mut text = String::new();
+    write_nested(&mut text, value, indent + STEP);
+    text
+}
+
+/// A key as it is written; one that is too long for a line with its colon has a line of its own.
+pub(crate) fn key_text(key: &Value, indent: usize) -> String {
+    let mut text = String::new();
+    write_scalar(&mut text, key);
+    if text.len() > LONGEST_KEY {
+        format!("? {text}\n{}:", " ".repeat(indent))
+    } else {
+        format!("{text}:")
+    }
+}
+
+/// Blanks of one level.
+const STEP: usize = 2;
+
+fn write_mapping(text: &mut String, map: &serde_yaml::Mapping, indent: usize) {
     for (key, value) in map {
-        indent(text, depth);
-        write_entry(text, key, value, depth);
+        blanks(text, indent);
+        write_entry(text, key, value, indent);
     }
 }
 
 /// One `key: value`; the indent is already there.
-fn write_entry(text: &mut String, key: &Value, value: &Value, depth: usize) {
-    write_scalar(text, key);
-    text.push(':');
-    write_nested(text, value, depth + 1);
+fn write_entry(text: &mut String, key: &Value, value: &Value, indent: usize) {
+    text.push_str(&key_text(key, indent));
+    write_nested(text, value, indent + STEP);
 }
 
 /// What follows a colon: on the same line, or below it.
-fn write_nested(text: &mut String, value: &Value, depth: usize) {
+fn write_nested(text: &mut String, value: &Value, indent: usize) {
     match value {
         Value::Mapping(map) if !map.is_empty() => {
             text.push('\n');
-            write_mapping(text, map, depth);
+            write_mapping(text, map, indent);
         }
         Value::Sequence(list) if !list.is_empty() => {
             text.push('\n');
-            write_sequence(text, list, depth);
+            write_sequence(text, list, indent);
         }
         Value::Tagged(tagged) => {
             text.push(' ');
             text.push_str(&tagged.tag.to_string());
-            write_nested(text, &tagged.value, depth);
+            write_nested(text, &tagged.value, indent);
         }
         other => {
             text.push(' ');
@@ -62,29 +99,27 @@ fn write_nested(text: &mut String, value: &Value, depth: usize) {
     }
 }
 
-fn write_sequence(text: &mut String, list: &[Value], depth: usize) {
+fn write_sequence(text: &mut String, list: &[Value], indent: usize) {
     for item in list {
-        indent(text, depth);
+        blanks(text, indent);
         text.push('-');
         match item {
             Value::Mapping(map) if !map.is_empty() => {
                 text.push(' ');
                 for (at, (key, value)) in map.iter().enumerate() {
                     if at > 0 {
-                        indent(text, depth + 1);
+                        blanks(text, indent + STEP);
                     }
-                    write_entry(text, key, value, depth + 1);
+                    write_entry(text, key, value, indent + STEP);
                 }
             }
-            other => write_nested(text, other, depth + 1),
+            other => write_nested(text, other, indent + STEP),
         }
     }
 }
 
-fn indent(text: &mut String, depth: usize) {
-    for _ in 0..depth {
-        text.push_str("  ");
-    }
+fn blanks(text: &mut String, count: usize) {
+    text.extend(std::iter::repeat_n(' ', count));
 }
 
 fn write_scalar(text: &mut String, value: &Value) {

@@ -186,7 +186,7 @@ fn input(request: &ScanRequest, table: &Table) -> String {
 }
 
 /// Whether the catalog still tells about the same size: within a factor of two, or a hundred rows.
-fn is_alike(before: Option<u64>, now: Option<u64>) -> bool {
+pub(crate) fn is_alike(before: Option<u64>, now: Option<u64>) -> bool {
     match (before, now) {
         (Some(before), Some(now)) => {
             let (small, large) = (before.min(now), before.max(now));

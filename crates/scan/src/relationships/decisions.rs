@@ -17,7 +17,9 @@
 
 use ktx_vocabulary::ConnectionId;
 use serde::{Deserialize, Serialize};
+use serde_yaml::Mapping;
 
+use crate::manifest::edit::{Obstacle, edit};
 use crate::relationships::link::{Cardinality, Endpoint};
 
 /// Where the decisions of a connection stand, relative to the project.
@@ -98,6 +100,26 @@ impl Decisions {
     /// The file's text; [`Decisions::parse`] reads it back.
     pub fn to_yaml(&self) -> Result<String, String> {
         serde_yaml::to_string(self).map_err(|error| error.to_string())
+    }
+
+    /// `text`, which is the file's, changed to hold these decisions: comments, order and layout of what
+    /// stays are as they were. The error says what in the text does not allow that, and where.
+    pub fn edited(&self, text: &str) -> Result<String, String> {
+        if text.trim().is_empty() {
+            return self.to_yaml();
+        }
+        let value = |text: &str| {
+            let found: Option<Mapping> = serde_yaml::from_str(text)?;
+            Ok(found.unwrap_or_default())
+        };
+        let fault = |error: serde_yaml::Error| error.to_string();
+        let (old, new) = (
+            value(text).map_err(fault)?,
+            value(&self.to_yaml()?).map_err(fault)?,
+        );
+        edit(text, &old, &new).map_err(|Obstacle { line, what }| {
+            format!("line {line} holds {what}, which cannot be changed in place")
+        })
     }
 
     /// Adds a decision; an earlier one about the same link is replaced.

@@ -144,6 +144,61 @@ fn decisions_survive_their_file_and_replace_each_other() {
 }
 
 #[test]
+fn a_decision_leaves_what_people_wrote_beside_it() {
+    let before = "# ours
+rejected:
+  # They only look alike.
+  - from: {table: a, columns: [x]} # old
+    to: {table: b, columns: [y]}
+    note: null
+accepted: []  # none yet
+";
+    let mut decisions = Decisions::parse(before).expect("decisions");
+    assert_eq!(
+        decisions.edited(before).as_deref(),
+        Ok(&*before.replace("    note: null\n", ""))
+    );
+    let decision = |from: &str, note: &str| Decision {
+        from: side(from, "x"),
+        to: side("b", "y"),
+        relationship: None,
+        by: None,
+        at: None,
+        note: Some(note.to_owned()),
+    };
+    decisions.decide(Verdict::Reject, decision("a", "sure"));
+    decisions.decide(Verdict::Accept, decision("c", "new"));
+    let after = before.replace("note: null", "note: sure").replace(
+        "accepted: []  # none yet\n",
+        "accepted:  # none yet
+  - from:
+      table: c
+      columns:
+        - x
+    to:
+      table: b
+      columns:
+        - 'y'
+    note: new
+",
+    );
+    assert_eq!(decisions.edited(before).as_deref(), Ok(after.as_str()));
+    assert_eq!(Decisions::parse(&after), Ok(decisions));
+    assert_eq!(
+        Decisions::default().edited(
+            "rejected:\n- &a\n  from: {table: a, columns: [x]}\n  to: {table: b, columns: [y]}\n"
+        ),
+        Ok("accepted: []\nrejected: []\n".to_owned())
+    );
+    assert_eq!(
+        Decisions::default()
+            .edited("{accepted: []} # ours\n")
+            .map_err(|_| ()),
+        Err(())
+    );
+}
+
+#[test]
 fn decisions_that_cannot_be_read_are_refused() {
     let uneven = "rejected:\n  - from: {table: a, columns: [x]}\n    to: {table: b, columns: []}\n";
     assert_eq!(

@@ -3,9 +3,11 @@
 #![expect(clippy::panic, reason = "test helpers fail the test")]
 
 mod budgets;
+mod described;
 mod describing;
 mod faulty;
 mod generator;
+mod hand_written;
 mod histories;
 mod memory;
 mod odd;

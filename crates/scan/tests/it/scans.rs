@@ -285,16 +285,16 @@ version: 3
     let customers = text.split("  lines:\n    table").next().expect("a part");
     assert_eq!(
         customers,
-        "tables:
+        "# reviewed
+tables:
   customers:
     table: customers
+    owner: sales team
     descriptions:
       ai: old text
       user: Who buys.
       dbt: Customers.
-    usage:
-      narrative: Often joined.
-      frequencyTier: high
+    usage: {narrative: Often joined., frequencyTier: high}
     columns:
       - name: id
         type: number
@@ -303,27 +303,14 @@ version: 3
       - name: name
         type: string
         nullable: false
-      - name: status
-        type: string
-        descriptions:
-          user: Tier.
-        enum_values:
-          dbt:
-            - gold
+      - {name: status, type: string, enum_values: {dbt: [gold]}, descriptions: {user: Tier.}}
     joins:
-      - to: orders
-        'on': customers.id = orders.id
-        relationship: one_to_one
-        source: manual
+      - {to: orders, 'on': customers.id = orders.id, relationship: one_to_one, source: manual}
       - to: orders
         'on': customers.id = orders.customer_id
         relationship: one_to_many
         source: formal
-      - to: lines
-        'on': customers.id = lines.quantity
-        relationship: one_to_many
-        source: inferred
-    owner: sales team
+      - {to: lines, 'on': customers.id = lines.quantity, relationship: one_to_many, source: inferred}
 "
     );
     assert!(text.ends_with("version: 3\n") && !text.contains("gone"));

@@ -154,9 +154,20 @@ fn publish(
     decisions.accepted.retain(other_way);
     decisions.rejected.retain(other_way);
     decisions.decide(case.verdict, case.decision.clone());
+    let standing = ktx_project_store::read_optional(&path.under(&opened.dir))
+        .map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?
+        .unwrap_or_default();
     let bytes = decisions
-        .to_yaml()
-        .map_err(|reason| Failure::new(Exit::Failure, "internal", reason))?;
+        .edited(&String::from_utf8_lossy(&standing))
+        .map_err(|reason| {
+            Failure::new(
+                Exit::Config,
+                "decisions_not_edited",
+                format!("`{path}` cannot be changed in place"),
+            )
+            .because(reason)
+            .hint("write that part in block style without anchors and tags, then decide again")
+        })?;
     let message = format!(
         "ktx scan review: {} {} -> {}\n",
         verb(case.verdict),
@@ -217,11 +228,7 @@ fn report(case: &Case<'_>, published: Option<&Published>, printer: &Printer) -> 
     let commit = published.and_then(|published| published.commit.as_deref());
     let verdict = name(case.verdict);
     for skipped in published.iter().flat_map(|published| &published.skipped) {
-        printer.note(&format!(
-            "warning: `{}` was left as it is: {}",
-            skipped.path,
-            super::reason(skipped.reason)
-        ));
+        printer.note(&super::left_alone(skipped, "ktx scan review"));
     }
     if printer.mode == Mode::Json {
         return printer.json(&json!({

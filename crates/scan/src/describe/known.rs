@@ -1,0 +1,215 @@
+//! What earlier scans have described: in the local rows, and beside the descriptions that are committed.
+//!
+//! A description stays as long as its table is in the state that was described. That state is written
+//! down beside it, so that a clone of the project, and a project that has lost its local rows, know it
+//! as well. It names no sample: samples of large tables are others each time that they are read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_vocabulary::TableRef;
+use ktx_warehouse::{ScanWarning, Table};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::wire::DescribedTable;
+use super::{TableDescription, VERSION};
+use crate::profile::TableProfile;
+use crate::profile::read::is_alike;
+use crate::request::{Reuse, ScanError, ScanRequest};
+use crate::settings::Switch;
+use crate::stage_rows::{StageRows, digest, table_unit};
+use crate::structural::hash::structure_hash;
+use crate::structural::sync::{Previous, syncs_folder};
+
+/// What of a table's values a model was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Samples {
+    /// Nothing.
+    None,
+    /// Values, but for those that look personal.
+    Masked,
+    /// Values.
+    Shown,
+}
+
+/// The state of a table that was described, and by whom.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DescribedFrom {
+    /// The hash of all that the catalog says of the table but for its size.
+    pub(crate) structure_hash: String,
+    /// The size by the catalog.
+    #[serde(default)]
+    pub(crate) estimated_rows: Option<u64>,
+    /// What was shown of its values.
+    pub(crate) samples: Samples,
+    /// The model.
+    pub(crate) model: String,
+    /// The version of the prompt.
+    pub(crate) prompt_version: String,
+}
+
+impl DescribedFrom {
+    /// The state of a table as it is now.
+    pub(super) fn now(
+        request: &ScanRequest,
+        table: &Table,
+        profile: Option<&TableProfile>,
+    ) -> Self {
+        let samples = match (profile, request.settings.hide_personal_values) {
+            (None, _) => Samples::None,
+            (Some(_), Switch::On) => Samples::Masked,
+            (Some(_), Switch::Off) => Samples::Shown,
+        };
+        Self {
+            structure_hash: structure_hash(table),
+            estimated_rows: table.estimated_rows,
+            samples,
+            model: request.model.clone(),
+            prompt_version: VERSION.to_owned(),
+        }
+    }
+
+    /// Whether what was said of this state holds for the other: sizes may differ as much as they may
+    /// before samples are read again, and what was shown need not be readable any more.
+    pub(super) fn holds_for(&self, now: &Self) -> bool {
+        let shows_as_much = self.samples == now.samples || now.samples == Samples::None;
+        let same = Self {
+            estimated_rows: now.estimated_rows,
+            samples: now.samples,
+            ..self.clone()
+        };
+        same == *now && shows_as_much && is_alike(self.estimated_rows, now.estimated_rows)
+    }
+}
+
+/// The descriptions that are committed, by table: those that say of which state they are.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    tables: BTreeMap<TableRef, TableDescription>,
+    /// A file that could not be understood.
+    pub(crate) warning: Option<ScanWarning>,
+}
+
+impl Known {
+    /// Reads the descriptions of the last scan.
+    pub(crate) fn read(request: &ScanRequest, previous: &Previous) -> Result<Self, ScanError> {
+        let Some(sync) = &previous.sync_id else {
+            return Ok(Self::default());
+        };
+        let folder = syncs_folder(&request.connection);
+        let path = format!("{folder}/{sync}/enrichment/descriptions.json");
+        if request.reuse == Reuse::Nothing || previous.files.binary_search(&path).is_err() {
+            return Ok(Self::default());
+        }
+        let bytes = request.files.read(&path).map_err(ScanError::port(&path))?;
+        match serde_json::from_slice::<Value>(&bytes.unwrap_or_default()) {
+            Ok(artifact) => Ok(Self::of(&artifact)),
+            Err(error) => Ok(Self {
+                warning: Some(unreadable(&path, &error)),
+                ..Self::default()
+            }),
+        }
+    }
+
+    /// Tables of another shape were written by another version: nothing is known of their state.
+    fn of(artifact: &Value) -> Self {
+        let listed = artifact.get("tables").and_then(Value::as_array);
+        let tables = listed
+            .into_iter()
+            .flatten()
+            .filter_map(|table| DescribedTable::deserialize(table).ok())
+            .filter(|table| table.described_from.is_some())
+            .map(|table| (table.table.clone(), TableDescription::from(table)));
+        Self {
+            tables: tables.collect(),
+            warning: None,
+        }
+    }
+
+    /// What was said of these tables, apart from those in `again`: it stands until it is said anew.
+    pub(crate) fn rest(
+        self,
+        tables: &[Table],
+        again: &BTreeMap<TableRef, TableDescription>,
+    ) -> BTreeMap<TableRef, TableDescription> {
+        let mut rest = self.tables;
+        let present: BTreeSet<&TableRef> = tables.iter().map(|table| &table.table).collect();
+        rest.retain(|table, _| present.contains(table) && !again.contains_key(table));
+        rest
+    }
+
+    /// What was said of a table in this state; texts of columns that it does not have are left out.
+    pub(super) fn about(&self, table: &Table, now: &DescribedFrom) -> Option<TableDescription> {
+        let known = self.tables.get(&table.table)?;
+        if !known.from.as_ref()?.holds_for(now) {
+            return None;
+        }
+        let mut known = known.clone();
+        let has = |name: &String| table.columns.iter().any(|column| column.name == *name);
+        known.columns.retain(|name, _| has(name));
+        Some(known)
+    }
+}
+
+fn unreadable(path: &str, error: &serde_json::Error) -> ScanWarning {
+    ScanWarning {
+        code: "artifact_unreadable".to_owned(),
+        message: format!(
+            "could not read `{path}` of the last scan, its descriptions count as missing: {error}"
+        ),
+        table: None,
+        column: None,
+        recoverable: true,
+    }
+}
+
+/// The local rows of one table: its whole description, and until then the answers so far. Each model
+/// has its own, so that nothing is asked again when a project goes back to one.
+pub(super) struct Rows<'r> {
+    store: &'r StageRows,
+    unit: String,
+    /// Where earlier versions kept the row of the last model.
+    shared: String,
+    input: String,
+}
+
+impl<'r> Rows<'r> {
+    const WHOLE: &'static str = "description";
+    const PART: &'static str = "description_part";
+
+    /// The rows of a table; `input` is the hash of everything that a description depends on.
+    pub(super) fn new(store: &'r StageRows, table: &Table, model: &str, input: String) -> Self {
+        let shared = table_unit(&table.table);
+        Self {
+            store,
+            unit: format!("{shared}@{}", digest(["model-1", model])),
+            shared,
+            input,
+        }
+    }
+
+    pub(super) fn whole(&self) -> Result<Option<TableDescription>, ScanError> {
+        self.get(Self::WHOLE)
+    }
+
+    pub(super) fn part(&self) -> Result<Option<TableDescription>, ScanError> {
+        self.get(Self::PART)
+    }
+
+    fn get(&self, stage: &str) -> Result<Option<TableDescription>, ScanError> {
+        match self.store.get(stage, &self.unit, &self.input)? {
+            Some(found) => Ok(Some(found)),
+            None => self.store.get(stage, &self.shared, &self.input),
+        }
+    }
+
+    pub(super) fn put_whole(&self, whole: &TableDescription) -> Result<(), ScanError> {
+        self.store.put(Self::WHOLE, &self.unit, &self.input, whole)
+    }
+
+    pub(super) fn put_part(&self, part: &TableDescription) -> Result<(), ScanError> {
+        self.store.put(Self::PART, &self.unit, &self.input, part)
+    }
+}

@@ -1,0 +1,316 @@
+//! The lines of a YAML text in block style: where each entry begins, which comments belong to it, and
+//! where its key ends.
+
+use std::ops::Range;
+
+use serde_yaml::Value;
+
+/// Why a text cannot be changed in place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Obstacle {
+    /// The line, counted from 1.
+    pub(crate) line: usize,
+    /// What stands there.
+    pub(crate) what: &'static str,
+}
+
+/// What a line is, as far as its beginning tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Blank,
+    Comment,
+    Content,
+}
+
+/// One line with its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'t> {
+    /// From its beginning, or from behind the dash of its item, to its end.
+    pub(super) raw: &'t str,
+    /// The column of what it says.
+    pub(super) indent: usize,
+    /// Its number, counted from 1.
+    pub(super) number: usize,
+    pub(super) kind: Kind,
+    /// Whether a dash stands before it on the same line.
+    pub(super) is_behind_dash: bool,
+}
+
+impl<'t> Line<'t> {
+    /// What it says, without blanks in front and without the line end.
+    pub(super) fn content(&self) -> &'t str {
+        self.raw
+            .trim_start_matches(' ')
+            .trim_end_matches(['\n', '\r'])
+    }
+
+    fn is_item(&self) -> bool {
+        let content = self.content();
+        content == "-" || content.starts_with("- ")
+    }
+
+    pub(super) const fn obstacle(&self, what: &'static str) -> Obstacle {
+        Obstacle {
+            line: self.number,
+            what,
+        }
+    }
+}
+
+/// The lines of a text.
+pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
+    let mut all = Vec::new();
+    for (at, raw) in text.split_inclusive('\n').enumerate() {
+        let said = raw.trim_start_matches(' ');
+        let kind = match said.trim_start().chars().next() {
+            None => Kind::Blank,
+            Some('#') => Kind::Comment,
+            Some(_) => Kind::Content,
+        };
+        all.push(Line {
+            raw,
+            indent: raw.len() - said.len(),
+            number: at + 1,
+            kind,
+            is_behind_dash: false,
+        });
+    }
+    all
+}
+
+/// What kind of block is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    Keys,
+    Items,
+}
+
+/// One entry of a block, as ranges of lines.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// Blank lines and comments that a blank line sets apart, behind the entry before.
+    pub(super) gap: Range<usize>,
+    /// The comments right above it, which go with it.
+    pub(super) lead: Range<usize>,
+    /// Its own lines, with the comments that are indented deeper than it.
+    pub(super) own: Range<usize>,
+}
+
+/// A mapping or a list in block style.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) indent: usize,
+    pub(super) entries: Vec<Entry>,
+    /// What follows the last entry.
+    pub(super) tail: Range<usize>,
+}
+
+/// The entries of the block that these lines are.
+pub(super) fn block(lines: &[Line<'_>], of: Of) -> Result<Block, Obstacle> {
+    let contents = || lines.iter().filter(|line| line.kind == Kind::Content);
+    let indent = contents().next().map_or(0, |line| line.indent);
+    let mut heads: Vec<usize> = Vec::new();
+    let mut is_explicit = false;
+    for (at, line) in lines.iter().enumerate() {
+        if line.kind != Kind::Content || line.indent > indent {
+            continue;
+        }
+        let is_value = is_explicit && is_explicit_value(line.content());
+        match (of, line.is_item()) {
+            _ if line.indent < indent => return Err(line.obstacle(UNUSUAL)),
+            (Of::Keys, true) if !heads.is_empty() => {}
+            (Of::Keys, false) if is_value => is_explicit = false,
+            (Of::Keys, false) | (Of::Items, true) => {
+                is_explicit = line.content().starts_with("? ");
+                heads.push(at);
+            }
+            (Of::Keys, true) | (Of::Items, false) => return Err(line.obstacle(UNUSUAL)),
+        }
+    }
+    let mut entries = Vec::with_capacity(heads.len());
+    let mut end = 0;
+    for (nth, head) in heads.iter().enumerate() {
+        let next = heads.get(nth + 1).copied().unwrap_or(lines.len());
+        let lead = back(lines, end..*head, |line| {
+            line.kind == Kind::Comment && line.indent <= indent
+        });
+        let own_end = back(lines, *head + 1..next, |line| {
+            line.kind == Kind::Blank || line.kind == Kind::Comment && line.indent <= indent
+        });
+        entries.push(Entry {
+            gap: end..lead,
+            lead: lead..*head,
+            own: *head..own_end,
+        });
+        end = own_end;
+    }
+    Ok(Block {
+        indent,
+        entries,
+        tail: end..lines.len(),
+    })
+}
+
+/// What a line is that the layout does not explain.
+pub(super) const UNUSUAL: &str = "an unusual layout";
+
+/// The first line of those at the end of a range for which something holds without a break.
+fn back(lines: &[Line<'_>], range: Range<usize>, holds: impl Fn(&Line<'_>) -> bool) -> usize {
+    let slice = lines.get(range.clone()).unwrap_or_default();
+    let count = slice.iter().rev().take_while(|line| holds(line)).count();
+    range.end - count
+}
+
+fn is_explicit_value(content: &str) -> bool {
+    content == ":" || content.starts_with(": ")
+}
+
+/// The key of an entry and what follows its colon.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head<'t> {
+    /// The key as it is written.
+    pub(super) key: &'t str,
+    /// What follows the colon on its line.
+    pub(super) rest: &'t str,
+    /// How many lines it takes: two where the key has a line of its own.
+    pub(super) lines: usize,
+}
+
+/// Reads the key of an entry from its lines.
+pub(super) fn head<'t>(own: &[Line<'t>]) -> Option<Head<'t>> {
+    let content = own.first()?.content();
+    if let Some(key) = content.strip_prefix("? ") {
+        let rest = own.get(1)?.content().strip_prefix(':')?;
+        return Some(Head {
+            key: key.trim(),
+            rest,
+            lines: 2,
+        });
+    }
+    let first = content.chars().next()?;
+    let end = if matches!(first, '"' | '\'') {
+        let end = quoted_end(content, first)?;
+        end + content.get(end..)?.find(|letter| letter != ' ')?
+    } else {
+        let ends = |(at, _): &(usize, &str)| {
+            let rest = content.get(at + 1..).unwrap_or_default();
+            rest.is_empty() || rest.starts_with([' ', '\t'])
+        };
+        content.match_indices(':').find(ends)?.0
+    };
+    let (key, rest) = content.split_at_checked(end)?;
+    Some(Head {
+        key: key.trim_end(),
+        rest: rest.strip_prefix(':')?,
+        lines: 1,
+    })
+}
+
+/// Where a quoted text at the beginning ends.
+fn quoted_end(content: &str, quote: char) -> Option<usize> {
+    let mut letters = content.char_indices().skip(1).peekable();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '\\' if quote == '"' => {
+                letters.next();
+            }
+            letter if letter == quote => {
+                let doubled =
+                    quote == '\'' && letters.next_if(|(_, next)| *next == quote).is_some();
+                if !doubled {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether a key as it is written is this one.
+pub(super) fn is_key(written: &str, key: &Value) -> bool {
+    let plain = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    match key {
+        // Words that could be read as something else are parsed.
+        Value::String(text) if text == written && text.len() > 5 && plain(text) => true,
+        _ => serde_yaml::from_str::<Value>(written).is_ok_and(|read| read == *key),
+    }
+}
+
+/// The comment at the end of a line that begins with a value, with the blanks in front of it.
+pub(super) fn comment(rest: &str) -> &str {
+    let mut quote: Option<char> = None;
+    let mut last = ' ';
+    let mut letters = rest.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match (quote, letter) {
+            (Some('"'), '\\') => {
+                letters.next();
+            }
+            (Some(open), letter) if letter == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') if " \t[{,:".contains(last) => quote = Some(letter),
+            (None, '#') if matches!(last, ' ' | '\t') => {
+                let value = rest.get(..at).unwrap_or_default().trim_end();
+                return rest.get(value.len()..).unwrap_or_default();
+            }
+            (None, _) => {}
+        }
+        last = letter;
+    }
+    ""
+}
+
+/// Whether a value that begins behind a colon and goes on in these lines is a text and nothing else: a
+/// block text, or one in quotes, in which a `#` is a letter like any other.
+pub(super) fn is_text(rest: &str, below: &[Line<'_>]) -> bool {
+    let begin = rest.trim_start();
+    let Some(first) = begin.chars().next() else {
+        return false;
+    };
+    match first {
+        '|' | '>' => {
+            let indent = below.iter().find(|line| line.kind != Kind::Blank);
+            let indent = indent.map_or(0, |line| line.indent);
+            below
+                .iter()
+                .all(|line| line.kind == Kind::Blank || line.indent >= indent)
+        }
+        '"' | '\'' => {
+            let lines = below.iter().map(Line::content);
+            let text: Vec<&str> = std::iter::once(begin).chain(lines).collect();
+            let text = text.join(" ");
+            let text = text.trim_end();
+            quoted_end(text, first) == Some(text.len())
+        }
+        _ => false,
+    }
+}
+
+/// The first line that holds something which writing its value anew would lose.
+pub(super) fn kept_words(lines: &[Line<'_>]) -> Option<Obstacle> {
+    let marked = |line: &Line<'_>| {
+        let content = line.content();
+        let mut last = ' ';
+        let mut letters = content.chars().peekable();
+        while let Some(letter) = letters.next() {
+            let begins = matches!(last, ' ' | '\t' | '[' | '{' | ',');
+            match letter {
+                '#' if begins => return Some("a comment"),
+                '&' | '*' | '!'
+                    if begins && letters.peek().is_some_and(|next| !" =".contains(*next)) =>
+                {
+                    return Some("an anchor, an alias or a tag");
+                }
+                _ => last = letter,
+            }
+        }
+        None
+    };
+    lines
+        .iter()
+        .find_map(|line| marked(line).map(|what| line.obstacle(what)))
+}

@@ -1,0 +1,126 @@
+//! In which order the entries of a block stand after a change: as before, with new ones behind those
+//! that they follow in what was meant.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use serde_yaml::{Mapping, Value};
+
+use crate::manifest::joins::collapsed;
+
+/// One entry of the changed block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// One that stood there, and what it says now, by position.
+    Old { old: usize, new: usize },
+    /// A new one, by position.
+    New(usize),
+}
+
+/// The steps of a mapping, whose order is a matter of taste. An entry whose `table` stood there under
+/// another key has only changed its name.
+pub(super) fn plan_keys(old: &Mapping, new: &Mapping) -> Vec<Step> {
+    let mut places: HashMap<&Value, usize> = HashMap::new();
+    let mut gone: HashMap<&str, usize> = HashMap::new();
+    for (at, (key, value)) in old.iter().enumerate() {
+        places.insert(key, at);
+        if !new.contains_key(key)
+            && let Some(table) = table_of(value)
+        {
+            gone.insert(table, at);
+        }
+    }
+    let mut kept: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut behind: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    let mut last = None;
+    for (nth, (key, value)) in new.iter().enumerate() {
+        let renamed = || gone.remove(table_of(value)?);
+        match places.get(key).copied().or_else(renamed) {
+            Some(at) => {
+                kept.insert(at, nth);
+                last = Some(at);
+            }
+            None => behind.entry(last).or_default().push(nth),
+        }
+    }
+    let mut steps: Vec<Step> = Vec::with_capacity(new.len());
+    let mut add = |steps: &mut Vec<Step>, place: Option<usize>| {
+        let new = behind.remove(&place).unwrap_or_default();
+        steps.extend(new.into_iter().map(Step::New));
+    };
+    add(&mut steps, None);
+    for (old, new) in kept {
+        steps.push(Step::Old { old, new });
+        add(&mut steps, Some(old));
+    }
+    steps
+}
+
+fn table_of(entry: &Value) -> Option<&str> {
+    entry.get("table").and_then(Value::as_str)
+}
+
+/// The steps of a list, whose order counts.
+pub(super) fn plan_items(old: &[Value], new: &[Value]) -> Vec<Step> {
+    let mut places: HashMap<Identity<'_>, VecDeque<usize>> = HashMap::new();
+    for (at, item) in old.iter().enumerate() {
+        places.entry(Identity::of(item)).or_default().push_back(at);
+    }
+    let mut steps = Vec::with_capacity(new.len());
+    for (nth, item) in new.iter().enumerate() {
+        let place = places.get_mut(&Identity::of(item));
+        let old = place.and_then(VecDeque::pop_front);
+        steps.push(old.map_or(Step::New(nth), |old| Step::Old { old, new: nth }));
+    }
+    steps
+}
+
+/// By what an item is known again: a column by its name, a join by where it leads and how, a decision by
+/// its two sides.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Identity<'v> {
+    Name(&'v str),
+    Join(&'v str, String),
+    Sides(&'v Value, &'v Value),
+    Value(&'v Value),
+}
+
+impl<'v> Identity<'v> {
+    fn of(item: &'v Value) -> Self {
+        let text = |key: &str| item.get(key).and_then(Value::as_str);
+        match (text("name"), text("to"), text("on")) {
+            (Some(name), ..) => Self::Name(name),
+            (None, Some(to), Some(on)) => Self::Join(to, collapsed(on)),
+            _ => match (item.get("from"), item.get("to")) {
+                (Some(from), Some(to)) => Self::Sides(from, to),
+                _ => Self::Value(item),
+            },
+        }
+    }
+}
+
+/// What is meant, with its keys in the order in which they stood.
+pub(super) fn in_old_order(old: &Value, new: &Value) -> Value {
+    match (old, new) {
+        (Value::Mapping(old), Value::Mapping(new)) => {
+            let (before, after): (Vec<_>, Vec<_>) = (old.iter().collect(), new.iter().collect());
+            let entry = |step: Step| match step {
+                Step::New(nth) => after
+                    .get(nth)
+                    .map(|(key, value)| ((*key).clone(), (*value).clone())),
+                Step::Old { old, new } => {
+                    let ((_, old), (key, new)) = (before.get(old)?, after.get(new)?);
+                    Some(((*key).clone(), in_old_order(old, new)))
+                }
+            };
+            Value::Mapping(plan_keys(old, new).into_iter().filter_map(entry).collect())
+        }
+        (Value::Sequence(old), Value::Sequence(new)) => {
+            let item = |step: Step| match step {
+                Step::New(nth) => new.get(nth).cloned(),
+                Step::Old { old: at, new: nth } => Some(in_old_order(old.get(at)?, new.get(nth)?)),
+            };
+            Value::Sequence(plan_items(old, new).into_iter().filter_map(item).collect())
+        }
+        (_, new) => new.clone(),
+    }
+}

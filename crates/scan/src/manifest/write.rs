@@ -1,0 +1,106 @@
+//! What becomes of a shard's file: nothing, a new text, or its end.
+
+use ktx_warehouse::ScanWarning;
+use serde_yaml::{Mapping, Value};
+
+use crate::manifest::edit::{Obstacle, edit, reads_as};
+use crate::manifest::yaml::to_yaml;
+
+/// What a scan does with a shard.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// There is nothing to write and nothing stands there.
+    Absent,
+    /// It says what it should already.
+    Same,
+    /// It has this text afterwards.
+    Text(String),
+    /// It goes: no table is left in it, and nothing that somebody else wrote.
+    Gone,
+}
+
+/// The change that makes a shard say `merged`; `standing` is the text that stands there and its value.
+pub(crate) fn change(
+    standing: Option<(&str, &Mapping)>,
+    merged: &Mapping,
+) -> Result<Change, Obstacle> {
+    let tables = merged.get("tables").and_then(Value::as_mapping);
+    let is_empty =
+        tables.is_none_or(Mapping::is_empty) && merged.iter().all(|(key, _)| key == "tables");
+    let Some((text, value)) = standing else {
+        return if is_empty {
+            Ok(Change::Absent)
+        } else {
+            fresh(merged)
+        };
+    };
+    if is_empty && !text.contains('#') {
+        return Ok(Change::Gone);
+    }
+    // Key order is a matter of taste: only a difference of content changes what stands there.
+    if value == merged {
+        return Ok(Change::Same);
+    }
+    let edited = edit(text, value, merged)?;
+    // The comments that stood there may have belonged to tables that are gone.
+    Ok(if is_empty && !edited.contains('#') {
+        Change::Gone
+    } else {
+        Change::Text(edited)
+    })
+}
+
+fn fresh(merged: &Mapping) -> Result<Change, Obstacle> {
+    let text = to_yaml(&Value::Mapping(merged.clone()));
+    if reads_as(&text, merged) {
+        Ok(Change::Text(text))
+    } else {
+        Err(Obstacle {
+            line: 1,
+            what: "something that would not be read back as it was meant",
+        })
+    }
+}
+
+/// The value of a shard's text.
+pub(crate) fn parse(text: &str) -> Result<Mapping, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Ok(Mapping::new());
+    }
+    match serde_yaml::from_str::<Value>(text) {
+        Ok(Value::Mapping(map)) => Ok(map),
+        Ok(Value::Null) => Ok(Mapping::new()),
+        Ok(_) => Err("it is not a mapping".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+pub(crate) fn unreadable(path: &str, reason: &str) -> ScanWarning {
+    warning(
+        "manifest_unreadable",
+        format!("could not read `{path}`, so it was left as it is: {reason}"),
+    )
+}
+
+pub(crate) fn not_edited(path: &str, obstacle: &Obstacle) -> ScanWarning {
+    let Obstacle { line, what } = obstacle;
+    warning(
+        "manifest_not_edited",
+        format!(
+            "`{path}` was left as it is, though the warehouse has changed: line {line} holds {what}, \
+             which cannot be changed in place; write that part in block style without anchors and \
+             tags, then scan again"
+        ),
+    )
+}
+
+fn warning(code: &str, message: String) -> ScanWarning {
+    ScanWarning {
+        code: code.to_owned(),
+        message,
+        table: None,
+        column: None,
+        recoverable: true,
+    }
+}
