@@ -1,5 +1,9 @@
 //! Failures as the user sees them: one error, its causes, the next steps, an exit code.
 
+pub(crate) mod machine;
+
+use std::path::Path;
+
 use ktx_diagnostics::{Diagnostics, Severity};
 use ktx_llm_runtime::LlmError;
 use ktx_vocabulary::InvalidName;
@@ -63,18 +67,31 @@ impl Failure {
         self
     }
 
-    /// The failure of an error type that has nothing more to say than its chain.
+    /// The failure of an error type that has nothing more to say than its chain, and the next step
+    /// where this machine is what failed.
     pub(crate) fn from_error(
         exit: Exit,
         code: &str,
         error: &(dyn std::error::Error + 'static),
     ) -> Self {
-        let mut chain = ktx_diagnostics::chain(error).into_iter();
+        let mut chain = machine::chain(error).into_iter();
         let message = chain.next().unwrap_or_default();
+        let next_step = machine::Trouble::of(error).map(machine::Trouble::next_step);
         Self {
             causes: chain.collect(),
+            hints: next_step.into_iter().collect(),
             ..Self::new(exit, code, message)
         }
+    }
+
+    /// The same failure, with the files of the project and of its git named from there.
+    #[must_use]
+    pub(crate) fn seen_from(mut self, project: &Path) -> Self {
+        let texts = std::iter::once(&mut self.message).chain(&mut self.causes);
+        for text in texts.chain(&mut self.hints) {
+            *text = machine::seen_from(project, text);
+        }
+        self
     }
 
     /// The text for stderr.

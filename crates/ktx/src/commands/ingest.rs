@@ -17,7 +17,9 @@ use crate::compose::{self, LedgerSink};
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{Job, Scanned, lock, paused, require_usable, scan_locked, stopped};
+use crate::scanning::{
+    Job, Scanned, lock, look_at_machine, paused, require_usable, scan_locked, stopped,
+};
 use crate::session::{Opened, Session};
 
 /// The roles that a scan asks for: the probe's and the descriptions'.
@@ -83,6 +85,7 @@ fn described(
     };
     // Before anything is paid for.
     let held = lock(opened, COMMAND)?;
+    look_at_machine(opened)?;
     require_usable(&runtime, session)?;
     let jobs = connections
         .into_iter()

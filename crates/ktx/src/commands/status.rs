@@ -64,6 +64,8 @@ pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
     }
     Ok(match probe {
         Probe::Unusable(_) => Exit::Model,
+        // Every command that changes the project fails at it.
+        _ if looks.state_problem().is_some() => Exit::Failure,
         Probe::None | Probe::Skipped | Probe::Usable(_) => Exit::Success,
     })
 }
