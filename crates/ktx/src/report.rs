@@ -11,6 +11,7 @@ use ktx_warehouse::{ErrorKind, Refusal, WarehouseError};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
+use crate::printer::foreign::one_line;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,17 +95,17 @@ impl Failure {
         self
     }
 
-    /// The text for stderr.
+    /// The text for stderr: each part is one line, whatever stands in it.
     pub(crate) fn to_text(&self) -> String {
-        let mut text = format!("error: {}\n", self.message);
+        let mut text = format!("error: {}\n", one_line(&self.message));
         for cause in &self.causes {
             text.push_str("  caused by: ");
-            text.push_str(cause);
+            text.push_str(&one_line(cause));
             text.push('\n');
         }
         for (index, hint) in self.hints.iter().enumerate() {
             text.push_str(if index == 0 { "\nhint: " } else { "hint: " });
-            text.push_str(hint);
+            text.push_str(&one_line(hint));
             text.push('\n');
         }
         text

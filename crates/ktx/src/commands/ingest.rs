@@ -166,12 +166,12 @@ fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printe
                     }
                 }
                 Ok(_) => {}
-                Err(failure) => printer.note(failure.to_text().trim_end()),
+                Err(failure) => printer.notes(failure.to_text().trim_end()),
             }
         }
         super::usage::totals(session, opened, printer);
         if let Some(paused) = &paused {
-            printer.note(pause_text(paused).trim_end());
+            printer.notes(pause_text(paused).trim_end());
         } else if left {
             printer.note(ASK_AGAIN);
         }

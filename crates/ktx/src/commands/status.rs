@@ -60,7 +60,7 @@ pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
     if printer.mode == Mode::Json {
         printer.json(&status)?;
     } else {
-        printer.out(&text::render(&status, args.verbose))?;
+        printer.page(&text::render(&status, args.verbose))?;
     }
     Ok(match probe {
         Probe::Unusable(_) => Exit::Model,

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
     } else {
         aligned(&headers, &rows)
     };
-    printer.out(&text)?;
+    printer.page(&text)?;
     if report.total.facts() == 0 {
         printer.note(&match (&args.run, &args.since) {
             (Some(run), _) => format!(
