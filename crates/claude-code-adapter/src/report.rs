@@ -138,7 +138,8 @@ pub(crate) fn too_old(version: Option<&str>) -> LlmError {
     .hint("update it (run `claude update`), then run the command again")
 }
 
-/// The error of a process that ended without a result.
+/// The error of a process that ended without a result: with the status that it chose itself, or with
+/// none when it said no more and was ended here.
 pub(crate) fn died(verified: bool, status: Option<ExitStatus>, complaints: &str) -> LlmError {
     if lacks_an_option(complaints) {
         return too_old(None);
@@ -148,6 +149,10 @@ pub(crate) fn died(verified: bool, status: Option<ExitStatus>, complaints: &str)
     } else {
         "began to work"
     };
+    let how = match status {
+        Some(_) => format!("ended {}", status_words(status)),
+        None => "closed its output".to_owned(),
+    };
     // What ends it from outside, as a system without memory does, says nothing about the next child.
     let killed = status.is_some_and(|status| status.code().is_none());
     let kind = if verified || killed {
@@ -155,14 +160,8 @@ pub(crate) fn died(verified: bool, status: Option<ExitStatus>, complaints: &str)
     } else {
         LlmErrorKind::Process
     };
-    LlmError::new(
-        kind,
-        format!(
-            "Claude Code ended {} before it {when}",
-            status_words(status)
-        ),
-    )
-    .hint("run the command again; `--debug` shows what Claude Code said")
+    LlmError::new(kind, format!("Claude Code {how} before it {when}"))
+        .hint("run the command again; `--debug` shows what Claude Code said")
 }
 
 /// Logs what was not understood.

@@ -154,7 +154,8 @@ impl<'a> Session<'a> {
                 self.note(&note);
             }
         }
-        self.report(stop, status, &complaints)
+        // The status of one that was told to end is no word of its own.
+        self.report(stop, status.filter(|_| went), &complaints)
     }
 
     /// Whether the child may end behind the caller's back. Who made a call that found a child waiting

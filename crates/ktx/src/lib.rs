@@ -51,8 +51,14 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let mode = if all_json { Mode::Json } else { Mode::Plain };
     let debug = cli.global.debug;
     let telemetry = Telemetry::install(&environment);
-    let outcome = Session::start(&cli, environment, telemetry.clone())
-        .and_then(|session| commands::run(cli.command, &session));
+    let outcome = Session::start(&cli, environment, telemetry.clone()).and_then(|session| {
+        let place = session.project_dir();
+        commands::run(cli.command, &session).map_err(|failure| match place {
+            Ok(project) => failure.seen_from(&project),
+            // Where the project is cannot be said: the command has told that.
+            Err(_) => failure,
+        })
+    });
     telemetry.finish();
     let exit = match outcome {
         Ok(exit) => exit,

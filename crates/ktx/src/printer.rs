@@ -1,5 +1,7 @@
 //! The only place that writes to stdout and stderr.
 
+pub(crate) mod foreign;
+
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 
@@ -8,6 +10,7 @@ use serde::Serialize;
 use crate::cli::{OutputArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
+use foreign::{harmless, one_line};
 
 /// How results are printed, decided once per command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,15 +68,21 @@ impl Printer {
         Ok(Self { mode, interactive })
     }
 
-    /// Writes text to stdout as it is; to a terminal, without what would steer it.
+    /// Writes the text of a file or statement to stdout as it is; to a terminal, without what would
+    /// steer it.
     pub(crate) fn out(&self, text: &str) -> Outcome<()> {
         let for_terminal = std::io::stdout().is_terminal();
         write_stdout(as_it_is(text, for_terminal).as_bytes())
     }
 
-    /// Writes a line to stdout.
+    /// Writes a page for people to stdout, line by line.
+    pub(crate) fn page(&self, text: &str) -> Outcome<()> {
+        write_stdout(foreign::page(text).as_bytes())
+    }
+
+    /// Writes one line to stdout.
     pub(crate) fn line(&self, text: &str) -> Outcome<()> {
-        write_stdout(harmless(text).as_bytes())?;
+        write_stdout(one_line(text).as_bytes())?;
         write_stdout(b"\n")
     }
 
@@ -90,9 +99,14 @@ impl Printer {
         write_json(&text)
     }
 
-    /// Writes a line to stderr. A closed stderr is no reason to fail.
+    /// Writes one line to stderr. A closed stderr is no reason to fail.
     pub(crate) fn note(&self, text: &str) {
         stderr_line(text);
+    }
+
+    /// Writes a page to stderr, line by line.
+    pub(crate) fn notes(&self, text: &str) {
+        text.lines().for_each(stderr_line);
     }
 }
 
@@ -100,17 +114,7 @@ impl Printer {
 pub(crate) fn stderr_line(text: &str) {
     let mut stderr = anstream::stderr();
     // Nobody is left to tell when stderr is closed.
-    writeln!(stderr, "{}", harmless(text)).unwrap_or_default();
-}
-
-/// The text without what would steer a terminal: names and messages come from warehouses and files.
-fn harmless(text: &str) -> Cow<'_, str> {
-    let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
-    if text.contains(steers) {
-        Cow::Owned(text.replace(steers, "\u{FFFD}"))
-    } else {
-        Cow::Borrowed(text)
-    }
+    writeln!(stderr, "{}", one_line(text)).unwrap_or_default();
 }
 
 /// A text of a file or statement for a reader of its bytes, or for a terminal.
@@ -164,7 +168,7 @@ pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
     let mut stderr = anstream::stderr();
     // Nobody is left to tell when stderr is closed.
     stderr
-        .write_all(harmless(&failure.to_text()).as_bytes())
+        .write_all(failure.to_text().as_bytes())
         .unwrap_or_default();
 }
 
@@ -173,7 +177,7 @@ pub(crate) fn print_detail(failure: &Failure) {
     let mut stderr = anstream::stderr();
     for line in failure.detail.iter().flat_map(|detail| detail.lines()) {
         // Nobody is left to tell when stderr is closed.
-        writeln!(stderr, "[debug] {line}").unwrap_or_default();
+        writeln!(stderr, "[debug] {}", harmless(line)).unwrap_or_default();
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ktx_scan::{ScanEstimate, ScanEvent, ScanEvents, ScanStage};
 
+use crate::printer::foreign::one_line;
 use crate::printer::{Mode, Printer};
 
 /// Renders the progress of scans.
@@ -67,7 +68,7 @@ impl ScanEvents for ScanProgress {
                 if let Ok(held) = self.bar.lock()
                     && let Some(bar) = held.as_ref()
                 {
-                    bar.set_message(unit);
+                    bar.set_message(one_line(&unit).into_owned());
                     bar.set_position(u64::try_from(done).unwrap_or(u64::MAX));
                 }
             }

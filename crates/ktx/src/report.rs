@@ -1,5 +1,9 @@
 //! Failures as the user sees them: one error, its causes, the next steps, an exit code.
 
+pub(crate) mod machine;
+
+use std::path::Path;
+
 use ktx_diagnostics::{Diagnostics, Severity};
 use ktx_llm_runtime::LlmError;
 use ktx_vocabulary::InvalidName;
@@ -7,6 +11,7 @@ use ktx_warehouse::{ErrorKind, Refusal, WarehouseError};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
+use crate::printer::foreign::one_line;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,31 +68,44 @@ impl Failure {
         self
     }
 
-    /// The failure of an error type that has nothing more to say than its chain.
+    /// The failure of an error type that has nothing more to say than its chain, and the next step
+    /// where this machine is what failed.
     pub(crate) fn from_error(
         exit: Exit,
         code: &str,
         error: &(dyn std::error::Error + 'static),
     ) -> Self {
-        let mut chain = ktx_diagnostics::chain(error).into_iter();
+        let mut chain = machine::chain(error).into_iter();
         let message = chain.next().unwrap_or_default();
+        let next_step = machine::Trouble::of(error).map(machine::Trouble::next_step);
         Self {
             causes: chain.collect(),
+            hints: next_step.into_iter().collect(),
             ..Self::new(exit, code, message)
         }
     }
 
-    /// The text for stderr.
+    /// The same failure, with the files of the project and of its git named from there.
+    #[must_use]
+    pub(crate) fn seen_from(mut self, project: &Path) -> Self {
+        let texts = std::iter::once(&mut self.message).chain(&mut self.causes);
+        for text in texts.chain(&mut self.hints) {
+            *text = machine::seen_from(project, text);
+        }
+        self
+    }
+
+    /// The text for stderr: each part is one line, whatever stands in it.
     pub(crate) fn to_text(&self) -> String {
-        let mut text = format!("error: {}\n", self.message);
+        let mut text = format!("error: {}\n", one_line(&self.message));
         for cause in &self.causes {
             text.push_str("  caused by: ");
-            text.push_str(cause);
+            text.push_str(&one_line(cause));
             text.push('\n');
         }
         for (index, hint) in self.hints.iter().enumerate() {
             text.push_str(if index == 0 { "\nhint: " } else { "hint: " });
-            text.push_str(hint);
+            text.push_str(&one_line(hint));
             text.push('\n');
         }
         text

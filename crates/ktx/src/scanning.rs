@@ -3,6 +3,7 @@
 mod estimate;
 mod files;
 mod settings;
+mod stages;
 
 use std::sync::{Arc, Mutex};
 
@@ -10,12 +11,12 @@ use jiff::Timestamp;
 use ktx_config::Connection;
 use ktx_llm_runtime::{LlmError, LlmRuntime, ProbeReport, ProbeRequest, Sent};
 use ktx_project_store::{
-    Change, ProjectLock, ProjectPath, PublishRequest, Published, RunStatus, StageRow,
-    StateDatabase, Wait,
+    Change, ProjectLock, ProjectPath, PublishRequest, Published, RunStatus, StateDatabase,
+    StateError, Wait,
 };
 use ktx_scan::{
-    Budget, FileChange, Paused, PortError, ProjectFiles, Reuse, ScanError, ScanMode, ScanOutcome,
-    ScanRequest, ScanTrigger, StageStore, Stopped, Writing,
+    Budget, FileChange, Paused, ProjectFiles, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest,
+    ScanTrigger, Stopped, Writing,
 };
 use ktx_vocabulary::{ConnectionId, ModelRole};
 use serde_json::Value;
@@ -25,10 +26,12 @@ use crate::compose;
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::progress::ScanProgress;
+use crate::report::machine::Trouble;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
 use files::Files;
+use stages::Stages;
 
 pub(crate) use estimate::{estimate_all, estimate_json, estimate_text};
 
@@ -124,6 +127,7 @@ pub(crate) fn scan_locked(
                     )
                 }
             };
+            let result = result.map_err(|failure| failure.seen_from(&opened.dir));
             results.push((id, result));
             if stop {
                 break;
@@ -176,6 +180,7 @@ pub(crate) fn lock(opened: &Opened, command: &str) -> Outcome<ProjectLock> {
 fn request(
     job: &Job<'_>,
     files: Arc<dyn ProjectFiles>,
+    stages: Arc<Stages>,
     around: Around<'_>,
 ) -> Outcome<ScanRequest> {
     let Around {
@@ -204,11 +209,7 @@ fn request(
                 .unwrap_or("default")
         ),
         files,
-        stages: Arc::new(Stages {
-            connection: connection.id.clone(),
-            now: session.now,
-            state: Arc::clone(around.state),
-        }),
+        stages,
         events: Arc::new(ScanProgress::new(
             around.printer.clone(),
             connection.id.as_str(),
@@ -228,10 +229,11 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
         .map_err(|error| publish_failure(&error))?;
     let base = publisher.begin().map_err(|error| publish_failure(&error))?;
     let files = Files::at(base.commit.as_deref(), &connection.id, opened)?;
-    let request = request(job, Arc::new(files), around)?;
+    let stages = Arc::new(Stages::new(&connection.id, around));
+    let request = request(job, Arc::new(files), Arc::clone(&stages), around)?;
     let outcome = ktx_scan::scan(request)
         .await
-        .map_err(|error| scan_failure(&error))?;
+        .map_err(|error| stages.failure(&error))?;
     opened.store.failpoint("scan:computed");
     let published = match job.writing {
         Writing::DryRun => None,
@@ -286,44 +288,24 @@ fn changes(changes: &[FileChange]) -> Outcome<Vec<Change>> {
         .collect()
 }
 
-/// Finished work in the local database.
-struct Stages {
-    connection: ConnectionId,
-    now: Timestamp,
-    state: Arc<Mutex<StateDatabase>>,
-}
-
-const STAGE: &str = "scan";
-
-impl StageStore for Stages {
-    fn get(&self, key: &str) -> Result<Option<String>, PortError> {
-        let state = self
-            .state
-            .lock()
-            .map_err(|_| PortError::new("the local database is poisoned"))?;
-        let row = state
-            .stage(&self.connection, key, STAGE)
-            .map_err(|error| PortError::new(ktx_diagnostics::chain(&error).join(": ")))?;
-        Ok(row.and_then(|row| row.output.as_str().map(str::to_owned)))
-    }
-
-    fn put(&self, key: &str, value: &str) -> Result<(), PortError> {
-        let state = self
-            .state
-            .lock()
-            .map_err(|_| PortError::new("the local database is poisoned"))?;
-        let row = StageRow {
-            table_key: key.to_owned(),
-            stage: STAGE.to_owned(),
-            structure_hash: String::new(),
-            input_hash: String::new(),
-            output: Value::String(value.to_owned()),
-            updated: self.now,
-        };
-        state
-            .put_stage(&self.connection, &row)
-            .map_err(|error| PortError::new(ktx_diagnostics::chain(&error).join(": ")))
-    }
+/// Looks at what can be known of this machine for nothing, before anything is paid for: the local
+/// database, git, its branch, and whether a commit can be written.
+pub(crate) fn look_at_machine(opened: &Opened) -> Outcome<()> {
+    let store = &opened.store;
+    let looked = store.look_at_state().and_then(|()| {
+        // One that is there may be in use; nobody waits for that here.
+        let is_new = !store.layout().database().exists();
+        is_new.then(|| store.state()).transpose()
+    });
+    drop(looked.map_err(|error| state_failure(&error))?);
+    let publisher = opened
+        .store
+        .publisher()
+        .map_err(|error| publish_failure(&error))?;
+    publisher
+        .begin()
+        .and_then(|_| publisher.look_whether_writable())
+        .map_err(|error| publish_failure(&error))
 }
 
 /// Asks the backend whether it can be used, before anything changes.
@@ -382,8 +364,18 @@ pub(crate) fn publish_failure(error: &ktx_project_store::PublishError) -> Failur
     )
 }
 
-pub(crate) fn state_failure(error: &ktx_project_store::StateError) -> Failure {
-    Failure::from_error(Exit::Failure, "local_state", error)
+/// The failure of the local database.
+pub(crate) fn state_failure(error: &StateError) -> Failure {
+    let failure = with_hints(
+        Failure::from_error(Exit::Failure, "local_state", error),
+        error,
+    );
+    match Trouble::of(error) {
+        Some(Trouble::Damaged) => {
+            failure.hint("descriptions that were kept in it may be asked for again")
+        }
+        _ => failure,
+    }
 }
 
 fn poisoned() -> Failure {

@@ -2,14 +2,17 @@
 
 use comfy_table::{Table, presets};
 
+use crate::printer::foreign::cell as shown;
+
 /// An aligned table without lines between rows.
 pub(crate) fn aligned(headers: &[String], rows: &[Vec<Option<String>>]) -> String {
     let mut table = Table::new();
+    let headers = headers.iter().map(|header| shown(header));
     table.load_style(presets::NOTHING).set_header(headers);
     for row in rows {
         table.add_row(
             row.iter()
-                .map(|cell| one_line(cell.as_deref().unwrap_or("NULL"))),
+                .map(|cell| shown(cell.as_deref().unwrap_or("NULL"))),
         );
     }
     let text = table.to_string();
@@ -22,12 +25,13 @@ pub(crate) fn aligned(headers: &[String], rows: &[Vec<Option<String>>]) -> Strin
 
 /// Tab-separated lines with a header; tabs and line ends in cells become blanks.
 pub(crate) fn tsv(headers: &[String], rows: &[Vec<Option<String>>]) -> String {
+    let headers: Vec<String> = headers.iter().map(|header| shown(header)).collect();
     let mut text = headers.join("\t");
     text.push('\n');
     for row in rows {
         let cells: Vec<String> = row
             .iter()
-            .map(|cell| one_line(cell.as_deref().unwrap_or_default()))
+            .map(|cell| shown(cell.as_deref().unwrap_or_default()))
             .collect();
         text.push_str(&cells.join("\t"));
         text.push('\n');
@@ -58,16 +62,4 @@ fn csv_field(text: &str) -> String {
     } else {
         text.to_owned()
     }
-}
-
-/// The text without anything that a terminal would obey: a cell must not move the cursor, set the
-/// title or fill the clipboard. Tabs and line ends become blanks, the rest becomes `\u{FFFD}`.
-fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|letter| match letter {
-            '\t' | '\n' | '\r' | '\0' => ' ',
-            _ if letter.is_control() => '\u{FFFD}',
-            _ => letter,
-        })
-        .collect()
 }

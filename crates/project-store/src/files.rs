@@ -46,6 +46,15 @@ pub enum FileError {
     },
 }
 
+/// Asks the system whether this user may write to a file or into a folder that is there. Room on the
+/// disk is another matter.
+pub(crate) fn require_writable(path: &Path) -> Result<(), FileError> {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).map_err(|source| FileError::Write {
+        path: path.to_owned(),
+        source: source.into(),
+    })
+}
+
 /// What a write did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {

@@ -39,6 +39,12 @@ pub enum GitError {
         /// What it said.
         message: String,
     },
+    /// Another git holds one of the repository's locks, or has left it behind.
+    #[error("git's lock `{file}` is there: another git is at work, or one has left it behind")]
+    Locked {
+        /// The lock.
+        file: PathBuf,
+    },
     /// It failed.
     #[error("`git {command}` failed: {message}")]
     Failed {
@@ -58,6 +64,11 @@ impl Hints for GitError {
                 entry.parent().unwrap_or(entry).display()
             ))],
             Self::TooOld { .. } => vec![Hint::new("install a newer git")],
+            Self::Locked { file } => vec![Hint::new(format!(
+                "wait until the other git has ended, or remove `{}` when no git runs in this \
+                 repository; then run the command again",
+                file.display()
+            ))],
             Self::Start { .. } | Self::Failed { .. } => Vec::new(),
         }
     }
@@ -211,10 +222,23 @@ impl Git {
 
 /// The error of a run that failed.
 pub(crate) fn failed(arguments: &[&str], output: &Output) -> GitError {
-    GitError::Failed {
-        command: arguments.first().copied().unwrap_or_default().to_owned(),
-        message: message(output),
+    let message = message(output);
+    match lock_in_the_way(&message) {
+        Some(file) => GitError::Locked { file },
+        None => GitError::Failed {
+            command: arguments.first().copied().unwrap_or_default().to_owned(),
+            message,
+        },
     }
+}
+
+/// The lock that git could not make because it is there. It stands behind git's own words for that,
+/// whatever it was to lock: the index, a branch, `HEAD`, the packed branches.
+fn lock_in_the_way(message: &str) -> Option<PathBuf> {
+    let (_, rest) = message.split_once("Unable to create '")?;
+    let (file, rest) = rest.split_once(".lock'")?;
+    let is_there = rest.starts_with(": File exists");
+    is_there.then(|| PathBuf::from(format!("{file}.lock")))
 }
 
 /// What a run that failed has said, in one line.
@@ -237,3 +261,6 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
     let mut parts = text.split(['.', ' ', '-']);
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
+
+#[cfg(test)]
+mod tests;

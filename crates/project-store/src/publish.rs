@@ -24,9 +24,9 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use crate::git::Git;
-use crate::git::failed;
-use crate::{ProjectLock, ProjectPath, Store};
+use crate::files::require_writable;
+use crate::git::{Git, failed};
+use crate::{GitError, ProjectLock, ProjectPath, Store};
 
 pub use around::is_committed_around;
 pub use error::PublishError;
@@ -107,6 +107,16 @@ pub struct Published {
     pub skipped: Vec<Skipped>,
 }
 
+/// What became of an import.
+enum Import {
+    /// The commit is made.
+    Made(Imported),
+    /// The branch has moved meanwhile.
+    Moved,
+    /// Another git locks the branch, or has left its lock behind.
+    Locked(GitError),
+}
+
 /// A commit that has been made.
 struct Imported {
     commit: String,
@@ -155,6 +165,19 @@ impl Publisher {
         self.base()
     }
 
+    /// Looks whether git's folders can be written, which a commit and its way into the index need. Makes
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`PublishError`] when they cannot.
+    pub fn look_whether_writable(&self) -> Result<(), PublishError> {
+        let places = ["rev-parse", "--git-path", "objects", "--git-dir"];
+        for place in self.git.text(&places)?.lines() {
+            require_writable(&self.git.folder().join(place))?;
+        }
+        Ok(())
+    }
+
     /// Makes one commit of the changes, on top of whatever the branch is by then: others may have
     /// changed other files since `base`. Then brings the user's tree in step.
     pub fn publish(
@@ -170,6 +193,7 @@ impl Publisher {
             .map(|change| (&change.path, &change.content))
             .collect();
         let before = self.tree(base.commit.as_deref())?;
+        let mut in_the_way = None;
         for _ in 0..TRIES {
             let tip = self.base()?;
             if tip.branch != base.branch {
@@ -199,10 +223,20 @@ impl Publisher {
             self.write_record(&old.collect(), &index.unseen)?;
             self.store.failpoint("publish:before-import");
             let imported = self.import(&tip, &now, &changes, request);
-            if !matches!(imported, Ok(Some(_))) {
+            if !matches!(imported, Ok(Import::Made(_))) {
                 self.remove_record()?;
             }
-            let Some(imported) = imported? else { continue };
+            let imported = match imported? {
+                Import::Made(imported) => imported,
+                Import::Moved => {
+                    in_the_way = None;
+                    continue;
+                }
+                Import::Locked(lock) => {
+                    in_the_way = Some(lock);
+                    continue;
+                }
+            };
             self.store.failpoint("publish:after-import");
             let moves = changes.iter().map(|(path, content)| Move {
                 path: (*path).clone(),
@@ -221,7 +255,7 @@ impl Publisher {
                 skipped,
             });
         }
-        Err(PublishError::TooManyRaces)
+        Err(in_the_way.map_or(PublishError::TooManyRaces, PublishError::Git))
     }
 
     /// The changes that change something, given the files `before` the run and `now`.
@@ -266,14 +300,14 @@ impl Publisher {
         Ok(changes)
     }
 
-    /// Runs the import. None: the branch has moved meanwhile.
+    /// Runs the import.
     fn import(
         &self,
         tip: &Base,
         now: &Tree,
         changes: &BTreeMap<&ProjectPath, &Content>,
         request: &PublishRequest<'_>,
-    ) -> Result<Option<Imported>, PublishError> {
+    ) -> Result<Import, PublishError> {
         let commit = Commit {
             branch: &tip.branch,
             parent: tip.commit.as_deref(),
@@ -310,16 +344,20 @@ impl Publisher {
                     },
                 )
             });
-            return Ok(Some(Imported {
+            return Ok(Import::Made(Imported {
                 commit,
                 entries: entries.collect(),
             }));
         }
+        let error = failed(&arguments, &output);
+        if matches!(error, GitError::Locked { .. }) {
+            return Ok(Import::Locked(error));
+        }
         let said = String::from_utf8_lossy(&output.stderr).to_lowercase();
         if said.contains("not updating") || said.contains("cannot lock ref") {
-            return Ok(None);
+            return Ok(Import::Moved);
         }
-        Err(failed(&arguments, &output).into())
+        Err(error.into())
     }
 
     /// `Name <address>` of the author or the committer, as the environment or git's settings say;

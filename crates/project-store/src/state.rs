@@ -9,7 +9,8 @@ mod stages;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+use ktx_diagnostics::{Hint, Hints};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior};
 
 use crate::FileError;
 
@@ -75,6 +76,19 @@ pub enum StateError {
     },
 }
 
+impl Hints for StateError {
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Newer { .. } => vec![Hint::new("install the newer ktx that wrote them")],
+            // What refuses here is the machine.
+            Self::File(_) | Self::Database { .. } => Vec::new(),
+            Self::Row { .. } => vec![Hint::new(
+                "move `.ktx/state/ktx.sqlite` away, then run the command again: ktx makes a new one",
+            )],
+        }
+    }
+}
+
 /// The open database. One thread at a time; open another for another thread.
 #[derive(Debug)]
 pub struct StateDatabase {
@@ -91,6 +105,37 @@ impl StateDatabase {
             connection,
             path: path.to_owned(),
         })
+    }
+
+    /// Reads the beginning of the database at `path`, which must be there, as [`Self::open`] would:
+    /// its header, its tables, their versions. Changes nothing.
+    pub(crate) fn look(path: &Path) -> Result<(), StateError> {
+        let failed = |source| StateError::Database {
+            path: path.to_owned(),
+            source,
+        };
+        let read = || {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = Connection::open_with_flags(path, flags)?;
+            connection.busy_timeout(Duration::from_secs(5))?;
+            connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
+            let has_tables = "SELECT 1 FROM sqlite_master WHERE name = 'component_versions'";
+            if !connection.prepare(has_tables)?.exists([])? {
+                return Ok(None);
+            }
+            let version = "SELECT version FROM component_versions WHERE component = ?1";
+            connection
+                .query_row(version, [COMPONENT], |row| row.get(0))
+                .optional()
+        };
+        let have: Option<u32> = read().map_err(failed)?;
+        match have.map(usize::try_from) {
+            Some(Ok(have)) if have > STEPS.len() => Err(StateError::Newer {
+                path: path.to_owned(),
+                component: COMPONENT.to_owned(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The connection, for the tables of other crates. See [`migrate`].

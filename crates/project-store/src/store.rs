@@ -6,7 +6,9 @@ use ktx_config::{Environment, FILE_NAME, Project};
 use ktx_diagnostics::{Diagnostic, Diagnostics, Hint, Hints};
 use ktx_secrets::Secret;
 
-use crate::files::{Access, make_folder, make_private_folder, sweep, write_staged};
+use crate::files::{
+    Access, make_folder, make_private_folder, require_writable, sweep, write_staged,
+};
 use crate::git::Git;
 use crate::{
     Failpoints, FileError, GitError, History, HistoryError, Holder, Layout, LockError, ProjectLock,
@@ -189,6 +191,24 @@ impl Store {
     pub fn state(&self) -> Result<StateDatabase, StateError> {
         self.local_folder(&self.layout.state())?;
         StateDatabase::open(&self.layout.database())
+    }
+
+    /// Looks whether the local state can be written and its database be read, as far as they are there.
+    /// Makes nothing.
+    ///
+    /// # Errors
+    /// [`StateError`] when a command that changes the project would fail at them.
+    pub fn look_at_state(&self) -> Result<(), StateError> {
+        let state = self.layout.state();
+        let folders = state.ancestors();
+        let nearest = folders.into_iter().find(|folder| folder.exists());
+        require_writable(nearest.unwrap_or_else(|| self.layout.root()))?;
+        let database = self.layout.database();
+        if !database.exists() {
+            return Ok(());
+        }
+        require_writable(&database)?;
+        StateDatabase::look(&database)
     }
 
     /// The project's git, for publishing. A folder in no repository gets one of its own.

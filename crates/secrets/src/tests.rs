@@ -125,6 +125,79 @@ fn redaction_hides_what_is_named_a_secret() {
     }
 }
 
+/// The shapes of headers and settings, as children and servers print them.
+#[test]
+fn redaction_knows_headers_and_settings() {
+    let redactor = Redactor::new();
+    for (text, expected) in [
+        ("x-api-key: Zz9header4567890", "x-api-key: ***"),
+        (
+            "> X-Api-Key: Zz9header4567890\r\n> host: a",
+            "> X-Api-Key: ***\r\n> host: a",
+        ),
+        (
+            r#"curl -H "x-api-key: Zz9header4567890" -d x"#,
+            r#"curl -H "x-api-key: ***" -d x"#,
+        ),
+        (
+            "{ 'x-api-key': 'Zz9 with blanks' }",
+            "{ 'x-api-key': '***' }",
+        ),
+        ("private-token: Zz9header4567890", "private-token: ***"),
+        (
+            "Authorization: Basic dXNlcjpwYXNz",
+            "Authorization: Basic ***",
+        ),
+        (
+            "authorization=Basic dXNlcjpwYXNz; x",
+            "authorization=Basic ***; x",
+        ),
+        (
+            r#""Authorization":"Basic dXNlcjpwYXNz","a":1"#,
+            r#""Authorization":"Basic ***","a":1"#,
+        ),
+        (
+            "Proxy-Authorization: Zz9plain4567",
+            "Proxy-Authorization: ***",
+        ),
+        (
+            r#"Authorization: Digest username="ada", response="Zz9digest""#,
+            "Authorization: Digest ***",
+        ),
+        ("Authorization: Bearer abc", "Authorization: Bearer ***"),
+        ("Cookie: session=Zz9; theme=dark", "Cookie: ***"),
+        (
+            "set-cookie: session=Zz9cookie; Path=/\nnext",
+            "set-cookie: ***\nnext",
+        ),
+        ("password: hunter2", "password: ***"),
+        ("password=hunter2 user=ada", "password=*** user=ada"),
+        ("PGPASSWORD: 12345678", "PGPASSWORD: ***"),
+        ("`password`: correcthorse", "`password`: ***"),
+        (
+            r#"{"password": "two words \" more", "a": 1}"#,
+            r#"{"password": "***", "a": 1}"#,
+        ),
+        (
+            r#"{\"password\": \"two words\", \"a\": 1}"#,
+            r#"{\"password\": \"***\", \"a\": 1}"#,
+        ),
+        ("pwd: Zz9!", "pwd: ***"),
+        // What is no secret.
+        ("password: env:PGPASSWORD", "password: env:PGPASSWORD"),
+        ("password: ", "password: "),
+        ("the password:\nis wrong", "the password:\nis wrong"),
+        ("authorization: required", "authorization: required"),
+        ("the access_token: malformed", "the access_token: malformed"),
+        ("input_tokens: 123456789", "input_tokens: 123456789"),
+        ("cookie: disabled", "cookie: disabled"),
+    ] {
+        let once = redactor.redact(text);
+        assert_eq!(once, expected);
+        assert_eq!(redactor.redact(&once), once);
+    }
+}
+
 #[test]
 fn knows_which_hosts_are_this_machine() {
     let hosts = ["localhost", "LOCALHOST", "db.localhost", "127.9.9.9", "::1"];

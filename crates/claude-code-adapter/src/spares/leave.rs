@@ -55,10 +55,7 @@ impl Shared {
     fn tell(&self, ended: &Ended) {
         let status = status_words(ended.status);
         if !ended.went {
-            tracing::warn!(
-                status,
-                "a Claude Code process stayed behind its answer and was ended"
-            );
+            tracing::warn!("a Claude Code process stayed behind its answer and was ended");
             if !self.told.swap(true, Ordering::Relaxed) {
                 self.events.event(RuntimeEvent::Warning(STAYED.to_owned()));
             }

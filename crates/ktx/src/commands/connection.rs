@@ -98,7 +98,7 @@ fn list(opened: &Opened, printer: &Printer) -> Outcome {
                 .map(|item| vec![Some(item.id.clone()), Some(item.driver.to_owned())])
                 .collect();
             if !rows.is_empty() {
-                printer.out(&aligned(&headers, &rows))?;
+                printer.page(&aligned(&headers, &rows))?;
             }
         }
     }

@@ -351,7 +351,7 @@ fn describe(
         printer.note(&format!("warning: {}", warning.message));
     }
     if let Some(told) = told {
-        printer.note(told.trim_end());
+        printer.notes(told.trim_end());
     }
     let model = json!({
         "backend": opened.config.llm.backend.as_str(),

@@ -19,7 +19,9 @@ use crate::compose::{self, LedgerSink};
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{Job, Scanned, lock, paused, require_usable, scan_locked, stopped};
+use crate::scanning::{
+    Job, Scanned, lock, look_at_machine, paused, require_usable, scan_locked, stopped,
+};
 use crate::session::{Opened, Session};
 
 /// The roles that a scan asks for: the probe's and the descriptions'.
@@ -84,6 +86,7 @@ fn described(
     };
     // Before anything is paid for.
     let held = lock(opened, COMMAND)?;
+    look_at_machine(opened)?;
     require_usable(&runtime, session)?;
     let jobs = connections
         .into_iter()
@@ -177,12 +180,12 @@ fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printe
                     }
                 }
                 Ok(_) => {}
-                Err(failure) => printer.note(failure.to_text().trim_end()),
+                Err(failure) => printer.notes(failure.to_text().trim_end()),
             }
         }
         super::usage::totals(session, opened, printer);
         if let Some(paused) = &paused {
-            printer.note(pause_text(paused).trim_end());
+            printer.notes(pause_text(paused).trim_end());
         } else if left {
             printer.note(ASK_AGAIN);
         }

@@ -91,7 +91,7 @@ fn models(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
     } else {
         aligned(&headers, &rows)
     };
-    printer.out(&text)?;
+    printer.page(&text)?;
     Ok(Exit::Success)
 }
 

@@ -149,7 +149,7 @@ pub(crate) fn report(
                 Err(failure) => {
                     printer.line(&format!("{id}: failed"))?;
                     if Some(at) != stop {
-                        printer.note(failure.to_text().trim_end());
+                        printer.notes(failure.to_text().trim_end());
                     }
                 }
             }
@@ -205,7 +205,7 @@ fn estimated(mut results: Estimates, printer: &Printer) -> Outcome {
                 ))?,
                 Err(failure) => {
                     printer.line(&format!("{id}: failed"))?;
-                    printer.note(failure.to_text().trim_end());
+                    printer.notes(failure.to_text().trim_end());
                 }
             }
         }

@@ -179,7 +179,7 @@ fn print_list(items: &[SourceItem], printer: &Printer) -> Outcome {
         Mode::Json => printer.json(&envelope(&items, "sl list"))?,
         Mode::Plain => {
             let lines: String = items.iter().map(plain_line).collect();
-            printer.out(&lines)?;
+            printer.page(&lines)?;
         }
         Mode::Pretty if items.is_empty() => {}
         Mode::Pretty => {
@@ -204,7 +204,7 @@ fn print_list(items: &[SourceItem], printer: &Printer) -> Outcome {
                     ]
                 })
                 .collect();
-            printer.out(&aligned(&headers.map(str::to_owned), &rows))?;
+            printer.page(&aligned(&headers.map(str::to_owned), &rows))?;
         }
     }
     if items.is_empty() {

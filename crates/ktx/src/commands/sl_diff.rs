@@ -298,7 +298,7 @@ fn print(all: &[Compared], (from, to): (&str, &str), printer: &Printer) -> Outco
         }
         if !compared.differences.is_empty() {
             printer.line(&format!("{}: {from} -> {to}", compared.connection))?;
-            printer.out(&diff_text(&compared.differences))?;
+            printer.page(&diff_text(&compared.differences))?;
         }
     }
     let count = differences().count();

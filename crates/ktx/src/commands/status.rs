@@ -60,10 +60,12 @@ pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
     if printer.mode == Mode::Json {
         printer.json(&status)?;
     } else {
-        printer.out(&text::render(&status, args.verbose))?;
+        printer.page(&text::render(&status, args.verbose))?;
     }
     Ok(match probe {
         Probe::Unusable(_) => Exit::Model,
+        // Every command that changes the project fails at it.
+        _ if looks.state_problem().is_some() => Exit::Failure,
         Probe::None | Probe::Skipped | Probe::Usable(_) => Exit::Success,
     })
 }

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
     } else {
         aligned(&headers, &rows)
     };
-    printer.out(&text)?;
+    printer.page(&text)?;
     if report.total.facts() == 0 {
         printer.note(&match (&args.run, &args.since) {
             (Some(run), _) => format!(
@@ -104,8 +104,9 @@ pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) {
     };
     let total = match read(opened, Group::All, &window) {
         Ok(report) => report.total,
-        // What the run has done stands, whatever becomes of its ledger.
-        Err(failure) => return printer.note(&format!("warning: {}", failure.message)),
+        // What the run has done stands, whatever becomes of its ledger; that what it used is not in
+        // there has been told.
+        Err(failure) => return tracing::info!(?failure, "the usage ledger cannot be read"),
     };
     if total.facts() > 0 {
         printer.note(&format!(
@@ -120,9 +121,13 @@ pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) {
 }
 
 fn read(opened: &Opened, group: Group, window: &Window) -> Outcome<Report> {
-    compose::ledger_to_read(&compose::ledger_path(opened))
+    let path = compose::ledger_path(opened);
+    compose::ledger_to_read(&path)
         .and_then(|ledger| ledger.report(group, window))
-        .map_err(|error| Failure::from_error(Exit::Failure, "usage_ledger", &error))
+        .map_err(|error| {
+            Failure::from_error(Exit::Failure, "usage_ledger", &error)
+                .context(format!("`{}` cannot be used", path.display()))
+        })
 }
 
 /// `--since`: a day, a moment, or a number of days such as `7d`, as the ledger's moments begin.

@@ -15,6 +15,7 @@ use super::ledger_path;
 use super::limits::{LimitBook, clock};
 use super::prices::PriceSource;
 use crate::printer::Printer;
+use crate::report::machine::seen_from;
 use crate::session::{Opened, Session};
 use facts::Facts;
 
@@ -39,7 +40,8 @@ impl std::fmt::Debug for LedgerSink {
 impl LedgerSink {
     /// A sink that opens the ledger at its first fact.
     pub(crate) fn new(session: &Session, opened: &Opened, printer: Printer) -> Self {
-        let say: Say = Arc::new(move |text| printer.note(text));
+        let project = opened.dir.clone();
+        let say: Say = Arc::new(move |text| printer.note(&seen_from(&project, text)));
         Self {
             facts: Facts::new(
                 Arc::clone(&say),

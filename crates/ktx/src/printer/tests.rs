@@ -22,6 +22,6 @@ fn a_terminal_is_not_steered_and_a_file_is_as_it_is() {
     assert_eq!(as_it_is(page, false), page);
     assert_eq!(
         as_it_is(page, true),
-        "a\u{FFFD}]0;title\u{FFFD}\tb\nc\u{FFFD}d\u{FFFD}2J\n"
+        "a\\u{1b}]0;title\\u{7}\tb\nc\\rd\\u{9b}2J\n"
     );
 }

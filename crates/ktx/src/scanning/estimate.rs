@@ -6,7 +6,7 @@ use ktx_scan::{ScanEstimate, ScanMode, Writing};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
-use super::{Around, Files, Job, request, scan_failure, state_failure};
+use super::{Around, Files, Job, Stages, request, state_failure};
 use crate::compose;
 use crate::printer::Printer;
 use crate::report::Outcome;
@@ -49,10 +49,11 @@ pub(crate) fn estimate_all(
 
 async fn estimate_one(job: &Job<'_>, around: Around<'_>) -> Outcome<ScanEstimate> {
     let files = Files::at_head(&job.connection.id, around.opened)?;
-    let request = request(job, Arc::new(files), around)?;
+    let stages = Arc::new(Stages::new(&job.connection.id, around));
+    let request = request(job, Arc::new(files), Arc::clone(&stages), around)?;
     ktx_scan::estimate(&request)
         .await
-        .map_err(|error| scan_failure(&error))
+        .map_err(|error| stages.failure(&error))
 }
 
 /// The estimate in one line.

@@ -62,9 +62,7 @@ fn a_terminal_obeys_no_cell() {
             .run_arguments(&["sql", line, "--output", format])
             .unwrap();
         assert!(
-            printed
-                .stdout
-                .contains("\u{FFFD}]0;title\u{FFFD}\u{FFFD}1m"),
+            printed.stdout.contains(r"\u{1b}]0;title\u{7}\u{9b}1m"),
             "{format}: {printed}"
         );
         assert!(!printed.stdout.contains('\u{1b}'));

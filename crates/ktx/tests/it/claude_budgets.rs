@@ -69,7 +69,7 @@ fn a_limit_holds_without_a_ledger() {
     let sandbox = shop("claude-sonnet-4-6");
     let file = sandbox.work().join(".ktx/state/usage.sqlite");
     std::fs::create_dir_all(&file).unwrap();
-    let reason = "the usage ledger cannot be opened: unable to open database file: [SANDBOX]/work/.ktx/state/usage.sqlite";
+    let reason = "the usage ledger cannot be opened: its folder cannot be written, or it is no file (`.ktx/state/usage.sqlite`)";
     let printed = run(&sandbox, "ingest --max-tokens 1500");
     assert_eq!(printed.code, Some(7), "{printed}");
     let (messages, tokens) = billed(&sandbox);

@@ -164,7 +164,7 @@ fn a_locked_ledger_holds_up_no_interrupt() {
     };
     assert!(
         told.starts_with(&format!("warning: {open} model messages with "))
-            && told.ends_with(" tokens are missing in the usage ledger: the usage ledger cannot be written: database is locked"),
+            && told.ends_with(" tokens are missing in the usage ledger: the usage ledger cannot be written: another program has locked it (`.ktx/state/usage.sqlite`)"),
         "{stderr}"
     );
     other.execute_batch("COMMIT").unwrap();

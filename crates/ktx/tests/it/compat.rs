@@ -77,7 +77,7 @@ Model        · none · no model is configured; scanning, searching, querying an
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 2 source files, 1 manifest shards
-Not seen     git (`ktx status`) · semantic sources (`ktx status`)
+Not seen     git (`ktx status`) · local state (`ktx status`) · semantic sources (`ktx status`)
 Next         attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions
 ",
     );

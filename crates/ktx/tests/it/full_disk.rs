@@ -21,7 +21,7 @@ fn a_full_disk_is_told() {
         assert_eq!(printed.code, Some(1), "{line}: {printed}");
         assert!(
             printed.stderr.ends_with(
-                "error: cannot write `/dev/full`\n  caused by: No space left on device (os error 28)\n"
+                "error: cannot write `/dev/full`\n  caused by: No space left on device (os error 28)\n\nhint: make room on that disk; then run the command again\n"
             ),
             "{line}: {printed}"
         );

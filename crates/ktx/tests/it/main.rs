@@ -37,6 +37,7 @@ mod http_limits;
 mod interrupts;
 mod kill;
 mod live_warehouse;
+mod machine;
 mod mcp;
 mod not_found;
 mod notes;

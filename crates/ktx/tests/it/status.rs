@@ -96,7 +96,7 @@ Model        · none · no model is configured; scanning, searching, querying an
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 1 source files, 1 manifest shards
-Not seen     git (`ktx status`) · semantic sources (`ktx status`)
+Not seen     git (`ktx status`) · local state (`ktx status`) · semantic sources (`ktx status`)
 Embeddings   search is full-text; embeddings are not used by this version
 Work units   {"stepBudget":40,"maxConcurrency":1,"failureMode":"continue"}
 Joins        {"acceptThreshold":0.85,"reviewThreshold":0.55,"maxLlmTablesPerBatch":40,"validationConcurrency":4}
@@ -214,6 +214,10 @@ exit 0
     "validationConcurrency": 4
   },
   "git": {
+    "status": "ok",
+    "detail": "usable"
+  },
+  "localState": {
     "status": "ok",
     "detail": "usable"
   },
@@ -369,7 +373,7 @@ Model        · claude-code · not asked (--fast)
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest unknown
 Local data   warehouse: 1 source files, 1 manifest shards
-Not seen     model (`ktx status`) · git (`ktx status`) · semantic sources (`ktx status`)
+Not seen     model (`ktx status`) · git (`ktx status`) · local state (`ktx status`) · semantic sources (`ktx status`)
 Warning      the local Claude Code session decides on caching itself; ignored: llm.promptCaching.enabled
              hint: remove the fields, or use an HTTP backend
 Next         run `ktx status` without `--fast` to ask the model
@@ -539,6 +543,7 @@ fn what_was_not_seen_is_told() {
         answer["notLookedAt"],
         serde_json::json!([
             { "what": "git", "command": "ktx status" },
+            { "what": "local state", "command": "ktx status" },
             { "what": "semantic sources", "command": "ktx status" },
         ])
     );

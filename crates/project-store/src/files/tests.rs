@@ -228,3 +228,17 @@ fn what_is_not_as_it_was_found_is_not_replaced() {
     assert!(at("link").is_symlink());
     assert_eq!(names(&staging), Vec::<String>::new());
 }
+
+/// What may be written to says so without being written to.
+#[test]
+fn a_place_is_asked_whether_it_can_be_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    require_writable(folder.path()).expect("a folder of our own");
+    assert_eq!(names(folder.path()), [""; 0]);
+    let gone = folder.path().join("gone");
+    let error = require_writable(&gone).expect_err("nothing is there");
+    assert!(
+        matches!(&error, FileError::Write { path, source } if *path == gone && source.kind() == ErrorKind::NotFound),
+        "{error}"
+    );
+}

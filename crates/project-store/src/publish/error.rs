@@ -57,7 +57,7 @@ pub enum PublishError {
     /// The branch moved again and again.
     #[error("the branch moved {TRIES} times while the commit was made")]
     TooManyRaces,
-    /// The commit is there, but the index is locked by another git.
+    /// The commit is there, but git could not write its index, which another git may hold.
     #[error("the commit `{commit}` is made, but git's index could not be brought in step")]
     Index {
         /// The commit.
@@ -101,9 +101,7 @@ impl Hints for PublishError {
             Self::OtherBranch { .. } | Self::Conflict { .. } | Self::TooManyRaces => {
                 vec![Hint::new("run the command again")]
             }
-            Self::Index { .. } => {
-                vec![Hint::new("end the other git, then run the command again")]
-            }
+            Self::Index { source, .. } => source.hints(),
             Self::Record { path, .. } => {
                 vec![Hint::new(format!(
                     "remove `{}`, then look at `git status`",

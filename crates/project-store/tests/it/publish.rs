@@ -1,8 +1,10 @@
 //! Commits, and the user's tree after them.
 
 use ktx_config::Environment;
+use ktx_diagnostics::Hints as _;
 use ktx_project_store::{
-    Change, Failpoints, ProjectPath, PublishError, PublishRequest, SkipReason, Skipped, Store,
+    Change, Failpoints, GitError, ProjectPath, PublishError, PublishRequest, SkipReason, Skipped,
+    Store,
 };
 
 use crate::world::{World, at, noon, publish};
@@ -340,9 +342,53 @@ fn an_index_that_another_git_holds_is_brought_in_step_by_the_next_run() {
     world.write("shop/.git/index.lock", "");
     let error = publish(&store, &[page("a", "A\n")]).expect_err("the index is locked");
     assert!(matches!(error, PublishError::Index { .. }), "{error}");
+    assert_eq!(hints(&error), [remove_lock(&world, "index.lock")]);
     std::fs::remove_file(world.path("shop/.git/index.lock")).expect("it was there");
     store.publisher().expect("git").begin().expect("a branch");
     assert_eq!(world.untidy("shop"), "");
+}
+
+/// A lock that nobody holds any more is named, with what to do about it.
+#[test]
+fn a_branch_that_is_locked_is_not_taken_for_one_that_moves() {
+    let (world, store) = World::with_project();
+    let branch = world.git("shop", &["symbolic-ref", "HEAD"]);
+    for name in [format!("{}.lock", branch.trim()), "HEAD.lock".to_owned()] {
+        let path = format!("shop/.git/{name}");
+        world.write(&path, "");
+        let error = publish(&store, &[page("a", "A\n")]).expect_err("the branch is locked");
+        assert!(
+            matches!(&error, PublishError::Git(GitError::Locked { file }) if file.ends_with(&name)),
+            "{error}"
+        );
+        assert_eq!(hints(&error), [remove_lock(&world, &name)]);
+        std::fs::remove_file(world.path(&path)).expect("it was there");
+    }
+    publish(&store, &[page("a", "A\n")]).expect("a commit");
+    assert_eq!(world.untidy("shop"), "");
+}
+
+/// What git writes to is looked at before a commit is tried, and nothing is made by that.
+#[test]
+fn what_git_needs_to_write_is_looked_at() {
+    let (world, store) = World::with_project();
+    let publisher = store.publisher().expect("git");
+    let before = world.git("shop", &["count-objects", "-v"]);
+    publisher.look_whether_writable().expect("all is writable");
+    assert_eq!(world.git("shop", &["count-objects", "-v"]), before);
+    assert_eq!(world.untidy("shop"), "");
+}
+
+fn hints(error: &PublishError) -> Vec<String> {
+    error.hints().iter().map(ToString::to_string).collect()
+}
+
+fn remove_lock(world: &World, name: &str) -> String {
+    format!(
+        "wait until the other git has ended, or remove `{}` when no git runs in this repository; \
+         then run the command again",
+        world.path("shop/.git").join(name).display()
+    )
 }
 
 #[test]

@@ -1,21 +1,4 @@
-//! What looks like a secret: by the name that it is given, or by its own shape.
-
-/// How the names of secrets end, in small letters and without `_` and `-`.
-const NAMES: &[&str] = &[
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "passphrase",
-    "apikey",
-    "accesskey",
-    "accesskeyid",
-    "secretkey",
-    "privatekey",
-    "credential",
-    "credentials",
-    "cookie",
-];
+//! What looks like a secret by its own shape.
 
 /// How well-known keys begin.
 const PREFIXES: &[&str] = &[
@@ -35,70 +18,7 @@ const PREFIXES: &[&str] = &[
 ];
 
 /// The shortest text that is taken for a secret.
-const SHORTEST: usize = 8;
-
-/// Replaces the values of `SOME_TOKEN=value` and `"someToken": "value"`. Numbers are none: tokens are
-/// also counted.
-pub(super) fn values(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(['=', ':']) {
-        let (before, after) = rest.split_at(at);
-        let sign = after.get(..1).unwrap_or_default();
-        let after = after.get(1..).unwrap_or_default();
-        out.push_str(before);
-        out.push_str(sign);
-        rest = after;
-        let Some(quoted) = secret_name(before) else {
-            continue;
-        };
-        // `token: word` is a sentence as often as a secret.
-        if sign == ":" && !quoted {
-            continue;
-        }
-        let lead = after.len() - after.trim_start_matches([' ', '"', '\'', '\\']).len();
-        let (lead, value) = after.split_at(lead);
-        let end = value
-            .find(|letter: char| letter.is_whitespace() || "\"'\\,;&)}]<>".contains(letter))
-            .unwrap_or(value.len());
-        let (value, tail) = value.split_at(end);
-        let counts = value.bytes().all(|byte| byte.is_ascii_digit());
-        out.push_str(lead);
-        out.push_str(if value.len() < SHORTEST || counts {
-            value
-        } else {
-            "***"
-        });
-        rest = tail;
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Whether a text ends with the name of a secret, and then whether the name is quoted.
-fn secret_name(before: &str) -> Option<bool> {
-    let open = before.trim_end();
-    let name = open.trim_end_matches(['"', '\'', '\\']);
-    let quoted = name.len() < open.len();
-    let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
-    let start = name.rfind(|letter: char| !is_name(letter)).map_or(0, |at| {
-        at + name
-            .get(at..)
-            .and_then(|rest| rest.chars().next())
-            .map_or(1, char::len_utf8)
-    });
-    let name: String = name
-        .get(start..)
-        .unwrap_or_default()
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|letter| letter.to_ascii_lowercase())
-        .collect();
-    NAMES
-        .iter()
-        .any(|end| name.ends_with(end))
-        .then_some(quoted)
-}
+pub(super) const SHORTEST: usize = 8;
 
 /// Replaces the token after `Bearer ` and tokens with the well-known prefixes of keys.
 pub(super) fn tokens(text: &str) -> String {

@@ -234,7 +234,7 @@ fn capabilities(opened: &Opened, probe: &Probe, broken: &[String], looks: &Looks
         ("no", "no warehouse connection can be used")
     };
     // What is read from a warehouse is kept in commits.
-    let scan = match looks.git_problem() {
+    let scan = match looks.git_problem().or_else(|| looks.state_problem()) {
         Some(problem) if query.0 == "yes" => ("no", problem.message.as_str()),
         _ => query,
     };
@@ -268,7 +268,7 @@ fn limited(capabilities: &Value, broken: &[String], looks: &Looks) -> Option<Val
     }
     let mut reasons = Vec::new();
     let mut next = Vec::new();
-    if let Some(problem) = looks.git_problem() {
+    for problem in looks.git_problem().into_iter().chain(looks.state_problem()) {
         reasons.push(problem.message.clone());
         next.extend(problem.hints.first().cloned());
     }

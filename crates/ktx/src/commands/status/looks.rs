@@ -8,12 +8,15 @@ use super::checks::issue;
 use crate::compose;
 use crate::context;
 use crate::report::{Failure, Outcome};
+use crate::scanning::state_failure;
 use crate::session::{Opened, Session};
 
 /// What was seen. Everything that was not looked at is told by name.
 pub(crate) struct Looks {
     /// Whether git can be used; none when it was not looked at.
     git: Option<Result<(), Failure>>,
+    /// Whether the local state can be used; none when it was not looked at.
+    state: Option<Result<(), Failure>>,
     /// What is wrong in the files of the semantic layer; none when they were not read.
     sources: Option<Vec<Diagnostic>>,
     /// What was not looked at, and the command that looks at it.
@@ -27,21 +30,24 @@ impl Looks {
         if opened.config.llm.backend != Backend::None {
             unseen.push(("model", "ktx status"));
         }
-        unseen.extend([("git", "ktx status"), ("semantic sources", "ktx status")]);
+        unseen.extend(["git", "local state", "semantic sources"].map(|what| (what, "ktx status")));
         unseen.extend(servers(opened));
         Self {
             git: None,
+            state: None,
             sources: None,
             unseen,
         }
     }
 
-    /// Asks git for its version and reads the sources. No server is reached.
+    /// Asks git for its version, looks at the local state and reads the sources. No server is reached.
     pub(crate) fn take(session: &Session, opened: &Opened) -> Outcome<Self> {
         let git = opened.store.look_at_git().map_err(|error| Failure {
             hints: error.hints().iter().map(ToString::to_string).collect(),
             ..Failure::from_error(crate::exit::Exit::Failure, "git", &error)
         });
+        let state = opened.store.look_at_state();
+        let state = state.map_err(|error| state_failure(&error).seen_from(&opened.dir));
         let context = context::open(session, opened)?;
         let sources = compose::block_on(|_| async {
             let mut found = Vec::new();
@@ -56,6 +62,7 @@ impl Looks {
             .filter(|found| found.severity == Severity::Error);
         Ok(Self {
             git: Some(git),
+            state: Some(state),
             sources: Some(wrong.collect()),
             unseen: servers(opened).into_iter().collect(),
         })
@@ -66,22 +73,18 @@ impl Looks {
         self.git.as_ref()?.as_ref().err()
     }
 
+    /// Why nothing can be kept in the local state.
+    pub(crate) fn state_problem(&self) -> Option<&Failure> {
+        self.state.as_ref()?.as_ref().err()
+    }
+
     /// How many files of the semantic layer are wrong.
     pub(crate) fn wrong_sources(&self) -> usize {
         self.sources.as_ref().map_or(0, Vec::len)
     }
 
-    /// `git`, `sources` and `notLookedAt` of the JSON form.
+    /// `git`, `localState`, `sources` and `notLookedAt` of the JSON form.
     pub(crate) fn add_to(&self, status: &mut serde_json::Map<String, Value>) {
-        let git = match &self.git {
-            None => json!({ "status": "skipped", "detail": "not looked at (--fast)" }),
-            Some(Ok(())) => json!({ "status": "ok", "detail": "usable" }),
-            Some(Err(failure)) => json!({
-                "status": "fail",
-                "detail": failure.message,
-                "fix": failure.hints.first(),
-            }),
-        };
         let sources = match &self.sources {
             None => json!({ "status": "skipped", "detail": "not read (--fast)", "issues": [] }),
             Some(wrong) if wrong.is_empty() => {
@@ -98,9 +101,27 @@ impl Looks {
             .iter()
             .map(|(what, command)| json!({ "what": what, "command": command }))
             .collect();
-        status.insert("git".to_owned(), git);
+        status.insert("git".to_owned(), seen(self.git.as_ref()));
+        status.insert("localState".to_owned(), seen(self.state.as_ref()));
         status.insert("sources".to_owned(), sources);
         status.insert("notLookedAt".to_owned(), Value::Array(unseen));
+    }
+}
+
+/// Something that can be used, or cannot, or was not looked at.
+fn seen(look: Option<&Result<(), Failure>>) -> Value {
+    match look {
+        None => json!({ "status": "skipped", "detail": "not looked at (--fast)" }),
+        Some(Ok(())) => json!({ "status": "ok", "detail": "usable" }),
+        Some(Err(failure)) => json!({
+            "status": "fail",
+            "detail": std::iter::once(&failure.message)
+                .chain(&failure.causes)
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(": "),
+            "fix": failure.hints.first(),
+        }),
     }
 }
 

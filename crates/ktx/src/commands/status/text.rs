@@ -114,8 +114,10 @@ fn parts(status: &Value, line: &mut dyn FnMut(&str, &str)) {
             line("", &format!("hint: {fix}"));
         }
     }
-    if status["git"]["status"] == "fail" {
-        line("Git", &format!("✗ {}", text(&status["git"]["detail"])));
+    for (label, look) in [("Git", "git"), ("Local state", "localState")] {
+        if status[look]["status"] == "fail" {
+            line(label, &format!("✗ {}", text(&status[look]["detail"])));
+        }
     }
     for (index, issue) in items(&status["sources"]["issues"]).iter().enumerate() {
         let label = if index == 0 { "Sources" } else { "" };

@@ -98,6 +98,9 @@ impl Facts {
                 "warning: {} model messages with {} tokens are missing in the usage ledger: {}",
                 lost.messages, lost.tokens, lost.reason
             ));
+            if let Some(remedy) = lost.remedy {
+                (self.say)(&format!("hint: {remedy}"));
+            }
         }
     }
 

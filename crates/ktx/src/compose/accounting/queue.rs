@@ -66,6 +66,8 @@ pub(super) struct Lost {
     pub(super) messages: u64,
     pub(super) tokens: u64,
     pub(super) reason: String,
+    /// What helps, when that is known.
+    pub(super) remedy: Option<&'static str>,
 }
 
 /// How long the writer goes on.
@@ -88,6 +90,8 @@ struct State {
     phase: Phase,
     /// Why the ledger cannot be written; empty while it can.
     reason: String,
+    /// What helps against it.
+    remedy: Option<&'static str>,
     lost: (u64, u64),
 }
 
@@ -155,8 +159,10 @@ impl Queue {
     }
 
     /// The first entry could not be written.
-    pub(super) fn failed(&self, reason: String) {
-        self.state().reason = reason;
+    pub(super) fn failed(&self, reason: String, remedy: Option<&'static str>) {
+        let mut state = self.state();
+        state.reason = reason;
+        state.remedy = remedy;
     }
 
     /// How long the writer goes on.
@@ -206,6 +212,7 @@ impl Queue {
             messages,
             tokens,
             reason: state.reason.clone(),
+            remedy: state.remedy,
         })
     }
 }

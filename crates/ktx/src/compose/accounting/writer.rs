@@ -9,6 +9,7 @@ use ktx_usage_ledger::{Ledger, LedgerError, Recorded};
 use super::Say;
 use super::owner::{is_running, this_process};
 use super::queue::{Entry, Lost, Phase, Queue, Stage};
+use crate::report::machine::{Trouble, chain};
 
 /// How long one try waits for another program that writes.
 const TRY: Duration = Duration::from_millis(100);
@@ -63,9 +64,8 @@ impl Writer {
         };
         let thread = std::thread::Builder::new().name("usage-ledger".to_owned());
         if let Err(error) = thread.spawn(move || work.run()) {
-            queue.failed(format!(
-                "the usage ledger has no thread to write it: {error}"
-            ));
+            let reason = format!("the usage ledger has no thread to write it: {error}");
+            queue.failed(reason, None);
             queue.end();
         }
         queue
@@ -123,16 +123,20 @@ impl Work {
 
     /// Whether the same is worth another try. A ledger that others write to soon is.
     fn goes_on(&mut self, error: &LedgerError, phase: Phase) -> bool {
-        let reason = with_cause(error);
+        let reason = with_cause(error, &self.path);
+        let trouble = Trouble::of(error);
         let since = *self.trouble.get_or_insert_with(Instant::now);
         let busy = error.is_busy();
-        if !self.told && (!busy || since.elapsed() >= UNTOLD) {
+        // A damaged one stays so: what is lost by it is told at the end.
+        let heals = trouble != Some(Trouble::Damaged);
+        if !self.told && heals && (!busy || since.elapsed() >= UNTOLD) {
             self.told = true;
             (self.say)(&format!(
                 "warning: {reason}; usage is kept and written later"
             ));
         }
-        self.queue.failed(reason);
+        let remedy = trouble.filter(|_| !busy).map(Trouble::remedy);
+        self.queue.failed(reason, remedy);
         match (busy, phase) {
             (true, Phase::Open | Phase::Closing) => true,
             (false, Phase::Open) => {
@@ -176,10 +180,7 @@ fn opened(path: &Path) -> Result<Ledger, LedgerError> {
     Ok(ledger)
 }
 
-/// The error and why, in one line.
-fn with_cause(error: &LedgerError) -> String {
-    match std::error::Error::source(error) {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
-    }
+/// The error, why, and at which file, in one line.
+fn with_cause(error: &LedgerError, path: &Path) -> String {
+    format!("{} (`{}`)", chain(error).join(": "), path.display())
 }

@@ -70,7 +70,7 @@ fn messages(folder: &Path, since: Option<&str>) -> u64 {
 fn reason(folder: &Path) -> String {
     let file = folder.join("usage.sqlite");
     format!(
-        "the usage ledger cannot be opened: unable to open database file: {}",
+        "the usage ledger cannot be opened: its folder cannot be written, or it is no file (`{}`)",
         file.display()
     )
 }
@@ -298,9 +298,10 @@ fn a_locked_ledger_is_waited_for_elsewhere() {
     facts.finish();
     assert_eq!(
         *said.lock().unwrap(),
-        [
-            "warning: 3 model messages with 300 tokens are missing in the usage ledger: the usage ledger cannot be written: database is locked"
-        ]
+        [format!(
+            "warning: 3 model messages with 300 tokens are missing in the usage ledger: the usage ledger cannot be written: another program has locked it (`{}`)",
+            folder.path().join("usage.sqlite").display()
+        )]
     );
     facts.record(fact("msg_4"));
     other.execute_batch("COMMIT").unwrap();
@@ -321,13 +322,41 @@ fn lost_facts_are_told() {
     facts.finish();
     facts.finish();
     assert_eq!(
-        said.lock().unwrap().last(),
-        Some(&format!(
-            "warning: 3 model messages with 300 tokens are missing in the usage ledger: {}",
-            reason(folder.path())
-        ))
+        said.lock().unwrap().split_off(1),
+        [
+            format!(
+                "warning: 3 model messages with 300 tokens are missing in the usage ledger: {}",
+                reason(folder.path())
+            ),
+            "hint: make its folder writable, and look whether something else has its name"
+                .to_owned()
+        ]
     );
-    assert_eq!(said.lock().unwrap().len(), 2);
+}
+
+/// A damaged ledger does not heal: it is told once, with what is lost by it.
+#[test]
+fn a_damaged_ledger_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (facts, said) = facts(folder.path());
+    let file = folder.path().join("usage.sqlite");
+    std::fs::write(
+        &file,
+        "no database at all, and long enough to be seen as none",
+    )
+    .unwrap();
+    facts.record(fact("msg_0"));
+    facts.finish();
+    assert_eq!(
+        *said.lock().unwrap(),
+        [
+            format!(
+                "warning: 1 model messages with 100 tokens are missing in the usage ledger: the usage ledger cannot be opened: the file is damaged, or it is no database (`{}`)",
+                file.display()
+            ),
+            "hint: move that file away: ktx makes a new one".to_owned()
+        ]
+    );
 }
 
 /// More facts than can be kept: a run under a budget must not go on.

@@ -1,0 +1,124 @@
+//! How text from elsewhere is shown on a terminal: names and comments of a warehouse, messages of
+//! servers, files. Nothing in it steers the terminal, begins a line of its own or fills the screen.
+//!
+//! Only what people read goes through here; JSON, CSV and files keep every byte.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// The longest word that is shown whole. No server has longer names.
+const LONGEST_WORD: usize = 1024;
+/// So much of a longer one is shown.
+const WORD_BEGINNING: usize = 64;
+/// The longest line of a message that is shown whole.
+const LONGEST_LINE: usize = 8192;
+/// So much of a longer one is shown.
+const LINE_BEGINNING: usize = 2048;
+
+/// Whether a character does something instead of being seen: it steers the terminal, turns the
+/// direction of what follows, breaks the line, or has no width.
+pub(crate) fn is_unseen(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{00AD}' | '\u{061C}' | '\u{180E}' | '\u{FEFF}'
+            | '\u{200B}'..='\u{200F}'
+            | '\u{2028}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}'
+            | '\u{FFF9}'..='\u{FFFB}'
+            | '\u{E0000}'..='\u{E007F}')
+}
+
+/// One line of a message: no line break in it, no unseen character, long names with their length.
+/// Tabs part columns and stay.
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+    shortened(escaped(text, |letter| letter == '\t'))
+}
+
+/// A page of several lines, each as [`one_line`].
+pub(crate) fn page(text: &str) -> String {
+    let mut page = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = match line.strip_suffix('\n') {
+            Some(line) => (line, "\n"),
+            None => (line, ""),
+        };
+        page.push_str(&one_line(line));
+        page.push_str(end);
+    }
+    page
+}
+
+/// A text of any length without what would steer a terminal, with its lines and tabs.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    escaped(text, |letter| matches!(letter, '\n' | '\t'))
+}
+
+/// A cell of a table: tabs and line ends become blanks.
+pub(crate) fn cell(text: &str) -> String {
+    escaped(&text.replace(['\t', '\n', '\r', '\0'], " "), |_| false).into_owned()
+}
+
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let goes = |letter: char| is_unseen(letter) && !stays(letter);
+    if !text.contains(goes) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match letter {
+            _ if !goes(letter) => shown.push(letter),
+            '\n' => shown.push_str("\\n"),
+            '\r' => shown.push_str("\\r"),
+            '\t' => shown.push_str("\\t"),
+            _ => shown.extend(letter.escape_unicode()),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+fn shortened(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.len() <= LONGEST_WORD {
+        return text;
+    }
+    let words = cut_words(&text);
+    let length = words.chars().count();
+    if length <= LONGEST_LINE {
+        return Cow::Owned(words);
+    }
+    let beginning: String = words.chars().take(LINE_BEGINNING).collect();
+    Cow::Owned(format!(
+        "{beginning}… ({} more characters)",
+        length - LINE_BEGINNING
+    ))
+}
+
+fn cut_words(text: &str) -> String {
+    let mut cut = String::with_capacity(text.len());
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let word = piece.trim_end_matches(char::is_whitespace);
+        let length = word.chars().count();
+        if length <= LONGEST_WORD {
+            cut.push_str(piece);
+            continue;
+        }
+        cut.extend(word.chars().take(WORD_BEGINNING));
+        // A `String` takes whatever is written.
+        write!(cut, "… ({length} characters)").unwrap_or_default();
+        // What closes the name, such as a backtick, still does.
+        let closing = word.rfind(|letter: char| !"`\"'),.:;".contains(letter));
+        let closing = closing.map_or("", |at| {
+            let end = at
+                + word
+                    .get(at..)
+                    .and_then(|rest| rest.chars().next())
+                    .map_or(0, char::len_utf8);
+            word.get(end..).unwrap_or_default()
+        });
+        cut.push_str(closing);
+        cut.push_str(piece.get(word.len()..).unwrap_or_default());
+    }
+    cut
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! What the machine refuses: a full disk, a file that may not be written, a broken database. The one
+//! place that knows how such an error is told and what to do about it.
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use ktx_project_store::{GitError, HistoryError, PublishError};
+use rusqlite::ffi;
+
+/// What stands in the way on this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// No room is left, or no more is allowed to the user.
+    Full,
+    /// The file system is mounted without the right to write.
+    ReadOnly,
+    /// The user may not read or write something.
+    Denied,
+    /// The process, or the machine, has no room for another open file.
+    TooManyFiles,
+    /// A database is damaged, or is none.
+    Damaged,
+    /// A database, or the folder that it needs to write in, cannot be opened.
+    Unopenable,
+    /// Somebody else writes to a database.
+    Busy,
+    /// The disk failed at a database: it is full or broken, and SQLite does not say which.
+    Disk,
+}
+
+impl Trouble {
+    /// The trouble behind an error, when the machine is what failed.
+    pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            let found = own(error);
+            if found.is_some() {
+                return found;
+            }
+            next = error.source();
+        }
+        None
+    }
+
+    /// What is so, where the error's own words say it with a code.
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Full => "no room is left on the disk",
+            Self::ReadOnly => "the file, or its file system, is read-only",
+            Self::Denied => "permission denied",
+            Self::TooManyFiles => "too many open files",
+            Self::Damaged => "the file is damaged, or it is no database",
+            Self::Unopenable => "its folder cannot be written, or it is no file",
+            Self::Busy => "another program has locked it",
+            Self::Disk => "the disk refused: it is full, or it fails",
+        }
+    }
+
+    /// What helps.
+    pub(crate) const fn remedy(self) -> &'static str {
+        match self {
+            Self::Full => "make room on that disk",
+            Self::ReadOnly => {
+                "make it writable, or move the project to a file system that can be written"
+            }
+            Self::Denied => {
+                "give your user the right to read and write it (`ls -l` shows who has it)"
+            }
+            Self::TooManyFiles => "allow more open files, such as with `ulimit -n 1024`",
+            Self::Damaged => "move that file away: ktx makes a new one",
+            Self::Unopenable => {
+                "make its folder writable, and look whether something else has its name"
+            }
+            Self::Busy => "wait until the other program has ended",
+            Self::Disk => "look whether the disk is full (`df`) and make room",
+        }
+    }
+
+    /// What to do next after a command that failed.
+    pub(crate) fn next_step(self) -> String {
+        format!("{}; then run the command again", self.remedy())
+    }
+}
+
+/// The texts of an error and its causes, as [`ktx_diagnostics::chain`] gives them, with what a
+/// database says by code in words.
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let database = error
+            .downcast_ref::<rusqlite::Error>()
+            .and_then(of_database);
+        let text = database.map_or_else(|| error.to_string(), |found| found.words().to_owned());
+        if texts.last().is_none_or(|last| *last != text) {
+            texts.push(text);
+        }
+        next = database.is_none().then(|| error.source()).flatten();
+    }
+    texts
+}
+
+/// A text with the files of the project and of its git named from there.
+pub(crate) fn seen_from(project: &Path, text: &str) -> String {
+    let project = project.display();
+    [".ktx/", ".git/", "raw-sources/", "semantic-layer/", "wiki/"]
+        .iter()
+        .fold(text.to_owned(), |text, folder| {
+            text.replace(&format!("{project}/{folder}"), folder)
+        })
+}
+
+/// The trouble that one error of a chain says by itself.
+fn own(error: &(dyn Error + 'static)) -> Option<Trouble> {
+    if let Some(error) = error.downcast_ref::<io::Error>() {
+        return of_io(error);
+    }
+    if let Some(error) = error.downcast_ref::<rusqlite::Error>() {
+        return of_database(error);
+    }
+    let git = error.downcast_ref::<GitError>();
+    let git = git.or_else(|| match error.downcast_ref::<PublishError>()? {
+        PublishError::Git(error) => Some(error),
+        _ => None,
+    });
+    let git = git.or_else(|| match error.downcast_ref::<HistoryError>()? {
+        HistoryError::Git(error) => Some(error),
+        _ => None,
+    });
+    match git? {
+        GitError::Failed { message, .. } | GitError::Unusable { message, .. } => of_git(message),
+        GitError::Missing
+        | GitError::Start { .. }
+        | GitError::TooOld { .. }
+        | GitError::Locked { .. } => None,
+    }
+}
+
+fn of_io(error: &io::Error) -> Option<Trouble> {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(Trouble::Full),
+        ErrorKind::ReadOnlyFilesystem => Some(Trouble::ReadOnly),
+        ErrorKind::PermissionDenied => Some(Trouble::Denied),
+        // Neither has a kind of its own: ENFILE and EMFILE.
+        _ => matches!(error.raw_os_error(), Some(23 | 24)).then_some(Trouble::TooManyFiles),
+    }
+}
+
+fn of_database(error: &rusqlite::Error) -> Option<Trouble> {
+    match error.sqlite_error()?.extended_code & 0xff {
+        ffi::SQLITE_FULL => Some(Trouble::Full),
+        ffi::SQLITE_READONLY => Some(Trouble::ReadOnly),
+        ffi::SQLITE_PERM | ffi::SQLITE_AUTH => Some(Trouble::Denied),
+        ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => Some(Trouble::Damaged),
+        ffi::SQLITE_CANTOPEN => Some(Trouble::Unopenable),
+        ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => Some(Trouble::Busy),
+        ffi::SQLITE_IOERR => Some(Trouble::Disk),
+        _ => None,
+    }
+}
+
+/// What git says in the system's words; it is told to speak English.
+fn of_git(message: &str) -> Option<Trouble> {
+    let words = [
+        ("No space left on device", Trouble::Full),
+        ("Disk quota exceeded", Trouble::Full),
+        ("Read-only file system", Trouble::ReadOnly),
+        ("Permission denied", Trouble::Denied),
+        ("insufficient permission", Trouble::Denied),
+        ("Too many open files", Trouble::TooManyFiles),
+    ];
+    let found = words.iter().find(|(words, _)| message.contains(words));
+    found.map(|(_, trouble)| *trouble)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Every kind of trouble, from what the system, SQLite and git say.
+
+use std::io;
+
+use ktx_project_store::{GitError, PublishError};
+use rusqlite::ffi;
+
+use super::{Trouble, chain};
+
+fn sqlite(code: i32) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some("said".to_owned()))
+}
+
+#[test]
+fn each_trouble_is_known_by_its_code() {
+    let of_io = |code| Trouble::of(&io::Error::from_raw_os_error(code));
+    let of_sqlite = |code| Trouble::of(&sqlite(code));
+    let of_git = |message: &str| {
+        Trouble::of(&PublishError::Git(GitError::Failed {
+            command: "fast-import".to_owned(),
+            message: message.to_owned(),
+        }))
+    };
+    assert_eq!(
+        [
+            ("ENOSPC", of_io(28)),
+            ("EROFS", of_io(30)),
+            ("EACCES", of_io(13)),
+            ("EMFILE", of_io(24)),
+            ("ENFILE", of_io(23)),
+            ("ENOENT", of_io(2)),
+            ("FULL", of_sqlite(ffi::SQLITE_FULL)),
+            ("READONLY_DIRECTORY", of_sqlite(1544)),
+            ("CORRUPT", of_sqlite(ffi::SQLITE_CORRUPT)),
+            ("NOTADB", of_sqlite(ffi::SQLITE_NOTADB)),
+            ("CANTOPEN", of_sqlite(ffi::SQLITE_CANTOPEN)),
+            ("BUSY_SNAPSHOT", of_sqlite(517)),
+            ("IOERR_SHMSIZE", of_sqlite(4874)),
+            ("CONSTRAINT", of_sqlite(ffi::SQLITE_CONSTRAINT)),
+            (
+                "git, read-only",
+                of_git("fatal: Unable to create temporary file 'x': Read-only file system")
+            ),
+            (
+                "git, full",
+                of_git("fatal: write error: No space left on device")
+            ),
+            ("git, else", of_git("fatal: bad object HEAD")),
+        ],
+        [
+            ("ENOSPC", Some(Trouble::Full)),
+            ("EROFS", Some(Trouble::ReadOnly)),
+            ("EACCES", Some(Trouble::Denied)),
+            ("EMFILE", Some(Trouble::TooManyFiles)),
+            ("ENFILE", Some(Trouble::TooManyFiles)),
+            ("ENOENT", None),
+            ("FULL", Some(Trouble::Full)),
+            ("READONLY_DIRECTORY", Some(Trouble::ReadOnly)),
+            ("CORRUPT", Some(Trouble::Damaged)),
+            ("NOTADB", Some(Trouble::Damaged)),
+            ("CANTOPEN", Some(Trouble::Unopenable)),
+            ("BUSY_SNAPSHOT", Some(Trouble::Busy)),
+            ("IOERR_SHMSIZE", Some(Trouble::Disk)),
+            ("CONSTRAINT", None),
+            ("git, read-only", Some(Trouble::ReadOnly)),
+            ("git, full", Some(Trouble::Full)),
+            ("git, else", None),
+        ]
+    );
+}
+
+/// The trouble is found below what wraps it, and a database's codes are not shown.
+#[test]
+fn what_a_database_says_is_told_in_words() {
+    let error = ktx_project_store::StateError::Database {
+        path: "/p/.ktx/state/ktx.sqlite".into(),
+        source: sqlite(ffi::SQLITE_NOTADB),
+    };
+    assert_eq!(Trouble::of(&error), Some(Trouble::Damaged));
+    assert_eq!(
+        chain(&error),
+        [
+            "the local database `/p/.ktx/state/ktx.sqlite` cannot be used",
+            "the file is damaged, or it is no database",
+        ]
+    );
+    let other = sqlite(ffi::SQLITE_CONSTRAINT);
+    assert_eq!(chain(&other), ktx_diagnostics::chain(&other));
+}

@@ -1,0 +1,159 @@
+//! What this machine refuses: which file, what to do, and that nothing is paid for what can be known
+//! for nothing.
+
+use ktx_test_support::sandbox::Sandbox;
+use serde_json::json;
+
+use crate::claude::play;
+use crate::claude_pauses::shop_of_twelve;
+use crate::support::{check, git, run, shop, write};
+
+/// A scanned project with a model.
+fn project() -> Sandbox {
+    let mut sandbox = shop_of_twelve();
+    play(&mut sandbox, json!({ "echo": {} }));
+    assert_eq!(run(&sandbox, "scan").code, Some(0));
+    sandbox
+}
+
+/// What the model was asked.
+fn asked(sandbox: &Sandbox) -> usize {
+    let text = std::fs::read_to_string(sandbox.home().join("record.jsonl"));
+    text.unwrap_or_default().lines().count()
+}
+
+/// Breaks the database in the middle, as a crash of the machine does.
+fn damage(sandbox: &Sandbox) {
+    let file = sandbox.work().join(".ktx/state/ktx.sqlite");
+    std::fs::write(file, "no database at all, ".repeat(1000)).unwrap();
+}
+
+#[test]
+fn a_damaged_database_is_told_before_anything_is_paid() {
+    let sandbox = project();
+    damage(&sandbox);
+    check(
+        &sandbox,
+        "ingest",
+        r"
+exit 1
+--- stderr
+Project: [SANDBOX]/work
+error: the local database `.ktx/state/ktx.sqlite` cannot be used
+  caused by: the file is damaged, or it is no database
+
+hint: move that file away: ktx makes a new one; then run the command again
+hint: descriptions that were kept in it may be asked for again
+",
+    );
+    assert_eq!(asked(&sandbox), 0);
+    std::fs::remove_file(sandbox.work().join(".ktx/state/ktx.sqlite")).unwrap();
+    let printed = run(&sandbox, "ingest");
+    assert_eq!(printed.code, Some(0), "{printed}");
+}
+
+#[test]
+fn status_looks_at_the_local_state() {
+    let sandbox = shop();
+    assert_eq!(run(&sandbox, "scan").code, Some(0));
+    damage(&sandbox);
+    check(
+        &sandbox,
+        "status",
+        r"
+exit 1
+Project      [SANDBOX]/work
+Verdict      partial (the local database `.ktx/state/ktx.sqlite` cannot be used)
+Config       ✓ valid
+Model        · none · no model is configured; scanning, searching, querying and serving need none
+Connections  ✓ warehouse (sqlite) · configured
+Local state  ✗ the local database `.ktx/state/ktx.sqlite` cannot be used: the file is damaged, or it is no database
+Can          query yes · scan no · search yes · serve yes · ingest no
+Local data   warehouse: 1 source files, 1 manifest shards
+Next         move that file away: ktx makes a new one; then run the command again
+",
+    );
+}
+
+#[test]
+fn what_git_lacks_is_told_before_anything_is_paid() {
+    let sandbox = project();
+    git(&sandbox, &["checkout", "-q", "--detach"]);
+    check(
+        &sandbox,
+        "ingest",
+        r"
+exit 1
+--- stderr
+Project: [SANDBOX]/work
+error: git has a detached HEAD: there is no branch to commit to
+
+hint: check a branch out, then run the command again
+",
+    );
+    git(&sandbox, &["checkout", "-q", "-"]);
+    let mut sandbox = sandbox;
+    sandbox.set("PATH", "/nonexistent");
+    check(
+        &sandbox,
+        "ingest",
+        r"
+exit 1
+--- stderr
+Project: [SANDBOX]/work
+error: `git` is not installed
+
+hint: install git and put it on `PATH`
+",
+    );
+    assert_eq!(asked(&sandbox), 0);
+}
+
+/// A lock that nobody holds any more is named; it is no branch that moves.
+#[test]
+fn a_lock_that_git_left_is_named() {
+    let sandbox = shop();
+    let branch = git(&sandbox, &["symbolic-ref", "HEAD"]);
+    let lock = format!(".git/{}.lock", branch.trim());
+    write(&sandbox, &lock, "");
+    let printed = run(&sandbox, "scan --dry-run");
+    assert_eq!(printed.code, Some(0), "{printed}");
+    crate::support::database(
+        &sandbox,
+        "warehouse.db",
+        "CREATE TABLE extra (id INTEGER PRIMARY KEY)",
+    );
+    let printed = run(&sandbox, "scan");
+    assert_eq!(printed.code, Some(1), "{printed}");
+    let told = format!(
+        "error: git's lock `{lock}` is there: another git is at work, or one has left it behind\n\n\
+         hint: wait until the other git has ended, or remove `{lock}` when no git runs in this \
+         repository; then run the command again\n"
+    );
+    assert!(printed.stderr.ends_with(&told), "{printed}");
+}
+
+#[test]
+fn a_damaged_ledger_is_told_by_its_file() {
+    let sandbox = shop();
+    assert_eq!(run(&sandbox, "scan").code, Some(0));
+    write(
+        &sandbox,
+        ".ktx/state/usage.sqlite",
+        &"no database at all, ".repeat(1000),
+    );
+    check(
+        &sandbox,
+        "usage",
+        r"
+exit 1
+--- stderr
+Project: [SANDBOX]/work
+error: `.ktx/state/usage.sqlite` cannot be used
+  caused by: the usage ledger cannot be opened
+  caused by: the file is damaged, or it is no database
+
+hint: move that file away: ktx makes a new one; then run the command again
+",
+    );
+}
