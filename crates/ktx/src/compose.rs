@@ -69,6 +69,12 @@ where
     outcome
 }
 
+/// Hears of Ctrl-C from now on, for a command that has to put things back. Work that is begun behind
+/// one is not begun.
+pub(crate) fn listen() {
+    signals::listen();
+}
+
 /// Opens the connector of a connection. Reaches nothing yet.
 pub(crate) fn connector(
     session: &Session,

@@ -26,7 +26,9 @@ use place::{Earlier, Place, State};
 /// Makes the sample project and tells its story.
 pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
-    let place = Place::new(session.current.join(&args.dir), session);
+    // From the first step on: what is moved aside must come back.
+    compose::listen();
+    let place = Place::new(plain(&session.current.join(&args.dir)), session);
     // Whatever refuses does so before anything is written or paid for.
     for note in place.recover(args.force)? {
         printer.note(&note);
@@ -37,10 +39,23 @@ pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
     let made = build_in(&place, earlier, args, &told, session, &printer);
     if made.is_err() && earlier == Earlier::Replace {
         // The earlier demo is there, and its ledger with it.
-        let opened = load(place.dir(), &session.environment)?;
-        pass_on(&told, session, &opened, &printer);
+        if let Ok(opened) = load(place.dir(), &session.environment) {
+            pass_on(&told, session, &opened, &printer);
+        }
     }
     made
+}
+
+/// The path without `.` and, where the folder is there, without `..`: a folder cannot be moved by such
+/// a name.
+fn plain(path: &Path) -> PathBuf {
+    let has_parents = path
+        .components()
+        .any(|part| part == std::path::Component::ParentDir);
+    match path.canonicalize() {
+        Ok(found) if has_parents => found,
+        _ => path.components().collect(),
+    }
 }
 
 fn build_in(
@@ -122,9 +137,10 @@ fn build(
         None => (Value::Null, Exit::Success),
         Some(_) => describe(session, &opened, printer, teller)?,
     };
-    let story = story::tell(session, &opened, teller)?;
+    // What is made, and paid for, stays from here on, whatever becomes of the story.
     place.record(earlier, State::Whole)?;
     opened.store.failpoint("demo:whole");
+    let story = story::tell(session, &opened, teller)?;
     let attach = attach(dir, session);
     if printer.mode == Mode::Json {
         printer.json(&json!({

@@ -159,3 +159,53 @@ hint: or remove the folder and commit that, then run the same command again
     let printed = run(&sandbox, "demo --backend claude-code");
     assert_eq!(printed.code, Some(0), "{printed}");
 }
+
+/// Killed before the new demo says whose it is: the same command goes on, also for a first demo.
+#[test]
+fn a_demo_that_was_killed_at_its_begin_is_made_anew() {
+    let mut sandbox = sandbox();
+    sandbox.set("KTX_TEST_KILL_AT", "demo:folder");
+    assert_eq!(run(&sandbox, "demo").code, None);
+    sandbox.unset("KTX_TEST_KILL_AT");
+    assert_eq!(run(&sandbox, "demo").code, Some(0));
+    write(&sandbox, "ktx-demo/notes/mine.txt", "mine");
+    killed_at(&mut sandbox, "demo:folder");
+    let refused = run(&sandbox, "demo");
+    assert_eq!(refused.code, Some(3), "{refused}");
+    assert_eq!(sandbox.read("ktx-demo/notes/mine.txt").unwrap(), "mine");
+    assert_eq!(names(&sandbox), ["ktx-demo"]);
+}
+
+/// A reader that leaves takes nothing back: the new demo stays, in the place of the earlier one. A ledger
+/// that cannot be read is told before anything is moved.
+#[test]
+fn a_demo_stays_though_nobody_reads_about_it() {
+    let sandbox = sandbox();
+    assert_eq!(run(&sandbox, "demo").code, Some(0));
+    write(&sandbox, "ktx-demo/notes/mine.txt", "mine");
+    let ledger = sandbox.work().join("ktx-demo/.ktx/state/usage.sqlite");
+    std::fs::write(&ledger, "no database at all").unwrap();
+    let refused = run(&sandbox, "demo --force");
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(
+        refused
+            .stderr
+            .contains("the usage of the earlier demo cannot be kept"),
+        "{refused}"
+    );
+    assert_eq!(sandbox.read("ktx-demo/notes/mine.txt").unwrap(), "mine");
+    std::fs::remove_file(&ledger).unwrap();
+    let mut child = sandbox
+        .command(["demo", "--force", "--dir", "ktx-demo/.", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!stderr.contains("in its place again"), "{stderr}");
+    assert_eq!(names(&sandbox), ["ktx-demo"]);
+    assert!(sandbox.read("ktx-demo/notes/mine.txt").is_err());
+    assert!(sandbox.read("ktx-demo/ktx.yaml").is_ok());
+}

@@ -75,15 +75,17 @@ impl<'a> Place<'a> {
     /// not known for certain is left alone.
     pub(super) fn recover(&self, force: bool) -> Outcome<Vec<String>> {
         let mut notes = Vec::new();
+        self.remove_gone();
         let left = self.left_aside()?;
-        if is_missing_or_empty(&self.dir) {
+        if is_bare(&self.dir) {
             // Of several, nobody knows which one was there last.
             if let [only] = left.as_slice() {
-                drop(self.locked(only)?);
+                let lock = self.locked(only)?;
                 if self.dir.exists() {
                     ktx_project_store::remove_folder(&self.dir).map_err(|error| failed(&error))?;
                 }
                 ktx_project_store::move_folder(only, &self.dir).map_err(|error| failed(&error))?;
+                drop(lock);
                 notes.push("the earlier demo, which a killed `ktx demo` had moved aside, is in its place again".to_owned());
             }
             return Ok(notes);
@@ -97,16 +99,15 @@ impl<'a> Place<'a> {
         let Some(replaced) = replaced else {
             return Ok(notes);
         };
+        // Held until everything is in its place.
         let lock = self.locked(&replaced)?;
         match record.state {
             State::Whole => {
                 carry(&replaced, &self.dir)?;
-                drop(lock);
-                ktx_project_store::remove_folder(&replaced).map_err(|error| failed(&error))?;
+                self.remove(&replaced).map_err(|error| failed(&error))?;
                 notes.push("the demo before this one, which a killed `ktx demo` had left aside, is removed; its usage is kept".to_owned());
             }
             State::Begun if force => {
-                drop(lock);
                 self.put_back(&replaced).map_err(|error| failed(&*error))?;
                 notes.push("the demo that a killed `ktx demo` had begun is removed; the earlier one is in its place again".to_owned());
             }
@@ -115,6 +116,7 @@ impl<'a> Place<'a> {
                 replaced.display()
             )),
         }
+        drop(lock);
         Ok(notes)
     }
 
@@ -139,36 +141,80 @@ impl<'a> Place<'a> {
 
     /// Replaces the earlier demo by what is built, or leaves it as it was.
     pub(super) fn replaced(&self, build: impl FnOnce() -> Outcome) -> Outcome {
-        let not_replaced =
-            |error: &FileError| failed(error).context("the earlier demo cannot be replaced");
+        // The lock goes with the folder, so nobody moves the earlier demo meanwhile.
+        let lock = self.locked(&self.dir)?;
+        if read_record(&self.dir, &self.dir).is_none() {
+            return Err(Failure::new(
+                Exit::Config,
+                "demo_folder",
+                format!("`{}` was replaced meanwhile", self.dir.display()),
+            )
+            .hint("run the same command again"));
+        }
+        readable(&self.dir)?;
         ktx_project_store::move_folder(&self.dir, &self.aside)
-            .map_err(|error| not_replaced(&error))?;
-        let lock = self.locked(&self.aside);
-        let built = lock.and_then(|lock| build().map(|exit| (exit, lock)));
-        match built {
-            Ok((exit, lock)) => {
-                carry(&self.aside, &self.dir)?;
-                drop(lock);
-                ktx_project_store::remove_folder(&self.aside)
-                    .map_err(|error| not_replaced(&error))?;
-                Ok(exit)
-            }
-            Err(failure) => Err(match self.put_back(&self.aside) {
+            .map_err(|error| failed(&error).context("the earlier demo cannot be replaced"))?;
+        let built = build();
+        let is_whole = read_record(&self.dir, &self.dir)
+            .is_some_and(|record| record.state == State::Whole && record.replaces.is_some());
+        let ended = match built {
+            Err(failure) if !is_whole => Err(match self.put_back(&self.aside) {
                 Ok(()) => failure.hint("the earlier demo is in its place again"),
                 Err(error) => failure
                     .because(error.to_string())
                     .hint(format!("the earlier demo is in `{}`", self.aside.display())),
             }),
-        }
+            // What is made and paid for stays, though it could not be shown.
+            built => {
+                carry(&self.aside, &self.dir)?;
+                if let Err(error) = self.remove(&self.aside) {
+                    let chain = ktx_diagnostics::chain(&error).join(": ");
+                    crate::printer::stderr_line(&format!(
+                        "warning: the earlier demo could not be removed: {chain}"
+                    ));
+                }
+                built
+            }
+        };
+        drop(lock);
+        ended
     }
 
     /// Takes away what was begun and puts the earlier demo back, with what was paid for meanwhile.
     fn put_back(&self, aside: &Path) -> Result<(), Box<dyn std::error::Error>> {
+        let gone = self.gone();
         if self.dir.exists() {
             carry_over(&self.dir, aside)?;
-            ktx_project_store::remove_folder(&self.dir)?;
+            ktx_project_store::move_folder(&self.dir, &gone)?;
         }
-        Ok(ktx_project_store::move_folder(aside, &self.dir)?)
+        ktx_project_store::move_folder(aside, &self.dir)?;
+        self.remove_gone();
+        Ok(())
+    }
+
+    /// Removes a demo. What a kill leaves of it has a name that says so.
+    fn remove(&self, demo: &Path) -> Result<(), FileError> {
+        let gone = self.gone();
+        ktx_project_store::move_folder(demo, &gone)?;
+        ktx_project_store::remove_folder(&gone)
+    }
+
+    /// Where a demo goes to be removed: a folder that is not there yet.
+    fn gone(&self) -> PathBuf {
+        let name = format!("{}{}", gone_prefix(&self.dir), self.session.run_id);
+        self.dir.with_file_name(name)
+    }
+
+    /// Removes what is left of demos that were being removed.
+    fn remove_gone(&self) {
+        let parent = self.dir.parent().unwrap_or(Path::new("."));
+        let prefix = gone_prefix(&self.dir);
+        let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| name(&entry.path()).starts_with(&prefix)) {
+            if let Err(error) = ktx_project_store::remove_folder(&entry.path()) {
+                tracing::warn!(%error, "what is left of an earlier demo could not be removed");
+            }
+        }
     }
 
     /// The lock of a demo that waits aside, held by whoever makes the new one.
@@ -193,7 +239,7 @@ impl<'a> Place<'a> {
                     .context(format!("`{}` cannot be used", dir.display())));
             }
         };
-        if entries.next().is_none() {
+        if entries.next().is_none() || is_bare(dir) {
             return Ok(Earlier::None);
         }
         let record = read_record(dir, dir);
@@ -257,6 +303,7 @@ impl<'a> Place<'a> {
             Failpoints::kill_at(self.session.environment.test_kill_at()),
         );
         store.make_state().map_err(|error| failed(&error))?;
+        store.failpoint("demo:folder");
         let here = self.dir.canonicalize().map_err(|error| failed(&error))?;
         let record = json!({
             "dir": here.to_string_lossy(),
@@ -282,11 +329,33 @@ fn prefix(dir: &Path) -> String {
     format!(".{}.before-", name(dir))
 }
 
-fn is_missing_or_empty(dir: &Path) -> bool {
-    match std::fs::read_dir(dir) {
-        Ok(mut entries) => entries.next().is_none(),
+/// How the names of folders begin that are being removed.
+fn gone_prefix(dir: &Path) -> String {
+    format!(".{}.gone-", name(dir))
+}
+
+/// Whether a folder is missing, empty, or just begun by a command that was killed: the empty local
+/// state stands in it and nothing else.
+fn is_bare(dir: &Path) -> bool {
+    let state = Layout::new(dir).state();
+    let holds = |folder: &Path, only: Option<&str>| match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.all(|entry| {
+            entry.is_ok_and(|entry| only.is_some_and(|only| entry.file_name() == *only))
+        }),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-    }
+    };
+    let is_unused = |folder: &Path| match std::fs::read_dir(folder) {
+        // The beginning of a file that was never put in its place, and the lock.
+        Ok(mut entries) => entries.all(|entry| {
+            entry.is_ok_and(|entry| {
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                name == "lock" || name.starts_with('.') || name == "tmp"
+            })
+        }),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    holds(dir, Some(".ktx")) && holds(&dir.join(".ktx"), Some("state")) && is_unused(&state)
 }
 
 /// The record in a folder, when it names the place `dir`: a copy, a clone, a folder that was moved and a
@@ -314,6 +383,23 @@ fn carry_over(from: &Path, to: &Path) -> Result<(), Box<dyn std::error::Error>> 
         Ledger::open(&to)?.take_over(&from)?;
     }
     Ok(())
+}
+
+/// Refuses a demo whose usage could not be kept, before anything is moved or paid for.
+fn readable(demo: &Path) -> Outcome<()> {
+    let ledger = Layout::new(demo).state().join("usage.sqlite");
+    if !ledger.is_file() {
+        return Ok(());
+    }
+    let looked = Ledger::open(&ledger).map(drop);
+    looked.map_err(|error| {
+        failed(&error)
+            .context("the usage of the earlier demo cannot be kept")
+            .hint(format!(
+                "move `{}` away, then run the same command again",
+                ledger.display()
+            ))
+    })
 }
 
 fn carry(from: &Path, to: &Path) -> Outcome<()> {

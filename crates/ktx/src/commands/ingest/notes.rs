@@ -26,7 +26,7 @@ use crate::compose::{self, LedgerSink};
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{lock, publish_failure, require_usable, state_failure};
+use crate::scanning::{lock, look_at_machine, publish_failure, require_usable, state_failure};
 use crate::session::{Opened, Session};
 
 use input::Note;
@@ -158,11 +158,11 @@ fn worked(
     };
     // Before anything is paid for.
     let _held = lock(opened, COMMAND)?;
+    look_at_machine(opened)?;
     let publisher = opened
         .store
         .publisher()
         .map_err(|error| publish_failure(&error))?;
-    publisher.begin().map_err(|error| publish_failure(&error))?;
     let state = opened
         .store
         .state()

@@ -59,7 +59,7 @@ fn table(notes: &[Note], results: &[Outcome<Done>], printer: &Printer) -> Outcom
                     printer.note(&format!("warning: {}: {warning}", note.subject()));
                 }
             }
-            Err(failure) => printer.note(failure.to_text().trim_end()),
+            Err(failure) => printer.notes(failure.to_text().trim_end()),
         }
     }
     if results.len() < notes.len() || results.iter().any(Result::is_err) {
