@@ -2,6 +2,7 @@
 
 mod begun;
 mod notes;
+mod retries;
 mod stop;
 mod tools;
 
@@ -30,6 +31,7 @@ use crate::settings::Timeouts;
 use crate::unattributed::sum;
 
 use begun::Begun;
+use retries::Retries;
 use stop::{Life, Stop};
 
 /// The longest announced wait that is waited for.
@@ -41,6 +43,7 @@ pub(crate) struct Session<'a> {
     warm_up: WarmUp<'a>,
     conversation: Conversation,
     begun: Begun<'a>,
+    retries: Retries,
     decoder: LineDecoder,
     tools: JoinSet<(String, Result<ToolOutput, ToolError>)>,
     tokens: BTreeMap<String, CancellationToken>,
@@ -77,6 +80,7 @@ impl<'a> Session<'a> {
             model: link.conversation.model().to_owned(),
             conversation: link.conversation,
             begun: Begun::new(call),
+            retries: Retries::default(),
             decoder: link.decoder,
             tools: JoinSet::new(),
             tokens: BTreeMap::new(),
@@ -301,6 +305,9 @@ impl<'a> Session<'a> {
         let mut stop = None;
         let frame = Frame::read(&value);
         let works = frame.is_work();
+        if let Some(error) = self.retries.hear(&frame) {
+            return Some(Stop::Watchdog(error));
+        }
         for action in self.conversation.on_frame(frame) {
             match action {
                 Action::Note(note) => {
