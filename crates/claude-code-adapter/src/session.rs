@@ -59,8 +59,6 @@ pub(crate) struct Session<'a> {
     /// Why a waiting child must not get its prompt.
     held_back: Option<LlmError>,
     model: String,
-    /// Whether the child waited for its call.
-    was_spare: bool,
     /// Free when the child has ended.
     place: Option<OwnedSemaphorePermit>,
 }
@@ -92,7 +90,6 @@ impl<'a> Session<'a> {
             announced_until: Instant::now(),
             interrupted: false,
             held_back: None,
-            was_spare: false,
             place: Some(link.place),
         };
         (session, link.running)
@@ -100,7 +97,6 @@ impl<'a> Session<'a> {
 
     /// Gives a child that waited its call.
     pub(crate) fn release(&mut self, query: Query, running: &Running) {
-        self.was_spare = true;
         let actions = self.conversation.release(query);
         if !actions.is_empty() {
             self.held_back = self.call.host.limits.closed(&self.model);
@@ -162,12 +158,12 @@ impl<'a> Session<'a> {
         self.report(stop, status.filter(|_| went), &complaints)
     }
 
-    /// Whether the child may end behind the caller's back. Who made a call that found a child waiting
-    /// makes many, and all is said with a natural result; after anything else nothing is left when
-    /// the call returns.
+    /// Whether the child may end behind the caller's back: its answer is whole, and who keeps it keeps it
+    /// at once. All is said with a natural result; after anything else nothing is left when the call
+    /// returns. The probe shows how a whole call goes, to its end.
     fn may_leave(&self, stop: &Stop) -> bool {
         let natural = self.conversation.stop_reason() == Some(StopReason::Natural);
-        matches!(stop, Stop::Result) && natural && self.was_spare && !self.interrupted
+        matches!(stop, Stop::Result) && natural && self.call.demand.is_some() && !self.interrupted
     }
 
     /// Moves the deadline, unless it is that of an end which has begun.
