@@ -75,6 +75,11 @@ pub(crate) async fn spawn(
         &token,
     );
     let watched = || guard.watch(&token);
+    if let Some(version) = guard.known.new_version(settings).await
+        && is_older(&version)
+    {
+        return Err(too_old(Some(&version)));
+    }
     let (mut child, watch) = started(settings, query, &environment, &watched).await?;
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())

@@ -154,7 +154,7 @@ pub(crate) fn died(verified: bool, status: Option<ExitStatus>, complaints: &str)
         None => "closed its output".to_owned(),
     };
     // What ends it from outside, as a system without memory does, says nothing about the next child.
-    let killed = status.is_some_and(|status| status.code().is_none());
+    let killed = status.is_none_or(|status| status.code().is_none());
     let kind = if verified || killed {
         LlmErrorKind::Crashed
     } else {

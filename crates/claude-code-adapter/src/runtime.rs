@@ -214,6 +214,10 @@ impl LlmRuntime for ClaudeCodeRuntime {
         crate::probe::probe(&self.host, request).await
     }
 
+    async fn settle(&self) {
+        self.host.spares.all_have_left().await;
+    }
+
     fn describe(&self) -> BackendInfo {
         BackendInfo {
             name: "claude-code",

@@ -2,6 +2,7 @@
 
 mod begun;
 mod notes;
+mod retries;
 mod stop;
 mod tools;
 
@@ -30,6 +31,7 @@ use crate::settings::Timeouts;
 use crate::unattributed::sum;
 
 use begun::Begun;
+use retries::Retries;
 use stop::{Life, Stop};
 
 /// The longest announced wait that is waited for.
@@ -41,6 +43,7 @@ pub(crate) struct Session<'a> {
     warm_up: WarmUp<'a>,
     conversation: Conversation,
     begun: Begun<'a>,
+    retries: Retries,
     decoder: LineDecoder,
     tools: JoinSet<(String, Result<ToolOutput, ToolError>)>,
     tokens: BTreeMap<String, CancellationToken>,
@@ -56,8 +59,6 @@ pub(crate) struct Session<'a> {
     /// Why a waiting child must not get its prompt.
     held_back: Option<LlmError>,
     model: String,
-    /// Whether the child waited for its call.
-    was_spare: bool,
     /// Free when the child has ended.
     place: Option<OwnedSemaphorePermit>,
 }
@@ -77,6 +78,7 @@ impl<'a> Session<'a> {
             model: link.conversation.model().to_owned(),
             conversation: link.conversation,
             begun: Begun::new(call),
+            retries: Retries::default(),
             decoder: link.decoder,
             tools: JoinSet::new(),
             tokens: BTreeMap::new(),
@@ -88,7 +90,6 @@ impl<'a> Session<'a> {
             announced_until: Instant::now(),
             interrupted: false,
             held_back: None,
-            was_spare: false,
             place: Some(link.place),
         };
         (session, link.running)
@@ -96,7 +97,6 @@ impl<'a> Session<'a> {
 
     /// Gives a child that waited its call.
     pub(crate) fn release(&mut self, query: Query, running: &Running) {
-        self.was_spare = true;
         let actions = self.conversation.release(query);
         if !actions.is_empty() {
             self.held_back = self.call.host.limits.closed(&self.model);
@@ -158,12 +158,12 @@ impl<'a> Session<'a> {
         self.report(stop, status.filter(|_| went), &complaints)
     }
 
-    /// Whether the child may end behind the caller's back. Who made a call that found a child waiting
-    /// makes many, and all is said with a natural result; after anything else nothing is left when
-    /// the call returns.
+    /// Whether the child may end behind the caller's back: its answer is whole, and who keeps it keeps it
+    /// at once. All is said with a natural result; after anything else nothing is left when the call
+    /// returns. The probe shows how a whole call goes, to its end.
     fn may_leave(&self, stop: &Stop) -> bool {
         let natural = self.conversation.stop_reason() == Some(StopReason::Natural);
-        matches!(stop, Stop::Result) && natural && self.was_spare && !self.interrupted
+        matches!(stop, Stop::Result) && natural && self.call.demand.is_some() && !self.interrupted
     }
 
     /// Moves the deadline, unless it is that of an end which has begun.
@@ -301,6 +301,9 @@ impl<'a> Session<'a> {
         let mut stop = None;
         let frame = Frame::read(&value);
         let works = frame.is_work();
+        if let Some(error) = self.retries.hear(&frame) {
+            return Some(Stop::Watchdog(error));
+        }
         for action in self.conversation.on_frame(frame) {
             match action {
                 Action::Note(note) => {

@@ -173,6 +173,11 @@ impl Spares {
         }
     }
 
+    /// Waits until every child has left whose call is over. Spares wait on.
+    pub(crate) async fn all_have_left(&self) {
+        self.shared.everyone_has_left().await;
+    }
+
     /// Kills all spares now.
     pub(crate) fn kill_all(&self) {
         let slots = std::mem::take(&mut self.shared.shelf().slots);

@@ -93,8 +93,9 @@ pub(crate) enum Counted {
 /// and JSON about three.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// After how many more output tokens an unfinished message is told again.
-const TOLD_EVERY: u64 = 200;
+/// After how many more output tokens an unfinished message is told again, at least and at most: a quarter
+/// of what was told is the most that a killed program knows too little.
+const TOLD_EVERY: [u64; 2] = [4, 200];
 
 #[derive(Debug)]
 struct OpenMessage {
@@ -113,7 +114,9 @@ impl OpenMessage {
             .saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
         let output = &mut self.message.usage.output;
         *output = (*output).max(self.written / BYTES_PER_TOKEN);
-        if *output < self.told.saturating_add(TOLD_EVERY) {
+        let [least, most] = TOLD_EVERY;
+        let further = (self.told / 4).clamp(least, most);
+        if *output < self.told.saturating_add(further) {
             return None;
         }
         self.told = *output;

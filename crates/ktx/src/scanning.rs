@@ -20,6 +20,7 @@ use ktx_scan::{
 };
 use ktx_vocabulary::{ConnectionId, ModelRole};
 use serde_json::Value;
+use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::compose;
@@ -106,6 +107,7 @@ pub(crate) fn scan_locked(
     opened.store.failpoint("scan:begin");
     let state = Arc::new(Mutex::new(state));
     let state_ref = &state;
+    let runtime = jobs.iter().find_map(|job| job.runtime.clone());
     let results = compose::block_on(|cancel| async move {
         let mut results = Vec::new();
         for job in jobs {
@@ -132,6 +134,10 @@ pub(crate) fn scan_locked(
             if stop {
                 break;
             }
+        }
+        if let Some(runtime) = runtime {
+            // Who presses Ctrl-C waits for nothing more.
+            runtime.settle().with_cancellation_token(&cancel).await;
         }
         Ok(results)
     })?;

@@ -47,4 +47,8 @@ pub trait LlmRuntime: Send + Sync {
 
     /// Says what the backend is.
     fn describe(&self) -> BackendInfo;
+
+    /// Waits until nothing is left of the calls that have answered, such as processes that put their own
+    /// files in order. For the end of a program; calls may follow.
+    async fn settle(&self) {}
 }

@@ -232,6 +232,10 @@ impl LlmRuntime for TracedRuntime {
         report
     }
 
+    async fn settle(&self) {
+        self.inner.settle().await;
+    }
+
     fn describe(&self) -> BackendInfo {
         self.inner.describe()
     }

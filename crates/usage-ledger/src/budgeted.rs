@@ -144,6 +144,10 @@ impl LlmRuntime for Budgeted {
         self.inner.probe(request).await
     }
 
+    async fn settle(&self) {
+        self.inner.settle().await;
+    }
+
     fn describe(&self) -> BackendInfo {
         self.inner.describe()
     }

@@ -8,12 +8,15 @@ use std::process::{Child, ChildStdin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::launch;
+use super::version::Known;
 use crate::settings::{ClaudeCodeSettings, Launcher};
 
 /// Watches over the children of one runtime. The process starts with the first child and ends with
 /// the last holder of this.
 #[derive(Debug)]
 pub(crate) struct Guard {
+    /// What the children were started from.
+    pub(super) known: Known,
     program: Option<PathBuf>,
     state: Mutex<State>,
 }
@@ -47,6 +50,7 @@ impl Guard {
             Launcher::Guarded(program) => Some(program.clone()),
         };
         Self {
+            known: Known::default(),
             program,
             state: Mutex::default(),
         }

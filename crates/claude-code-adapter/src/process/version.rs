@@ -1,7 +1,9 @@
 //! The version of the program before it runs, and what it says itself when it could not be used.
 
-use std::path::Path;
-use std::time::Duration;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use tokio::process::Command;
@@ -9,7 +11,7 @@ use tokio::time::timeout;
 
 use super::launch;
 use crate::environment::{Compaction, Substitution, child_environment};
-use crate::host::is_version;
+use crate::host::{is_older, is_version};
 use crate::settings::ClaudeCodeSettings;
 
 /// The version as the installation tells it, without running anything: by the package that the
@@ -27,6 +29,69 @@ pub(super) fn installed_version(program: &Path) -> Option<String> {
     let kept = folder.file_name()? == "versions";
     let name = file.file_name()?.to_str()?;
     (kept && is_version(name)).then(|| name.to_owned())
+}
+
+/// The program as the children before were started from it.
+#[derive(Debug, Default)]
+pub(super) struct Known(Mutex<Option<Identity>>);
+
+/// What changes when a file is replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Identity {
+    file: PathBuf,
+    inode: u64,
+    size: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Known {
+    /// The version of a program that is another one than before, when it says which: an update may have
+    /// put an older one in its place, which would be found out behind a prompt that is paid.
+    pub(super) async fn new_version(&self, settings: &ClaudeCodeSettings) -> Option<String> {
+        // What cannot be found or read is told by the start.
+        let now = Identity::of(&launch::find_program(settings).ok()?)?;
+        let is_new = {
+            let mut known = self.known();
+            let before = known.get_or_insert_with(|| now.clone());
+            *before != now
+        };
+        if !is_new {
+            return None;
+        }
+        let version = told_version(settings).await?;
+        // One that is of no use stays unknown: whoever comes next is told the same.
+        if !is_older(&version) {
+            *self.known() = Some(now);
+        }
+        Some(version)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<Identity>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Identity {
+    fn of(program: &Path) -> Option<Self> {
+        let file = program.canonicalize().ok()?;
+        let metadata = file.metadata().ok()?;
+        Some(Self {
+            file,
+            inode: inode(&metadata),
+            size: metadata.len(),
+            modified: metadata.modified().ok(),
+        })
+    }
+}
+
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+const fn inode(_metadata: &Metadata) -> u64 {
+    0
 }
 
 /// Enough for a slow machine; the answer only makes a message better.

@@ -71,6 +71,15 @@ pub(crate) enum Frame {
 }
 
 impl Frame {
+    /// Whether the model says something in it.
+    pub(crate) fn is_answer(&self) -> bool {
+        match self {
+            Self::Stream { .. } => true,
+            Self::Assistant(frame) => !frame.is_synthetic(),
+            _ => false,
+        }
+    }
+
     /// Whether it shows that the call goes on; the others show only that the child lives.
     pub(crate) fn is_work(&self) -> bool {
         !matches!(

@@ -85,6 +85,33 @@ async fn silence_has_three_watchdogs() {
     );
 }
 
+/// Tries without an end are no work: the call ends behind more of them than any setting asks for.
+#[tokio::test(flavor = "multi_thread")]
+async fn tries_without_an_answer_come_to_an_end() {
+    let retry = |attempt: u32| json!({ "retry": { "attempt": attempt, "retry_delay_ms": 1, "error_status": 529 } });
+    let tries = |count| (1..=count).map(retry).collect::<Vec<_>>();
+    let mut steps = tries(40);
+    steps.push(json!("hang"));
+    let bench = Bench::new(json!({ "steps": steps }));
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    check(
+        &short(outcome),
+        LlmErrorKind::Overloaded,
+        "Claude Code tried its request 31 times in a row without an answer",
+    );
+    let mut steps = tries(30);
+    steps.push(json!({ "text": "Back." }));
+    let bench = Bench::new(json!({ "steps": steps }));
+    let outcome = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    assert_eq!(outcome.unwrap().text, "Back.");
+}
+
 /// An announced wait is no silence.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_announced_wait_is_waited_for() {
@@ -171,12 +198,12 @@ async fn a_closed_output_ends_the_call() {
     check(
         &fails(json!({ "steps": ["ignore_termination", "close_stdout", "hang"] })).await,
         Crashed,
-        "Claude Code ended by signal 9 before it gave a result",
+        "Claude Code closed its output before it gave a result",
     );
     check(
         &fails(json!({ "before": ["close_stdout", "hang"] })).await,
         Crashed,
-        "Claude Code ended by signal 15 before it began to work",
+        "Claude Code closed its output before it began to work",
     );
 }
 

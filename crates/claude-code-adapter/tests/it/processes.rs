@@ -102,6 +102,41 @@ async fn a_program_that_is_replaced_is_looked_for_again() {
     }
 }
 
+/// An update in the middle of a run may bring an older program: it is asked for its version before it is
+/// given anything, and only when it is another file.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_program_in_the_place_of_the_first_is_found_before_its_prompt() {
+    let mut bench = Bench::new(json!({ "echo": {} }));
+    let program = bench.root().join("claude");
+    let real = bench.settings.program.replace(program.clone()).unwrap();
+    std::os::unix::fs::symlink(&real, &program).unwrap();
+    let runtime = bench.runtime();
+    for _ in 0..2 {
+        let said = runtime.generate_text(text_request("Say hello.")).await;
+        assert_eq!(said.unwrap().text, "ok");
+    }
+    let asked = bench.root().join("asked");
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo '2.0.10 (Claude Code)'; else touch '{}'; fi\n",
+        asked.display()
+    );
+    let next = bench.root().join("next");
+    std::fs::write(&next, script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&next, mode).unwrap();
+    std::fs::rename(&next, &program).unwrap();
+    let old = "Claude Code 2.0.10 is too old: ktx needs 2.1.76 or newer";
+    for _ in 0..2 {
+        let said = runtime.generate_text(text_request("Say hello.")).await;
+        assert_eq!(short(said), (LlmErrorKind::Process, old.to_owned()));
+    }
+    assert!(!asked.exists());
+    std::fs::remove_file(&program).unwrap();
+    std::os::unix::fs::symlink(&real, &program).unwrap();
+    let said = runtime.generate_text(text_request("Say hello.")).await;
+    assert_eq!(said.unwrap().text, "ok");
+}
+
 /// A probe tells at once that there is no program; a run that does not find it again tells the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_stays_away_is_told() {

@@ -24,6 +24,12 @@ async fn say(runtime: &ClaudeCodeRuntime, prompt: &str) -> String {
     outcome.expect("the call succeeds").text
 }
 
+/// Makes the first call and waits until its child has left.
+async fn first(runtime: &ClaudeCodeRuntime) {
+    assert_eq!(say(runtime, "First.").await, "ok");
+    runtime.settle().await;
+}
+
 /// The one child that waits.
 async fn spare(bench: &Bench) -> u32 {
     until("a spare waits", || {
@@ -72,7 +78,7 @@ async fn nothing_is_left(bench: &Bench) {
 async fn the_second_call_of_a_kind_finds_a_child_that_waits() {
     let bench = bench(json!({ "echo": {} }));
     let runtime = bench.runtime();
-    assert_eq!(say(&runtime, "First.").await, "ok");
+    first(&runtime).await;
     let waiting = spare(&bench).await;
     assert_eq!(say(&runtime, "Second.").await, "ok");
     ended(&bench, 2).await;
@@ -92,7 +98,7 @@ async fn the_second_call_of_a_kind_finds_a_child_that_waits() {
 async fn another_kind_of_call_takes_a_child_of_its_own() {
     let bench = bench(json!({ "echo": {} }));
     let runtime = bench.runtime();
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     let waiting = spare(&bench).await;
     runtime
         .generate_object(object_request("Second."))
@@ -138,7 +144,7 @@ async fn a_call_that_repeats_has_its_spare_while_it_runs() {
     let bench =
         bench(json!({ "echo": {}, "when": [{ "prompt_contains": "Hang.", "steps": ["hang"] }] }));
     let runtime = Arc::new(bench.runtime());
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     let waiting = spare(&bench).await;
     let request = text_request("Hang.");
     let cancel = request.cancel.clone();
@@ -157,7 +163,7 @@ async fn a_dropped_call_takes_the_spares_along() {
     let bench =
         bench(json!({ "echo": {}, "when": [{ "prompt_contains": "Hang.", "steps": ["hang"] }] }));
     let runtime = Arc::new(bench.runtime());
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     spare(&bench).await;
     let shared = Arc::clone(&runtime);
     let call = tokio::spawn(async move { shared.generate_text(text_request("Hang.")).await });
@@ -171,7 +177,7 @@ async fn a_dropped_call_takes_the_spares_along() {
 async fn spares_end_with_the_runtime() {
     let bench = bench(json!({ "echo": {} }));
     let runtime = bench.runtime();
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     runtime
         .generate_object(object_request("Second."))
         .await
@@ -187,7 +193,7 @@ async fn a_spare_that_waits_in_vain_ends() {
     let mut bench = bench(json!({ "echo": {} }));
     bench.settings.timeouts.spare_idle = Duration::from_millis(300);
     let runtime = bench.runtime();
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     until("the spare has ended", || bench.records().len() == 2).await;
     nothing_is_left(&bench).await;
     let last = bench.records().pop().unwrap();
@@ -205,9 +211,11 @@ async fn a_call_that_stays_alone_starts_one_child() {
     bench.settings.timeouts.spare_pause = Duration::from_mins(1);
     let runtime = bench.runtime();
     say(&runtime, "First.").await;
+    runtime.settle().await;
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
     // The second call comes before the end of the pause, and after it the third is expected.
     say(&runtime, "Second.").await;
+    runtime.settle().await;
     drop(runtime);
     let found = prompted(&bench);
     // A third one, killed with the runtime, may have had the time to say so.
@@ -237,11 +245,12 @@ async fn the_probe_and_a_runtime_without_spares_start_none() {
 async fn a_spare_that_dies_is_replaced() {
     let bench = bench(json!({ "echo": {} }));
     let runtime = bench.runtime();
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     for prompt in ["Second.", "Third."] {
         let waiting = spare(&bench).await;
         kill(&waiting.to_string());
         assert_eq!(say(&runtime, prompt).await, "ok");
+        runtime.settle().await;
         let last = prompted(&bench).pop().unwrap();
         assert_ne!(last.0, u64::from(waiting));
         assert_eq!(last.1, prompt);
@@ -262,9 +271,10 @@ async fn a_spare_that_ends_at_its_prompt_is_replaced() {
     scenario["sequence"][1]["when"] = json!([{ "prompt_contains": "", "steps": [{ "exit": 1 }] }]);
     let bench = bench(scenario);
     let runtime = bench.runtime();
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     let waiting = spare(&bench).await;
     assert_eq!(say(&runtime, "Second.").await, "ok");
+    runtime.settle().await;
     let found = prompted(&bench);
     let prompts: Vec<&Value> = found.iter().map(|(_, prompt)| prompt).collect();
     assert_eq!(prompts, ["First.", "Second.", "Second."]);
@@ -278,7 +288,7 @@ async fn a_spare_is_checked_like_every_child() {
     let foreign = json!({ "account": { "apiKeySource": "ANTHROPIC_API_KEY" } });
     let bench = bench(json!({ "sequence": [{ "echo": {} }, foreign] }));
     let runtime = bench.runtime();
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     nothing_is_left(&bench).await;
     let outcome = runtime.generate_text(text_request("Second.")).await;
     assert_eq!(short(outcome).0, LlmErrorKind::Billing);
@@ -287,7 +297,7 @@ async fn a_spare_is_checked_like_every_child() {
 
     let bench = self::bench(second_process(json!({ "init": { "tools": ["Bash"] } })));
     let runtime = bench.runtime();
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     spare(&bench).await;
     let outcome = runtime.generate_text(text_request("Second.")).await;
     assert_eq!(short(outcome).0, LlmErrorKind::Isolation);
@@ -306,7 +316,7 @@ async fn a_spare_that_talks_out_of_turn_is_not_used() {
     for early in [json!([{ "raw": result }]), both] {
         let bench = bench(json!({ "sequence": [{ "echo": {} }, { "before": early }] }));
         let runtime = bench.runtime();
-        say(&runtime, "First.").await;
+        first(&runtime).await;
         nothing_is_left(&bench).await;
         let outcome = runtime.generate_text(text_request("Second.")).await;
         assert_eq!(short(outcome).0, LlmErrorKind::Isolation);
@@ -325,8 +335,10 @@ async fn a_spare_makes_room() {
         request
     };
     runtime.generate_text(request("One.")).await.unwrap();
+    runtime.settle().await;
     let waiting = spare(&bench).await;
     runtime.generate_text(request("Two.")).await.unwrap();
+    runtime.settle().await;
     assert_ne!(spare(&bench).await, waiting);
     let mut calls = tokio::task::JoinSet::new();
     for system in ["One.", "Two.", "Three.", "One.", "Two.", "Three."] {
@@ -376,7 +388,7 @@ async fn spares_are_bounded() {
 async fn a_spare_ends_behind_its_answer() {
     let bench = bench(second_process(json!({ "after": ["hang"] })));
     let runtime = bench.runtime();
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     let waiting = spare(&bench).await;
     // The deadline of its end is a minute away.
     assert_eq!(say(&runtime, "Second.").await, "ok");
@@ -384,6 +396,24 @@ async fn a_spare_ends_behind_its_answer() {
     assert!(bench.notes() >= 1);
     drop(runtime);
     nothing_is_left(&bench).await;
+}
+
+/// The first call of a kind waits no longer for its child than those behind it; whoever ends the program
+/// waits for what is leaving, and is told of what did not go.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_child_ends_behind_its_answer_too() {
+    let after = json!([{ "sleep": 300 }, { "mark": "in order" }]);
+    let mut bench = bench(json!({ "echo": {}, "after": after }));
+    bench.settings.timeouts.spare_pause = Duration::from_mins(1);
+    let runtime = bench.runtime();
+    let mark = bench.settings.project_dir.join("in order");
+    assert_eq!(say(&runtime, "First.").await, "ok");
+    assert!(!mark.exists());
+    assert_eq!((bench.survivors().len(), bench.notes()), (1, 1));
+    runtime.settle().await;
+    assert!(mark.exists());
+    assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
+    drop(runtime);
 }
 
 /// Whatever a child does behind its answer, the answer counts, and nothing is left of the child.
@@ -410,7 +440,7 @@ async fn a_bad_end_behind_an_answer_changes_nothing() {
         bench.settings.timeouts.terminate = Duration::from_millis(500);
         bench.settings.timeouts.drain = Duration::from_millis(300);
         let runtime = bench.runtime();
-        say(&runtime, "First.").await;
+        first(&runtime).await;
         let waiting = spare(&bench).await;
         assert_eq!(say(&runtime, "Second.").await, "ok", "{after}");
         spare_behind(&bench, waiting).await;
@@ -431,7 +461,7 @@ async fn a_child_keeps_its_place_until_it_has_left() {
     let mut bench = bench(second_process(json!({ "after": [{ "sleep": 300 }] })));
     bench.settings.max_children = Some(1);
     let runtime = bench.runtime();
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     let waiting = spare(&bench).await;
     say(&runtime, "Second.").await;
     let third = say(&runtime, "Third.");
@@ -465,7 +495,7 @@ async fn a_child_that_is_leaving_is_not_cut_off() {
     let after = json!([{ "sleep": 20 }, { "mark": "in order" }]);
     let bench = bench(second_process(json!({ "after": after })));
     let runtime = bench.runtime();
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     spare(&bench).await;
     say(&runtime, "Second.").await;
     drop(runtime);
@@ -482,7 +512,7 @@ async fn a_cancelled_call_waits_for_what_is_leaving() {
     scenario["sequence"][2]["when"] = hangs;
     let bench = bench(scenario);
     let runtime = Arc::new(bench.runtime());
-    say(&runtime, "First.").await;
+    first(&runtime).await;
     spare(&bench).await;
     say(&runtime, "Second.").await;
     let request = text_request("Hang.");
