@@ -319,10 +319,17 @@ pub(crate) fn require_usable(
     runtime: &Arc<dyn LlmRuntime>,
     session: &Session,
 ) -> Outcome<ProbeReport> {
-    compose::block_on(|cancel| async move {
-        let request = ProbeRequest::of(&session.run_id).cancelled_by(cancel);
-        runtime.probe(request).await.map_err(probe_failure)
-    })
+    compose::block_on(|cancel| async move { usable(runtime, session, &cancel).await })
+}
+
+/// As [`require_usable`], inside of other work.
+pub(crate) async fn usable(
+    runtime: &Arc<dyn LlmRuntime>,
+    session: &Session,
+    cancel: &CancellationToken,
+) -> Outcome<ProbeReport> {
+    let request = ProbeRequest::of(&session.run_id).cancelled_by(cancel.clone());
+    runtime.probe(request).await.map_err(probe_failure)
 }
 
 /// The failure of a probe. Where nothing was asked, because of what was told before, there is a way to

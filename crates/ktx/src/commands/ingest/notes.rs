@@ -19,6 +19,7 @@ use ktx_vocabulary::{ConnectionId, ModelRole};
 use ktx_warehouse::Dialect;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::IngestArgs;
@@ -26,7 +27,7 @@ use crate::compose::{self, LedgerSink};
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{lock, look_at_machine, publish_failure, require_usable, state_failure};
+use crate::scanning::{lock, look_at_machine, publish_failure, state_failure, usable};
 use crate::session::{Opened, Session};
 
 use input::Note;
@@ -213,7 +214,23 @@ fn begin(state: &StateDatabase, session: &Session) -> Outcome<()> {
         .map_err(|error| state_failure(&error))
 }
 
+/// One note after another on one runtime, so that a child that waits serves the next one.
 fn all(work: &Work<'_>, notes: &[Note], fail_fast: bool) -> Outcome<Vec<Outcome<Done>>> {
+    compose::block_on(|cancel| async move {
+        let results = each(work, notes, fail_fast, &cancel).await;
+        // Who presses Ctrl-C waits for nothing more.
+        let settling = work.runtime.settle();
+        settling.with_cancellation_token(&cancel).await;
+        results
+    })
+}
+
+async fn each(
+    work: &Work<'_>,
+    notes: &[Note],
+    fail_fast: bool,
+    cancel: &CancellationToken,
+) -> Outcome<Vec<Outcome<Done>>> {
     let mut results = Vec::new();
     let mut is_usable = false;
     for (index, note) in notes.iter().enumerate() {
@@ -222,11 +239,11 @@ fn all(work: &Work<'_>, notes: &[Note], fail_fast: bool) -> Outcome<Vec<Outcome<
             Err(failure) => Err(failure),
             Ok(None) => {
                 if !is_usable {
-                    require_usable(&work.runtime, work.session)?;
+                    usable(&work.runtime, work.session, cancel).await?;
                     is_usable = true;
                 }
                 let place = format!("[{}/{}] {}", index + 1, notes.len(), note.label);
-                compose::block_on(|cancel| one(work, note, place, cancel))
+                one(work, note, place, cancel.clone()).await
             }
         };
         let stops = result.as_ref().is_err_and(|failure| {

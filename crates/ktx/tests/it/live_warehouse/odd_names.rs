@@ -385,7 +385,7 @@ fn what_cannot_be_named_is_told() {
 exit 0
 warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
   joins: 0 accepted, 0 to review
-  warning: could not read a sample of `�[31mred`: the read-only gate refused the statement: the quoted name "\"\u{1b}[31mred\"" is not allowed
+  warning: could not read a sample of `\u{1b}[31mred`: the read-only gate refused the statement: the quoted name "\"\u{1b}[31mred\"" is not allowed
   warning: the column `kept.new\nline` was not read: its name holds control characters; make a view with another name for it
   warning: the table `` has no source: no query can name it; make a view of it with another name
   warning: the table `\u{1b}[31mred` has no source: no query can name it; make a view of it with another name
