@@ -203,9 +203,11 @@ async fn tried(
     }
     unfinished.ended();
     match (&report.ending, &demand) {
-        (Ok(result), Some(demand)) if stop_reason_of(result) != StopReason::Error => {
-            host.spares.prepare(demand, Moment::Ended);
-        }
+        (Ok(result), Some(demand)) => match stop_reason_of(result) {
+            StopReason::Natural => host.spares.prepare(demand, Moment::Answered),
+            StopReason::Budget => host.spares.prepare(demand, Moment::Ended),
+            StopReason::Error => {}
+        },
         (Err(error), _) if error.kind == LlmErrorKind::Cancelled => host.spares.end_all().await,
         _ => {}
     }

@@ -149,9 +149,12 @@ pub(crate) fn died(verified: bool, status: Option<ExitStatus>, complaints: &str)
     } else {
         "began to work"
     };
-    let how = match status {
-        Some(_) => format!("ended {}", status_words(status)),
-        None => "closed its output".to_owned(),
+    let message = match status {
+        Some(_) => format!(
+            "Claude Code ended {} before it {when}",
+            status_words(status)
+        ),
+        None => format!("Claude Code closed its output before it {when}"),
     };
     // What ends it from outside, as a system without memory does, says nothing about the next child.
     let killed = status.is_none_or(|status| status.code().is_none());
@@ -160,7 +163,7 @@ pub(crate) fn died(verified: bool, status: Option<ExitStatus>, complaints: &str)
     } else {
         LlmErrorKind::Process
     };
-    LlmError::new(kind, format!("Claude Code {how} before it {when}"))
+    LlmError::new(kind, message)
         .hint("run the command again; `--debug` shows what Claude Code said")
 }
 

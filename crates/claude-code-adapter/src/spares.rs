@@ -33,6 +33,8 @@ pub(crate) struct Demand {
 pub(crate) enum Moment {
     /// The model works on the call.
     Working,
+    /// The call has its answer, and its child is leaving.
+    Answered,
     /// The call has ended.
     Ended,
 }
@@ -253,10 +255,11 @@ impl Shared {
         };
         seen.last = Instant::now();
         let pause = match (moment, seen.calls) {
-            (Moment::Working, 0..2) => return,
+            // A command with one call pays for one child: what may follow is decided when it has left.
+            (Moment::Working | Moment::Answered, 0..2) => return,
             // A start takes all of a processor, which the call needs until its prompt is sent.
             (Moment::Working, _) | (Moment::Ended, 0..2) => self.settings.timeouts.spare_pause,
-            (Moment::Ended, _) => Duration::ZERO,
+            (Moment::Answered | Moment::Ended, _) => Duration::ZERO,
         };
         let full = shelf.slots.len() >= self.settings.max_spares;
         if full || shelf.is_closed || shelf.slots.contains_key(&demand.kind) {
