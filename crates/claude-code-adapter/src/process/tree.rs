@@ -200,18 +200,22 @@ enum Mark {
 
 #[cfg(target_os = "linux")]
 fn mark(process: i32, token: &str) -> Mark {
-    let variable = format!("{}={token}", crate::environment::CHILD_TOKEN);
     // Processes of others cannot be read and are none of ours.
-    match std::fs::read(format!("/proc/{process}/environ")) {
-        Ok(environment) if environment.is_empty() && is_starting(process) => Mark::Starting,
-        Ok(environment)
-            if environment
-                .split(|byte| *byte == 0)
-                .any(|found| found == variable.as_bytes()) =>
-        {
-            Mark::Carried
+    let environment = || std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+    let mut found = environment();
+    if found.is_empty() {
+        if is_starting(process) {
+            return Mark::Starting;
         }
-        Ok(_) | Err(_) => Mark::Absent,
+        // It may have begun between the two looks.
+        found = environment();
+    }
+    let variable = format!("{}={token}", crate::environment::CHILD_TOKEN);
+    let mut variables = found.split(|byte| *byte == 0);
+    if variables.any(|found| found == variable.as_bytes()) {
+        Mark::Carried
+    } else {
+        Mark::Absent
     }
 }
 

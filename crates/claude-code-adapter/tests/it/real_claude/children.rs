@@ -97,9 +97,10 @@ async fn a_spare_without_a_login_is_not_used() {
             continue;
         };
         real.settings.max_spares = 1;
-        real.settings.timeouts.spare_pause = Duration::from_millis(500);
+        real.settings.timeouts.spare_pause = Duration::from_secs(2);
         let runtime = real.runtime();
         runtime.generate_text(text_request("First.")).await.unwrap();
+        runtime.settle().await;
         std::fs::remove_dir_all(real.path("home/.claude")).unwrap();
         std::fs::remove_file(real.path("home/.claude.json")).unwrap();
         until("the spare has come", || !real.survivors().is_empty()).await;
