@@ -54,6 +54,14 @@ pub(crate) struct BrokenFile {
 }
 
 impl BrokenFile {
+    /// The source that the file may be about: its name, or where none can be made out the name of the
+    /// file. What it would have hidden, changed or joined there is not known.
+    fn stands_for(&self) -> Option<String> {
+        let is_shard = self.path.trim_start_matches("./").starts_with("_schema/");
+        let named = self.name.clone();
+        named.or_else(|| (!is_shard).then(|| file_stem(&self.path)))
+    }
+
     /// The file, with the place in it where there is one.
     fn place(&self) -> String {
         match self.position {

@@ -98,11 +98,8 @@ impl Loading {
     }
 
     fn note_broken(&mut self, file: BrokenFile) {
-        if let Some(name) = &file.name {
-            let repeated = self
-                .broken_names
-                .entry(name.clone())
-                .or_insert(Repeated::No);
+        if let Some(name) = file.stands_for() {
+            let repeated = self.broken_names.entry(name).or_insert(Repeated::No);
             if file.kind == ErrorKind::DuplicateSource {
                 *repeated = Repeated::Yes;
             }
@@ -331,12 +328,12 @@ fn nothing_to_leave_out(base: &Composed, overlay: &Overlay) -> Vec<String> {
 
 /// The sources whose files cannot be read, with the joins that they may have.
 fn missing(catalog: &Catalog) -> Missing {
-    let names: BTreeSet<&String> = catalog
+    let names: BTreeSet<String> = catalog
         .broken
         .iter()
-        .filter_map(|file| file.name.as_ref())
+        .filter_map(BrokenFile::stands_for)
         .collect();
-    let mut missing = Missing::new(names.iter().map(|name| (*name).clone()));
+    let mut missing = Missing::new(names.iter().cloned());
     if names.is_empty() {
         return missing;
     }
@@ -352,7 +349,7 @@ fn missing(catalog: &Catalog) -> Missing {
     let node = |name: &str| catalog.by_name.get(name).copied();
     for file in &catalog.broken {
         let text = catalog.texts.get(&file.path);
-        if let (Some(name), Some(text)) = (&file.name, text) {
+        if let (Some(name), Some(text)) = (&file.stands_for(), text) {
             for target in targets(text) {
                 missing.joins_to(name, target, node(target));
             }

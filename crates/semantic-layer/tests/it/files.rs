@@ -276,6 +276,41 @@ fn a_table_with_a_broken_overlay_is_refused_with_the_place_in_the_file() {
     }
 }
 
+/// A file whose name cannot be made out stands for the table that it is called after: what it would have
+/// hidden there is not shown.
+#[test]
+fn a_file_without_a_readable_name_breaks_the_table_that_it_is_called_after() {
+    let overlay = "name: orders\nexclude_columns: [secret]\n";
+    let utf16: Vec<u8> = overlay.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let damaged: [(&str, Vec<u8>); 5] = [
+        (
+            "a byte of Latin-1",
+            [b"# caf\xe9\n", overlay.as_bytes()].concat(),
+        ),
+        ("UTF-16", [vec![0xff, 0xfe], utf16].concat()),
+        ("nothing", Vec::new()),
+        (
+            "a mistyped key",
+            overlay.replace("name", "nmae").into_bytes(),
+        ),
+        ("a list", overlay.replace("orders", "[orders]").into_bytes()),
+    ];
+    for (what, bytes) in damaged {
+        let files = vec![
+            SourceFile::new("_schema/sales.yaml", SHARD),
+            SourceFile::new("orders.yaml", bytes),
+        ];
+        let catalog = Catalog::load(files, Dialect::Sqlite);
+        let query = Query::from_value(&serde_json::json!({"measures": ["sum(orders.amount)"]}));
+        let error =
+            compile(&catalog, &query.expect("a query"), Dialect::Sqlite).expect_err("refused");
+        assert!(error.to_string().contains("orders.yaml"), "{what}: {error}");
+        let others = Query::from_value(&serde_json::json!({"measures": ["count(customers.id)"]}));
+        let answered = compile(&catalog, &others.expect("a query"), Dialect::Sqlite);
+        assert!(answered.is_ok(), "{what}: {answered:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_a_name_is_listed_by_its_file() {
     for (text, expected) in [
