@@ -187,7 +187,7 @@ pub struct StatusArgs {
 )]
 #[derive(Debug, Args)]
 pub struct IngestArgs {
-    /// The connection to ingest [default: every warehouse]
+    /// The connection to ingest [default: every warehouse, then every dbt project]
     pub connection_id: Option<String>,
     /// Ingest every connection
     #[arg(long, conflicts_with = "connection_id")]
@@ -198,7 +198,8 @@ pub struct IngestArgs {
     /// Capture what this file teaches; `-` is standard input (can be repeated)
     #[arg(long, value_name = "PATH", conflicts_with_all = ["connection_id", "all"])]
     pub file: Vec<PathBuf>,
-    /// The warehouse that texts and files are about [default: none, only pages are written]
+    /// The warehouse that texts, files or the context source are about [default: none for texts and files, which
+    /// only become pages then; the only one for a source]
     #[arg(id = "note_connection", long = "connection-id", value_name = "ID")]
     pub note_connection: Option<String>,
     /// Who hands texts and files in, for the commit message

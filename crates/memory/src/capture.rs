@@ -1,19 +1,18 @@
 //! One capture, from a note to the changes of a draft.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ktx_context_tools::{Failure, ProjectContext};
 use ktx_llm_runtime::{CallLabel, LlmError, LlmRuntime, LoopRequest, StepCallback, StopReason};
-use ktx_project_store::{Change, ProjectPath};
-use ktx_vocabulary::{ConnectionId, ModelRole, RunId, WikiKey};
+use ktx_project_store::ProjectPath;
+use ktx_tool_descriptors::ToolSet;
+use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
 use ktx_warehouse::Dialect;
-use ktx_wiki::Scope;
 use tokio_util::sync::CancellationToken;
 
-use crate::draft::Draft;
-use crate::prompts::{self, Known};
-use crate::tools::{Session, Warehouse, listing, locked, tools};
+use crate::bench::{Bench, Made};
+use crate::prompts;
 
 /// Who asks.
 pub const ROLE: ModelRole = ModelRole::CandidateExtraction;
@@ -59,14 +58,8 @@ impl std::fmt::Debug for CaptureRequest {
 /// What a capture has found worth keeping.
 #[derive(Debug)]
 pub struct Captured {
-    /// Pages that were written or removed, by key.
-    pub wiki: Vec<String>,
-    /// Sources that were written, by name.
-    pub sl: Vec<String>,
-    /// References from those pages to sources, as `page -> source`.
-    pub xrefs: Vec<String>,
-    /// The files to commit; empty when there was nothing worth keeping.
-    pub changes: Vec<Change>,
+    /// What was written; nothing when there was nothing worth keeping.
+    pub made: Made,
     /// Whether the model was stopped at [`STEPS`] turns.
     pub is_cut: bool,
     /// The model's closing words.
@@ -106,16 +99,17 @@ pub async fn capture(request: CaptureRequest) -> Result<Captured, CaptureError> 
         return Err(CaptureError::TooLong { length });
     }
     let connection = request.connection.as_ref().map(|(id, _)| id.clone());
-    let session = session(&request).await.map_err(CaptureError::Project)?;
-    let prompt = task(&request, &session);
-    let shared = Arc::new(Mutex::new(session));
+    let bench = Bench::new(request.context, request.connection, request.files);
+    let bench = bench.await.map_err(CaptureError::Project)?;
+    let prompt = prompts::task(&request.label, &request.note, &bench.known());
+    let tools = bench.tools().and_then(ToolSet::new);
     let outcome = request
         .runtime
         .run_agent_loop(LoopRequest {
             role: ModelRole::CandidateExtraction,
             system: prompts::SYSTEM.to_owned(),
             prompt,
-            tools: tools(&request.context, &shared).map_err(CaptureError::Tools)?,
+            tools: tools.map_err(CaptureError::Tools)?,
             step_budget: STEPS,
             on_step: request.on_step,
             cancel: request.cancel,
@@ -130,86 +124,9 @@ pub async fn capture(request: CaptureRequest) -> Result<Captured, CaptureError> 
     if let Some(error) = outcome.error {
         return Err(CaptureError::Model(error));
     }
-    let session = locked(&shared);
-    let changes = session.draft.changes();
-    let changed: BTreeSet<&str> = changes.iter().map(|change| change.path.as_str()).collect();
-    let pages = session.draft.pages();
-    let written = pages
-        .iter()
-        .filter(|page| changed.contains(page.path.to_string().as_str()));
-    let xrefs = written.flat_map(|page| {
-        let refs = page.front_matter.sl_refs.iter();
-        refs.map(|source| format!("{} -> {source}", page.key()))
-    });
-    let xrefs = xrefs.collect();
-    let is_changed = |key: &&String| changed.contains(format!("wiki/global/{key}.md").as_str());
     Ok(Captured {
-        wiki: session.wiki.iter().filter(is_changed).cloned().collect(),
-        sl: session.sl.iter().cloned().collect(),
-        xrefs,
+        made: bench.made(),
         is_cut: outcome.stop_reason == StopReason::Budget,
         words: outcome.text,
-        changes,
     })
-}
-
-async fn session(request: &CaptureRequest) -> Result<Session, Failure> {
-    let mut others = Vec::new();
-    for id in request.context.source_folders().await? {
-        let own = request.connection.as_ref().map(|(id, _)| id);
-        if own == Some(&id) {
-            continue;
-        }
-        let catalog = request.context.catalog(&id).await?;
-        let names = catalog.sources().iter().map(|source| source.name.clone());
-        others.push((id, names.collect()));
-    }
-    let warehouse = request.connection.clone();
-    let draft = Draft::new(request.files.clone());
-    Ok(Session {
-        uncommitted: uncommitted(request, &draft).await?,
-        draft,
-        warehouse: warehouse.map(|(id, dialect)| Warehouse { id, dialect }),
-        others,
-        wiki: BTreeSet::new(),
-        sl: BTreeSet::new(),
-    })
-}
-
-/// The global pages that somebody is still writing: on the disk they are not as they are committed.
-async fn uncommitted(
-    request: &CaptureRequest,
-    draft: &Draft,
-) -> Result<BTreeSet<WikiKey>, Failure> {
-    let mut paths = request.context.page_paths().await?;
-    paths.retain(|path| path.scope == Scope::Global);
-    let on_disk = request.context.pages(&paths).await?;
-    let texts = on_disk.iter().map(|page| (page.key().clone(), page.text()));
-    let texts: BTreeMap<WikiKey, &str> = texts.collect();
-    let committed = draft.pages();
-    let committed: BTreeMap<WikiKey, &str> = committed
-        .iter()
-        .map(|page| (page.key().clone(), page.text()))
-        .collect();
-    let all = texts.keys().chain(committed.keys());
-    let differing = all.filter(|key| texts.get(*key) != committed.get(*key));
-    Ok(differing.cloned().collect())
-}
-
-fn task(request: &CaptureRequest, session: &Session) -> String {
-    let pages: Vec<(String, String)> = session
-        .draft
-        .pages()
-        .iter()
-        .map(|page| (page.key().to_string(), page.summary().to_owned()))
-        .collect();
-    let sources = listing(session);
-    let known = Known {
-        pages: &pages,
-        sources: session
-            .warehouse
-            .as_ref()
-            .map(|warehouse| (warehouse.id.as_str(), sources.as_slice())),
-    };
-    prompts::task(&request.label, &request.note, &known)
 }

@@ -49,6 +49,9 @@ pub struct NoteStatus {
     pub error: Option<String>,
     /// The commit; none when there was nothing worth keeping.
     pub commit_hash: Option<String>,
+    /// What a person should know, such as that the model was stopped before its end.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// Always empty: instructions are part of the program.
     pub skills_loaded: Vec<String>,
     /// Whether the note taught anything.
@@ -66,6 +69,7 @@ impl NoteStatus {
             captured: Written::default(),
             error: None,
             commit_hash: None,
+            warnings: Vec::new(),
             skills_loaded: Vec::new(),
             signal_detected: false,
         }

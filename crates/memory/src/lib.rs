@@ -4,11 +4,14 @@
 //! check every write. Nothing is written here: the caller publishes the changes of the draft as one
 //! commit, or drops them. This crate must never know backends, the terminal or git.
 
+mod bench;
 mod capture;
 mod desk;
 mod draft;
 mod prompts;
 mod tools;
 
+pub use bench::{Bench, Made};
 pub use capture::{CaptureError, CaptureRequest, Captured, LONGEST_NOTE, ROLE, STEPS, capture};
 pub use desk::{Desk, NoteStatus, Written, desk_tools};
+pub use prompts::{fenced, one_line};

@@ -19,8 +19,8 @@ pub(crate) struct Known<'a> {
     pub(crate) sources: Option<(&'a str, &'a Sources)>,
 }
 
-/// The task. The note stands between two lines that do not occur in it.
-pub(crate) fn task(label: &str, note: &str, known: &Known<'_>) -> String {
+/// What is in the project.
+pub(crate) fn known(known: &Known<'_>) -> String {
     let mut text = String::from("Wiki pages that are there:\n");
     let pages = known
         .pages
@@ -42,15 +42,23 @@ pub(crate) fn task(label: &str, note: &str, known: &Known<'_>) -> String {
         });
         list(&mut text, lines, sources.len(), "`discover_data`");
     } else {
-        text.push_str("\nThe note belongs to no connection: write wiki pages only.\n");
+        text.push_str("\nThere is no connection to write sources for: write wiki pages only.\n");
     }
-    let fence = fence(note);
-    let label = one_line(label);
-    let _ = write!(
-        text,
-        "\nThe note, called {label}, stands between the two lines {fence}\n{fence}\n{note}\n{fence}\n"
-    );
     text
+}
+
+/// The task.
+pub(crate) fn task(label: &str, note: &str, known: &str) -> String {
+    format!(
+        "{known}\n{}",
+        fenced(&format!("The note, called {}", one_line(label)), note)
+    )
+}
+
+/// Foreign text between two lines that do not occur in it, with what it is before them.
+pub fn fenced(what: &str, text: &str) -> String {
+    let fence = fence(text);
+    format!("{what}, stands between the two lines {fence}\n{fence}\n{text}\n{fence}\n")
 }
 
 fn list(text: &mut String, lines: impl Iterator<Item = String>, count: usize, finder: &str) {
@@ -69,14 +77,15 @@ fn list(text: &mut String, lines: impl Iterator<Item = String>, count: usize, fi
     }
 }
 
-fn one_line(text: &str) -> String {
+/// Foreign text as one line of at most 300 characters.
+pub fn one_line(text: &str) -> String {
     let plain = text
         .chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter });
     plain.take(300).collect()
 }
 
-/// A line of `=` that is longer than any in the note.
+/// A line of `=` that is longer than any in the text.
 fn fence(note: &str) -> String {
     let longest = note
         .lines()

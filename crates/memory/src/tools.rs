@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use ktx_context_tools::{ProjectContext, context_tools};
 use ktx_secrets::Redactor;
 use ktx_tool_descriptors::{
-    CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, ToolSetError,
-    WriteEffect, schema_for,
+    CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSetError, WriteEffect,
+    schema_for,
 };
 use ktx_vocabulary::{ConnectionId, WikiKey};
 use ktx_warehouse::Dialect;
@@ -117,7 +117,7 @@ pub(crate) fn locked(shared: &Shared) -> MutexGuard<'_, Session> {
 pub(crate) fn tools(
     context: &Arc<dyn ProjectContext>,
     shared: &Shared,
-) -> Result<ToolSet, ToolSetError> {
+) -> Result<Vec<ToolDescriptor>, ToolSetError> {
     let reads = context_tools(context)?;
     let mut all: Vec<ToolDescriptor> = reads
         .iter()
@@ -136,7 +136,7 @@ pub(crate) fn tools(
             tool(shared, &SL_EDIT, sources::edit),
         ]);
     }
-    ToolSet::new(all)
+    Ok(all)
 }
 
 struct Words {

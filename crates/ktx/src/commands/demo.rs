@@ -342,7 +342,7 @@ fn describe(
     ));
     // The scan before it was a run of its own.
     let session = session.next_run()?;
-    let results = ingest::ingest(None, Limits::default(), &session, opened, printer)?;
+    let results = ingest::ingest(Limits::default(), &session, opened, printer)?;
     let (exit, told) = match paused(&results) {
         Some(paused) => (ingest::pause_exit(paused), Some(ingest::pause_text(paused))),
         None if ingest::undescribed(&results) => {

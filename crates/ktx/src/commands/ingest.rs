@@ -1,12 +1,16 @@
-//! `ktx ingest`: a scan with descriptions from the configured model, or the capture of notes.
+//! `ktx ingest`: a scan with descriptions from the configured model, what context sources mean, or the
+//! capture of notes.
 
+mod kept;
 pub(super) mod notes;
+mod sources;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_config::Connection;
-use ktx_llm_runtime::LlmErrorKind;
+use ktx_llm_runtime::{LlmErrorKind, LlmRuntime};
+use ktx_project_store::ProjectLock;
 use ktx_scan::wire::StageOutcome;
 use ktx_scan::{Paused, ScanMode, Writing};
 use ktx_usage_ledger::{Limits, Money};
@@ -24,15 +28,22 @@ use crate::scanning::{
 };
 use crate::session::{Opened, Session};
 
-/// The roles that a scan asks for: the probe's and the descriptions'.
-const ROLES: [ModelRole; 2] = [ModelRole::Default, ModelRole::CandidateExtraction];
+/// The roles that are asked: the probe's, that of descriptions and units, the reconciliation's.
+const ROLES: [ModelRole; 3] = [
+    ModelRole::Default,
+    ModelRole::CandidateExtraction,
+    ModelRole::Reconcile,
+];
 
 /// Who holds the project's lock meanwhile.
 const COMMAND: &str = "ktx ingest";
 
 type Results = Vec<(ktx_vocabulary::ConnectionId, Outcome<Scanned>)>;
 
-/// Builds context for one warehouse or all of them.
+/// What a command works with.
+pub(crate) type Around<'a> = (&'a Session, &'a Opened, &'a Printer);
+
+/// Builds context for one connection or all of them.
 pub(crate) fn run(args: &IngestArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     let opened = session.open(&printer)?;
@@ -41,64 +52,117 @@ pub(crate) fn run(args: &IngestArgs, session: &Session) -> Outcome {
     if notes::are_given(args) {
         return notes::run(args, limits, session, &opened, &printer);
     }
-    notes::check_absent(args)?;
-    let results = ingest(
-        args.connection_id.as_deref(),
-        limits,
-        session,
-        &opened,
-        &printer,
+    let wanted = sources::wanted(args.connection_id.as_deref(), &opened)?;
+    notes::check_absent(
+        args,
+        wanted.sources.len() == 1 && wanted.warehouses.is_empty(),
     )?;
-    finish(results, session, &opened, &printer)
+    let around = (session, &opened, &printer);
+    let done = with_model(limits, around, |held, runtime| {
+        everything(args, &wanted, (held, runtime), around)
+    });
+    finish(&done.map_err(going_on)?, &wanted, around)
 }
 
-/// Scans with descriptions. Without a usable model it fails before anything changes.
+/// Scans all warehouses with descriptions. Without a usable model it fails before anything changes.
 pub(crate) fn ingest(
-    id: Option<&str>,
     limits: Limits,
     session: &Session,
     opened: &Opened,
     printer: &Printer,
 ) -> Outcome<Results> {
-    let connections = targets(opened, id)?;
-    let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
-    let results = described(connections, limits, session, opened, printer, &sink);
-    sink.finish();
+    let connections = targets(opened, None)?;
+    let around = (session, opened, printer);
+    let results = with_model(limits, around, |held, runtime| {
+        described(&connections, (held, runtime), around)
+    });
     results.map_err(going_on)
 }
 
-fn described(
-    connections: Vec<&Connection>,
+/// What a command has done.
+struct Done {
+    warehouses: Results,
+    sources: sources::Results,
+}
+
+/// Works under the project's lock with the configured model; what it costs is in the ledger when this ends.
+fn with_model<T>(
     limits: Limits,
-    session: &Session,
-    opened: &Opened,
-    printer: &Printer,
-    sink: &Arc<LedgerSink>,
-) -> Outcome<Results> {
-    let budget = limits
-        .any()
-        .then(|| compose::budget(session, opened, limits, sink.meter(), &ROLES))
-        .transpose()?;
-    let events = Arc::clone(sink);
-    let Some(runtime) = compose::llm(session, opened, events, budget)? else {
-        return Err(no_model("ingest needs a model")
-            .hint("run `ktx scan` to read structure and joins without a model"));
+    (session, opened, printer): Around<'_>,
+    work: impl FnOnce(&ProjectLock, &Arc<dyn LlmRuntime>) -> Outcome<T>,
+) -> Outcome<T> {
+    let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
+    let worked = || {
+        let budget = limits
+            .any()
+            .then(|| compose::budget(session, opened, limits, sink.meter(), &ROLES))
+            .transpose()?;
+        let events = Arc::clone(&sink);
+        let Some(runtime) = compose::llm(session, opened, events, budget)? else {
+            return Err(no_model("ingest needs a model")
+                .hint("run `ktx scan` to read structure and joins without a model"));
+        };
+        // Before anything is paid for.
+        let held = lock(opened, COMMAND)?;
+        look_at_machine(opened)?;
+        work(&held, &runtime)
     };
-    // Before anything is paid for.
-    let held = lock(opened, COMMAND)?;
-    look_at_machine(opened)?;
-    require_usable(&runtime, session)?;
+    let result = worked();
+    sink.finish();
+    result
+}
+
+/// Warehouses first: what sources mean is written about their tables.
+fn everything(
+    args: &IngestArgs,
+    wanted: &sources::Wanted<'_>,
+    (held, runtime): (&ProjectLock, &Arc<dyn LlmRuntime>),
+    around: Around<'_>,
+) -> Outcome<Done> {
+    let (_, opened, _) = around;
+    let target = args.note_connection.as_deref();
+    let mut read = Vec::new();
+    for connection in &wanted.sources {
+        let source = sources::planned(connection, target, opened);
+        read.push((connection.id.clone(), source));
+    }
+    let warehouses = if wanted.warehouses.is_empty() {
+        Vec::new()
+    } else {
+        described(&wanted.warehouses, (held, runtime), around)?
+    };
+    let is_stopped = warehouses.iter().any(|(_, result)| match result {
+        Ok(scanned) => scanned.outcome.paused.is_some(),
+        Err(failure) => sources::stops(failure),
+    });
+    let sources = if is_stopped || read.is_empty() {
+        Vec::new()
+    } else {
+        sources::ingest(read, runtime, around, warehouses.is_empty())?
+    };
+    Ok(Done {
+        warehouses,
+        sources,
+    })
+}
+
+fn described(
+    connections: &[&Connection],
+    (held, runtime): (&ProjectLock, &Arc<dyn LlmRuntime>),
+    (session, opened, printer): Around<'_>,
+) -> Outcome<Results> {
+    require_usable(runtime, session)?;
     let jobs = connections
-        .into_iter()
+        .iter()
         .map(|connection| Job {
             connection,
             mode: ScanMode::Enriched,
             writing: Writing::Publish,
-            runtime: Some(Arc::clone(&runtime)),
+            runtime: Some(Arc::clone(runtime)),
             budget: ktx_scan::Budget::default(),
         })
         .collect();
-    scan_locked(&held, (COMMAND, jobs), session, opened, printer)
+    scan_locked(held, (COMMAND, jobs), session, opened, printer)
 }
 
 /// The failure of a project whose backend is `none`.
@@ -135,53 +199,28 @@ fn limits(args: &IngestArgs) -> Outcome<Limits> {
     })
 }
 
-fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printer) -> Outcome {
-    if results.iter().all(|(_, result)| result.is_err()) {
-        let failure = results.into_iter().find_map(|(_, result)| result.err());
-        let failure = failure
-            .unwrap_or_else(|| Failure::new(Exit::Failure, "internal", "nothing was ingested"));
+fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outcome {
+    let (session, opened, printer) = around;
+    if let Some(failure) = nothing_done(done) {
         return Err(going_on(failure));
     }
-    let failed = results.iter().any(|(_, result)| result.is_err());
-    let paused = paused(&results).cloned();
-    let unread = stopped(&results).is_some();
-    let left = undescribed(&results);
+    let results = &done.warehouses;
+    let paused = paused(results).cloned();
+    let left = undescribed(results);
     if printer.mode == Mode::Json {
-        printer.json(&envelope(&results, opened))?;
+        printer.json(&envelope(done, wanted, opened))?;
     } else {
-        printer.line("Source\tDatabase schema\tDescriptions")?;
-        for (id, result) in &results {
-            let (schema, descriptions) = match result {
-                Ok(scanned) if scanned.outcome.paused.is_some() => ("done", "paused"),
-                Ok(scanned) => (
-                    "done",
-                    outcome(scanned.outcome.report.enrichment.table_descriptions),
-                ),
-                Err(_) => ("failed", "not-run"),
-            };
-            printer.line(&format!("{id}\t{schema}\t{descriptions}"))?;
+        if !results.is_empty() {
+            print(results, printer)?;
         }
-        for (id, result) in &results {
-            match result {
-                Ok(Scanned {
-                    published: Some(published),
-                    outcome,
-                    ..
-                }) => {
-                    for warning in &outcome.report.warnings {
-                        printer.note(&format!("warning: {}", warning.message));
-                    }
-                    for skipped in &published.skipped {
-                        printer.note(&left_alone(skipped, COMMAND));
-                    }
-                    match &published.commit {
-                        Some(commit) => printer.line(&format!("{id}: commit {commit}"))?,
-                        None => printer.line(&format!("{id}: nothing changed"))?,
-                    }
-                }
-                Ok(_) => {}
-                Err(failure) => printer.notes(failure.to_text().trim_end()),
-            }
+        if !done.sources.is_empty() {
+            sources::print(&done.sources, printer)?;
+        }
+        for connection in &wanted.unread {
+            printer.note(&format!(
+                "warning: `{}` was not read: context sources of kind {} cannot be read yet",
+                connection.id, connection.driver
+            ));
         }
         super::usage::totals(session, opened, printer);
         if let Some(paused) = &paused {
@@ -190,11 +229,76 @@ fn finish(results: Results, session: &Session, opened: &Opened, printer: &Printe
             printer.note(ASK_AGAIN);
         }
     }
+    let is_whole = |(_, result): &(_, Outcome<sources::Ingested>)| {
+        result.as_ref().is_ok_and(sources::Ingested::is_whole)
+    };
+    let is_tried = done.sources.len() == wanted.sources.len();
+    let failed = results.iter().any(|(_, result)| result.is_err());
+    let unread = stopped(results).is_some();
     Ok(match paused {
         Some(paused) => pause_exit(&paused),
         None if failed || unread || left => Exit::Partial,
+        None if !is_tried || !done.sources.iter().all(is_whole) => Exit::Partial,
         None => Exit::Success,
     })
+}
+
+/// The failure of a command that has done nothing at all.
+fn nothing_done(done: &Done) -> Option<Failure> {
+    let warehouses = done
+        .warehouses
+        .iter()
+        .map(|(_, result)| result.as_ref().err());
+    let sources = done.sources.iter().map(|(_, result)| match result {
+        Ok(ingested) => ingested.nothing_done(),
+        Err(failure) => Some(failure),
+    });
+    let failures: Option<Vec<&Failure>> = warehouses.chain(sources).collect();
+    let missing = || Failure::new(Exit::Failure, "internal", "nothing was ingested");
+    let failures = failures?;
+    Some(
+        failures
+            .first()
+            .map_or_else(missing, |failure| (*failure).clone()),
+    )
+}
+
+fn print(results: &Results, printer: &Printer) -> Outcome<()> {
+    printer.line("Source\tDatabase schema\tDescriptions")?;
+    for (id, result) in results {
+        let (schema, descriptions) = match result {
+            Ok(scanned) if scanned.outcome.paused.is_some() => ("done", "paused"),
+            Ok(scanned) => (
+                "done",
+                outcome(scanned.outcome.report.enrichment.table_descriptions),
+            ),
+            Err(_) => ("failed", "not-run"),
+        };
+        printer.line(&format!("{id}\t{schema}\t{descriptions}"))?;
+    }
+    for (id, result) in results {
+        match result {
+            Ok(Scanned {
+                published: Some(published),
+                outcome,
+                ..
+            }) => {
+                for warning in &outcome.report.warnings {
+                    printer.note(&format!("warning: {}", warning.message));
+                }
+                for skipped in &published.skipped {
+                    printer.note(&left_alone(skipped, COMMAND));
+                }
+                match &published.commit {
+                    Some(commit) => printer.line(&format!("{id}: commit {commit}"))?,
+                    None => printer.line(&format!("{id}: nothing changed"))?,
+                }
+            }
+            Ok(_) => {}
+            Err(failure) => printer.notes(failure.to_text().trim_end()),
+        }
+    }
+    Ok(())
 }
 
 /// Tells what becomes of a run that was interrupted.
@@ -254,8 +358,9 @@ const fn outcome(outcome: StageOutcome) -> &'static str {
 }
 
 /// The shape of KTX 0.12, with our own facts beside it.
-fn envelope(results: &Results, opened: &Opened) -> Value {
-    let targets: Vec<Value> = results
+fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value {
+    let results = &done.warehouses;
+    let mut targets: Vec<Value> = results
         .iter()
         .map(|(id, _)| {
             let driver = opened
@@ -272,7 +377,16 @@ fn envelope(results: &Results, opened: &Opened) -> Value {
             })
         })
         .collect();
-    let done: Vec<Value> = results
+    let ids: Vec<_> = wanted.sources.iter().map(|source| &source.id).collect();
+    targets.extend(sources::targets(&ids, opened));
+    let unread = wanted.unread.iter().map(|found| {
+        format!(
+            "{}: context sources of kind {} cannot be read yet",
+            found.id, found.driver
+        )
+    });
+    let warnings: Vec<String> = unread.collect();
+    let mut items: Vec<Value> = results
         .iter()
         .map(|(id, result)| match result {
             Ok(scanned) => done_item(id.as_str(), scanned),
@@ -288,13 +402,14 @@ fn envelope(results: &Results, opened: &Opened) -> Value {
             }),
         })
         .collect();
+    items.extend(sources::items(&done.sources, opened));
     json!({
         "plan": {
             "projectDir": opened.dir.display().to_string(),
             "targets": targets,
-            "warnings": [],
+            "warnings": warnings,
         },
-        "results": done,
+        "results": items,
     })
 }
 

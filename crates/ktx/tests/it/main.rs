@@ -56,6 +56,7 @@ mod sl_listing;
 mod sl_live;
 mod sl_query;
 mod sl_usage;
+mod sources;
 mod sql;
 mod status;
 mod support;

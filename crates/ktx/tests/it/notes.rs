@@ -123,6 +123,7 @@ ktx ingest: \"Refunds are not revenue.\"
 pages: revenue
 sources: orders
 noted by: local-cli
+ktx-note: e81741c7cb385b84c105f02a73c8fbe79a9b9df3b48e8f9cc44e5542f1b880f8
 
 
 semantic-layer/warehouse/orders.yaml
@@ -182,10 +183,47 @@ fn a_captured_note_is_not_asked_again() {
         second["results"][0]["warnings"],
         json!(["captured before, the model was not asked again"])
     );
+    // A clone knows it by the mark in its commit.
+    std::fs::remove_dir_all(sandbox.work().join(".ktx/state")).expect("local state");
+    let cloned = json_of(&sandbox, &line);
+    assert_eq!(processes(&sandbox), asked);
+    assert_eq!(
+        cloned["results"][0]["commitHash"],
+        first["results"][0]["commitHash"]
+    );
+    assert_eq!(cloned["results"][0]["captured"]["sl"], json!(["orders"]));
     git(&sandbox, &["reset", "--hard", "--quiet", "HEAD~1"]);
     let third = json_of(&sandbox, &line);
     assert_eq!(third["results"][0]["warnings"], json!([]));
     assert!(sandbox.read("wiki/global/revenue.md").is_ok());
+}
+
+/// A note that takes more turns than it has is kept as far as it came, and is not done: the same command goes
+/// on from there.
+#[test]
+fn a_note_at_its_budget_is_partial() {
+    let turns = (0..31).map(|number| {
+        let input =
+            json!({ "key": format!("page-{number}"), "summary": "A page.", "content": "Text." });
+        json!({ "tools": [{ "name": "wiki_write", "input": input }] })
+    });
+    let sandbox = local(&turns.collect::<Vec<_>>());
+    let printed = run(&sandbox, &format!("{COMMAND} --json"));
+    assert_eq!(printed.code, Some(7), "{printed}");
+    let answer: Value = serde_json::from_str(&printed.stdout).expect("JSON");
+    let item = &answer["results"][0];
+    assert_eq!(
+        (&answer["status"], &item["status"]),
+        (&json!("failed"), &json!("partial"))
+    );
+    assert_eq!(
+        item["warnings"],
+        json!(["the model was stopped after 30 turns; what it had written by then is kept"])
+    );
+    assert!(sandbox.read("wiki/global/page-29.md").is_ok());
+    let asked = processes(&sandbox);
+    assert_eq!(run(&sandbox, COMMAND).code, Some(7));
+    assert!(processes(&sandbox) > asked);
 }
 
 /// A model that fails in the middle leaves nothing behind; the notes before it are kept, those behind
@@ -256,13 +294,13 @@ fn bad_notes_cost_nothing() {
     assert_eq!(processes(&sandbox), 0);
 }
 
-/// `kill -9` at each step: the next run captures the note, once.
+/// `kill -9` at each step: the next run captures the note, once. What was committed is not paid for again.
 #[test]
 fn a_killed_capture_is_made_again() {
     for (point, asked_again) in [
         ("memory:captured", true),
         ("publish:before-import", true),
-        ("publish:after-files", true),
+        ("publish:after-files", false),
     ] {
         let mut sandbox = local(&captures());
         sandbox.set("KTX_TEST_KILL_AT", point);

@@ -86,6 +86,19 @@ impl StateDatabase {
             (connection.as_str(), table_key),
         )
     }
+
+    /// Forgets one stage of one table.
+    pub fn remove_stage(
+        &self,
+        connection: &ConnectionId,
+        table_key: &str,
+        stage: &str,
+    ) -> Result<(), StateError> {
+        self.execute(
+            "DELETE FROM stages WHERE connection = ?1 AND table_key = ?2 AND stage = ?3",
+            (connection.as_str(), table_key, stage),
+        )
+    }
 }
 
 const SELECT: &str =

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use serde_yaml::{Mapping, Value};
 
-pub(crate) use block::Obstacle;
+pub use block::Obstacle;
 
 use block::{
     Block, Entry, Head, Kind, Line, Of, UNUSUAL, block, comment, head, is_key, is_text, kept_words,
@@ -26,7 +26,7 @@ use crate::manifest::yaml::{entry_text, item_text, key_text, to_yaml, value_text
 ///
 /// A part that is written in another style (in brackets, over several lines) is written anew when it
 /// changes and holds no comment, no anchor and no tag.
-pub(crate) fn edit(text: &str, old: &Mapping, new: &Mapping) -> Result<String, Obstacle> {
+pub fn edit(text: &str, old: &Mapping, new: &Mapping) -> Result<String, Obstacle> {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mark = text.strip_suffix(body).unwrap_or_default();
     let line_end = match body.find('\n') {

@@ -3,21 +3,18 @@
 mod input;
 mod report;
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use ktx_config::Connection;
 use ktx_llm_runtime::LlmRuntime;
-use ktx_memory::{CaptureError, CaptureRequest, Captured, NoteStatus, ROLE, STEPS, Written};
-use ktx_project_store::{
-    Base, ProjectPath, PublishRequest, Published, Publisher, RunStatus, StageRow, StateDatabase,
-};
+use ktx_memory::{CaptureError, CaptureRequest, NoteStatus, ROLE, STEPS};
+use ktx_project_store::{RunStatus, StateDatabase};
 use ktx_usage_ledger::Limits;
 use ktx_vocabulary::{ConnectionId, ModelRole};
 use ktx_warehouse::Dialect;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -27,25 +24,15 @@ use crate::compose::{self, LedgerSink};
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{lock, look_at_machine, publish_failure, state_failure, usable};
+use crate::scanning::{lock, look_at_machine, state_failure, usable};
 use crate::session::{Opened, Session};
 
+use super::Around;
+pub(crate) use super::kept::Kept;
+use super::kept::{Keeper, Piece};
 use input::Note;
 
 pub(crate) const COMMAND: &str = "ktx ingest --text";
-
-/// The stage under which captured notes are remembered.
-const STAGE: &str = "memory";
-
-/// What became of one note.
-pub(crate) struct Done {
-    /// What was written.
-    pub(crate) captured: Written,
-    /// The commit; none when there was nothing worth keeping.
-    pub(crate) commit: Option<String>,
-    /// What a person should know.
-    warnings: Vec<String>,
-}
 
 /// Notes that are handed in together.
 struct Handed<'a> {
@@ -65,8 +52,7 @@ struct Work<'a> {
     connection: Option<(ConnectionId, Dialect)>,
     user: &'a str,
     runtime: Arc<dyn LlmRuntime>,
-    publisher: Publisher,
-    state: StateDatabase,
+    keeper: Keeper<'a>,
 }
 
 /// Whether the command line hands in notes.
@@ -74,17 +60,20 @@ pub(super) fn are_given(args: &IngestArgs) -> bool {
     !args.text.is_empty() || !args.file.is_empty()
 }
 
-/// Refuses what only notes have.
-pub(super) fn check_absent(args: &IngestArgs) -> Outcome<()> {
-    let flag = match (&args.note_connection, args.fail_fast) {
-        (Some(_), _) => "--connection-id",
-        (None, true) => "--fail-fast",
-        (None, false) => return Ok(()),
+/// Refuses what only notes have, and a single context source in part.
+pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()> {
+    let (flag, owners) = if args.fail_fast {
+        ("--fail-fast", "`--text` and `--file`")
+    } else if args.note_connection.is_some() && !is_one_source {
+        let owners = "`--text`, `--file` and the ingest of a context source";
+        ("--connection-id", owners)
+    } else {
+        return Ok(());
     };
     Err(Failure::new(
         Exit::Usage,
         "usage",
-        format!("`{flag}` belongs to `--text` and `--file`"),
+        format!("`{flag}` belongs to {owners}"),
     )
     .hint("name the warehouse to ingest without a flag: `ktx ingest <id>`"))
 }
@@ -115,7 +104,7 @@ pub(crate) fn capture(
     content: &str,
     connection_id: Option<&str>,
     (session, opened, printer): Around<'_>,
-) -> Outcome<Done> {
+) -> Outcome<Kept> {
     let note = Note::of_text(content);
     input::check(&note)?;
     let handed = Handed {
@@ -130,12 +119,10 @@ pub(crate) fn capture(
     results.pop().unwrap_or_else(|| Err(missing()))
 }
 
-pub(crate) type Around<'a> = (&'a Session, &'a Opened, &'a Printer);
-
 fn with_ledger(
     handed: &Handed<'_>,
     (session, opened, printer): Around<'_>,
-) -> Outcome<Vec<Outcome<Done>>> {
+) -> Outcome<Vec<Outcome<Kept>>> {
     let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
     let results = worked(handed, (session, opened, printer), &sink);
     sink.finish();
@@ -146,7 +133,7 @@ fn worked(
     handed: &Handed<'_>,
     (session, opened, printer): Around<'_>,
     sink: &Arc<LedgerSink>,
-) -> Outcome<Vec<Outcome<Done>>> {
+) -> Outcome<Vec<Outcome<Kept>>> {
     let limits = handed.limits;
     let roles = [ModelRole::Default, ROLE];
     let budget = limits
@@ -160,15 +147,8 @@ fn worked(
     // Before anything is paid for.
     let _held = lock(opened, COMMAND)?;
     look_at_machine(opened)?;
-    let publisher = opened
-        .store
-        .publisher()
-        .map_err(|error| publish_failure(&error))?;
-    let state = opened
-        .store
-        .state()
-        .map_err(|error| state_failure(&error))?;
-    begin(&state, session)?;
+    let keeper = Keeper::open(session, opened)?;
+    begin(keeper.state(), session)?;
     let work = Work {
         session,
         opened,
@@ -176,16 +156,16 @@ fn worked(
         connection: handed.connection.clone(),
         user: handed.user,
         runtime,
-        publisher,
-        state,
+        keeper,
     };
     let results = all(&work, handed.notes, handed.fail_fast);
     let status = match &results {
-        Ok(results) if results.iter().all(Result::is_ok) => RunStatus::Done,
+        Ok(results) if results.iter().all(is_whole) => RunStatus::Done,
         Ok(results) if results.iter().any(Result::is_ok) => RunStatus::Partial,
         _ => RunStatus::Failed,
     };
-    work.state
+    work.keeper
+        .state()
         .finish_run(
             &session.run_id,
             status,
@@ -197,14 +177,28 @@ fn worked(
 }
 
 /// What became of a single note, for whoever asks for the run.
-fn detail(session: &Session, results: &Outcome<Vec<Outcome<Done>>>) -> Value {
+fn detail(session: &Session, results: &Outcome<Vec<Outcome<Kept>>>) -> Value {
     let status = NoteStatus::queued(&session.run_id);
     let status = match results.as_ref().map(Vec::as_slice) {
-        Ok([Ok(done)]) => status.written(done.captured.clone(), done.commit.clone()),
+        Ok([Ok(kept)]) => kept_status(status, kept),
         Ok([Err(failure)]) | Err(failure) => status.failed(failure.to_text()),
         Ok(_) => return Value::Null,
     };
     serde_json::to_value(status).unwrap_or_default()
+}
+
+/// Whether a note was captured to its end.
+fn is_whole(result: &Outcome<Kept>) -> bool {
+    result.as_ref().is_ok_and(|kept| !kept.is_partial)
+}
+
+/// The status of a note that was captured.
+pub(crate) fn kept_status(status: NoteStatus, kept: &Kept) -> NoteStatus {
+    let status = status.written(kept.captured.clone(), kept.commit.clone());
+    NoteStatus {
+        warnings: kept.warnings.clone(),
+        ..status
+    }
 }
 
 fn begin(state: &StateDatabase, session: &Session) -> Outcome<()> {
@@ -215,7 +209,7 @@ fn begin(state: &StateDatabase, session: &Session) -> Outcome<()> {
 }
 
 /// One note after another on one runtime, so that a child that waits serves the next one.
-fn all(work: &Work<'_>, notes: &[Note], fail_fast: bool) -> Outcome<Vec<Outcome<Done>>> {
+fn all(work: &Work<'_>, notes: &[Note], fail_fast: bool) -> Outcome<Vec<Outcome<Kept>>> {
     compose::block_on(|cancel| async move {
         let results = each(work, notes, fail_fast, &cancel).await;
         // Who presses Ctrl-C waits for nothing more.
@@ -230,12 +224,13 @@ async fn each(
     notes: &[Note],
     fail_fast: bool,
     cancel: &CancellationToken,
-) -> Outcome<Vec<Outcome<Done>>> {
+) -> Outcome<Vec<Outcome<Kept>>> {
     let mut results = Vec::new();
     let mut is_usable = false;
     for (index, note) in notes.iter().enumerate() {
-        let result = match known(work, note) {
-            Ok(Some(done)) => Ok(done),
+        let piece = piece(work, note)?;
+        let result = match work.keeper.known(&piece) {
+            Ok(Some(kept)) => Ok(again(kept)),
             Err(failure) => Err(failure),
             Ok(None) => {
                 if !is_usable {
@@ -243,7 +238,7 @@ async fn each(
                     is_usable = true;
                 }
                 let place = format!("[{}/{}] {}", index + 1, notes.len(), note.label);
-                one(work, note, place, cancel.clone()).await
+                one(work, (note, &piece), place, cancel.clone()).await
             }
         };
         let stops = result.as_ref().is_err_and(|failure| {
@@ -263,24 +258,22 @@ async fn each(
 
 async fn one(
     work: &Work<'_>,
-    note: &Note,
+    (note, piece): (&Note, &Piece),
     place: String,
     cancel: CancellationToken,
-) -> Outcome<Done> {
-    let base = work
-        .publisher
-        .begin()
-        .map_err(|error| publish_failure(&error))?;
+) -> Outcome<Kept> {
+    let base = work.keeper.begin()?;
     let quiet = work.printer.mode == Mode::Json;
     let printer = work.printer.clone();
     if !quiet {
         printer.note(&place);
     }
+    let warehouse = work.connection.as_ref().map(|(id, _)| id);
     let captured = ktx_memory::capture(CaptureRequest {
         label: note.label.clone(),
         note: note.text.clone(),
         connection: work.connection.clone(),
-        files: files(work, &base)?,
+        files: work.keeper.files(&base, warehouse)?,
         context: crate::context::open(work.session, work.opened)?,
         runtime: Arc::clone(&work.runtime),
         run_id: work.session.run_id.clone(),
@@ -294,79 +287,15 @@ async fn one(
     })
     .await
     .map_err(capture_failure)?;
-    work.opened.store.failpoint("memory:captured");
-    let published = publish(work, note, &base, &captured)?;
-    let done = done(&captured, &published);
-    remember(work, note, &done)?;
-    Ok(done)
+    let is_cut = captured.is_cut.then_some(STEPS);
+    work.keeper.keep(piece, &base, &captured.made, is_cut)
 }
 
-/// The files that a capture works on, as they are committed.
-fn files(work: &Work<'_>, base: &Base) -> Outcome<BTreeMap<ProjectPath, Vec<u8>>> {
-    let Some(commit) = &base.commit else {
-        return Ok(BTreeMap::new());
-    };
-    let mut folders = vec!["wiki/global".to_owned()];
-    if let Some((id, _)) = &work.connection {
-        folders.push(format!("semantic-layer/{id}"));
-    }
-    let history = work.opened.store.history();
-    let history =
-        history.map_err(|error| Failure::from_error(Exit::Failure, "publish_failed", &error))?;
-    let mut files = BTreeMap::new();
-    for folder in folders {
-        let folder = ProjectPath::parse(&folder)
-            .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
-        let found = history.files(commit, &folder);
-        files.extend(
-            found.map_err(|error| Failure::from_error(Exit::Failure, "publish_failed", &error))?,
-        );
-    }
-    Ok(files)
-}
-
-fn publish(work: &Work<'_>, note: &Note, base: &Base, captured: &Captured) -> Outcome<Published> {
-    let mut message = format!("ktx ingest: {}\n\n", note.subject());
-    for (what, names) in [("pages", &captured.wiki), ("sources", &captured.sl)] {
-        if !names.is_empty() {
-            let _ = writeln!(message, "{what}: {}", names.join(", "));
-        }
-    }
-    let _ = writeln!(message, "noted by: {}", input::one_line(work.user));
-    work.publisher
-        .publish(
-            base,
-            &PublishRequest {
-                changes: &captured.changes,
-                message: &message,
-                at: work.session.now,
-            },
-        )
-        .map_err(|error| publish_failure(&error))
-}
-
-fn done(captured: &Captured, published: &Published) -> Done {
-    let mut warnings: Vec<String> = published
-        .skipped
-        .iter()
-        .map(|skipped| {
-            let reason = crate::commands::scan::reason(skipped.reason);
-            format!("`{}` was left as it is: {reason}", skipped.path)
-        })
-        .collect();
-    if captured.is_cut {
-        warnings.push(format!(
-            "the model was stopped after {STEPS} turns; what it had written by then is kept"
-        ));
-    }
-    Done {
-        captured: Written {
-            wiki: captured.wiki.clone(),
-            sl: captured.sl.clone(),
-            xrefs: captured.xrefs.clone(),
-        },
-        commit: published.commit.clone(),
-        warnings,
+/// A note that was captured before.
+fn again(kept: Kept) -> Kept {
+    Kept {
+        warnings: vec!["captured before, the model was not asked again".to_owned()],
+        ..kept
     }
 }
 
@@ -381,7 +310,11 @@ fn capture_failure(error: CaptureError) -> Failure {
     }
 }
 
-fn connection(id: Option<&str>, opened: &Opened) -> Outcome<Option<(ConnectionId, Dialect)>> {
+/// The warehouse with this id, for a draft.
+pub(super) fn connection(
+    id: Option<&str>,
+    opened: &Opened,
+) -> Outcome<Option<(ConnectionId, Dialect)>> {
     let Some(id) = id else {
         return Ok(None);
     };
@@ -396,72 +329,26 @@ fn connection(id: Option<&str>, opened: &Opened) -> Outcome<Option<(ConnectionId
     Ok(Some((found.id.clone(), dialect)))
 }
 
-/// The key under which a note is remembered: the text and what it was about.
-fn key(work: &Work<'_>, note: &Note) -> String {
-    let about = work.connection.as_ref().map_or("", |(id, _)| id.as_str());
+/// A note as a piece of work: the text and what it is about.
+fn piece(work: &Work<'_>, note: &Note) -> Outcome<Piece> {
+    let about = work.connection.as_ref().map(|(id, _)| id.clone());
     let mut hash = Sha256::new();
-    hash.update(about.as_bytes());
+    hash.update(about.as_ref().map_or("", |id| id.as_str()).as_bytes());
     hash.update([0]);
     hash.update(note.text.as_bytes());
-    hash.finalize().iter().fold(String::new(), |mut key, byte| {
+    let input = hash.finalize().iter().fold(String::new(), |mut key, byte| {
         let _ = write!(key, "{byte:02x}");
         key
-    })
-}
-
-fn owner(work: &Work<'_>) -> Outcome<ConnectionId> {
-    match &work.connection {
-        Some((id, _)) => Ok(id.clone()),
-        None => Ok(ConnectionId::parse("notes")?),
-    }
-}
-
-fn remember(work: &Work<'_>, note: &Note, done: &Done) -> Outcome<()> {
-    let row = StageRow {
-        table_key: key(work, note),
-        stage: STAGE.to_owned(),
-        structure_hash: String::new(),
-        input_hash: String::new(),
-        output: json!({
-            "wiki": done.captured.wiki,
-            "sl": done.captured.sl,
-            "xrefs": done.captured.xrefs,
-            "commit": done.commit,
-        }),
-        updated: work.session.now,
-    };
-    work.state
-        .put_stage(&owner(work)?, &row)
-        .map_err(|error| state_failure(&error))
-}
-
-/// What an earlier run has made of the same text, as long as that commit is part of the branch.
-fn known(work: &Work<'_>, note: &Note) -> Outcome<Option<Done>> {
-    let row = work
-        .state
-        .stage(&owner(work)?, &key(work, note), STAGE)
-        .map_err(|error| state_failure(&error))?;
-    let Some(row) = row else { return Ok(None) };
-    let names = |field: &str| -> Vec<String> {
-        let list = row.output.get(field).and_then(Value::as_array);
-        let texts = list.into_iter().flatten().filter_map(Value::as_str);
-        texts.map(str::to_owned).collect()
-    };
-    let commit = row.output.get("commit").and_then(Value::as_str);
-    let is_standing = match commit {
-        Some(commit) => work
-            .publisher
-            .is_part(commit)
-            .map_err(|error| publish_failure(&error))?,
-        None => true,
-    };
-    Ok(is_standing.then(|| Done {
-        captured: Written {
-            wiki: names("wiki"),
-            sl: names("sl"),
-            xrefs: names("xrefs"),
+    });
+    Ok(Piece {
+        owner: match about {
+            Some(id) => id,
+            None => ConnectionId::parse("notes")?,
         },
-        commit: commit.map(str::to_owned),
-        warnings: vec!["captured before, the model was not asked again".to_owned()],
-    }))
+        key: input.clone(),
+        stage: "note",
+        input,
+        title: format!("ktx ingest: {}", note.subject()),
+        closing: vec![format!("noted by: {}", input::one_line(work.user))],
+    })
 }

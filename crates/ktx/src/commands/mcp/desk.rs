@@ -89,7 +89,7 @@ fn work(
         let begun = NoteStatus::queued(&id).ingesting();
         locked(runs).insert(id.to_string(), begun.clone());
         let ended = match captured(dir, &note) {
-            Ok(done) => begun.written(done.captured, done.commit),
+            Ok(kept) => notes::kept_status(begun, &kept),
             Err(failure) => begun.failed(failure.to_text().trim_end().to_owned()),
         };
         locked(runs).insert(id.to_string(), ended);
@@ -97,7 +97,7 @@ fn work(
 }
 
 /// Captures one note. Settings are read anew: a server lives long.
-fn captured(dir: &std::path::Path, note: &Waiting) -> Outcome<notes::Done> {
+fn captured(dir: &std::path::Path, note: &Waiting) -> Outcome<notes::Kept> {
     let opened = crate::session::load(dir, &note.session.environment)?;
     // Standard output belongs to the protocol; a note is told of when it is asked for.
     let printer = Printer {

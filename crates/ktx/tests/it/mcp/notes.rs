@@ -69,7 +69,7 @@ fn a_note_of_an_agent_is_captured() {
         "captured": {
             "wiki": ["revenue"], "sl": ["orders"], "xrefs": ["revenue -> orders.revenue"],
         },
-        "error": null, "commitHash": "[COMMIT]", "skillsLoaded": [], "signalDetected": true,
+        "error": null, "commitHash": "[COMMIT]", "warnings": [], "skillsLoaded": [], "signalDetected": true,
     });
     assert_eq!(status, expected);
     assert!(git(&sandbox, &["log", "-1", "--format=%B"]).contains("noted by: mcp"));

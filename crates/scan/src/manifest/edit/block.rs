@@ -7,11 +7,11 @@ use serde_yaml::Value;
 
 /// Why a text cannot be changed in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Obstacle {
+pub struct Obstacle {
     /// The line, counted from 1.
-    pub(crate) line: usize,
+    pub line: usize,
     /// What stands there.
-    pub(crate) what: &'static str,
+    pub what: &'static str,
 }
 
 /// What a line is, as far as its beginning tells.

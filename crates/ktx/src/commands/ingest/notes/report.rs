@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::super::Around;
+use super::super::kept::Kept;
 use super::input::Note;
-use super::{Around, Done};
+use super::is_whole;
 use crate::cli::IngestArgs;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
@@ -13,7 +15,7 @@ use crate::report::Outcome;
 pub(super) fn finish(
     args: &IngestArgs,
     notes: &[Note],
-    results: &[Outcome<Done>],
+    results: &[Outcome<Kept>],
     (session, opened, printer): Around<'_>,
 ) -> Outcome {
     if printer.mode == Mode::Json {
@@ -22,7 +24,7 @@ pub(super) fn finish(
             .enumerate()
             .map(|(index, note)| item(note, session.run_id.as_str(), results.get(index)))
             .collect();
-        let is_done = results.len() == notes.len() && results.iter().all(Result::is_ok);
+        let is_done = results.len() == notes.len() && results.iter().all(is_whole);
         printer.json(&json!({
             "status": if is_done { "done" } else { "failed" },
             "projectDir": opened.dir.display().to_string(),
@@ -36,13 +38,14 @@ pub(super) fn finish(
     Ok(exit(results))
 }
 
-fn table(notes: &[Note], results: &[Outcome<Done>], printer: &Printer) -> Outcome<()> {
+fn table(notes: &[Note], results: &[Outcome<Kept>], printer: &Printer) -> Outcome<()> {
     printer.line("Note\tStatus\tPages\tSources\tCommit")?;
     for (index, note) in notes.iter().enumerate() {
         let label = note.subject();
         let line = match results.get(index) {
             Some(Ok(done)) => format!(
-                "{label}\tdone\t{}\t{}\t{}",
+                "{label}\t{}\t{}\t{}\t{}",
+                status(done),
                 list(&done.captured.wiki),
                 list(&done.captured.sl),
                 done.commit.as_deref().unwrap_or("nothing to keep")
@@ -62,11 +65,15 @@ fn table(notes: &[Note], results: &[Outcome<Done>], printer: &Printer) -> Outcom
             Err(failure) => printer.notes(failure.to_text().trim_end()),
         }
     }
-    if results.len() < notes.len() || results.iter().any(Result::is_err) {
+    if results.len() < notes.len() || !results.iter().all(is_whole) {
         printer
             .note("hint: run the same command again: what is captured is kept and not asked again");
     }
     Ok(())
+}
+
+const fn status(kept: &Kept) -> &'static str {
+    if kept.is_partial { "partial" } else { "done" }
 }
 
 fn list(names: &[String]) -> String {
@@ -77,9 +84,9 @@ fn list(names: &[String]) -> String {
     }
 }
 
-fn item(note: &Note, run: &str, result: Option<&Outcome<Done>>) -> Value {
+fn item(note: &Note, run: &str, result: Option<&Outcome<Kept>>) -> Value {
     let (status, done, error) = match result {
-        Some(Ok(done)) => ("done", Some(done), None),
+        Some(Ok(done)) => (status(done), Some(done), None),
         Some(Err(failure)) => ("error", None, Some(failure)),
         None => ("not-run", None, None),
     };
@@ -98,13 +105,18 @@ fn item(note: &Note, run: &str, result: Option<&Outcome<Done>>) -> Value {
 }
 
 /// The exit code: that of the failure where nothing was captured at all.
-fn exit(results: &[Outcome<Done>]) -> Exit {
+fn exit(results: &[Outcome<Kept>]) -> Exit {
     let failures: Vec<Exit> = results
         .iter()
         .filter_map(|result| Some(result.as_ref().err()?.exit))
         .collect();
     let Some(first) = failures.first().copied() else {
-        return Exit::Success;
+        let is_done = results.iter().all(is_whole);
+        return if is_done {
+            Exit::Success
+        } else {
+            Exit::Partial
+        };
     };
     if failures.contains(&Exit::Interrupted) {
         return Exit::Interrupted;

@@ -1,0 +1,279 @@
+//! What metadata says, written into manifest shards. Only the values under `dbt` are ever touched.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_project_store::{Change, ProjectPath};
+use ktx_scan::edit_shard;
+use serde_yaml::{Mapping, Value};
+
+use crate::dbt::is_yaml;
+use crate::facts::{ColumnFacts, Facts, TableFacts};
+
+/// The key of what dbt says.
+const DBT: &str = "dbt";
+
+/// What becomes of values that the metadata no longer says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pruning {
+    /// They are removed, as long as every file of the source could be read.
+    Remove,
+    /// They stay: another source may have said them.
+    Keep,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// The shards that say something else now.
+    pub changes: Vec<Change>,
+    /// Tables that the metadata says something about and that a shard has.
+    pub tables: usize,
+    /// Tables that no shard has, or that several schemas have.
+    pub unknown: Vec<String>,
+}
+
+/// Why a shard cannot be changed. Nothing is changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// It is not a manifest shard.
+    #[error("`{path}` cannot be read as YAML")]
+    Unreadable {
+        /// The shard.
+        path: ProjectPath,
+    },
+    /// It is written in a way that cannot be changed without losing something.
+    #[error("`{path}:{line}` cannot be changed in place: {what}")]
+    Obstacle {
+        /// The shard.
+        path: ProjectPath,
+        /// The line.
+        line: usize,
+        /// What is in the way.
+        what: String,
+    },
+}
+
+/// A shard that is read.
+struct Shard<'a> {
+    path: &'a ProjectPath,
+    text: &'a str,
+    old: Mapping,
+    new: Mapping,
+}
+
+/// Writes what the metadata says about tables into the shards of a warehouse.
+///
+/// # Errors
+/// [`ApplyError`] with the first shard that cannot be changed.
+pub fn apply(
+    facts: &Facts,
+    shards: &BTreeMap<ProjectPath, Vec<u8>>,
+    pruning: Pruning,
+) -> Result<Applied, ApplyError> {
+    let mut read: Vec<Shard<'_>> = shards
+        .iter()
+        .filter(|(path, _)| is_yaml(path.as_str()))
+        .map(|(path, bytes)| shard(path, bytes))
+        .collect::<Result<_, _>>()?;
+    let mut applied = Applied::default();
+    let places = places(&read);
+    let mut wanted: BTreeMap<&Place, &TableFacts> = BTreeMap::new();
+    // A table whose schema is not known is none of those that another one is known to be.
+    let (placed, unplaced): (Vec<_>, Vec<_>) = facts
+        .tables
+        .iter()
+        .partition(|table| table.schema.is_some());
+    for table in placed.into_iter().chain(unplaced) {
+        let mut found = matching(table, &places);
+        if table.schema.is_none() {
+            found.retain(|place| !wanted.contains_key(place));
+            if found.is_empty() && !matching(table, &places).is_empty() {
+                continue;
+            }
+        }
+        match found.as_slice() {
+            [place] => {
+                wanted.entry(place).or_insert(table);
+            }
+            found => applied.unknown.push(name(table, found.len())),
+        }
+    }
+    applied.tables = wanted.len();
+    applied.unknown.sort();
+    let prunes = pruning == Pruning::Remove && facts.is_complete;
+    for (place, _) in &places {
+        let table = wanted.get(place);
+        if let Some(entry) = read
+            .get_mut(place.0)
+            .and_then(|shard| entry(&mut shard.new, &place.1))
+        {
+            match table {
+                Some(table) => say(entry, table, prunes),
+                None if prunes => say(entry, &TableFacts::default(), true),
+                None => {}
+            }
+        }
+    }
+    for shard in read {
+        if shard.old != shard.new {
+            let text = edit_shard(shard.text, &shard.old, &shard.new).map_err(|obstacle| {
+                ApplyError::Obstacle {
+                    path: shard.path.clone(),
+                    line: obstacle.line,
+                    what: obstacle.what.to_owned(),
+                }
+            })?;
+            applied
+                .changes
+                .push(Change::write(shard.path.clone(), text));
+        }
+    }
+    Ok(applied)
+}
+
+fn shard<'a>(path: &'a ProjectPath, bytes: &'a [u8]) -> Result<Shard<'a>, ApplyError> {
+    let unreadable = || ApplyError::Unreadable { path: path.clone() };
+    let text = std::str::from_utf8(bytes).map_err(|_| unreadable())?;
+    let old = match serde_yaml::from_str(text) {
+        Ok(Value::Mapping(map)) => map,
+        Ok(Value::Null) => Mapping::new(),
+        _ => return Err(unreadable()),
+    };
+    Ok(Shard {
+        path,
+        text,
+        new: old.clone(),
+        old,
+    })
+}
+
+/// The entries of all shards with the parts of their names in the warehouse, in lower case.
+type Places = Vec<(Place, Vec<String>)>;
+
+/// The number of a shard, and the key of an entry in it.
+type Place = (usize, String);
+
+fn places(shards: &[Shard<'_>]) -> Places {
+    let mut places = Vec::new();
+    for (index, shard) in shards.iter().enumerate() {
+        let tables = shard.old.get("tables").and_then(Value::as_mapping);
+        for (key, entry) in tables.into_iter().flatten() {
+            let place = entry.as_mapping().and_then(|entry| entry.get("table"));
+            let Some(key) = key.as_str() else { continue };
+            let name = place.and_then(Value::as_str).unwrap_or(key);
+            let parts = name.split('.').map(|part| {
+                let quotes = ['"', '`', '[', ']'];
+                part.trim_matches(|letter| quotes.contains(&letter))
+                    .to_lowercase()
+            });
+            places.push(((index, key.to_owned()), parts.collect()));
+        }
+    }
+    places
+}
+
+/// The entries that a table may be. An entry without a schema has them all.
+fn matching<'p>(table: &TableFacts, places: &'p Places) -> Vec<&'p Place> {
+    let name = table.name.to_lowercase();
+    let schema = table.schema.as_ref().map(|schema| schema.to_lowercase());
+    let is_same = |parts: &[String]| match parts {
+        [own] => *own == name,
+        [.., around, own] => *own == name && schema.as_ref().is_none_or(|schema| schema == around),
+        [] => false,
+    };
+    let found = places.iter().filter(|(_, parts)| is_same(parts));
+    found.map(|(place, _)| place).collect()
+}
+
+fn name(table: &TableFacts, found: usize) -> String {
+    let name = match &table.schema {
+        Some(schema) => format!("{schema}.{}", table.name),
+        None => table.name.clone(),
+    };
+    if found > 1 {
+        format!("{name} (in {found} schemas)")
+    } else {
+        name
+    }
+}
+
+fn entry<'m>(shard: &'m mut Mapping, key: &str) -> Option<&'m mut Mapping> {
+    let tables = shard.get_mut("tables").and_then(Value::as_mapping_mut)?;
+    tables.get_mut(key).and_then(Value::as_mapping_mut)
+}
+
+/// Writes what is said about one table.
+fn say(entry: &mut Mapping, table: &TableFacts, prunes: bool) {
+    let description = table
+        .description
+        .as_ref()
+        .map(|text| Value::from(text.as_str()));
+    set(entry, "descriptions", description, prunes);
+    let columns = entry.get_mut("columns").and_then(Value::as_sequence_mut);
+    let mut said = BTreeSet::new();
+    for column in columns
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_mapping_mut)
+    {
+        let name = column
+            .get("name")
+            .and_then(Value::as_str)
+            .map(str::to_lowercase);
+        let Some(name) = name else { continue };
+        let found = table
+            .columns
+            .iter()
+            .find(|facts| facts.name.to_lowercase() == name);
+        if !said.insert(name) {
+            continue;
+        }
+        let none = ColumnFacts::default();
+        say_of_column(column, found.unwrap_or(&none), prunes);
+    }
+}
+
+fn say_of_column(column: &mut Mapping, facts: &ColumnFacts, prunes: bool) {
+    let description = facts
+        .description
+        .as_ref()
+        .map(|text| Value::from(text.as_str()));
+    set(column, "descriptions", description, prunes);
+    let mut constraints = Mapping::new();
+    for (key, is_so) in [("not_null", facts.is_not_null), ("unique", facts.is_unique)] {
+        if is_so {
+            constraints.insert(key.into(), Value::Bool(true));
+        }
+    }
+    let constraints = (!constraints.is_empty()).then_some(Value::Mapping(constraints));
+    set(column, "constraints", constraints, prunes);
+    let accepted = facts.accepted.as_ref().map(|values| {
+        let values = values.iter().map(|value| Value::from(value.as_str()));
+        Value::Sequence(values.collect())
+    });
+    set(column, "enum_values", accepted, prunes);
+}
+
+/// Sets what dbt says under a key; what it does not say is removed where that is wanted.
+fn set(entry: &mut Mapping, key: &str, value: Option<Value>, prunes: bool) {
+    let is_there = entry.contains_key(key);
+    let by_writer = entry.get_mut(key).and_then(Value::as_mapping_mut);
+    match (value, by_writer) {
+        (Some(value), Some(by_writer)) => {
+            by_writer.insert(DBT.into(), value);
+        }
+        // Something else than texts by writer stands there: a person's, who keeps it.
+        (Some(_), None) if is_there => {}
+        (Some(value), None) => {
+            let by_writer = Mapping::from_iter([(Value::from(DBT), value)]);
+            entry.insert(key.into(), Value::Mapping(by_writer));
+        }
+        (None, Some(by_writer)) if prunes => {
+            by_writer.shift_remove(DBT);
+            if by_writer.is_empty() {
+                entry.shift_remove(key);
+            }
+        }
+        (None, _) => {}
+    }
+}

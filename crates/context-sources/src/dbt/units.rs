@@ -1,0 +1,220 @@
+//! Which files of a dbt project are read together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_yaml::{Mapping, Value};
+
+use super::yaml::{mapping, maps, text};
+use super::{PROJECT_FILES, has_ending, is_yaml};
+use crate::snapshot::{Snapshot, Unit};
+
+/// As many YAML files are read at once in a small project.
+const FEW: usize = 25;
+
+/// As many characters are read at once.
+const SMALL: usize = 60_000;
+
+/// Peers that a unit names.
+const PEERS: usize = 200;
+
+/// The keys of things that a YAML file describes.
+const SUBJECTS: [&str; 8] = [
+    "models",
+    "sources",
+    "seeds",
+    "snapshots",
+    "semantic_models",
+    "metrics",
+    "exposures",
+    "saved_queries",
+];
+
+/// The units of a project: everything at once where that is little, else one for each YAML file with the SQL
+/// of what it describes, and the SQL that no YAML names by folder.
+pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
+    let files = &snapshot.files;
+    let project: Vec<String> = PROJECT_FILES
+        .iter()
+        .filter(|name| files.contains_key(**name))
+        .map(|name| (*name).to_owned())
+        .collect();
+    let told: Vec<(&String, BTreeSet<String>)> = files
+        .iter()
+        .filter(|(path, _)| is_yaml(path) && !project.contains(path))
+        .filter_map(|(path, text)| Some((path, subjects(path, text)?)))
+        .collect();
+    let rest: Vec<&String> = files
+        .keys()
+        .filter(|path| !project.contains(path))
+        .collect();
+    if rest.is_empty() {
+        return Vec::new();
+    }
+    let length: usize = rest.iter().map(|path| characters(snapshot, path)).sum();
+    if told.len() <= FEW && length <= SMALL {
+        return vec![Unit {
+            key: "dbt-all".to_owned(),
+            files: rest.into_iter().cloned().collect(),
+            dependencies: project,
+            peers: Vec::new(),
+        }];
+    }
+    let mut keys = BTreeSet::new();
+    let mut used = BTreeSet::new();
+    let mut units = Vec::new();
+    for (path, names) in &told {
+        let belonging = belonging(snapshot, path, names);
+        used.extend(belonging.iter().cloned());
+        let others = told
+            .iter()
+            .map(|(other, _)| *other)
+            .filter(|other| other != path);
+        let mut unit = Unit {
+            key: free(&mut keys, &slug("dbt", path)),
+            files: vec![(*path).clone()],
+            dependencies: project.iter().cloned().chain(belonging).collect(),
+            peers: others.take(PEERS).cloned().collect(),
+        };
+        shorten(&mut unit, snapshot);
+        units.push(unit);
+    }
+    units.extend(left_over(snapshot, &used, &project, &mut keys));
+    units
+}
+
+/// The names of what a YAML file describes; none for a file that describes nothing. A file that cannot be
+/// parsed is read as it is.
+fn subjects(path: &str, body: &str) -> Option<BTreeSet<String>> {
+    let Ok(map) = mapping(path, body) else {
+        return Some(BTreeSet::new());
+    };
+    let is_there = |key: &str| map.get(key).is_some_and(|value| *value != Value::Null);
+    if !SUBJECTS.into_iter().any(is_there) {
+        return None;
+    }
+    let described = SUBJECTS.iter().flat_map(|key| maps(&map, key));
+    Some(
+        described
+            .filter_map(|item: &Mapping| text(item, "name"))
+            .collect(),
+    )
+}
+
+/// The SQL of what a YAML file describes, and the doc blocks that it refers to.
+fn belonging(snapshot: &Snapshot, path: &str, names: &BTreeSet<String>) -> Vec<String> {
+    let text = snapshot.files.get(path).map_or("", String::as_str);
+    let stem = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        stem.to_owned()
+    };
+    let belongs = |(other, body): &(&String, &String)| {
+        if has_ending(other, &["sql"]) {
+            names.contains(&stem(other))
+        } else {
+            has_ending(other, &["md"])
+                && blocks(body).iter().any(|name| text.contains(name.as_str()))
+        }
+    };
+    let found = snapshot.files.iter().filter(belongs);
+    found.map(|(path, _)| path.clone()).collect()
+}
+
+/// The names of the doc blocks in a Markdown file.
+pub(super) fn blocks(body: &str) -> Vec<String> {
+    let begins = body.split("{%").skip(1).filter_map(|rest| {
+        let (tag, _) = rest.split_once("%}")?;
+        let tag = tag.trim_matches(|letter: char| letter == '-' || letter.is_whitespace());
+        tag.strip_prefix("docs ").map(|name| name.trim().to_owned())
+    });
+    begins.collect()
+}
+
+/// Drops dependencies from the end until the unit is small enough.
+fn shorten(unit: &mut Unit, snapshot: &Snapshot) {
+    let all = unit.files.iter().chain(&unit.dependencies);
+    let mut length: usize = all.map(|path| characters(snapshot, path)).sum();
+    while length > SMALL
+        && let Some(path) = unit.dependencies.pop()
+    {
+        length -= characters(snapshot, &path);
+        unit.peers.insert(0, path);
+    }
+}
+
+/// SQL that no YAML file names, by folder.
+fn left_over(
+    snapshot: &Snapshot,
+    used: &BTreeSet<String>,
+    project: &[String],
+    keys: &mut BTreeSet<String>,
+) -> Vec<Unit> {
+    let mut folders: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
+    for path in snapshot.files.keys() {
+        if has_ending(path, &["sql"]) && !used.contains(path) {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            folders.entry(folder).or_default().push(path);
+        }
+    }
+    let mut units = Vec::new();
+    for (folder, paths) in folders {
+        let mut files: Vec<String> = Vec::new();
+        let mut length = 0;
+        let mut groups = Vec::new();
+        for path in paths {
+            let own = characters(snapshot, path);
+            if length + own > SMALL && !files.is_empty() {
+                groups.push(std::mem::take(&mut files));
+                length = 0;
+            }
+            length += own;
+            files.push(path.clone());
+        }
+        groups.push(files);
+        for files in groups {
+            units.push(Unit {
+                key: free(keys, &slug("dbt-sql", folder)),
+                files,
+                dependencies: project.to_vec(),
+                peers: Vec::new(),
+            });
+        }
+    }
+    units
+}
+
+fn characters(snapshot: &Snapshot, path: &str) -> usize {
+    snapshot
+        .files
+        .get(path)
+        .map_or(0, |text| text.chars().count())
+}
+
+/// A path as a key.
+fn slug(prefix: &str, path: &str) -> String {
+    let stem = if is_yaml(path) {
+        path.rsplit_once('.').map_or(path, |(stem, _)| stem)
+    } else {
+        path
+    };
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() {
+            letter.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    let slug: String = stem.chars().map(plain).collect();
+    format!("{prefix}-{}", slug.trim_matches('-'))
+}
+
+/// The key, or with a number behind it when it is taken.
+fn free(keys: &mut BTreeSet<String>, wanted: &str) -> String {
+    let numbered = (2..).map(|number: u32| format!("{wanted}-{number}"));
+    let mut candidates = std::iter::once(wanted.to_owned()).chain(numbered);
+    let found = candidates
+        .find(|key| !keys.contains(key))
+        .unwrap_or_default();
+    keys.insert(found.clone());
+    found
+}

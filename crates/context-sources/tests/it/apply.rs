@@ -1,0 +1,153 @@
+//! What the metadata says, in shards.
+
+use std::collections::BTreeMap;
+
+use ktx_context_sources::dbt::facts;
+use ktx_context_sources::{Applied, Pruning, apply};
+use ktx_project_store::{Change, Content, ProjectPath};
+
+use crate::snapshot;
+
+const SHARD: &str = "# kept
+tables:
+  orders:
+    table: main.orders # the truth
+    descriptions:
+      user: Ours.
+    columns:
+      - name: id
+        type: number
+        pk: true
+      - {name: status, type: string}
+  people:
+    table: crm.people
+    columns: []
+";
+
+const SAID: &str = "models:
+  - name: ORDERS
+    description: Orders as dbt has them.
+    columns:
+      - {name: ID, tests: [unique, not_null]}
+      - {name: status, description: The state., tests: [{accepted_values: {values: [paid, open]}}]}
+  - {name: elsewhere, description: Not scanned.}
+sources:
+  - {name: crm, tables: [{name: people, description: People.}]}
+  - {name: erp, tables: [{name: people, description: Others.}]}
+";
+
+fn applied(shard: &str, said: &str, pruning: Pruning) -> Applied {
+    let snapshot = snapshot(&[("dbt_project.yml", ""), ("models/schema.yml", said)]);
+    let path = ProjectPath::parse("semantic-layer/shop/_schema/public.yaml").expect("a path");
+    let shards = BTreeMap::from([(path, shard.as_bytes().to_vec())]);
+    apply(&facts(&snapshot), &shards, pruning).expect("shards that can be changed")
+}
+
+fn text(applied: &Applied) -> String {
+    match applied.changes.as_slice() {
+        [
+            Change {
+                content: Content::Write(bytes),
+                ..
+            },
+        ] => String::from_utf8(bytes.clone()).expect("text"),
+        [] => "unchanged".to_owned(),
+        changes => format!("{changes:?}"),
+    }
+}
+
+#[test]
+fn facts_are_written_in_place_and_only_once() {
+    let first = applied(SHARD, SAID, Pruning::Remove);
+    assert_eq!(
+        (first.tables, first.unknown.clone()),
+        (2, vec!["elsewhere".to_owned(), "erp.people".to_owned()])
+    );
+    let now = text(&first);
+    assert_eq!(
+        now,
+        "# kept
+tables:
+  orders:
+    table: main.orders # the truth
+    descriptions:
+      user: Ours.
+      dbt: Orders as dbt has them.
+    columns:
+      - name: id
+        type: number
+        pk: true
+        constraints:
+          dbt:
+            not_null: true
+            unique: true
+      - name: status
+        type: string
+        descriptions:
+          dbt: The state.
+        enum_values:
+          dbt:
+            - paid
+            - open
+  people:
+    table: crm.people
+    columns: []
+    descriptions:
+      dbt: People.
+"
+    );
+    assert_eq!(text(&applied(&now, SAID, Pruning::Remove)), "unchanged");
+}
+
+/// What is no longer said is removed, unless somebody else may have said it or a file could not be read.
+#[test]
+fn absence_is_not_removal_before_it_is_certain() {
+    let now = text(&applied(SHARD, SAID, Pruning::Remove));
+    let less = "models: [{name: orders, description: Orders.}]";
+    let removed = text(&applied(&now, less, Pruning::Remove));
+    assert!(
+        removed.contains("dbt: Orders.\n") && !removed.contains("People."),
+        "{removed}"
+    );
+    assert!(
+        !removed.contains("constraints") && !removed.contains("enum_values"),
+        "{removed}"
+    );
+    assert!(
+        removed.contains("user: Ours.") && removed.contains("# the truth"),
+        "{removed}"
+    );
+    let kept = text(&applied(&now, less, Pruning::Keep));
+    assert!(
+        kept.contains("dbt: Orders.\n") && kept.contains("People."),
+        "{kept}"
+    );
+    let doubtful = "models: [{name: orders, description: \"{{ doc('gone') }}\"}]";
+    assert_eq!(text(&applied(&now, doubtful, Pruning::Remove)), "unchanged");
+}
+
+/// A model whose schema is not known is none of the tables that a source is known to be.
+#[test]
+fn a_name_in_two_schemas_is_told_apart_where_it_can_be() {
+    let shard = "tables:\n  a:\n    table: raw.orders\n  b:\n    table: marts.orders\n  c:\n    table: x.codes\n  d:\n    table: y.codes\n";
+    let said = "sources: [{name: raw, tables: [{name: orders, description: Raw.}]}]\nmodels: [{name: orders, description: Clean.}, {name: codes, description: Codes.}]\n";
+    let applied = applied(shard, said, Pruning::Remove);
+    assert_eq!(applied.unknown, ["codes (in 2 schemas)"]);
+    assert_eq!(
+        text(&applied),
+        "tables:
+  a:
+    table: raw.orders
+    descriptions:
+      dbt: Raw.
+  b:
+    table: marts.orders
+    descriptions:
+      dbt: Clean.
+  c:
+    table: x.codes
+  d:
+    table: y.codes
+"
+    );
+}

@@ -1,0 +1,36 @@
+//! dbt projects as people keep them: what is read, what is read together, what the metadata says.
+#![expect(clippy::expect_used, reason = "test helpers fail the test")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "files of other people's projects"
+)]
+
+mod apply;
+mod facts;
+mod reading;
+mod units;
+
+use std::path::Path;
+
+use tempfile::TempDir;
+
+/// A folder with these files.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (path, text) in files {
+        put(folder.path(), path, text.as_bytes());
+    }
+    folder
+}
+
+fn put(root: &Path, path: &str, bytes: &[u8]) {
+    let place = root.join(path);
+    std::fs::create_dir_all(place.parent().expect("a folder")).expect("the folder");
+    std::fs::write(place, bytes).expect("the file");
+}
+
+/// The snapshot of a project with these files.
+fn snapshot(files: &[(&str, &str)]) -> ktx_context_sources::Snapshot {
+    let folder = folder(files);
+    ktx_context_sources::dbt::read(folder.path()).expect("a project")
+}

@@ -1,0 +1,109 @@
+//! What of a project is read, and why something is not.
+
+use ktx_context_sources::dbt::read;
+use ktx_diagnostics::Hints as _;
+
+use crate::{folder, put};
+
+const PROJECT: &str = "name: shop\nmodel-paths: [models, ./marts/]\nseed-paths: seeds\n";
+
+#[test]
+fn the_folders_of_the_project_file_are_read_and_nothing_else() {
+    let folder = folder(&[
+        ("dbt_project.yml", PROJECT),
+        ("models/orders.sql", "select 1"),
+        ("models/schema.YML", "models: []"),
+        ("models/deep/er/notes.md", "notes"),
+        ("models/picture.png", "png"),
+        ("models/.hidden/a.yml", "a: 1"),
+        ("models/node_modules/a.yml", "a: 1"),
+        ("marts/revenue.sql", "select 2"),
+        ("seeds/codes.csv", "a,b"),
+        ("seeds/codes.yml", "seeds: []"),
+        ("snapshots/s.sql", "{% snapshot s %}"),
+        ("macros/m.sql", "{% macro m() %}"),
+        ("target/compiled/models/orders.sql", "select 1"),
+        ("dbt_packages/utils/models/u.yml", "models: []"),
+        ("packages.yml", "packages: []"),
+        ("profiles.yml", "password: hunter2"),
+    ]);
+    put(folder.path(), "models/latin.yml", b"# caf\xe9\n");
+    put(folder.path(), "models/bom.yml", b"\xef\xbb\xbfmodels: []");
+    let long = "x".repeat(1_000_001);
+    put(folder.path(), "models/long.sql", long.as_bytes());
+    let snapshot = read(folder.path()).unwrap();
+    let paths: Vec<&str> = snapshot.files.keys().map(String::as_str).collect();
+    assert_eq!(
+        paths,
+        [
+            "dbt_project.yml",
+            "marts/revenue.sql",
+            "models/bom.yml",
+            "models/deep/er/notes.md",
+            "models/orders.sql",
+            "models/schema.YML",
+            "seeds/codes.yml",
+            "snapshots/s.sql",
+        ]
+    );
+    assert_eq!(snapshot.files["models/bom.yml"], "models: []");
+    let left: Vec<String> = snapshot
+        .left_out
+        .iter()
+        .map(|left| format!("{}: {}", left.path, left.reason))
+        .collect();
+    assert_eq!(
+        left,
+        [
+            "models/latin.yml: byte 5 is no UTF-8",
+            "models/long.sql: it has 1000001 bytes, at most 1000000 are read",
+        ]
+    );
+}
+
+/// Whoever writes a project must not choose what else of the machine is read.
+#[test]
+#[cfg(unix)]
+fn links_and_paths_that_lead_out_of_the_project_are_not_followed() {
+    let outside = folder(&[("secret.yml", "password: hunter2")]);
+    let project = "model-paths: [models, ../elsewhere, /etc]\n";
+    let folder = folder(&[("dbt_project.yml", project), ("models/a.yml", "a: 1")]);
+    let link = |from: &str| {
+        let place = folder.path().join(from);
+        std::os::unix::fs::symlink(outside.path().join("secret.yml"), place).unwrap();
+    };
+    link("models/linked.yml");
+    std::os::unix::fs::symlink(outside.path(), folder.path().join("models/folder")).unwrap();
+    let snapshot = read(folder.path()).unwrap();
+    let paths: Vec<&str> = snapshot.files.keys().map(String::as_str).collect();
+    assert_eq!(paths, ["dbt_project.yml", "models/a.yml"]);
+    let left: Vec<&str> = snapshot
+        .left_out
+        .iter()
+        .map(|left| left.path.as_str())
+        .collect();
+    assert_eq!(left, ["models/folder", "models/linked.yml"]);
+}
+
+#[test]
+fn what_is_no_project_is_told_with_the_next_step() {
+    let folder = folder(&[("empty/a.txt", ""), ("broken/dbt_project.yml", "name: [")]);
+    let told = |name: &str| {
+        let error = read(&folder.path().join(name)).unwrap_err();
+        let text = error
+            .to_string()
+            .replace(&folder.path().display().to_string(), "");
+        (text, error.hints().len())
+    };
+    assert_eq!(
+        told("nowhere"),
+        ("there is no folder `/nowhere`".to_owned(), 1)
+    );
+    assert_eq!(told("empty/a.txt").0, "`/empty/a.txt` is not a folder");
+    assert_eq!(told("empty").0, "there is no `dbt_project.yml` in `/empty`");
+    let (broken, _) = told("broken");
+    assert_eq!(
+        broken,
+        "`dbt_project.yml:2:1` is not a dbt project file: did not find expected node content"
+    );
+}

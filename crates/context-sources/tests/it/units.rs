@@ -1,0 +1,89 @@
+//! Which files are read together.
+
+use ktx_context_sources::dbt::units;
+
+use crate::snapshot;
+
+#[test]
+fn a_small_project_is_one_unit() {
+    let snapshot = snapshot(&[
+        ("dbt_project.yml", "name: shop\n"),
+        ("models/orders.sql", "select 1"),
+        ("models/schema.yml", "models: [{name: orders}]"),
+    ]);
+    let units = units(&snapshot);
+    assert_eq!(units.len(), 1);
+    assert_eq!(units[0].key, "dbt-all");
+    assert_eq!(units[0].files, ["models/orders.sql", "models/schema.yml"]);
+    assert_eq!(units[0].dependencies, ["dbt_project.yml"]);
+}
+
+#[test]
+fn an_empty_project_has_no_units() {
+    assert_eq!(units(&snapshot(&[("dbt_project.yml", "")])), []);
+}
+
+/// Every SQL file and every YAML file that says something is in a unit, each key is there once, and a unit is
+/// never longer than its own files make it.
+#[test]
+fn a_large_project_has_a_unit_for_each_yaml_file() {
+    let filler = format!("select '{}'", "x".repeat(20_000));
+    let names: Vec<String> = (0..30).map(|number| format!("m{number}")).collect();
+    let mut files = vec![("dbt_project.yml".to_owned(), "name: shop\n".to_owned())];
+    for name in &names {
+        let yaml = format!("models: [{{name: {name}, description: \"{{{{ doc('{name}') }}}}\"}}]");
+        files.push((format!("models/{name}.yml"), yaml));
+        files.push((format!("models/{name}.sql"), filler.clone()));
+    }
+    let many = "models: [{name: m0}, {name: m1}, {name: m2}, {name: m3}]".to_owned();
+    files.extend([
+        ("models/a-b.yml".to_owned(), many.clone()),
+        ("models/a_b.yml".to_owned(), many),
+        ("models/settings.yml".to_owned(), "version: 2\n".to_owned()),
+        ("models/broken.yml".to_owned(), "models: [".to_owned()),
+        ("models/raw/lone.sql".to_owned(), filler.clone()),
+        ("models/raw/other.sql".to_owned(), filler.clone()),
+        ("models/raw/third.sql".to_owned(), filler),
+        (
+            "models/docs.md".to_owned(),
+            "{% docs m7 %}Seven.{% enddocs %}".to_owned(),
+        ),
+    ]);
+    let borrowed: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    let snapshot = snapshot(&borrowed);
+    let units = units(&snapshot);
+    let find = |key: &str| units.iter().find(|unit| unit.key == key);
+    let seven = find("dbt-models-m7").unwrap();
+    assert_eq!(seven.files, ["models/m7.yml"]);
+    assert_eq!(
+        seven.dependencies,
+        ["dbt_project.yml", "models/docs.md", "models/m7.sql"]
+    );
+    // Four times 20 000 characters are too many: the last ones can still be read.
+    let both = find("dbt-models-a-b").unwrap();
+    assert_eq!(both.files, ["models/a-b.yml"]);
+    assert_eq!(
+        both.dependencies,
+        ["dbt_project.yml", "models/m0.sql", "models/m1.sql"]
+    );
+    assert!(
+        both.peers
+            .starts_with(&["models/m2.sql".to_owned(), "models/m3.sql".to_owned()])
+    );
+    assert_eq!(find("dbt-models-a-b-2").unwrap().files, ["models/a_b.yml"]);
+    assert_eq!(
+        find("dbt-models-broken").unwrap().files,
+        ["models/broken.yml"]
+    );
+    assert!(find("dbt-models-settings").is_none());
+    let raw = find("dbt-sql-models-raw").unwrap();
+    assert_eq!(raw.files, ["models/raw/lone.sql", "models/raw/other.sql"]);
+    assert_eq!(
+        find("dbt-sql-models-raw-2").unwrap().files,
+        ["models/raw/third.sql"]
+    );
+    assert_eq!(units.len(), 30 + 3 + 2);
+}

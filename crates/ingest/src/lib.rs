@@ -1,0 +1,16 @@
+//! Ingest of context sources: a model reads the files of a source unit by unit and writes down what they
+//! mean, then brings in line what the units wrote.
+//!
+//! Every unit works on a draft of the committed files with the checked tools of a capture. Nothing is
+//! written here: the caller publishes what was made. This crate must never know backends, the terminal or
+//! git, nor which kinds of context sources there are.
+
+mod fingerprint;
+mod prompts;
+mod raw;
+mod reconcile;
+mod unit;
+
+pub use fingerprint::fingerprint;
+pub use reconcile::{Artifacts, RECONCILE_STEPS, ReconcileRequest, reconcile};
+pub use unit::{IngestError, LONGEST_UNIT, Run, UnitRequest, Worked, work_unit};

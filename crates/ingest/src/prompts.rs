@@ -1,0 +1,98 @@
+//! What a model is told when it reads a context source.
+
+use std::fmt::Write as _;
+
+use ktx_context_sources::{Snapshot, Unit};
+use ktx_memory::{fenced, one_line};
+
+use crate::reconcile::Artifacts;
+
+/// Instructions for a unit: constant text.
+pub(crate) const UNIT: &str = include_str!("prompts/unit.system.md");
+
+/// Instructions for the reconciliation: constant text.
+pub(crate) const RECONCILE: &str = include_str!("prompts/reconcile.system.md");
+
+/// Names that are listed at most.
+const LISTED: usize = 200;
+
+/// The task of a unit: what is known, and its files.
+pub(crate) fn unit(known: &str, source: &str, unit: &Unit, snapshot: &Snapshot) -> String {
+    let mut text = format!(
+        "{known}\nUnit {} of the source {source}.\n",
+        one_line(&unit.key)
+    );
+    names(
+        &mut text,
+        "Files that it builds on, for `read_raw_file`",
+        &unit.dependencies,
+    );
+    names(
+        &mut text,
+        "Other files of the source, for `read_raw_file`",
+        &unit.peers,
+    );
+    for path in &unit.files {
+        let body = snapshot.files.get(path).map_or("", String::as_str);
+        let _ = write!(
+            text,
+            "\n{}",
+            fenced(&format!("The file {}", one_line(path)), body)
+        );
+    }
+    text
+}
+
+/// The task of the reconciliation: what is known, what was written, what is gone.
+pub(crate) fn reconcile(
+    known: &str,
+    source: &str,
+    written: &[Artifacts],
+    gone: &[Artifacts],
+) -> String {
+    let mut text = format!("{known}\nThe source {source} was read.\n");
+    artifacts(&mut text, "What its units have written", written);
+    artifacts(
+        &mut text,
+        "Units whose files are no longer there, with what was once written from them",
+        gone,
+    );
+    text
+}
+
+fn artifacts(text: &mut String, what: &str, all: &[Artifacts]) {
+    if all.is_empty() {
+        return;
+    }
+    let _ = write!(text, "\n{what}:\n");
+    for unit in all {
+        let _ = writeln!(
+            text,
+            "- {}: pages {}; sources {}",
+            one_line(&unit.unit),
+            listed(&unit.wiki),
+            listed(&unit.sl)
+        );
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let names: Vec<String> = names.iter().map(|name| one_line(name)).collect();
+    names.join(", ")
+}
+
+fn names(text: &mut String, what: &str, all: &[String]) {
+    if all.is_empty() {
+        return;
+    }
+    let _ = write!(text, "\n{what}:\n");
+    for name in all.iter().take(LISTED) {
+        let _ = writeln!(text, "- {}", one_line(name));
+    }
+    if all.len() > LISTED {
+        let _ = writeln!(text, "- and {} more", all.len() - LISTED);
+    }
+}

@@ -1,0 +1,52 @@
+//! Long files come in parts, and no other file comes at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ktx_context_sources::Snapshot;
+use ktx_tool_descriptors::{CallContext, ToolError};
+use serde_json::{Value, json};
+
+use super::{LONGEST_ANSWER, part, read_raw_file};
+
+#[test]
+fn a_long_file_is_read_in_parts_without_a_gap() {
+    let line = "x".repeat(99);
+    let text = format!("{line}\n").repeat(1_000);
+    let mut all = String::new();
+    let mut next = Some(1);
+    let mut parts = 0;
+    while let Some(first) = next {
+        let (read, after) = part(&text, first);
+        assert!(read.len() <= LONGEST_ANSWER);
+        all.push_str(&read);
+        next = after;
+        parts += 1;
+    }
+    assert_eq!((all == text, parts), (true, 3));
+    let (cut, next) = part(&"y".repeat(LONGEST_ANSWER * 2), 1);
+    assert!(cut.ends_with("y [the line goes on]\n") && next.is_none());
+    assert_eq!(part("a\n", 5), (String::new(), None));
+}
+
+#[tokio::test]
+async fn only_the_files_of_the_task_are_read() {
+    let files = BTreeMap::from([
+        ("models/a.yml".to_owned(), "a: 1\nb: 2\n".to_owned()),
+        ("models/b.yml".to_owned(), "secret".to_owned()),
+    ]);
+    let snapshot = Arc::new(Snapshot {
+        files,
+        left_out: Vec::new(),
+    });
+    let tool = read_raw_file(&snapshot, BTreeSet::from(["models/a.yml".to_owned()]));
+    let read = |input: Value| tool.handler.call(input, CallContext::detached("1"));
+    let whole = read(json!({ "path": "models/a.yml" })).await.unwrap();
+    assert_eq!(whole.markdown, "a: 1\nb: 2\n");
+    let second = read(json!({ "path": "models/a.yml", "startLine": 2 })).await;
+    assert_eq!(second.unwrap().markdown, "b: 2\n");
+    for path in ["models/b.yml", "/etc/passwd", "../models/a.yml"] {
+        let error: ToolError = read(json!({ "path": path })).await.unwrap_err();
+        assert!(error.to_string().contains("none of the files"), "{error}");
+    }
+}

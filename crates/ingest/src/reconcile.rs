@@ -1,0 +1,71 @@
+//! Reconciliation: what the units of a source wrote, brought in line.
+
+use std::collections::BTreeMap;
+
+use ktx_llm_runtime::{LoopRequest, StepCallback};
+use ktx_project_store::ProjectPath;
+use ktx_tool_descriptors::ToolSet;
+use ktx_vocabulary::ModelRole;
+use serde::{Deserialize, Serialize};
+
+use crate::prompts;
+use crate::unit::{IngestError, Run, Worked, worked};
+
+/// Assistant turns for one reconciliation.
+pub const RECONCILE_STEPS: u32 = 60;
+
+/// What a unit has written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifacts {
+    /// The unit.
+    pub unit: String,
+    /// Pages, by key.
+    pub wiki: Vec<String>,
+    /// Semantic sources, by name.
+    pub sl: Vec<String>,
+}
+
+/// What is to be brought in line.
+pub struct ReconcileRequest<'a> {
+    /// What was written since the last reconciliation.
+    pub written: &'a [Artifacts],
+    /// What was written from files that are gone by now.
+    pub gone: &'a [Artifacts],
+    /// The files of the project that can be changed, as they are committed.
+    pub files: BTreeMap<ProjectPath, Vec<u8>>,
+    /// Told of every turn.
+    pub on_step: Option<StepCallback>,
+}
+
+impl std::fmt::Debug for ReconcileRequest<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReconcileRequest")
+            .field("written", &self.written)
+            .field("gone", &self.gone)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Lets a model find duplicates and contradictions, and what belongs to files that are gone.
+///
+/// # Errors
+/// [`IngestError`]; nothing was made then.
+pub async fn reconcile(run: &Run, request: ReconcileRequest<'_>) -> Result<Worked, IngestError> {
+    let bench = run.bench(request.files).await?;
+    let tools = bench.tools().and_then(ToolSet::new);
+    let (written, gone) = (request.written, request.gone);
+    let outcome = run
+        .runtime
+        .run_agent_loop(LoopRequest {
+            role: ModelRole::Reconcile,
+            system: prompts::RECONCILE.to_owned(),
+            prompt: prompts::reconcile(&bench.known(), run.source.as_str(), written, gone),
+            tools: tools.map_err(IngestError::Tools)?,
+            step_budget: RECONCILE_STEPS,
+            on_step: request.on_step,
+            cancel: run.cancel.clone(),
+            label: run.label("reconcile", None),
+        })
+        .await;
+    worked(&bench, outcome)
+}

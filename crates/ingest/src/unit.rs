@@ -1,0 +1,180 @@
+//! One work unit: some files of a source, read by a model that writes on a draft.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ktx_context_sources::{Snapshot, Unit};
+use ktx_context_tools::{Failure, ProjectContext};
+use ktx_llm_runtime::{
+    CallLabel, LlmError, LlmRuntime, LoopOutcome, LoopRequest, StepCallback, StopReason,
+};
+use ktx_memory::{Bench, Made};
+use ktx_project_store::ProjectPath;
+use ktx_tool_descriptors::{ToolSet, ToolSetError};
+use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
+use ktx_warehouse::Dialect;
+use tokio_util::sync::CancellationToken;
+
+use crate::prompts;
+use crate::raw::read_raw_file;
+
+/// The most that a unit's own files may have, in characters.
+pub const LONGEST_UNIT: usize = 200_000;
+
+/// What all units of a source share.
+#[derive(Clone)]
+pub struct Run {
+    /// The context source.
+    pub source: ConnectionId,
+    /// The warehouse whose semantic sources may be written; without one only pages can be.
+    pub warehouse: Option<(ConnectionId, Dialect)>,
+    /// The project, to look things up in.
+    pub context: Arc<dyn ProjectContext>,
+    /// The model.
+    pub runtime: Arc<dyn LlmRuntime>,
+    /// The run that the calls belong to.
+    pub run_id: RunId,
+    /// Stops the work.
+    pub cancel: CancellationToken,
+}
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run")
+            .field("source", &self.source)
+            .field("warehouse", &self.warehouse)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Run {
+    pub(crate) async fn bench(
+        &self,
+        files: BTreeMap<ProjectPath, Vec<u8>>,
+    ) -> Result<Bench, IngestError> {
+        let bench = Bench::new(Arc::clone(&self.context), self.warehouse.clone(), files);
+        bench.await.map_err(IngestError::Project)
+    }
+
+    pub(crate) fn label(&self, stage: &str, unit: Option<&str>) -> CallLabel {
+        CallLabel {
+            run_id: self.run_id.clone(),
+            stage: stage.to_owned(),
+            unit: unit.map(str::to_owned),
+            connection: Some(self.source.clone()),
+        }
+    }
+}
+
+/// One unit of a source.
+pub struct UnitRequest<'a> {
+    /// The unit.
+    pub unit: &'a Unit,
+    /// The files of the source.
+    pub snapshot: &'a Arc<Snapshot>,
+    /// The files of the project that can be changed, as they are committed.
+    pub files: BTreeMap<ProjectPath, Vec<u8>>,
+    /// Assistant turns allowed; at least 1.
+    pub step_budget: u32,
+    /// Told of every turn.
+    pub on_step: Option<StepCallback>,
+}
+
+impl std::fmt::Debug for UnitRequest<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UnitRequest")
+            .field("unit", &self.unit.key)
+            .field("step_budget", &self.step_budget)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a model has made.
+#[derive(Debug)]
+pub struct Worked {
+    /// What was written.
+    pub made: Made,
+    /// Whether the model was stopped at its budget: there may be more to say.
+    pub is_cut: bool,
+    /// The model's closing words.
+    pub words: Option<String>,
+}
+
+/// Why nothing was made.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// The unit's files are too long to be read at once.
+    #[error(
+        "the files of unit `{unit}` have {length} characters, at most {LONGEST_UNIT} are read at once"
+    )]
+    TooLong {
+        /// The unit.
+        unit: String,
+        /// Characters in its files.
+        length: usize,
+    },
+    /// The project could not be read.
+    #[error("the project cannot be read")]
+    Project(#[source] Failure),
+    /// The model failed.
+    #[error("the model failed")]
+    Model(#[source] LlmError),
+    /// A fault of the program.
+    #[error("the tools of the unit cannot be built")]
+    Tools(#[source] ToolSetError),
+}
+
+/// Lets a model read one unit and write down what it means. Waits of the account's limits are the runtime's
+/// business.
+///
+/// # Errors
+/// [`IngestError`]; nothing was made then.
+pub async fn work_unit(run: &Run, request: UnitRequest<'_>) -> Result<Worked, IngestError> {
+    let UnitRequest { unit, snapshot, .. } = request;
+    let lengths = unit
+        .files
+        .iter()
+        .filter_map(|path| snapshot.files.get(path));
+    let length: usize = lengths.map(|text| text.chars().count()).sum();
+    if length > LONGEST_UNIT {
+        return Err(IngestError::TooLong {
+            unit: unit.key.clone(),
+            length,
+        });
+    }
+    let bench = run.bench(request.files).await?;
+    let allowed = unit
+        .files
+        .iter()
+        .chain(&unit.dependencies)
+        .chain(&unit.peers);
+    let allowed: BTreeSet<String> = allowed.cloned().collect();
+    let mut tools = bench.tools().map_err(IngestError::Tools)?;
+    tools.push(read_raw_file(snapshot, allowed));
+    let outcome = run
+        .runtime
+        .run_agent_loop(LoopRequest {
+            role: ModelRole::CandidateExtraction,
+            system: prompts::UNIT.to_owned(),
+            prompt: prompts::unit(&bench.known(), run.source.as_str(), unit, snapshot),
+            tools: ToolSet::new(tools).map_err(IngestError::Tools)?,
+            step_budget: request.step_budget,
+            on_step: request.on_step,
+            cancel: run.cancel.clone(),
+            label: run.label("work-unit", Some(&unit.key)),
+        })
+        .await;
+    worked(&bench, outcome)
+}
+
+/// What came of a loop on a bench.
+pub(crate) fn worked(bench: &Bench, outcome: LoopOutcome) -> Result<Worked, IngestError> {
+    match outcome.error {
+        Some(error) => Err(IngestError::Model(error)),
+        None => Ok(Worked {
+            made: bench.made(),
+            is_cut: outcome.stop_reason == StopReason::Budget,
+            words: outcome.text,
+        }),
+    }
+}

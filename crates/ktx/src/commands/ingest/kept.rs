@@ -1,0 +1,306 @@
+//! What a model has made of a note or a unit: committed, remembered, and not asked for again.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use ktx_memory::{Made, Written};
+use ktx_project_store::{
+    Base, Change, ProjectPath, PublishRequest, Published, Publisher, StageRow, StateDatabase,
+};
+use ktx_vocabulary::ConnectionId;
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::scanning::{publish_failure, state_failure};
+use crate::session::{Opened, Session};
+
+/// What became of one piece of work.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept {
+    /// What was written.
+    pub(crate) captured: Written,
+    /// The commit; none when there was nothing worth keeping.
+    pub(crate) commit: Option<String>,
+    /// Whether the model was stopped before it came to an end; the next run goes on.
+    pub(crate) is_partial: bool,
+    /// Whether an earlier run has made it.
+    pub(crate) is_known: bool,
+    /// What a person should know.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// One piece of work for a model.
+pub(super) struct Piece {
+    /// Under whose name it is remembered.
+    pub(super) owner: ConnectionId,
+    /// Its name there.
+    pub(super) key: String,
+    /// What kind of work it is.
+    pub(super) stage: &'static str,
+    /// The hash of everything that the model is given, in hexadecimal digits.
+    pub(super) input: String,
+    /// The first line of the commit message.
+    pub(super) title: String,
+    /// Further lines of it.
+    pub(super) closing: Vec<String>,
+}
+
+impl Piece {
+    /// The line of the commit message by which a clone knows the piece.
+    fn mark(&self) -> String {
+        format!("ktx-{}: {}", self.stage, self.input)
+    }
+}
+
+/// Where pieces are kept: the project's git, and its state beside it.
+pub(super) struct Keeper<'a> {
+    session: &'a Session,
+    opened: &'a Opened,
+    publisher: Publisher,
+    state: StateDatabase,
+}
+
+impl<'a> Keeper<'a> {
+    pub(super) fn open(session: &'a Session, opened: &'a Opened) -> Outcome<Self> {
+        let publisher = opened.store.publisher();
+        let state = opened.store.state();
+        Ok(Self {
+            session,
+            opened,
+            publisher: publisher.map_err(|error| publish_failure(&error))?,
+            state: state.map_err(|error| state_failure(&error))?,
+        })
+    }
+
+    pub(super) fn state(&self) -> &StateDatabase {
+        &self.state
+    }
+
+    /// Notes where the branch is.
+    pub(super) fn begin(&self) -> Outcome<Base> {
+        self.publisher
+            .begin()
+            .map_err(|error| publish_failure(&error))
+    }
+
+    /// The files that a draft begins with, as they are committed.
+    pub(super) fn files(
+        &self,
+        base: &Base,
+        warehouse: Option<&ConnectionId>,
+    ) -> Outcome<BTreeMap<ProjectPath, Vec<u8>>> {
+        let Some(commit) = &base.commit else {
+            return Ok(BTreeMap::new());
+        };
+        let mut folders = vec!["wiki/global".to_owned()];
+        folders.extend(warehouse.map(|id| format!("semantic-layer/{id}")));
+        let unreadable = |error: &(dyn std::error::Error + 'static)| {
+            Failure::from_error(Exit::Failure, "publish_failed", error)
+        };
+        let history = self.opened.store.history();
+        let history = history.map_err(|error| unreadable(&error))?;
+        let mut files = BTreeMap::new();
+        for folder in folders {
+            let folder = ProjectPath::parse(&folder)
+                .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+            let found = history.files(commit, &folder);
+            files.extend(found.map_err(|error| unreadable(&error))?);
+        }
+        Ok(files)
+    }
+
+    /// The manifest shards of a warehouse, as they are committed.
+    pub(super) fn shards(
+        &self,
+        base: &Base,
+        warehouse: &ConnectionId,
+    ) -> Outcome<BTreeMap<ProjectPath, Vec<u8>>> {
+        let mut files = self.files(base, Some(warehouse))?;
+        let folder = format!("semantic-layer/{warehouse}/_schema/");
+        files.retain(|path, _| path.as_str().starts_with(&folder));
+        Ok(files)
+    }
+
+    /// Commits what was made and remembers it, unless the model was stopped before it came to an end.
+    pub(super) fn keep(
+        &self,
+        piece: &Piece,
+        base: &Base,
+        made: &Made,
+        is_cut: Option<u32>,
+    ) -> Outcome<Kept> {
+        let mut message = message(&piece.title, made);
+        for line in &piece.closing {
+            let _ = writeln!(message, "{line}");
+        }
+        if is_cut.is_none() {
+            let _ = writeln!(message, "{}", piece.mark());
+        }
+        let kept = self.committed(base, made, is_cut, &message)?;
+        if !kept.is_partial {
+            self.remember(piece, &kept)?;
+        }
+        Ok(kept)
+    }
+
+    /// Commits what was made under this title, and remembers nothing.
+    pub(super) fn keep_once(
+        &self,
+        base: &Base,
+        made: &Made,
+        is_cut: Option<u32>,
+        title: &str,
+    ) -> Outcome<Kept> {
+        self.committed(base, made, is_cut, &message(title, made))
+    }
+
+    fn committed(
+        &self,
+        base: &Base,
+        made: &Made,
+        is_cut: Option<u32>,
+        message: &str,
+    ) -> Outcome<Kept> {
+        self.opened.store.failpoint("memory:captured");
+        let published = self.publish(base, &made.changes, message)?;
+        let mut warnings: Vec<String> = published
+            .skipped
+            .iter()
+            .map(|skipped| {
+                let reason = crate::commands::scan::reason(skipped.reason);
+                format!("`{}` was left as it is: {reason}", skipped.path)
+            })
+            .collect();
+        if let Some(steps) = is_cut {
+            warnings.push(format!(
+                "the model was stopped after {steps} turns; what it had written by then is kept"
+            ));
+        }
+        Ok(Kept {
+            captured: Written {
+                wiki: made.wiki.clone(),
+                sl: made.sl.clone(),
+                xrefs: made.xrefs.clone(),
+            },
+            commit: published.commit,
+            is_partial: is_cut.is_some(),
+            is_known: false,
+            warnings,
+        })
+    }
+
+    /// Commits changes.
+    pub(super) fn publish(
+        &self,
+        base: &Base,
+        changes: &[Change],
+        message: &str,
+    ) -> Outcome<Published> {
+        let request = PublishRequest {
+            changes,
+            message,
+            at: self.session.now,
+        };
+        self.publisher
+            .publish(base, &request)
+            .map_err(|error| publish_failure(&error))
+    }
+
+    fn remember(&self, piece: &Piece, kept: &Kept) -> Outcome<()> {
+        let row = StageRow {
+            table_key: piece.key.clone(),
+            stage: piece.stage.to_owned(),
+            structure_hash: String::new(),
+            input_hash: piece.input.clone(),
+            output: json!({
+                "wiki": kept.captured.wiki,
+                "sl": kept.captured.sl,
+                "xrefs": kept.captured.xrefs,
+                "commit": kept.commit,
+            }),
+            updated: self.session.now,
+        };
+        self.state
+            .put_stage(&piece.owner, &row)
+            .map_err(|error| state_failure(&error))
+    }
+
+    /// What an earlier run has made of the same piece, here or in the repository that this one was cloned
+    /// from, as long as its commit is part of the branch.
+    pub(super) fn known(&self, piece: &Piece) -> Outcome<Option<Kept>> {
+        let row = self
+            .state
+            .stage(&piece.owner, &piece.key, piece.stage)
+            .map_err(|error| state_failure(&error))?;
+        if let Some(row) = row.filter(|row| row.input_hash == piece.input) {
+            let commit = row.output.get("commit").and_then(Value::as_str);
+            let is_standing = match commit {
+                Some(commit) => self
+                    .publisher
+                    .is_part(commit)
+                    .map_err(|error| publish_failure(&error))?,
+                None => true,
+            };
+            if is_standing {
+                let captured = Written {
+                    wiki: names(&row.output, "wiki"),
+                    sl: names(&row.output, "sl"),
+                    xrefs: names(&row.output, "xrefs"),
+                };
+                return Ok(Some(earlier(captured, commit.map(str::to_owned))));
+            }
+        }
+        let said = self.publisher.commit_that_says(&piece.mark());
+        let said = said.map_err(|error| publish_failure(&error))?;
+        let Some((commit, message)) = said else {
+            return Ok(None);
+        };
+        let kept = earlier(told(&message), Some(commit));
+        self.remember(piece, &kept)?;
+        Ok(Some(kept))
+    }
+}
+
+/// The begin of a commit message: a title, and what was written.
+fn message(title: &str, made: &Made) -> String {
+    let mut message = format!("{title}\n\n");
+    for (what, names) in [("pages", &made.wiki), ("sources", &made.sl)] {
+        if !names.is_empty() {
+            let _ = writeln!(message, "{what}: {}", names.join(", "));
+        }
+    }
+    message
+}
+
+fn earlier(captured: Written, commit: Option<String>) -> Kept {
+    Kept {
+        captured,
+        commit,
+        is_partial: false,
+        is_known: true,
+        warnings: Vec::new(),
+    }
+}
+
+/// The names in a field of what was remembered.
+pub(super) fn names(output: &Value, field: &str) -> Vec<String> {
+    let list = output.get(field).and_then(Value::as_array);
+    let texts = list.into_iter().flatten().filter_map(Value::as_str);
+    texts.map(str::to_owned).collect()
+}
+
+/// What a commit message says was written.
+fn told(message: &str) -> Written {
+    let named = |what: &str| -> Vec<String> {
+        let lines = message.lines();
+        let names = lines.filter_map(|line| line.strip_prefix(what)?.strip_prefix(": "));
+        let names = names.flat_map(|names| names.split(", "));
+        names.map(str::to_owned).collect()
+    };
+    Written {
+        wiki: named("pages"),
+        sl: named("sources"),
+        xrefs: Vec::new(),
+    }
+}

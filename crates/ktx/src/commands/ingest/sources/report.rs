@@ -1,0 +1,211 @@
+//! What is said about ingested context sources, for people and as JSON.
+
+use ktx_vocabulary::ConnectionId;
+use serde_json::{Value, json};
+
+use super::{Facts, Ingested, Loop, Results, UnitDone};
+use crate::printer::Printer;
+use crate::report::{Failure, Outcome};
+use crate::session::Opened;
+
+/// The plan, in the shape of KTX 0.12.
+pub(in crate::commands::ingest) fn targets(ids: &[&ConnectionId], opened: &Opened) -> Vec<Value> {
+    let target = |id: &&ConnectionId| {
+        let connection = opened.config.connection(id.as_str());
+        json!({
+            "connectionId": id.as_str(),
+            "driver": connection.map(|found| found.driver.as_str()),
+            "operation": "source-ingest",
+            "adapter": connection.map(|found| found.driver.as_str()),
+            "sourceDir": connection.and_then(|found| found.text(&["source_dir"])),
+            "debugCommand": format!("ktx ingest {id} --debug"),
+            "steps": ["source-ingest", "memory-update"],
+        })
+    };
+    ids.iter().map(target).collect()
+}
+
+/// The results, in the shape of KTX 0.12 with our own facts beside it.
+pub(in crate::commands::ingest) fn items(results: &Results, opened: &Opened) -> Vec<Value> {
+    let item = |(id, result): &(ConnectionId, Outcome<Ingested>)| {
+        let connection = opened.config.connection(id.as_str());
+        let mut item = json!({
+            "connectionId": id.as_str(),
+            "driver": connection.map(|found| found.driver.as_str()),
+            "steps": steps(id, result),
+        });
+        if let (Ok(done), Some(item)) = (result, item.as_object_mut()) {
+            let units: Vec<Value> = done.units.iter().map(unit).collect();
+            item.insert("facts".to_owned(), facts(&done.facts));
+            item.insert("units".to_owned(), json!(units));
+            let reconciled = done.reconciled.as_ref().map(looped);
+            item.insert("reconciliation".to_owned(), json!(reconciled));
+            item.insert("events".to_owned(), json!(done.events));
+            item.insert("warnings".to_owned(), json!(done.warnings));
+        }
+        item
+    };
+    results.iter().map(item).collect()
+}
+
+fn steps(id: &ConnectionId, result: &Outcome<Ingested>) -> Value {
+    let step = |operation: &str, failure: Option<&Failure>, otherwise: &str| {
+        let mut step = json!({ "operation": operation, "status": otherwise });
+        if let (Some(failure), Some(step)) = (failure, step.as_object_mut()) {
+            step.insert("status".to_owned(), json!("failed"));
+            step.insert("detail".to_owned(), json!(failure.message));
+            let command = format!("ktx ingest {id} --debug");
+            step.insert("debugCommand".to_owned(), json!(command));
+        }
+        step
+    };
+    match result {
+        Err(failure) => json!([
+            step("source-ingest", Some(failure), ""),
+            step("memory-update", None, "not-run"),
+        ]),
+        Ok(done) => {
+            let failed = done.loops().find_map(|done| done.kept.as_ref().err());
+            json!([
+                step("source-ingest", done.facts.as_ref().err(), "done"),
+                step("memory-update", failed, "done"),
+            ])
+        }
+    }
+}
+
+fn facts(facts: &Outcome<Facts>) -> Value {
+    match facts {
+        Ok(facts) => json!({
+            "tables": facts.tables,
+            "unknownTables": facts.unknown,
+            "commitHash": facts.commit,
+            "error": null,
+        }),
+        Err(failure) => json!({ "error": failure.message, "hints": failure.hints }),
+    }
+}
+
+fn unit(unit: &UnitDone) -> Value {
+    let mut value = match &unit.result {
+        Some(done) => looped(done),
+        None => json!({ "status": "not-run" }),
+    };
+    if let Some(value) = value.as_object_mut() {
+        value.insert("unitKey".to_owned(), json!(unit.key));
+    }
+    value
+}
+
+fn looped(done: &Loop) -> Value {
+    let kept = done.kept.as_ref().ok();
+    let failure = done.kept.as_ref().err();
+    let captured = kept.map(|kept| kept.captured.clone()).unwrap_or_default();
+    json!({
+        "status": status(done),
+        "steps": done.steps,
+        "captured": captured,
+        "commitHash": kept.and_then(|kept| kept.commit.as_deref()),
+        "error": failure.map(|failure| failure.message.as_str()),
+        "errorCode": failure.map(|failure| failure.code.as_str()),
+        "hints": failure.map(|failure| failure.hints.as_slice()).unwrap_or_default(),
+        "warnings": kept.map(|kept| kept.warnings.as_slice()).unwrap_or_default(),
+    })
+}
+
+fn status(done: &Loop) -> &'static str {
+    match &done.kept {
+        Ok(kept) if kept.is_partial => "partial",
+        Ok(kept) if kept.is_known => "unchanged",
+        Ok(_) => "done",
+        Err(_) => "failed",
+    }
+}
+
+/// Prints the results for people.
+pub(in crate::commands::ingest) fn print(results: &Results, printer: &Printer) -> Outcome<()> {
+    printer.line("Source\tUnit\tStatus\tPages\tSources\tCommit")?;
+    for (id, result) in results {
+        match result {
+            Ok(done) => table(id, done, printer)?,
+            Err(_) => printer.line(&format!("{id}\t-\tfailed\t-\t-\t-"))?,
+        }
+    }
+    for (id, result) in results {
+        match result {
+            Ok(done) => notes(id, done, printer),
+            Err(failure) => printer.notes(failure.to_text().trim_end()),
+        }
+    }
+    Ok(())
+}
+
+fn table(id: &ConnectionId, done: &Ingested, printer: &Printer) -> Outcome<()> {
+    if let Ok(facts) = &done.facts {
+        let commit = facts.commit.as_deref().unwrap_or("nothing changed");
+        let tables = match facts.tables {
+            1 => "1 table".to_owned(),
+            tables => format!("{tables} tables"),
+        };
+        printer.line(&format!("{id}\tfacts of {tables}\tdone\t-\t-\t{commit}"))?;
+    }
+    for unit in &done.units {
+        match &unit.result {
+            Some(result) => line(id, &unit.key, result, printer)?,
+            None => printer.line(&format!("{id}\t{}\tnot-run\t-\t-\t-", unit.key))?,
+        }
+    }
+    match &done.reconciled {
+        Some(result) => line(id, "reconciliation", result, printer),
+        None => Ok(()),
+    }
+}
+
+fn line(id: &ConnectionId, what: &str, done: &Loop, printer: &Printer) -> Outcome<()> {
+    let status = status(done);
+    match &done.kept {
+        Ok(kept) => printer.line(&format!(
+            "{id}\t{what}\t{status}\t{}\t{}\t{}",
+            list(&kept.captured.wiki),
+            list(&kept.captured.sl),
+            kept.commit.as_deref().unwrap_or("nothing to keep")
+        )),
+        Err(_) => printer.line(&format!("{id}\t{what}\t{status}\t-\t-\t-")),
+    }
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        "-".to_owned()
+    } else {
+        names.join(", ")
+    }
+}
+
+/// What a person should know, and what failed.
+fn notes(id: &ConnectionId, done: &Ingested, printer: &Printer) {
+    for warning in &done.warnings {
+        printer.note(&format!("warning: {id}: {warning}"));
+    }
+    match &done.facts {
+        Ok(facts) if !facts.unknown.is_empty() => printer.note(&format!(
+            "warning: {id}: no scan has seen {}; if they are there, run `ktx scan`",
+            facts.unknown.join(", ")
+        )),
+        Ok(_) => {}
+        Err(failure) => printer.notes(failure.to_text().trim_end()),
+    }
+    for done in done.loops() {
+        match &done.kept {
+            Ok(kept) => {
+                for warning in &kept.warnings {
+                    printer.note(&format!("warning: {id}: {warning}"));
+                }
+            }
+            Err(failure) => printer.notes(failure.to_text().trim_end()),
+        }
+    }
+    if !done.is_whole() {
+        printer.note("hint: run the same command again: what is done is kept and not asked again");
+    }
+}

@@ -1,0 +1,152 @@
+//! A workbench: a draft of the committed files, with the tools that read and change it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use ktx_context_tools::{Failure, ProjectContext};
+use ktx_project_store::{Change, ProjectPath};
+use ktx_tool_descriptors::{ToolDescriptor, ToolSetError};
+use ktx_vocabulary::{ConnectionId, WikiKey};
+use ktx_warehouse::Dialect;
+use ktx_wiki::Scope;
+
+use crate::draft::Draft;
+use crate::prompts::{self, Known};
+use crate::tools::{Session, Shared, Warehouse, listing, locked, tools};
+
+/// Where a model works on the project's files. What it writes is checked and kept here alone, until
+/// somebody publishes [`Bench::made`].
+pub struct Bench {
+    shared: Shared,
+    context: Arc<dyn ProjectContext>,
+}
+
+impl std::fmt::Debug for Bench {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bench").finish_non_exhaustive()
+    }
+}
+
+/// What was made on a bench.
+#[derive(Debug, Default)]
+pub struct Made {
+    /// Pages that were written or removed, by key.
+    pub wiki: Vec<String>,
+    /// Sources that were written, by name.
+    pub sl: Vec<String>,
+    /// References from those pages to sources, as `page -> source`.
+    pub xrefs: Vec<String>,
+    /// The files to commit; empty when nothing differs from what is committed.
+    pub changes: Vec<Change>,
+}
+
+impl Bench {
+    /// A bench with the committed files below `wiki/global` and below the `semantic-layer` folder of
+    /// the warehouse whose sources may be written; without one only pages can be.
+    ///
+    /// # Errors
+    /// When the project cannot be read.
+    pub async fn new(
+        context: Arc<dyn ProjectContext>,
+        warehouse: Option<(ConnectionId, Dialect)>,
+        files: BTreeMap<ProjectPath, Vec<u8>>,
+    ) -> Result<Self, Failure> {
+        let mut others = Vec::new();
+        for id in context.source_folders().await? {
+            if warehouse.as_ref().is_some_and(|(own, _)| *own == id) {
+                continue;
+            }
+            let catalog = context.catalog(&id).await?;
+            let names = catalog.sources().iter().map(|source| source.name.clone());
+            others.push((id, names.collect()));
+        }
+        let draft = Draft::new(files);
+        let session = Session {
+            uncommitted: uncommitted(&context, &draft).await?,
+            draft,
+            warehouse: warehouse.map(|(id, dialect)| Warehouse { id, dialect }),
+            others,
+            wiki: BTreeSet::new(),
+            sl: BTreeSet::new(),
+        };
+        Ok(Self {
+            shared: Arc::new(Mutex::new(session)),
+            context,
+        })
+    }
+
+    /// The tools: reads of the project, and checked writes. None of them runs a statement.
+    ///
+    /// # Errors
+    /// A fault of the program.
+    pub fn tools(&self) -> Result<Vec<ToolDescriptor>, ToolSetError> {
+        tools(&self.context, &self.shared)
+    }
+
+    /// The lists of pages and semantic sources that a prompt begins with.
+    pub fn known(&self) -> String {
+        let session = locked(&self.shared);
+        let pages: Vec<(String, String)> = session
+            .draft
+            .pages()
+            .iter()
+            .map(|page| (page.key().to_string(), page.summary().to_owned()))
+            .collect();
+        let sources = listing(&session);
+        prompts::known(&Known {
+            pages: &pages,
+            sources: session
+                .warehouse
+                .as_ref()
+                .map(|warehouse| (warehouse.id.as_str(), sources.as_slice())),
+        })
+    }
+
+    /// The keys of the pages as they are now.
+    pub fn pages(&self) -> Vec<String> {
+        let keys = locked(&self.shared).draft.keys();
+        keys.iter().map(ToString::to_string).collect()
+    }
+
+    /// What was made so far.
+    pub fn made(&self) -> Made {
+        let session = locked(&self.shared);
+        let changes = session.draft.changes();
+        let changed: BTreeSet<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+        let pages = session.draft.pages();
+        let written = pages
+            .iter()
+            .filter(|page| changed.contains(page.path.to_string().as_str()));
+        let xrefs = written.flat_map(|page| {
+            let refs = page.front_matter.sl_refs.iter();
+            refs.map(|source| format!("{} -> {source}", page.key()))
+        });
+        let is_changed = |key: &&String| changed.contains(format!("wiki/global/{key}.md").as_str());
+        Made {
+            xrefs: xrefs.collect(),
+            wiki: session.wiki.iter().filter(is_changed).cloned().collect(),
+            sl: session.sl.iter().cloned().collect(),
+            changes,
+        }
+    }
+}
+
+/// The global pages that somebody is still writing: on the disk they are not as they are committed.
+async fn uncommitted(
+    context: &Arc<dyn ProjectContext>,
+    draft: &Draft,
+) -> Result<BTreeSet<WikiKey>, Failure> {
+    let mut paths = context.page_paths().await?;
+    paths.retain(|path| path.scope == Scope::Global);
+    let on_disk = context.pages(&paths).await?;
+    let texts = on_disk.iter().map(|page| (page.key().clone(), page.text()));
+    let texts: BTreeMap<WikiKey, &str> = texts.collect();
+    let committed = draft.pages();
+    let committed: BTreeMap<WikiKey, &str> = committed
+        .iter()
+        .map(|page| (page.key().clone(), page.text()))
+        .collect();
+    let all = texts.keys().chain(committed.keys());
+    let differing = all.filter(|key| texts.get(*key) != committed.get(*key));
+    Ok(differing.cloned().collect())
+}
