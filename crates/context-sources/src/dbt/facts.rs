@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ktx_secrets::Redactor;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 use serde_yaml::{Mapping, Value};
 
@@ -194,6 +195,14 @@ impl Reader<'_> {
             raw
         };
         let shown = shown.trim();
+        if Redactor::new().redact(shown) != shown {
+            let told = format!(
+                "{}: a `{key}` that looks like a password or key was left out",
+                self.path
+            );
+            self.facts.warnings.push(told);
+            return None;
+        }
         (!shown.is_empty()).then(|| shown.to_owned())
     }
 

@@ -197,9 +197,7 @@ fn a_unit_of_a_dbt_project_is_read() {
         assert_eq!(printed.code, Some(7), "{name:?} {printed}");
         let answer: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap();
         let done = &answer["results"][0];
-        let step = |index: u32| {
-            json!({ "type": "work_unit_step", "unitKey": "dbt-all", "stepIndex": index, "stepBudget": 2 })
-        };
+        let step = |index: u32| json!({ "type": "work_unit_step", "unitKey": "dbt-all", "stepIndex": index, "stepBudget": 2 });
         assert_eq!(done["events"], json!([step(1), step(2)]), "{name:?}");
         assert_eq!(done["units"][0]["status"], "partial");
         assert_eq!(done["units"][0]["captured"]["wiki"], json!(["one", "two"]));

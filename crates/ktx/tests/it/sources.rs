@@ -362,7 +362,7 @@ fn a_failed_unit_is_asked_again_alone() {
     // A file that goes away is a unit that is gone.
     std::fs::remove_file(sandbox.work().join("dbt/models/orders.yml")).expect("the file");
     let removes: Script = vec![(
-        "once written from them:\n- dbt-models-orders: pages revenue",
+        "files that are gone: models/orders.yml",
         vec![("wiki_remove", json!({ "key": "revenue" }))],
     )];
     sandbox = locally(sandbox, &removes);
@@ -375,6 +375,30 @@ fn a_failed_unit_is_asked_again_alone() {
     let answer = json_of(&sandbox, "ingest shop-dbt --json");
     assert_eq!(answer["results"][0]["reconciliation"], Value::Null);
     assert_eq!(processes(&sandbox), asked);
+}
+
+/// A project that grows has other units, and nothing is gone by that. A file that goes away later is told with
+/// what was written from the unit that it was part of then.
+#[test]
+fn other_units_are_no_files_that_are_gone() {
+    let write_page: Script = vec![("Unit dbt-all of", vec![page("revenue", "Refunds.")])];
+    let files = [("models/orders.yml", SCHEMA), ("models/people.yml", PEOPLE)];
+    let sandbox = locally(project(&files), &write_page);
+    assert_eq!(run(&sandbox, "ingest shop-dbt").code, Some(0));
+    let filler = format!("-- {}\nselect 1\n", "x".repeat(61_000));
+    write(&sandbox, "dbt/models/orders.sql", &filler);
+    let answer = json_of(&sandbox, "ingest shop-dbt --json");
+    let units = answer["results"][0]["units"].as_array().expect("units");
+    assert_eq!(units.len(), 2);
+    assert_eq!(answer["results"][0]["reconciliation"], Value::Null);
+    std::fs::remove_file(sandbox.work().join("dbt/models/orders.yml")).expect("the file");
+    let told = "- dbt-all: pages revenue; sources none; files that are gone: models/orders.yml";
+    let removes: Script = vec![(told, vec![("wiki_remove", json!({ "key": "revenue" }))])];
+    let sandbox = locally(sandbox, &removes);
+    let answer = json_of(&sandbox, "ingest shop-dbt --json");
+    let captured = &answer["results"][0]["reconciliation"]["captured"];
+    assert_eq!(captured["wiki"], json!(["revenue"]));
+    assert!(sandbox.read("wiki/global/revenue.md").is_err());
 }
 
 /// `kill -9` at each step: the next run goes on, nothing is paid for twice that was committed, and what both
