@@ -119,11 +119,10 @@ fn everything(
     (held, runtime): (&ProjectLock, &Arc<dyn LlmRuntime>),
     around: Around<'_>,
 ) -> Outcome<Done> {
-    let (_, opened, _) = around;
     let target = args.note_connection.as_deref();
     let mut read = Vec::new();
     for connection in &wanted.sources {
-        let source = sources::planned(connection, target, opened);
+        let source = sources::planned(connection, target, around);
         read.push((connection.id.clone(), source));
     }
     let warehouses = if wanted.warehouses.is_empty() {
