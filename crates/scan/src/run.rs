@@ -15,6 +15,7 @@ use crate::history;
 use crate::outcome::{Gathered, Relations, compose_outcome};
 use crate::pause::Pause;
 use crate::profile::read::{Profiles, read_all};
+use crate::profile::standing::Standing;
 use crate::relationships::decisions::{Decisions, decisions_path};
 use crate::relationships::discover::{Grounds, discover, formal_links};
 use crate::request::{ScanError, ScanMode, ScanOutcome, ScanRequest};
@@ -55,7 +56,9 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
         if previous.sync_id.is_none() {
             announce(request, &snapshot.tables, &rows)?;
         }
-        let profiles = read_all(request, &snapshot.tables, &rows, &spending).await?;
+        let standing = Standing::read(request, &previous)?;
+        let kept = (&rows, &standing);
+        let profiles = read_all(request, &snapshot.tables, kept, &spending).await?;
         gathered.profiles = Some(profiles);
     }
     let pause = Pause::default();
@@ -295,15 +298,21 @@ fn gather_warnings(gathered: &mut Gathered) {
 /// What the budget or a lost connection left out.
 fn unread(gathered: &Gathered) -> Option<ScanWarning> {
     let reason = gathered.stopped.as_ref()?;
+    let kept = gathered.profiles.as_ref().map_or(0, Profiles::left_kept);
     let left = gathered
         .profiles
         .as_ref()
-        .map_or(0, |profiles| profiles.left.len());
+        .map_or(0, |profiles| profiles.left.len())
+        - kept;
+    let kept = match kept {
+        0 => String::new(),
+        kept => format!(" {kept} keep those of an earlier scan,"),
+    };
     let links = gathered.links_left;
     Some(ScanWarning {
         code: "scan_stopped".to_owned(),
         message: format!(
-            "the scan stopped before its end ({}): {left} tables have no samples, {links} links are not checked; the next scan goes on there",
+            "the scan stopped before its end ({}): {left} tables have no samples,{kept} {links} links are not checked; the next scan goes on there",
             reason.text()
         ),
         table: None,
