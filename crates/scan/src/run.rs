@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use ktx_vocabulary::TableRef;
@@ -10,7 +11,7 @@ use ktx_warehouse::{ErrorKind, ScanWarning, SchemaSnapshot, Table, WarehouseErro
 use crate::describe::known::Known;
 use crate::describe::{Descriptions, describe_all};
 use crate::estimate::foresee;
-use crate::event::{ScanEvent, ScanStage};
+use crate::event::{Logged, ScanEvent, ScanStage};
 use crate::history;
 use crate::outcome::{Gathered, Relations, compose_outcome};
 use crate::pause::Pause;
@@ -32,7 +33,10 @@ use crate::structural::wire::TableArtifact;
 /// scan before anything changes: the structure cannot be read, the model cannot be used at all, a port
 /// fails, or the caller cancels. Work that was finished is kept in the stage store in every case.
 pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
-    let request = &request;
+    let request = &ScanRequest {
+        events: Arc::new(Logged(request.events.clone())),
+        ..request
+    };
     let rows = StageRows::new(
         request.stages.clone(),
         request.connection.clone(),

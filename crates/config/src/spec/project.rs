@@ -336,7 +336,7 @@ const INGEST: &[Field] = &[
         "profile",
         Shape::Either(&[Shape::Flag, Shape::Choice(&["json"])]),
         "false",
-        "Whether the time of each phase is printed after an ingest.",
+        "Accepted for older projects; has no effect, which `ktx status` says.",
     ),
 ];
 
