@@ -76,7 +76,7 @@ pub(crate) async fn read_all(
     let mut lost: Vec<(TableRef, ScanWarning)> = Vec::new();
     let mut unanswered: BTreeSet<TableRef> = BTreeSet::new();
     let mut order: Vec<&Table> = tables.iter().collect();
-    order.sort_by_key(|table| {
+    order.sort_by_cached_key(|table| {
         let kept = standing.kept(table, &request.settings);
         kept.is_some_and(|kept| kept.columns.len() == table.columns.len())
     });

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, ScanWarning, Table};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::wire::{PROFILE, ProfiledColumn, ProfiledTable};
@@ -25,6 +26,8 @@ pub(crate) struct Kept {
 #[derive(Debug, Default)]
 pub(crate) struct Standing {
     artifact: Value,
+    /// Its tables.
+    tables: BTreeMap<TableRef, ProfiledTable>,
     /// A file that could not be understood.
     pub(crate) warning: Option<ScanWarning>,
 }
@@ -43,12 +46,13 @@ impl Standing {
         Ok(
             match serde_json::from_slice::<Value>(&bytes.unwrap_or_default()) {
                 Ok(artifact) => Self {
+                    tables: listed(&artifact),
                     artifact,
                     warning: None,
                 },
                 Err(error) => Self {
-                    artifact: Value::Null,
                     warning: Some(unreadable(&path, &error)),
+                    ..Self::default()
                 },
             },
         )
@@ -67,11 +71,7 @@ impl Standing {
 
     /// What is published about a table; values that may not be shown any more are not taken over.
     pub(crate) fn kept(&self, table: &Table, settings: &ScanSettings) -> Option<Kept> {
-        let listed = self.artifact.get("tables")?.as_array()?;
-        let mut listed = listed
-            .iter()
-            .filter_map(|entry| serde_json::from_value::<ProfiledTable>(entry.clone()).ok());
-        let mut found = listed.find(|entry| entry.table == table.table)?;
+        let mut found = self.tables.get(&table.table)?.clone();
         if found.personal_values_shown && settings.hide_personal_values == Switch::On {
             return None;
         }
@@ -121,6 +121,18 @@ impl Standing {
         };
         is_it.then_some(entry)
     }
+}
+
+/// The tables of a published profile; the first entry of a table counts.
+fn listed(artifact: &Value) -> BTreeMap<TableRef, ProfiledTable> {
+    let mut tables = BTreeMap::new();
+    let entries = artifact.get("tables").and_then(Value::as_array);
+    for entry in entries.into_iter().flatten() {
+        if let Ok(table) = ProfiledTable::deserialize(entry) {
+            tables.entry(table.table.clone()).or_insert(table);
+        }
+    }
+    tables
 }
 
 fn unreadable(path: &str, error: &serde_json::Error) -> ScanWarning {
