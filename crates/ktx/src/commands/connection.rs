@@ -168,16 +168,42 @@ fn test(
     })
 }
 
-/// Reaches connections, all at the same time.
+/// Reaches connections, warehouses all at the same time.
 pub(super) fn probe<'c>(
     connections: &[&'c Connection],
     session: &Session,
     opened: &Opened,
 ) -> Outcome<Vec<Tested<'c>>> {
-    let opened_connectors: Vec<_> = connections
+    let (sources, warehouses): (Vec<_>, Vec<_>) = connections
         .iter()
-        .map(|connection| (*connection, open(connection, session, opened)))
+        .copied()
+        .partition(|connection| connection.driver.kind() == DriverKind::ContextSource);
+    let opened_connectors: Vec<_> = warehouses
+        .into_iter()
+        .map(|connection| {
+            let connector = compose::connector(session, &opened.dir, connection);
+            (connection, connector)
+        })
         .collect();
+    let sources = sources.into_iter().map(|connection| Tested {
+        connection,
+        schemas: SchemaReport::default(),
+        result: super::ingest::sources::tested(connection, session, opened),
+    });
+    let mut tested: Vec<Tested<'c>> = sources.collect();
+    tested.extend(reached(opened_connectors)?);
+    let place = |tested: &Tested<'_>| {
+        let is_it = |connection: &&Connection| connection.id == tested.connection.id;
+        connections.iter().position(is_it)
+    };
+    tested.sort_by_key(place);
+    Ok(tested)
+}
+
+type Connectors<'c> = Vec<(&'c Connection, Outcome<std::sync::Arc<dyn Connector>>)>;
+
+/// Reaches warehouses, all at the same time.
+fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Tested<'_>>> {
     compose::block_on(|cancel| async move {
         let mut tasks = Vec::new();
         for (connection, connector) in opened_connectors {
@@ -231,24 +257,6 @@ async fn look(
             Failure::from(error).context("the schemas of the connection could not be looked at")
         })?;
     Ok((check, report))
-}
-
-fn open(
-    connection: &Connection,
-    session: &Session,
-    opened: &Opened,
-) -> Outcome<std::sync::Arc<dyn ktx_warehouse::Connector>> {
-    if connection.driver.kind() == DriverKind::ContextSource {
-        return Err(Failure::new(
-            Exit::Connection,
-            "not_tested",
-            format!(
-                "context sources of kind `{}` cannot be tested yet",
-                connection.driver
-            ),
-        ));
-    }
-    compose::connector(session, &opened.dir, connection)
 }
 
 fn tested_text(tested: &Tested<'_>, check: &ConnectionCheck, printer: &Printer) -> Outcome<()> {

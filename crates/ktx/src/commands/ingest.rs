@@ -3,7 +3,7 @@
 
 mod kept;
 pub(super) mod notes;
-mod sources;
+pub(super) mod sources;
 
 use std::sync::Arc;
 use std::time::Duration;

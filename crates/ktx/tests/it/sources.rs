@@ -483,6 +483,39 @@ fn everything_is_ingested_without_an_id() {
     );
 }
 
+/// A connection test reads the project and asks no model.
+#[test]
+fn a_source_is_tested_by_reading_it() {
+    let sandbox = locally(project(&[("models/schema.yml", SCHEMA)]), &whole());
+    check(
+        &sandbox,
+        "connection test",
+        r"
+exit 0
+✓ shop-dbt  dbt  dbt project of 2 files in 1 unit
+✓ warehouse  sqlite  SQLite [VERSION]
+2 tested · 2 passed · 0 failed
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+    std::fs::remove_file(sandbox.work().join("dbt/dbt_project.yml")).expect("the file");
+    check(
+        &sandbox,
+        "connection test shop-dbt",
+        r"
+exit 3
+--- stderr
+Project: [SANDBOX]/work
+error: the dbt project of `shop-dbt` cannot be read
+  caused by: there is no `dbt_project.yml` in `[SANDBOX]/work/dbt`
+
+hint: set `source_dir` to the folder with `dbt_project.yml`, or `path` to its place below it
+",
+    );
+    assert_eq!(processes(&sandbox), 0);
+}
+
 /// What is wrong with a source is told before anything is asked.
 #[test]
 fn bad_sources_cost_nothing() {

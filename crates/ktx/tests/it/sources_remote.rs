@@ -112,7 +112,7 @@ fn an_address_that_is_none_is_told() {
         ),
         (
             "    repo_url: https://git.example/shop.git\n    path: ../../elsewhere\n",
-            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nerror: `connections.shop-dbt.path` leads out of the repository\n",
+            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nshop-dbt: fetching the repository\nerror: `connections.shop-dbt.path` leads out of the repository\n",
         ),
     ] {
         let mut sandbox = locally(project(&[]), &whole());

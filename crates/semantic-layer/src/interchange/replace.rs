@@ -43,26 +43,23 @@ pub fn replace_source(old: &str, new: &str, path: &str) -> Replaced {
         .into_iter()
         .map(|place| lost("key", format!("`{place}` is not in the imported file")))
         .collect();
-    let text = match comments::carry(old, new) {
-        Some(carried) => {
-            let told = |comment: String| {
-                let message =
-                    format!("`{comment}` stands at something that is not in the imported file");
-                lost("comment", message)
-            };
-            losses.extend(carried.lost.into_iter().map(told));
-            carried.text
+    let text = if let Some(carried) = comments::carry(old, new) {
+        let told = |comment: String| {
+            let message =
+                format!("`{comment}` stands at something that is not in the imported file");
+            lost("comment", message)
+        };
+        losses.extend(carried.lost.into_iter().map(told));
+        carried.text
+    } else {
+        let has_comments = old
+            .lines()
+            .any(|line| line.starts_with('#') || line.contains(" #"));
+        if has_comments {
+            let message = "the layout of the file is too unusual to keep its comments";
+            losses.push(lost("comment", message.to_owned()));
         }
-        None => {
-            let has_comments = old
-                .lines()
-                .any(|line| line.starts_with('#') || line.contains(" #"));
-            if has_comments {
-                let message = "the layout of the file is too unusual to keep its comments";
-                losses.push(lost("comment", message.to_owned()));
-            }
-            new.to_owned()
-        }
+        new.to_owned()
     };
     Replaced { text, losses }
 }
@@ -102,7 +99,7 @@ fn missing((old, new): (&Value, &Value), place: &str, gone: &mut Vec<String>) {
 
 /// What tells an item of a list from the others.
 fn identity(item: &Value) -> Option<&str> {
-    let named = ["name", "alias", "to"].iter();
+    let mut named = ["name", "alias", "to"].iter();
     item.as_str()
-        .or_else(|| named.filter_map(|key| item.get(*key)?.as_str()).next())
+        .or_else(|| named.find_map(|key| item.get(*key)?.as_str()))
 }

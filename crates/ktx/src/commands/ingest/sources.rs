@@ -22,6 +22,7 @@ use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 
+pub(crate) use plan::tested;
 pub(super) use plan::{Source, Wanted, planned, wanted};
 pub(super) use report::{items, print, targets};
 

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use ktx_config::{Connection, Driver, DriverKind};
 use ktx_context_sources::{Facts, Snapshot, Unit, dbt};
@@ -9,13 +10,13 @@ use ktx_diagnostics::Hints;
 use ktx_project_store::{CheckoutError, Remote};
 use ktx_secrets::SecretRef;
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::Dialect;
+use ktx_warehouse::{ConnectionCheck, Dialect, RoleCheck};
 
 use crate::commands::ingest::{Around, notes};
 use crate::exit::Exit;
 use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
-use crate::session::{Opened, ProjectSecrets};
+use crate::session::{Opened, ProjectSecrets, Session};
 
 /// The connections of a command.
 pub(in crate::commands::ingest) struct Wanted<'a> {
@@ -96,14 +97,13 @@ pub(in crate::commands::ingest) fn planned(
     target: Option<&str>,
     around: Around<'_>,
 ) -> Outcome<Source> {
-    let (_, opened, _) = around;
-    let root = root(connection, around)?;
-    let snapshot = dbt::read(&root).map_err(|error| {
-        let failure = Failure::from_error(Exit::Config, "source_unreadable", &error).context(
-            format!("the dbt project of `{}` cannot be read", connection.id),
-        );
-        hinted(failure, &error)
-    })?;
+    let (session, opened, printer) = around;
+    let is_here = connection.text(&["source_dir"]).is_some();
+    if !is_here && connection.text(&["repo_url", "repoUrl"]).is_some() && printer.mode != Mode::Json
+    {
+        printer.note(&format!("{}: fetching the repository", connection.id));
+    }
+    let snapshot = snapshot(connection, session, opened)?;
     let facts = dbt::facts(&snapshot);
     Ok(Source {
         id: connection.id.clone(),
@@ -114,9 +114,51 @@ pub(in crate::commands::ingest) fn planned(
     })
 }
 
+/// Looks whether a source can be read, and how much it is.
+pub(crate) fn tested(
+    connection: &Connection,
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<ConnectionCheck> {
+    let begun = Instant::now();
+    if !is_readable(connection) {
+        return Err(Failure::new(
+            Exit::Connection,
+            "not_tested",
+            format!(
+                "context sources of kind `{}` cannot be tested yet",
+                connection.driver
+            ),
+        ));
+    }
+    let snapshot = snapshot(connection, session, opened)?;
+    let counted = |count: usize, word: &str| match count {
+        1 => format!("1 {word}"),
+        count => format!("{count} {word}s"),
+    };
+    Ok(ConnectionCheck {
+        server: format!(
+            "dbt project of {} in {}",
+            counted(snapshot.files.len(), "file"),
+            counted(dbt::units(&snapshot).len(), "unit")
+        ),
+        latency: begun.elapsed(),
+        role: RoleCheck::ReadOnly,
+    })
+}
+
+fn snapshot(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<Snapshot> {
+    let root = root(connection, session, opened)?;
+    dbt::read(&root).map_err(|error| {
+        let failure = Failure::from_error(Exit::Config, "source_unreadable", &error).context(
+            format!("the dbt project of `{}` cannot be read", connection.id),
+        );
+        hinted(failure, &error)
+    })
+}
+
 /// The folder of the project: the one that is named, or a copy of the newest commit of its repository.
-fn root(connection: &Connection, around: Around<'_>) -> Outcome<PathBuf> {
-    let (_, opened, _) = around;
+fn root(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<PathBuf> {
     let id = &connection.id;
     let inside = connection.text(&["path"]);
     let top = match (
@@ -132,7 +174,7 @@ fn root(connection: &Connection, around: Around<'_>) -> Outcome<PathBuf> {
                     format!("`connections.{id}.path` leads out of the repository"),
                 ));
             }
-            copy(connection, url, around)?
+            copy(connection, url, session, opened)?
         }
         (None, None) => {
             return Err(Failure::new(
@@ -160,7 +202,8 @@ fn leaves(path: &str) -> bool {
 fn copy(
     connection: &Connection,
     url: String,
-    (session, opened, printer): Around<'_>,
+    session: &Session,
+    opened: &Opened,
 ) -> Outcome<PathBuf> {
     let secrets = ProjectSecrets::new(&session.environment, &opened.dir);
     let token = connection.text(&["auth_token_ref"]).map(|reference| {
@@ -180,9 +223,6 @@ fn copy(
         branch: connection.text(&["branch"]),
         token: token.transpose()?,
     };
-    if printer.mode != Mode::Json {
-        printer.note(&format!("{}: fetching the repository", connection.id));
-    }
     opened
         .store
         .checkout(&connection.id, &remote)
