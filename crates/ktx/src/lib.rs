@@ -10,6 +10,7 @@ mod compose;
 mod context;
 mod demo;
 mod exit;
+mod local_files;
 mod printer;
 mod progress;
 mod report;

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::compose;
 use crate::exit::Exit;
+use crate::local_files;
 use crate::printer::Printer;
 use crate::progress::ScanProgress;
 use crate::report::machine::Trouble;
@@ -295,7 +296,7 @@ fn changes(changes: &[FileChange]) -> Outcome<Vec<Change>> {
 }
 
 /// Looks at what can be known of this machine for nothing, before anything is paid for: the local
-/// database, git, its branch, and whether a commit can be written.
+/// databases, git, its branch and its locks, and whether a commit can be written.
 pub(crate) fn look_at_machine(opened: &Opened) -> Outcome<()> {
     let store = &opened.store;
     let looked = store.look_at_state().and_then(|()| {
@@ -304,6 +305,7 @@ pub(crate) fn look_at_machine(opened: &Opened) -> Outcome<()> {
         is_new.then(|| store.state()).transpose()
     });
     drop(looked.map_err(|error| state_failure(&error))?);
+    local_files::look_at_ledger(opened)?;
     let publisher = opened
         .store
         .publisher()

@@ -21,6 +21,7 @@ mod way;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -39,6 +40,8 @@ use way::is_in_repository;
 
 /// How often a publish is tried again when somebody else moves the branch meanwhile.
 const TRIES: usize = 20;
+/// Between two looks at a lock that is there.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// The state of the branch when a run begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,8 +168,8 @@ impl Publisher {
         self.base()
     }
 
-    /// Looks whether git's folders can be written, which a commit and its way into the index need. Makes
-    /// nothing.
+    /// Looks whether git's folders can be written, which a commit and its way into the index need, and
+    /// whether another git holds a lock there for longer than a moment. Makes nothing.
     ///
     /// # Errors
     /// [`PublishError`] when they cannot.
@@ -174,6 +177,33 @@ impl Publisher {
         let places = ["rev-parse", "--git-path", "objects", "--git-dir"];
         for place in self.git.text(&places)?.lines() {
             require_writable(&self.git.folder().join(place))?;
+        }
+        self.look_for_locks()
+    }
+
+    /// The locks that a commit on the branch needs: a git at work gives them back soon.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "git tells nobody when it lets go of a lock, and the wait is one of milliseconds"
+    )]
+    fn look_for_locks(&self) -> Result<(), PublishError> {
+        let branch = self.base()?.branch;
+        let locks = ["index.lock", "HEAD.lock", &format!("{branch}.lock")];
+        let mut question = vec!["rev-parse"];
+        question.extend(locks.iter().flat_map(|lock| ["--git-path", lock]));
+        let places = self.git.text(&question)?;
+        for place in places.lines() {
+            let file = self.git.folder().join(place);
+            let is_there = || file.symlink_metadata().is_ok();
+            for _ in 0..TRIES {
+                if !is_there() {
+                    break;
+                }
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            if is_there() {
+                return Err(GitError::Locked { file }.into());
+            }
         }
         Ok(())
     }

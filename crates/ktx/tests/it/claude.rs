@@ -571,7 +571,7 @@ Project: [SANDBOX]/work
 [debug] projectDir=[SANDBOX]/work
 error: Claude Code ended with exit code 3 before it began to work
 
-hint: run the command again; `--debug` shows what Claude Code said
+hint: see that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said
 [debug] stderr: no space left
 ",
     );

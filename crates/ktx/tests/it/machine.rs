@@ -109,6 +109,26 @@ hint: install git and put it on `PATH`
     assert_eq!(asked(&sandbox), 0);
 }
 
+/// The model is not asked for what could not be committed.
+#[test]
+fn locks_of_git_are_told_before_anything_is_paid() {
+    let sandbox = project();
+    let branch = git(&sandbox, &["symbolic-ref", "HEAD"]);
+    for lock in ["index".to_owned(), branch.trim().to_owned()] {
+        let lock = format!(".git/{lock}.lock");
+        write(&sandbox, &lock, "");
+        let printed = run(&sandbox, "ingest");
+        let told = format!("error: git's lock `{lock}` is there");
+        assert!(
+            printed.code == Some(1) && printed.stderr.contains(&told),
+            "{printed}"
+        );
+        assert_eq!(asked(&sandbox), 0);
+        std::fs::remove_file(sandbox.work().join(lock)).unwrap();
+    }
+    assert_eq!(run(&sandbox, "ingest").code, Some(0));
+}
+
 /// A lock that nobody holds any more is named; it is no branch that moves.
 #[test]
 fn a_lock_that_git_left_is_named() {
@@ -131,6 +151,81 @@ fn a_lock_that_git_left_is_named() {
          repository; then run the command again\n"
     );
     assert!(printed.stderr.ends_with(&told), "{printed}");
+}
+
+/// What could not be written down is not paid for.
+#[test]
+fn a_damaged_ledger_is_told_before_anything_is_paid() {
+    let sandbox = project();
+    let path = ".ktx/state/usage.sqlite";
+    write(&sandbox, path, &"no database at all, ".repeat(1000));
+    check(
+        &sandbox,
+        "ingest",
+        r"
+exit 1
+--- stderr
+Project: [SANDBOX]/work
+error: `.ktx/state/usage.sqlite` cannot be used
+  caused by: the file is damaged, or it is no database
+
+hint: move that file away: ktx makes a new one; then run the command again
+hint: what was used so far is in it: keep the file
+",
+    );
+    assert_eq!(asked(&sandbox), 0);
+    let status = run(&sandbox, "status");
+    assert!(
+        status.code == Some(1)
+            && status.stdout.contains(
+                "Local state  ✗ `.ktx/state/usage.sqlite` cannot be used: the file is damaged"
+            ),
+        "{status}"
+    );
+    std::fs::remove_file(sandbox.work().join(path)).unwrap();
+    assert_eq!(run(&sandbox, "ingest").code, Some(0));
+}
+
+/// Files that are made anew stop nothing, and status tells what is lost until then.
+#[test]
+fn status_looks_at_files_that_are_made_anew() {
+    let sandbox = shop();
+    assert_eq!(run(&sandbox, "wiki revenue").code, Some(0));
+    let names = [
+        "rate-limits.json",
+        "claude-code/limits.json",
+        "search.sqlite",
+    ];
+    for name in names {
+        write(
+            &sandbox,
+            &format!(".ktx/state/{name}"),
+            &"no database, no JSON".repeat(100),
+        );
+    }
+    let status = crate::support::json(&sandbox, "status --json");
+    let warnings = status["warnings"].as_array().unwrap();
+    let told: Vec<&str> = warnings
+        .iter()
+        .filter_map(|warning| warning["message"].as_str())
+        .collect();
+    let limits = "is damaged: limits of the model's account that were told are not known";
+    assert_eq!(
+        told,
+        [
+            format!("`.ktx/state/rate-limits.json` {limits}"),
+            format!("`.ktx/state/claude-code/limits.json` {limits}"),
+            "`.ktx/state/search.sqlite` is damaged: the next search makes the index anew"
+                .to_owned(),
+        ]
+    );
+    for name in names {
+        std::fs::remove_file(sandbox.work().join(".ktx/state").join(name)).unwrap();
+    }
+    assert_eq!(
+        crate::support::json(&sandbox, "status --json")["warnings"],
+        json!([])
+    );
 }
 
 #[test]

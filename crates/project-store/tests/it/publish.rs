@@ -368,6 +368,27 @@ fn a_branch_that_is_locked_is_not_taken_for_one_that_moves() {
     assert_eq!(world.untidy("shop"), "");
 }
 
+/// A lock that stays is told before anything is paid for; one that goes away is waited for.
+#[test]
+fn locks_are_looked_for_before_a_commit_is_tried() {
+    let (world, store) = World::with_project();
+    let publisher = store.publisher().expect("git");
+    let branch = world.git("shop", &["symbolic-ref", "HEAD"]);
+    let of_branch = format!("{}.lock", branch.trim());
+    for name in ["index.lock", "HEAD.lock", &of_branch] {
+        let path = format!("shop/.git/{name}");
+        world.write(&path, "");
+        let error = publisher.look_whether_writable().expect_err("a lock");
+        assert!(
+            matches!(&error, PublishError::Git(GitError::Locked { file }) if file.ends_with(name)),
+            "{error}"
+        );
+        assert_eq!(hints(&error), [remove_lock(&world, name)]);
+        std::fs::remove_file(world.path(&path)).expect("it was there");
+    }
+    publisher.look_whether_writable().expect("no lock");
+}
+
 /// What git writes to is looked at before a commit is tried, and nothing is made by that.
 #[test]
 fn what_git_needs_to_write_is_looked_at() {

@@ -61,7 +61,7 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe, looks: &
             "agentTools": config.research.toolset,
             "agentMaxIterations": config.research.max_iterations,
         },
-        "warnings": warnings(session, opened),
+        "warnings": warnings(session, opened, looks),
         "localStats": local,
         "workUnits": {
             "stepBudget": config.ingest.step_budget,
@@ -326,9 +326,14 @@ fn verdict(capabilities: &Value, opened: &Opened, is_scanned: bool) -> Value {
     json!({ "verdict": verdict, "verdictReason": reason, "nextActions": next })
 }
 
-/// Settings that are ignored, by name.
-fn warnings(session: &Session, opened: &Opened) -> Vec<Value> {
-    [caching_warning(opened), without_effect(session, opened)].concat()
+/// Settings that are ignored, by name, and local files that are of no use.
+fn warnings(session: &Session, opened: &Opened, looks: &Looks) -> Vec<Value> {
+    [
+        caching_warning(opened),
+        without_effect(session, opened),
+        looks.made_anew(opened),
+    ]
+    .concat()
 }
 
 /// KTX-81: the caching fields that the backend ignores, by name.

@@ -1,5 +1,7 @@
 //! What `ktx status` looks at besides `ktx.yaml`, and what it did not look at.
 
+use std::path::PathBuf;
+
 use ktx_config::{Backend, Driver, DriverKind};
 use ktx_diagnostics::{Diagnostic, Hints as _, Severity};
 use serde_json::{Value, json};
@@ -7,6 +9,7 @@ use serde_json::{Value, json};
 use super::checks::issue;
 use crate::compose;
 use crate::context;
+use crate::local_files;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 use crate::session::{Opened, Session};
@@ -17,6 +20,8 @@ pub(crate) struct Looks {
     git: Option<Result<(), Failure>>,
     /// Whether the local state can be used; none when it was not looked at.
     state: Option<Result<(), Failure>>,
+    /// Damaged files of the local state that are made anew, and what is lost until then.
+    made_anew: Vec<(PathBuf, &'static str)>,
     /// What is wrong in the files of the semantic layer; none when they were not read.
     sources: Option<Vec<Diagnostic>>,
     /// What was not looked at, and the command that looks at it.
@@ -35,6 +40,7 @@ impl Looks {
         Self {
             git: None,
             state: None,
+            made_anew: Vec::new(),
             sources: None,
             unseen,
         }
@@ -47,7 +53,10 @@ impl Looks {
             ..Failure::from_error(crate::exit::Exit::Failure, "git", &error)
         });
         let state = opened.store.look_at_state();
-        let state = state.map_err(|error| state_failure(&error).seen_from(&opened.dir));
+        let state = state
+            .map_err(|error| state_failure(&error))
+            .and_then(|()| local_files::look_at_ledger(opened))
+            .map_err(|failure| failure.seen_from(&opened.dir));
         let context = context::open(session, opened)?;
         let sources = compose::block_on(|_| async {
             let mut found = Vec::new();
@@ -63,6 +72,7 @@ impl Looks {
         Ok(Self {
             git: Some(git),
             state: Some(state),
+            made_anew: local_files::made_anew(opened),
             sources: Some(wrong.collect()),
             unseen: servers(opened).into_iter().collect(),
         })
@@ -76,6 +86,18 @@ impl Looks {
     /// Why nothing can be kept in the local state.
     pub(crate) fn state_problem(&self) -> Option<&Failure> {
         self.state.as_ref()?.as_ref().err()
+    }
+
+    /// The damaged files that are made anew, as warnings.
+    pub(crate) fn made_anew(&self, opened: &Opened) -> Vec<Value> {
+        let warning = |(path, lost): &(PathBuf, &str)| {
+            let shown = path.strip_prefix(&opened.dir).unwrap_or(path).display();
+            json!({
+                "message": format!("`{shown}` is damaged: {lost}"),
+                "fix": "remove the file; it is made anew when it is needed",
+            })
+        };
+        self.made_anew.iter().map(warning).collect()
     }
 
     /// How many files of the semantic layer are wrong.

@@ -1,0 +1,60 @@
+//! Looks at what commands keep in `.ktx/state/`, before somebody relies on it. Changes nothing.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
+
+use crate::compose;
+use crate::exit::Exit;
+use crate::report::machine::Trouble;
+use crate::report::{Failure, Outcome};
+use crate::session::Opened;
+
+/// The failure of a usage ledger that is damaged: nothing that is paid for could be written down. One that
+/// is locked or cannot be written now may be usable when there is something to write.
+pub(crate) fn look_at_ledger(opened: &Opened) -> Outcome<()> {
+    let path = compose::ledger_path(opened);
+    match damage(&path) {
+        Some(error) => Err(Failure::from_error(Exit::Failure, "usage_ledger", &error)
+            .context(format!("`{}` cannot be used", path.display()))
+            .hint("what was used so far is in it: keep the file")),
+        None => Ok(()),
+    }
+}
+
+/// The damaged ones of the files that are made anew when they are needed, with what is lost until then.
+pub(crate) fn made_anew(opened: &Opened) -> Vec<(PathBuf, &'static str)> {
+    let state = opened.store.layout().state();
+    let limits = ["rate-limits.json", "claude-code/limits.json"].map(|name| state.join(name));
+    let lost = "limits of the model's account that were told are not known";
+    let mut found: Vec<(PathBuf, &'static str)> = limits
+        .into_iter()
+        .filter(|path| is_no_object(path))
+        .map(|path| (path, lost))
+        .collect();
+    let index = state.join("search.sqlite");
+    if damage(&index).is_some() {
+        found.push((index, "the next search makes the index anew"));
+    }
+    found
+}
+
+/// Why a database is no database; none also when there is no file, or it cannot be looked at now.
+fn damage(path: &Path) -> Option<rusqlite::Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let look = || {
+        let database = Connection::open_with_flags(path, flags)?;
+        database.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
+        database.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))
+    };
+    let error = path.is_file().then(look)?.err()?;
+    (Trouble::of(&error) == Some(Trouble::Damaged)).then_some(error)
+}
+
+fn is_no_object(path: &Path) -> bool {
+    match std::fs::read(path) {
+        Ok(bytes) => !serde_json::from_slice::<Value>(&bytes).is_ok_and(|value| value.is_object()),
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    }
+}
