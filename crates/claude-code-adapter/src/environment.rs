@@ -182,6 +182,21 @@ fn has_login(value: &str) -> bool {
     })
 }
 
+/// The hosts of `NO_PROXY` without ranges of IPv6 addresses: the child's reader breaks on them. `None` when
+/// nothing else is there.
+fn without_ipv6_ranges(hosts: &str) -> Option<String> {
+    let is_range = |host: &str| {
+        let range = host.trim().split_once('/');
+        range.is_some_and(|(address, _)| address.matches(':').count() > 1)
+    };
+    let entries = || hosts.split(',');
+    if !entries().any(is_range) {
+        return Some(hosts.to_owned());
+    }
+    let kept: Vec<&str> = entries().filter(|host| !is_range(host)).collect();
+    (!kept.is_empty()).then(|| kept.join(","))
+}
+
 /// The child's whole environment. `child_token` marks every process that descends from the child.
 pub(crate) fn child_environment(
     parent: &BTreeMap<String, String>,
@@ -193,7 +208,14 @@ pub(crate) fn child_environment(
     let mut child: BTreeMap<String, String> = parent
         .iter()
         .filter(|(name, value)| is_passed(name, value))
-        .map(|(name, value)| (name.clone(), value.clone()))
+        .filter_map(|(name, value)| {
+            let value = if name.eq_ignore_ascii_case("NO_PROXY") {
+                without_ipv6_ranges(value)?
+            } else {
+                value.clone()
+            };
+            Some((name.clone(), value))
+        })
         .collect();
     let mut set = |name: &str, value: &str| child.insert(name.to_owned(), value.to_owned());
     set("CLAUDE_AGENT_SDK_CLIENT_APP", &format!("ktx/{version}"));

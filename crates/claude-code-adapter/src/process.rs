@@ -164,7 +164,7 @@ fn start<W>(
         Ok(child) => Ok((child, watch)),
         Err(error) => Err(NotStarted {
             cause: launch::cause(&error),
-            error: launch::not_started(&program, &error),
+            error: launch::not_started(settings, &program, &error),
         }),
     }
 }

@@ -139,8 +139,12 @@ pub(crate) fn too_old(version: Option<&str>) -> LlmError {
 }
 
 /// The error of a process that ended without a result: with the status that it chose itself, or with
-/// none when it said no more and was ended here.
-pub(crate) fn died(verified: bool, status: Option<ExitStatus>, complaints: &str) -> LlmError {
+/// none when it said no more and was ended here. `named`: the settings say which program it is.
+pub(crate) fn died(
+    (verified, named): (bool, bool),
+    status: Option<ExitStatus>,
+    complaints: &str,
+) -> LlmError {
     if lacks_an_option(complaints) {
         return too_old(None);
     }
@@ -163,8 +167,12 @@ pub(crate) fn died(verified: bool, status: Option<ExitStatus>, complaints: &str)
     } else {
         LlmErrorKind::Process
     };
-    LlmError::new(kind, message)
-        .hint("run the command again; `--debug` shows what Claude Code said")
+    let hint = if named && kind == LlmErrorKind::Process {
+        "see that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said"
+    } else {
+        "run the command again; `--debug` shows what Claude Code said"
+    };
+    LlmError::new(kind, message).hint(hint)
 }
 
 /// Logs what was not understood.

@@ -437,7 +437,8 @@ impl<'a> Session<'a> {
             (_, _) if self.interrupted => Err(LlmError::cancelled()),
             (_, Some(result)) => Ok(result),
             (Stop::Ended(seen), None) => {
-                let error = died(verified, seen.or(status), complaints);
+                let named = self.call.host.settings.program.is_some();
+                let error = died((verified, named), seen.or(status), complaints);
                 Err(with_complaints(error, complaints))
             }
             (Stop::Result, None) => {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::Backend;
 use crate::defaults::whole;
-use crate::spec::{Absent, Field, KeyRule, ROOT, Shape};
+use crate::spec::{Absent, Field, KeyRule, PRICE_BY_SIZE, ROOT, Shape};
 use crate::yaml::Places;
 
 pub(crate) use say::expected;
@@ -45,6 +45,7 @@ pub(crate) fn check(value: &Value, places: &Places) -> Vec<Diagnostic> {
 enum Extra {
     Warn,
     Keep,
+    Refuse,
 }
 
 struct Check<'a> {
@@ -62,6 +63,11 @@ impl Check<'_> {
                 None if extra == Extra::Warn => {
                     self.within(key, |check| {
                         check.unknown(fields.iter().map(|field| field.name));
+                    });
+                }
+                None if extra == Extra::Refuse => {
+                    self.within(key, |check| {
+                        check.refused(fields.iter().map(|field| field.name));
                     });
                 }
                 None => {}
@@ -100,6 +106,12 @@ impl Check<'_> {
                 Some(object) => self.object(object, fields, Extra::Keep),
                 None => self.bad(value, shape),
             },
+            Shape::ClosedObject(fields) => self.closed(value, fields, shape),
+            Shape::Price if value.is_object() => self.closed(value, PRICE_BY_SIZE, shape),
+            Shape::List(fields) => match value.as_array() {
+                Some(items) => self.list(items, fields),
+                None => self.bad(value, shape),
+            },
             Shape::Map(rule, inner) => match value.as_object() {
                 Some(object) => self.map(object, *rule, inner),
                 None => self.bad(value, shape),
@@ -120,6 +132,20 @@ impl Check<'_> {
             _ if fits(value, shape) => {}
             Shape::Texts | Shape::TextOrTexts | Shape::Counts => self.items(value, shape),
             _ => self.bad(value, shape),
+        }
+    }
+
+    fn closed(&mut self, value: &Value, fields: &[Field], shape: &Shape) {
+        match value.as_object() {
+            Some(object) => self.object(object, fields, Extra::Refuse),
+            None => self.bad(value, shape),
+        }
+    }
+
+    fn list(&mut self, items: &[Value], fields: &'static [Field]) {
+        for (index, item) in items.iter().enumerate() {
+            let shape = Shape::ClosedObject(fields);
+            self.within(&index.to_string(), |check| check.value(item, &shape));
         }
     }
 
@@ -235,6 +261,18 @@ impl Check<'_> {
         self.found.push(diagnostic.at(self.key_place()));
     }
 
+    fn refused<'n>(&mut self, names: impl Iterator<Item = &'n str> + Clone) {
+        let key = self.path.last().map(String::as_str).unwrap_or_default();
+        let known: Vec<&str> = names.clone().collect();
+        let message = format!(
+            "Unsupported {}: unknown field (allowed: {})",
+            self.path.join("."),
+            known.join(", ")
+        );
+        let diagnostic = with_nearest(Diagnostic::error("unknown_key", message), key, names);
+        self.found.push(diagnostic.at(self.key_place()));
+    }
+
     fn bad(&mut self, value: &Value, shape: &Shape) {
         let path = self.path.join(".");
         let message = format!(
@@ -299,15 +337,19 @@ fn fits(value: &Value, shape: &Shape) -> bool {
         Shape::Ratio => value
             .as_f64()
             .is_some_and(|number| (0.0..=1.0).contains(&number)),
+        Shape::Amount | Shape::Price => value.as_f64().is_some_and(|price| price >= 0.0),
         Shape::Choice(names) => value.as_str().is_some_and(|text| names.contains(&text)),
         Shape::Texts => all(value, Value::is_string),
         Shape::TextOrTexts => value.is_string() || all(value, Value::is_string),
         Shape::Counts => all(value, |item| whole(item).is_some_and(|number| number > 0)),
         Shape::Either(shapes) => shapes.iter().any(|shape| fits(value, shape)),
         Shape::Nullable(inner) => value.is_null() || fits(value, inner),
-        Shape::Object(_) | Shape::OpenObject(_) | Shape::AnyObject | Shape::Map(..) => {
-            value.is_object()
-        }
+        Shape::Object(_)
+        | Shape::OpenObject(_)
+        | Shape::ClosedObject(_)
+        | Shape::AnyObject
+        | Shape::Map(..) => value.is_object(),
+        Shape::List(_) => all(value, Value::is_object),
         Shape::Backend | Shape::Connections => false,
     }
 }

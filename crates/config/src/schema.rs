@@ -4,10 +4,10 @@ use ktx_vocabulary::ModelRole;
 use serde_json::{Map, Value, json};
 
 use crate::defaults::default_of;
-use crate::spec::{Absent, Field, KeyRule, ROOT, Shape, driver_fields};
+use crate::spec::{Absent, Field, KeyRule, PRICE_BY_SIZE, ROOT, Shape, driver_fields};
 use crate::{Backend, Driver};
 
-/// The schema, draft 7. It is as tolerant as the program: unknown keys are allowed.
+/// The schema, draft 7. It is as tolerant as the program: unknown keys are allowed but for prices.
 pub fn schema() -> Value {
     let mut root = Map::from_iter([
         (
@@ -77,6 +77,13 @@ fn shape(shape: &Shape) -> Map<String, Value> {
         Shape::Count { min, max: None } => json!({"type": "integer", "minimum": min}),
         Shape::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
         Shape::Ratio => json!({"type": "number", "minimum": 0, "maximum": 1}),
+        Shape::Amount => json!({"type": "number", "minimum": 0}),
+        Shape::Price => any_of(vec![
+            Value::Object(self::shape(&Shape::Amount)),
+            closed(PRICE_BY_SIZE),
+        ]),
+        Shape::ClosedObject(fields) => closed(fields),
+        Shape::List(fields) => json!({"type": "array", "items": closed(fields)}),
         Shape::Choice(names) => json!({"type": "string", "enum": names}),
         Shape::Backend => json!({"type": "string", "enum": Backend::ALL.map(Backend::as_str)}),
         Shape::Texts => json!({"type": "array", "items": {"type": "string"}}),
@@ -104,6 +111,13 @@ fn shape(shape: &Shape) -> Map<String, Value> {
         Value::Object(keywords) => keywords,
         _ => Map::new(),
     }
+}
+
+/// An object without further keys.
+fn closed(fields: &[Field]) -> Value {
+    let mut object = object(fields.iter());
+    object.insert("additionalProperties".to_owned(), Value::Bool(false));
+    Value::Object(object)
 }
 
 fn map(rule: KeyRule, inner: &Shape) -> Value {

@@ -5,7 +5,7 @@ mod connections;
 mod project;
 
 pub(crate) use connections::driver_fields;
-pub(crate) use project::ROOT;
+pub(crate) use project::{PRICE_BY_SIZE, ROOT};
 
 /// One key of an object.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +57,10 @@ pub(crate) enum Shape {
     },
     /// A number from 0 to 1.
     Ratio,
+    /// A number from 0.
+    Amount,
+    /// A number from 0, or prices by the size of the input.
+    Price,
     /// One of these texts.
     Choice(&'static [&'static str]),
     /// A list of texts.
@@ -69,6 +73,10 @@ pub(crate) enum Shape {
     Object(&'static [Field]),
     /// An object with these keys; others are kept for whoever knows them.
     OpenObject(&'static [Field]),
+    /// An object with these keys and no others.
+    ClosedObject(&'static [Field]),
+    /// A list of objects with these keys and no others.
+    List(&'static [Field]),
     /// Any object.
     AnyObject,
     /// An object from the keys that the rule accepts to values of one shape.

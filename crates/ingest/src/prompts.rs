@@ -54,7 +54,7 @@ pub(crate) fn reconcile(
     artifacts(&mut text, "What its units have written", written);
     artifacts(
         &mut text,
-        "Units whose files are no longer there, with what was once written from them",
+        "Files that are no longer there, by unit, with what was once written from the unit",
         gone,
     );
     text
@@ -66,13 +66,18 @@ fn artifacts(text: &mut String, what: &str, all: &[Artifacts]) {
     }
     let _ = write!(text, "\n{what}:\n");
     for unit in all {
-        let _ = writeln!(
+        let _ = write!(
             text,
             "- {}: pages {}; sources {}",
             one_line(&unit.unit),
             listed(&unit.wiki),
             listed(&unit.sl)
         );
+        if unit.files.is_empty() {
+            text.push('\n');
+        } else {
+            let _ = writeln!(text, "; files that are gone: {}", listed(&unit.files));
+        }
     }
 }
 

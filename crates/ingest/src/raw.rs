@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ktx_context_sources::Snapshot;
+use ktx_secrets::Redactor;
 use ktx_tool_descriptors::{
     CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, WriteEffect, schema_for,
 };
@@ -62,7 +63,8 @@ impl ToolHandler for Handler {
             }
         };
         let first = input.start_line.unwrap_or(1).max(1);
-        let (part, next) = part(text, first);
+        // As a whole: a key may go over several lines.
+        let (part, next) = part(&Redactor::new().redact(text), first);
         let told = match next {
             Some(next) => format!("{part}\n[the file goes on: ask again with startLine {next}]"),
             None => part,

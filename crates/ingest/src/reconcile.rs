@@ -6,7 +6,6 @@ use ktx_llm_runtime::{LoopRequest, StepCallback};
 use ktx_project_store::ProjectPath;
 use ktx_tool_descriptors::ToolSet;
 use ktx_vocabulary::ModelRole;
-use serde::{Deserialize, Serialize};
 
 use crate::prompts;
 use crate::unit::{IngestError, Run, Worked, worked};
@@ -15,7 +14,7 @@ use crate::unit::{IngestError, Run, Worked, worked};
 pub const RECONCILE_STEPS: u32 = 60;
 
 /// What a unit has written.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Artifacts {
     /// The unit.
     pub unit: String,
@@ -23,6 +22,8 @@ pub struct Artifacts {
     pub wiki: Vec<String>,
     /// Semantic sources, by name.
     pub sl: Vec<String>,
+    /// Files of the unit that are gone.
+    pub files: Vec<String>,
 }
 
 /// What is to be brought in line.

@@ -134,7 +134,7 @@ pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&
             "connection_required",
             format!("the project has several warehouses: {}", names().join(", ")),
         )
-        .hint("name one")),
+        .hint("name one with `--connection`")),
     }
 }
 

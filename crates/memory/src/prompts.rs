@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use ktx_secrets::Redactor;
+
 /// Instructions: constant text.
 pub(crate) const SYSTEM: &str = include_str!("prompts/capture.system.md");
 
@@ -55,8 +57,11 @@ pub(crate) fn task(label: &str, note: &str, known: &str) -> String {
     )
 }
 
-/// Foreign text between two lines that do not occur in it, with what it is before them.
+/// Foreign text between two lines that do not occur in it, with what it is before them. What looks like a
+/// password or key in it is hidden.
 pub fn fenced(what: &str, text: &str) -> String {
+    let text = Redactor::new().redact(text);
+    let text = text.as_str();
     let fence = fence(text);
     format!("{what}, stands between the two lines {fence}\n{fence}\n{text}\n{fence}\n")
 }

@@ -125,6 +125,25 @@ impl Git {
         Ok(git)
     }
 
+    /// The same git with the user's own ways to reach other hosts. It asks nobody for anything, and uses no
+    /// transport that a program of the repository could be.
+    pub(crate) fn fetching(mut self, environment: &Environment) -> Self {
+        let is_way = |name: &str| name.starts_with("GIT_SSH") || name.starts_with("GIT_SSL_");
+        for (name, value) in environment.all() {
+            if is_way(&name.to_string_lossy()) {
+                self.environment.insert(name.clone(), value.clone());
+            }
+        }
+        self.with("GIT_ALLOW_PROTOCOL", "https:http:ssh:git:file")
+            .with("GIT_LFS_SKIP_SMUDGE", "1")
+    }
+
+    /// The same git with one more variable.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.insert(name.into(), value.into());
+        self
+    }
+
     /// The same git in another folder.
     pub(crate) fn at(&self, folder: &Path) -> Self {
         Self {

@@ -4,6 +4,7 @@
 //! folder that ignores itself, so that no version's `.gitignore` has to know its files. This crate
 //! must never know language models or warehouses.
 
+mod checkout;
 mod failpoint;
 mod files;
 mod git;
@@ -16,6 +17,7 @@ mod state;
 mod store;
 mod walk;
 
+pub use checkout::{CheckoutError, Remote};
 pub use failpoint::Failpoints;
 pub use files::{
     FileError, Removed, Written, append_line, list, move_folder, read_optional, remove,

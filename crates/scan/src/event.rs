@@ -1,8 +1,11 @@
 //! What a scan tells its listener.
 
+use std::sync::Arc;
+
 use ktx_warehouse::ScanWarning;
 
 use crate::estimate::ScanEstimate;
+use crate::ports::ScanEvents;
 use crate::structural::DiffSummary;
 
 /// The stages of a scan, in their order.
@@ -83,4 +86,14 @@ pub enum ScanEvent {
         /// Files that the caller has to change.
         changes: usize,
     },
+}
+
+/// Writes every event into the log as well.
+pub(crate) struct Logged(pub(crate) Arc<dyn ScanEvents>);
+
+impl ScanEvents for Logged {
+    fn event(&self, event: ScanEvent) {
+        tracing::debug!(?event, "scan");
+        self.0.event(event);
+    }
 }

@@ -13,7 +13,7 @@ use crate::describe::wire::DescriptionsArtifact;
 use crate::manifest::merge::{Manifest, ManifestInput, compose};
 use crate::outcome::files::Files;
 use crate::profile::read::Profiles;
-use crate::profile::wire::ProfileArtifact;
+use crate::profile::wire::{PROFILE, ProfileArtifact};
 use crate::relationships::adjudicate::UNDECIDED;
 use crate::relationships::link::{Check, Link, Origin};
 use crate::relationships::wire::{
@@ -201,6 +201,7 @@ fn stopped(gathered: &Gathered, tables: usize) -> Option<Stopped> {
     Some(Stopped {
         reason,
         tables_left: profiles.map_or(0, |profiles| profiles.left.len()),
+        tables_kept: profiles.map_or(0, Profiles::left_kept),
         tables,
         links_left: gathered.links_left,
     })
@@ -227,12 +228,10 @@ fn enrichment_files(
         let mut artifact = ProfileArtifact {
             connection_id: connection.to_owned(),
             driver: request.driver.clone(),
-            sql_available: !profiles.tables.is_empty() || snapshot.tables.is_empty(),
-            query_count: profiles
-                .tables
-                .values()
-                .map(|profile| profile.statements)
-                .sum(),
+            sql_available: !profiles.tables.is_empty()
+                || !profiles.kept.is_empty()
+                || snapshot.tables.is_empty(),
+            query_count: 0,
             tables: Vec::new(),
             columns: BTreeMap::new(),
             columns_by_reference: BTreeMap::new(),
@@ -245,13 +244,12 @@ fn enrichment_files(
         for table in &snapshot.tables {
             if let Some(profile) = profiles.tables.get(&table.table) {
                 artifact.add(table, profile, &request.settings);
+            } else if let Some(kept) = profiles.kept.get(&table.table) {
+                artifact.keep(kept);
             }
         }
-        files.push((
-            "enrichment/relationship-profile.json".to_owned(),
-            json(&artifact)?,
-            &[],
-        ));
+        artifact.query_count = artifact.tables.iter().map(|table| table.query_count).sum();
+        files.push((PROFILE.to_owned(), json(&artifact)?, &[]));
     }
     if let Some(relations) = &gathered.relations {
         let artifact = RelationshipsArtifact::of(connection, &gathered.links);
@@ -387,6 +385,8 @@ fn enrichment(gathered: &Gathered, before: Option<EnrichmentSummary>) -> Enrichm
     if let Some(profiles) = &gathered.profiles {
         let done = if profiles.tables.is_empty() && !profiles.warnings.is_empty() {
             StageOutcome::Failed
+        } else if profiles.left_kept() == profiles.left.len() && !profiles.left.is_empty() {
+            before.data_dictionary
         } else if profiles.left.is_empty() {
             StageOutcome::Completed
         } else {

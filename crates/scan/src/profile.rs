@@ -9,6 +9,7 @@ pub(crate) mod sample;
 pub(crate) mod shape;
 pub(crate) mod sketch;
 mod spelling;
+pub(crate) mod standing;
 pub(crate) mod table;
 pub(crate) mod table_read;
 pub(crate) mod value;

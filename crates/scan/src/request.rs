@@ -158,8 +158,10 @@ pub struct ScanOutcome {
 pub struct Stopped {
     /// Why.
     pub reason: StopReason,
-    /// Tables without samples.
+    /// Tables that were not read.
     pub tables_left: usize,
+    /// Those of them that keep what an earlier scan has published about their values.
+    pub tables_kept: usize,
     /// All tables.
     pub tables: usize,
     /// Links that could not be checked.

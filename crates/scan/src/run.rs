@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use ktx_vocabulary::TableRef;
@@ -10,11 +11,12 @@ use ktx_warehouse::{ErrorKind, ScanWarning, SchemaSnapshot, Table, WarehouseErro
 use crate::describe::known::Known;
 use crate::describe::{Descriptions, describe_all};
 use crate::estimate::foresee;
-use crate::event::{ScanEvent, ScanStage};
+use crate::event::{Logged, ScanEvent, ScanStage};
 use crate::history;
 use crate::outcome::{Gathered, Relations, compose_outcome};
 use crate::pause::Pause;
 use crate::profile::read::{Profiles, read_all};
+use crate::profile::standing::Standing;
 use crate::relationships::decisions::{Decisions, decisions_path};
 use crate::relationships::discover::{Grounds, discover, formal_links};
 use crate::request::{ScanError, ScanMode, ScanOutcome, ScanRequest};
@@ -31,7 +33,10 @@ use crate::structural::wire::TableArtifact;
 /// scan before anything changes: the structure cannot be read, the model cannot be used at all, a port
 /// fails, or the caller cancels. Work that was finished is kept in the stage store in every case.
 pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
-    let request = &request;
+    let request = &ScanRequest {
+        events: Arc::new(Logged(request.events.clone())),
+        ..request
+    };
     let rows = StageRows::new(
         request.stages.clone(),
         request.connection.clone(),
@@ -55,7 +60,9 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
         if previous.sync_id.is_none() {
             announce(request, &snapshot.tables, &rows)?;
         }
-        let profiles = read_all(request, &snapshot.tables, &rows, &spending).await?;
+        let standing = Standing::read(request, &previous)?;
+        let kept = (&rows, &standing);
+        let profiles = read_all(request, &snapshot.tables, kept, &spending).await?;
         gathered.profiles = Some(profiles);
     }
     let pause = Pause::default();
@@ -295,15 +302,21 @@ fn gather_warnings(gathered: &mut Gathered) {
 /// What the budget or a lost connection left out.
 fn unread(gathered: &Gathered) -> Option<ScanWarning> {
     let reason = gathered.stopped.as_ref()?;
+    let kept = gathered.profiles.as_ref().map_or(0, Profiles::left_kept);
     let left = gathered
         .profiles
         .as_ref()
-        .map_or(0, |profiles| profiles.left.len());
+        .map_or(0, |profiles| profiles.left.len())
+        - kept;
+    let kept = match kept {
+        0 => String::new(),
+        kept => format!(" {kept} keep those of an earlier scan,"),
+    };
     let links = gathered.links_left;
     Some(ScanWarning {
         code: "scan_stopped".to_owned(),
         message: format!(
-            "the scan stopped before its end ({}): {left} tables have no samples, {links} links are not checked; the next scan goes on there",
+            "the scan stopped before its end ({}): {left} tables have no samples,{kept} {links} links are not checked; the next scan goes on there",
             reason.text()
         ),
         table: None,

@@ -179,6 +179,20 @@ impl Catalog {
         self.members.get_or_init(|| Members::of(&self.sources))
     }
 
+    /// The files that say what a source is: its own, and the shard with its table.
+    pub fn files_of(&self, name: &str) -> Vec<&str> {
+        let own = self.source(name).map(|source| source.path.as_str());
+        let own = own.map(|path| path.split_once('#').map_or(path, |(file, _)| file));
+        let shard = self.manifest.called(name).map(|table| table.shard.as_str());
+        own.into_iter().chain(shard).collect()
+    }
+
+    /// Whether a name belongs to a file that cannot be read: what the source is, is not known.
+    pub fn is_unreadable(&self, name: &str) -> bool {
+        let mut broken = self.broken.iter();
+        broken.any(|file| file.stands_for().as_deref() == Some(name))
+    }
+
     /// The text of a file as it was loaded.
     pub fn file_text(&self, path: &str) -> Option<&str> {
         self.texts.get(path).map(String::as_str)

@@ -4,6 +4,7 @@
 //! as they are written. What comes out is checked to hold the same words and to read as the same
 //! value; where that cannot be had, the file is refused.
 
+pub(crate) mod comments;
 mod print;
 mod tree;
 
@@ -88,10 +89,14 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 fn layout(text: &str, value: &serde_yaml::Value) -> Result<String, String> {
-    let is_standalone = value.get("table").is_some() || value.get("sql").is_some();
-    let record: &'static Record = if is_standalone { &STANDALONE } else { &OVERLAY };
     let document = tree::read(text)?;
-    Ok(print::document(document, record))
+    Ok(print::document(document, record_of(value)))
+}
+
+/// What the keys of a file are.
+fn record_of(value: &serde_yaml::Value) -> &'static Record {
+    let is_standalone = value.get("table").is_some() || value.get("sql").is_some();
+    if is_standalone { &STANDALONE } else { &OVERLAY }
 }
 
 #[cfg(test)]

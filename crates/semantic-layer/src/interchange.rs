@@ -13,12 +13,14 @@ mod extension;
 mod import;
 mod overlay;
 mod read;
+mod replace;
 mod wire;
 
 use serde::Serialize;
 
 pub use export::export_osi;
 pub use import::import_osi;
+pub use replace::{Replaced, replace_source};
 
 /// The version that is written: the only one that the draft's JSON Schema (`core-spec/ossie-schema.json`)
 /// allows.

@@ -53,8 +53,8 @@ pub use error::{ErrorKind, QueryError};
 pub use format::format_source;
 pub use formula::{Comparison, Formula, Moment, Snapshot, Window};
 pub use interchange::{
-    Exported, Fate, Imported, ImportedSource, InterchangeError, Loss, OSI_VERSION, export_osi,
-    import_osi,
+    Exported, Fate, Imported, ImportedSource, InterchangeError, Loss, OSI_VERSION, Replaced,
+    export_osi, import_osi, replace_source,
 };
 pub use places::place_of;
 pub use plan::{MeasureGroup, MeasureInfo, PartInfo, Plan, PlannedColumn, PlannedJoin, explain};

@@ -165,7 +165,7 @@ pub(crate) struct When {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[serde(try_from = "wire::Price")]
 pub(crate) enum Price {
     Flat(f64),
     Tiered { base: f64, tiers: Vec<Tier> },
@@ -175,6 +175,44 @@ pub(crate) enum Price {
 pub(crate) struct Tier {
     pub(crate) above_input_tokens: u64,
     pub(crate) price: f64,
+}
+
+mod wire {
+    //! Prices as they are written: nobody is paid for using a model.
+
+    use serde::Deserialize;
+
+    use super::Tier;
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    pub(super) enum Price {
+        Flat(f64),
+        Tiered { base: f64, tiers: Vec<Tier> },
+    }
+
+    impl TryFrom<Price> for super::Price {
+        type Error = String;
+
+        fn try_from(price: Price) -> Result<Self, String> {
+            let good = |price: f64| {
+                if price.is_finite() && price >= 0.0 {
+                    Ok(price)
+                } else {
+                    Err(format!("a price is a number from 0, not {price}"))
+                }
+            };
+            match price {
+                Price::Flat(price) => good(price).map(Self::Flat),
+                Price::Tiered { base, tiers } => {
+                    for tier in &tiers {
+                        good(tier.price)?;
+                    }
+                    good(base).map(|base| Self::Tiered { base, tiers })
+                }
+            }
+        }
+    }
 }
 
 impl PriceTable {

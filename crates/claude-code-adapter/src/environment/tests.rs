@@ -58,6 +58,39 @@ fn the_child_gets_the_parents_environment_without_the_denied_names() {
     );
 }
 
+/// KTX-40: the child's reader of `NO_PROXY` breaks on ranges of IPv6 addresses.
+#[test]
+fn ipv6_ranges_do_not_reach_the_child() {
+    let child = |name: &str, value: &str| {
+        let parent = map(&[(name, value)]);
+        child_environment(
+            &parent,
+            "1",
+            Compaction::Allowed,
+            Substitution::Refused,
+            "t",
+        )
+        .remove(name)
+    };
+    let cases = [
+        (
+            "NO_PROXY",
+            "localhost, fd00::/8,10.0.0.0/8,::1,[fe80::1]:80",
+            Some("localhost,10.0.0.0/8,::1,[fe80::1]:80"),
+        ),
+        ("no_proxy", "fd00::/8,::/0", None),
+        ("NO_PROXY", " a , b", Some(" a , b")),
+        (
+            "HTTPS_PROXY",
+            "http://[fd00::1]:80/x",
+            Some("http://[fd00::1]:80/x"),
+        ),
+    ];
+    for (name, value, expected) in cases {
+        assert_eq!(child(name, value).as_deref(), expected, "{value}");
+    }
+}
+
 #[test]
 fn loops_may_compact() {
     let parent = map(&[("DISABLE_AUTO_COMPACT", "1")]);

@@ -25,7 +25,7 @@ pub(crate) fn find_program(settings: &ClaudeCodeSettings) -> Result<PathBuf, Llm
     let program = settings.project_dir.join(program);
     match program.metadata() {
         Ok(_) => Ok(program),
-        Err(error) => Err(not_started(&program, &error)),
+        Err(error) => Err(not_started(settings, &program, &error)),
     }
 }
 
@@ -40,7 +40,7 @@ fn on_path(settings: &ClaudeCodeSettings, name: &str) -> Result<PathBuf, LlmErro
                 LlmErrorKind::Process,
                 format!("Claude Code is not installed: there is no `{name}` on the PATH"),
             )
-            .hint("install the Claude Code CLI, log in with it, then run the command again")
+            .hint(other_program(settings))
         })
 }
 
@@ -152,8 +152,21 @@ fn is_crowded(error: &std::io::Error) -> bool {
     )
 }
 
+/// What helps when the program is none: another name for it where one is given.
+pub(crate) fn other_program(settings: &ClaudeCodeSettings) -> &'static str {
+    if settings.program.is_some() {
+        "let `KTX_CLAUDE_PATH` name the `claude` executable, or unset it to use the `claude` on the PATH"
+    } else {
+        "install the Claude Code CLI, log in with it, then run the command again"
+    }
+}
+
 /// The error of a failed start.
-pub(super) fn not_started(program: &Path, error: &std::io::Error) -> LlmError {
+pub(super) fn not_started(
+    settings: &ClaudeCodeSettings,
+    program: &Path,
+    error: &std::io::Error,
+) -> LlmError {
     let program = program.display();
     let message = match error.kind() {
         ErrorKind::NotFound => format!("Claude Code is not installed: `{program}` does not exist"),
@@ -163,7 +176,7 @@ pub(super) fn not_started(program: &Path, error: &std::io::Error) -> LlmError {
     let hint = if is_crowded(error) {
         "end other programs, or raise the limits of the system (`ulimit -n`, `ulimit -u`), then run the command again"
     } else {
-        "install the Claude Code CLI, log in with it, then run the command again"
+        other_program(settings)
     };
     LlmError::new(LlmErrorKind::Process, message)
         .hint(hint)

@@ -15,6 +15,8 @@ pub(crate) fn expected(shape: &Shape) -> String {
             min,
             max: Some(max),
         } => format!("a whole number from {min} to {max}"),
+        Shape::Amount | Shape::Price => "a number from 0".to_owned(),
+        Shape::List(_) => "a list of objects".to_owned(),
         Shape::Ratio => "a number from 0 to 1".to_owned(),
         Shape::Choice(names) => match names {
             [name] => format!("`{name}`"),
@@ -27,6 +29,7 @@ pub(crate) fn expected(shape: &Shape) -> String {
         Shape::Nullable(inner) => format!("{} or nothing", expected(inner)),
         Shape::Object(_)
         | Shape::OpenObject(_)
+        | Shape::ClosedObject(_)
         | Shape::AnyObject
         | Shape::Map(..)
         | Shape::Connections => "an object".to_owned(),

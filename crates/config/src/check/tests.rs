@@ -93,6 +93,37 @@ fn all_bad_values_are_reported_with_their_places() {
     );
 }
 
+/// A price below zero would take from a budget what others add.
+#[test]
+fn prices_are_numbers_from_zero_under_known_names() {
+    check(
+        "llm:\n  pricing:\n    good: {input: 0, output: {base: 1, tiers: [{above_input_tokens: 200000, price: 2.5}]}}\n    \
+         a: {input: -1, output: 1, cache_red: 2}\n    b: {input: '1'}\n    c: 5\n    \
+         d: {input: {base: -1, tiers: [{above_input_tokens: 1, prize: 2}, 7]}, output: 1, cache_write_5m: [1]}\n",
+        "error: ktx.yaml:4:16: `llm.pricing.a.input` must be a number from 0, not `-1`\n\
+         error: ktx.yaml:4:31: Unsupported llm.pricing.a.cache_red: unknown field (allowed: input, output, cache_read, cache_write_5m, cache_write_1h)\n  hint: did you mean `cache_read`?\n\
+         error: ktx.yaml:5:8: `llm.pricing.b.output` is missing\n\
+         error: ktx.yaml:5:16: `llm.pricing.b.input` must be a number from 0, not `1`\n\
+         error: ktx.yaml:6:8: `llm.pricing.c` must be an object, not `5`\n\
+         error: ktx.yaml:7:23: `llm.pricing.d.input.base` must be a number from 0, not `-1`\n\
+         error: ktx.yaml:7:35: `llm.pricing.d.input.tiers.0.price` is missing\n\
+         error: ktx.yaml:7:59: Unsupported llm.pricing.d.input.tiers.0.prize: unknown field (allowed: above_input_tokens, price)\n  hint: did you mean `price`?\n\
+         error: ktx.yaml:7:70: `llm.pricing.d.input.tiers.1` must be an object, not `7`\n\
+         error: ktx.yaml:7:102: `llm.pricing.d.cache_write_5m` must be a number from 0, not a list",
+    );
+    for price in [".inf", "-.inf", ".nan", "1e999"] {
+        let text = format!("llm:\n  pricing:\n    m: {{input: {price}, output: 1}}\n");
+        let parsed = parse(&text, "ktx.yaml");
+        assert_eq!(parsed.project, None, "{price}");
+        let said = parsed.diagnostics.first().map(ToString::to_string);
+        assert!(
+            said.as_ref()
+                .is_some_and(|said| said.starts_with("ktx.yaml:3:")),
+            "{price}: {said:?}"
+        );
+    }
+}
+
 #[test]
 fn connections_are_checked_one_by_one() {
     check(

@@ -264,13 +264,13 @@ pub const VARIABLES: &[Variable] = &[
     row(
         NETWORK,
         "NO_PROXY",
-        "Hosts that are reached without the proxy (`no_proxy` too). IPv6 ranges are left out for children.",
+        "Hosts that are reached without the proxy (`no_proxy` too). Ranges of IPv6 addresses hold for ktx's own requests and are left out for `claude`, which cannot read them.",
         "",
     ),
     row(
         DIAGNOSTICS,
         "KTX_LOG",
-        "Which log lines are written to stderr, such as `debug` or `ktx_scan=trace`.",
+        "Which log lines are written to stderr, such as `debug` or `ktx_scan=debug`.",
         "warnings of ktx itself",
     ),
     row(
@@ -282,14 +282,14 @@ pub const VARIABLES: &[Variable] = &[
     row(
         DIAGNOSTICS,
         "KTX_PROFILE_INGEST",
-        "Print the time of each phase after an ingest: `1`, `true` or `json`.",
-        "`ingest.profile`",
+        "Accepted from older set-ups; has no effect, which `ktx status` says.",
+        "",
     ),
     row(
         DIAGNOSTICS,
         "KTX_INGEST_TRACE_LEVEL",
-        "What the trace of an ingest holds: `error`, `info`, `debug` or `trace`.",
-        "`debug`",
+        "Accepted from older set-ups; has no effect, which `ktx status` says.",
+        "",
     ),
     row(
         DIAGNOSTICS,

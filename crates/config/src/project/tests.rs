@@ -103,7 +103,7 @@ fn a_role_without_a_model_uses_the_default_one() {
 #[test]
 fn providers_are_read_with_their_references() {
     let llm = project(
-        "llm:\n  provider:\n    backend: vertex\n    vertex: {location: global}\n    groq:\n      api_key: env:GROQ\n      reasoning: {fieldName: reasoning}\n    anthropic: {base_url: 'https://x'}\n  promptCaching: {enabled: true, systemTtl: 1h, historyTtl: 5m}\n  pricing: {m: {input: 1.5}}\n",
+        "llm:\n  provider:\n    backend: vertex\n    vertex: {location: global}\n    groq:\n      api_key: env:GROQ\n      reasoning: {fieldName: reasoning}\n    anthropic: {base_url: 'https://x'}\n  promptCaching: {enabled: true, systemTtl: 1h, historyTtl: 5m}\n  pricing: {m: {input: 1.5, output: 2}}\n",
     )
     .llm;
     let location = SecretRef::parse("global");

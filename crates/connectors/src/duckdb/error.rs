@@ -15,11 +15,28 @@ pub(super) struct Place<'a>(pub(super) &'a Path);
 /// What a file of SQLite begins with.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
+/// What helps when the file cannot even be opened within the limit.
+const MORE_MEMORY: &str =
+    "set `memory_limit` of the connection to what statements need, such as `2GB`";
+/// What helps when a statement does not fit into it.
+const MORE_STATEMENT_MEMORY: &str = "narrow the statement with filters, or set a larger \
+     `memory_limit` for the connection in ktx.yaml, such as `8GB` (`2GB` when not set)";
+
 /// Maps an error of opening the file.
 pub(super) fn opening(error: &Error, path: &Path, library: &Library) -> WarehouseError {
     let shown = path.display();
     let said = error.message.as_str();
     let make = |kind: ErrorKind, text: String| WarehouseError::new(kind, text);
+    if said.contains("Out of Memory")
+        || said.contains("memory limit")
+        || said.contains("memory_limit")
+    {
+        return make(
+            ErrorKind::Limit,
+            format!("`{shown}` cannot be opened: {}", first(split(said).1)),
+        )
+        .hint(MORE_MEMORY);
+    }
     let is_old = error.status == Status::NotImplemented
         || said.contains("not recognized")
         || said.contains("Failed to set configuration option");
@@ -120,8 +137,7 @@ pub(super) fn map(said: &str, place: &Place<'_>, stop: &Stop) -> WarehouseError 
     match class {
         _ if is_refused => make(ErrorKind::Permission).hint("sessions of ktx are read-only"),
         "Permission" => make(ErrorKind::Permission),
-        "Out of Memory" => make(ErrorKind::Limit)
-            .hint("narrow the statement with filters, or raise `memory_limit` of the connection"),
+        "Out of Memory" => make(ErrorKind::Limit).hint(MORE_STATEMENT_MEMORY),
         "IO" | "FATAL" | "INTERNAL" => WarehouseError::new(
             ErrorKind::Dropped,
             format!("`{}` cannot be read: {message}", place.0.display()),

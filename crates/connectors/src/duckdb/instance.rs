@@ -132,7 +132,8 @@ pub(super) fn memory(settings: &Settings<'_>) -> Result<String, WarehouseError> 
     };
     let compact: String = text.split_whitespace().collect();
     let unit = compact.trim_start_matches(|letter: char| letter.is_ascii_digit());
-    let is_number = unit.len() < compact.len();
+    let number = compact.strip_suffix(unit).unwrap_or_default();
+    let is_number = number.parse::<u32>().is_ok_and(|number| number > 0);
     let is_unit = ["kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib"]
         .contains(&unit.to_ascii_lowercase().as_str());
     if is_number && is_unit {

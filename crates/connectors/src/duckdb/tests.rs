@@ -365,6 +365,12 @@ async fn too_little_memory_is_a_limit() {
     let error = run(&small, sql).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Limit, "{error:?}");
     assert_eq!(state(folder.path()).len(), 1);
+    // With what the hint names it works.
+    for (limit, kind) in [("1kB", Some(ErrorKind::Limit)), ("8GB", None)] {
+        let other = make(json!({"path": file, "library": library, "memory_limit": limit})).unwrap();
+        let answer = run(&other, "SELECT count(*) FROM shop.main.orders").await;
+        assert_eq!(answer.err().map(|error| error.kind), kind, "{limit}");
+    }
     drop(connector);
 }
 
@@ -376,6 +382,8 @@ fn reads_how_much_memory_there_is() {
         ("1tb", true),
         ("4", false),
         ("GB", false),
+        ("0GB", false),
+        ("99999999999999999999GB", false),
         ("-1GB", false),
         ("80%", false),
         ("4GB' --", false),
@@ -414,7 +422,8 @@ async fn maps_what_duckdb_says() {
     check_error(
         "Out of Memory Error: failed to allocate data of size 4.0 MiB (1.8 GiB/1.8 GiB used)\nx",
         "query_limit\nfailed to allocate data of size 4.0 MiB (1.8 GiB/1.8 GiB used)\nnarrow the \
-         statement with filters, or raise `memory_limit` of the connection",
+         statement with filters, or set a larger `memory_limit` for the connection in ktx.yaml, such as `8GB` (`2GB` \
+         when not set)",
     );
     check_error(
         "IO Error: Could not read all bytes from file",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ktx_secrets::Redactor;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 use serde_yaml::{Mapping, Value};
 
@@ -261,6 +262,15 @@ impl Reader<'_> {
             raw
         };
         let shown = shown.trim();
+        if Redactor::new().redact(shown) != shown {
+            let told = format!(
+                "{}: a `{key}` that looks like a password or key was left out",
+                self.path
+            );
+            // What was taken over of it earlier is removed: nothing is doubtful about it.
+            self.facts.warnings.push(told);
+            return Err(Unclear);
+        }
         Ok((!shown.is_empty()).then(|| shown.to_owned()))
     }
 

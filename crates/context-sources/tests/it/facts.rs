@@ -113,10 +113,14 @@ fn what_cannot_be_understood_is_told_with_its_place() {
             "models/broken.yml",
             "models:\n  - name: c\n   description: [\n",
         ),
+        (
+            "models/key.yml",
+            "models: [{name: d, description: \"Log in with postgres://u:hunter2@h/d.\"}]",
+        ),
         ("models/list.yml", "- a\n"),
     ]));
     let warnings: Vec<&str> = facts.warnings.iter().map(String::as_str).collect();
-    assert_eq!(warnings.len(), 4, "{warnings:?}");
+    assert_eq!(warnings.len(), 5, "{warnings:?}");
     assert_eq!(
         warnings[..2],
         [
@@ -130,6 +134,10 @@ fn what_cannot_be_understood_is_told_with_its_place() {
     );
     assert_eq!(
         warnings[3],
+        "models/key.yml: a `description` that looks like a password or key was left out"
+    );
+    assert_eq!(
+        warnings[4],
         "models/list.yml: the file is no mapping of keys"
     );
     assert!(!facts.is_complete);

@@ -32,7 +32,10 @@ fn a_long_file_is_read_in_parts_without_a_gap() {
 #[tokio::test]
 async fn only_the_files_of_the_task_are_read() {
     let files = BTreeMap::from([
-        ("models/a.yml".to_owned(), "a: 1\nb: 2\n".to_owned()),
+        (
+            "models/a.yml".to_owned(),
+            "a: 1\nb: 2\nurl: postgres://u:hunter2@h/d\n".to_owned(),
+        ),
         ("models/b.yml".to_owned(), "secret".to_owned()),
     ]);
     let snapshot = Arc::new(Snapshot {
@@ -42,9 +45,10 @@ async fn only_the_files_of_the_task_are_read() {
     let tool = read_raw_file(&snapshot, BTreeSet::from(["models/a.yml".to_owned()]));
     let read = |input: Value| tool.handler.call(input, CallContext::detached("1"));
     let whole = read(json!({ "path": "models/a.yml" })).await.unwrap();
-    assert_eq!(whole.markdown, "a: 1\nb: 2\n");
-    let second = read(json!({ "path": "models/a.yml", "startLine": 2 })).await;
-    assert_eq!(second.unwrap().markdown, "b: 2\n");
+    let shown = "a: 1\nb: 2\nurl: postgres://u:***@h/d\n";
+    assert_eq!(whole.markdown, shown);
+    let second = read(json!({ "path": "models/a.yml", "startLine": 3 })).await;
+    assert_eq!(second.unwrap().markdown, "url: postgres://u:***@h/d\n");
     for path in ["models/b.yml", "/etc/passwd", "../models/a.yml"] {
         let error: ToolError = read(json!({ "path": path })).await.unwrap_err();
         assert!(error.to_string().contains("none of the files"), "{error}");

@@ -119,11 +119,10 @@ fn everything(
     (held, runtime): (&ProjectLock, &Arc<dyn LlmRuntime>),
     around: Around<'_>,
 ) -> Outcome<Done> {
-    let (_, opened, _) = around;
     let target = args.note_connection.as_deref();
     let mut read = Vec::new();
     for connection in &wanted.sources {
-        let source = sources::planned(connection, target, opened);
+        let source = sources::planned(connection, target, around);
         read.push((connection.id.clone(), source));
     }
     let warehouses = if wanted.warehouses.is_empty() {
@@ -222,6 +221,9 @@ fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outc
                 connection.id, connection.driver
             ));
         }
+        for connection in wanted.sources.iter().skip(done.sources.len()) {
+            printer.note(&format!("`{}` was not tried", connection.id));
+        }
         super::usage::totals(session, opened, printer);
         if let Some(paused) = &paused {
             printer.notes(pause_text(paused).trim_end());
@@ -235,6 +237,14 @@ fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outc
     let is_tried = done.sources.len() == wanted.sources.len();
     let failed = results.iter().any(|(_, result)| result.is_err());
     let unread = stopped(results).is_some();
+    let sources = done.sources.iter();
+    let interrupted = sources.filter_map(|(_, result)| result.as_ref().ok());
+    if interrupted
+        .flat_map(sources::Ingested::failures)
+        .any(|failure| failure.exit == Exit::Interrupted)
+    {
+        return Ok(Exit::Interrupted);
+    }
     Ok(match paused {
         Some(paused) => pause_exit(&paused),
         None if failed || unread || left => Exit::Partial,

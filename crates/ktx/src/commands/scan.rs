@@ -219,10 +219,14 @@ fn estimated(mut results: Estimates, printer: &Printer) -> Outcome {
 
 /// What is missing and how to get it.
 fn stopped_text(stopped: &Stopped) -> String {
+    let kept = match stopped.tables_kept {
+        0 => String::new(),
+        kept => format!(" {kept} keep those of an earlier scan,"),
+    };
     format!(
-        "  stopped: {}; {} of {} tables have no samples, {} joins are not checked; `ktx scan` goes on there",
+        "  stopped: {}; {} of {} tables have no samples,{kept} {} joins are not checked; `ktx scan` goes on there",
         stopped.reason.text(),
-        stopped.tables_left,
+        stopped.tables_left - stopped.tables_kept,
         stopped.tables,
         stopped.links_left
     )
@@ -339,6 +343,7 @@ fn item(id: &str, result: &Outcome<Scanned>) -> Value {
             "reason": stopped.reason.text(),
             "tables": stopped.tables,
             "tablesLeft": stopped.tables_left,
+            "tablesKept": stopped.tables_kept,
             "linksLeft": stopped.links_left,
         });
         item.insert("stopped".to_owned(), what);

@@ -112,13 +112,13 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
                 };
                 printer.note(&format!("{word}: {diagnostic}"));
             }
-            let limit = limit(args, list.items.len());
+            let limit = limit(args, list.items.len())?;
             let items: Vec<SourceItem> = list.items.into_iter().take(limit).collect();
             print_list(&items, &printer)
         }
         _ => {
             let words = args.query.join(" ");
-            let limit = limit(args, 50);
+            let limit = limit(args, 50)?;
             let (hits, warnings) = compose::block_on(|_| async {
                 search_sources(context.as_ref(), &words, connection, limit)
                     .await
@@ -130,10 +130,16 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
     }
 }
 
-fn limit(args: &SlArgs, otherwise: usize) -> usize {
-    args.limit.map_or(otherwise, |limit| {
-        usize::try_from(limit).unwrap_or(usize::MAX)
-    })
+/// How many lines are shown; none would look as if there were none.
+fn limit(args: &SlArgs, otherwise: usize) -> Outcome<usize> {
+    match args.limit {
+        Some(0) => Err(
+            Failure::new(Exit::Usage, "invalid_limit", "`--limit 0` shows nothing")
+                .hint("give `--limit` a number from 1, or leave it out"),
+        ),
+        Some(limit) => Ok(usize::try_from(limit).unwrap_or(usize::MAX)),
+        None => Ok(otherwise),
+    }
 }
 
 /// Says what could not be read, and therefore not be found; JSON says it beside the hits.

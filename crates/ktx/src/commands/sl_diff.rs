@@ -166,19 +166,22 @@ fn compare(
 ) -> Compared {
     let mut differences = diff(old, new);
     // A source whose file cannot be read in one state is neither new nor gone, nor are joins to it.
-    let unreadable: BTreeSet<String> = [old, new]
-        .iter()
-        .flat_map(|catalog| catalog.list())
-        .filter(|summary| summary.origin.is_none())
-        .map(|summary| summary.name)
-        .collect();
-    differences.retain(|difference| {
-        let other = match difference.subject {
-            Subject::Source => &difference.source,
-            Subject::Join => &difference.name,
-            Subject::Column | Subject::Measure | Subject::Segment => return true,
+    let broken: [BTreeSet<String>; 2] = [broken_files(old), broken_files(new)];
+    let is_unread = |name: &str| {
+        let lost = |catalog: &Catalog, elsewhere: &BTreeSet<String>| {
+            let mut files = catalog.files_of(name).into_iter();
+            files.any(|file| elsewhere.contains(file))
         };
-        !unreadable.contains(other)
+        let [in_old, in_new] = &broken;
+        let by_name = old.is_unreadable(name) || new.is_unreadable(name);
+        by_name || lost(old, in_new) || lost(new, in_old)
+    };
+    differences.retain(|difference| match difference.subject {
+        Subject::Source => !is_unread(&difference.source),
+        Subject::Join => ![old, new]
+            .iter()
+            .any(|catalog| is_unread(&target(catalog, difference))),
+        Subject::Column | Subject::Measure | Subject::Segment => true,
     });
     join_renamed(&mut differences, old, new);
     let mut unread = Vec::new();
@@ -196,14 +199,24 @@ fn compare(
     }
 }
 
+/// Where the join of a difference leads; it is called by its alias where it has one.
+fn target(catalog: &Catalog, difference: &Difference) -> String {
+    let source = catalog.source(&difference.source);
+    let mut joins = source.into_iter().flat_map(|source| &source.joins);
+    let join = joins.find(|join| join.alias.as_deref() == Some(&difference.name));
+    join.map_or_else(|| difference.name.clone(), |join| join.to.clone())
+}
+
+/// The files of which no source could be made.
+fn broken_files(catalog: &Catalog) -> BTreeSet<String> {
+    let list = catalog.list().into_iter();
+    let broken = list.filter(|summary| summary.origin.is_none());
+    broken.map(|summary| summary.path).collect()
+}
+
 /// What is wrong with the files of which no source could be made.
 fn unreadable_files(catalog: &Catalog) -> Vec<String> {
-    let list = catalog.list();
-    let broken: BTreeSet<&str> = list
-        .iter()
-        .filter(|summary| summary.origin.is_none())
-        .map(|summary| summary.path.as_str())
-        .collect();
+    let broken = broken_files(catalog);
     let is_of_broken = |file: &str| broken.contains(file);
     catalog
         .diagnostics()
@@ -302,8 +315,12 @@ fn print(all: &[Compared], (from, to): (&str, &str), printer: &Printer) -> Outco
         }
     }
     let count = differences().count();
+    let unread = all.iter().any(|compared| !compared.unread.is_empty());
     if count == 0 {
-        printer.note(&format!("no difference in meaning between {from} and {to}"));
+        let part = if unread { " in what could be read" } else { "" };
+        printer.note(&format!(
+            "no difference in meaning between {from} and {to}{part}"
+        ));
         return Ok(());
     }
     let numbers: Vec<String> = differences()
@@ -311,12 +328,21 @@ fn print(all: &[Compared], (from, to): (&str, &str), printer: &Printer) -> Outco
         .map(named)
         .collect();
     let word = if count == 1 { "" } else { "s" };
-    if numbers.is_empty() {
+    if numbers.is_empty() && unread {
+        printer.line(&format!(
+            "{count} difference{word}; whether numbers can change is not known: files could not be read"
+        ))
+    } else if numbers.is_empty() {
         printer.line(&format!("{count} difference{word}; no number can change"))
     } else {
         let numbers = numbers.join(", ");
+        let more = if unread {
+            ", and by files that could not be read"
+        } else {
+            ""
+        };
         printer.line(&format!(
-            "{count} difference{word}; numbers can change by {numbers}"
+            "{count} difference{word}; numbers can change by {numbers}{more}"
         ))
     }
 }

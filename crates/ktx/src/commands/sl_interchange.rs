@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ktx_context_tools::{ProjectContext, warehouse_of};
 use ktx_project_store::ProjectPath;
-use ktx_semantic_layer::{Catalog, Imported, InterchangeError, Loss, export_osi, import_osi};
+use ktx_semantic_layer::{Catalog, InterchangeError, Loss, export_osi, import_osi};
 use ktx_vocabulary::ConnectionId;
 use serde_json::json;
 
@@ -123,10 +123,10 @@ pub(crate) fn import(
     let problems = standing.check(&plan, &catalog);
     let writes = !args.dry_run && (problems.is_empty() || args.allow_invalid);
     if writes {
-        for (path, source) in &plan.fresh {
-            let path = ProjectPath::parse(&standing.in_project(path))
+        for fresh in &plan.fresh {
+            let path = ProjectPath::parse(&standing.in_project(&fresh.path))
                 .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
-            let written = place.opened.store.write(&path, source.text.as_bytes());
+            let written = place.opened.store.write(&path, fresh.text.as_bytes());
             written.map_err(|error| Failure::from_error(Exit::Failure, "output", &error))?;
         }
     }
@@ -134,7 +134,6 @@ pub(crate) fn import(
     let told = Told {
         standing: &standing,
         plan: &plan,
-        imported: &imported,
         problems: &problems,
         writes,
     };
@@ -151,8 +150,7 @@ pub(crate) fn import(
 /// An import as it is told.
 struct Told<'a> {
     standing: &'a Standing,
-    plan: &'a ImportPlan<'a>,
-    imported: &'a Imported,
+    plan: &'a ImportPlan,
     problems: &'a [String],
     writes: bool,
 }
@@ -160,7 +158,7 @@ struct Told<'a> {
 impl Told<'_> {
     fn print(&self, args: &SlImportArgs, printer: &Printer) -> Outcome<()> {
         let fresh = self.plan.fresh.iter();
-        let fresh = fresh.map(|(path, source)| (self.standing.in_project(path), *source));
+        let fresh = fresh.map(|fresh| (self.standing.in_project(&fresh.path), fresh));
         if printer.mode == Mode::Json {
             return printer.json(&json!({
                 "connectionId": self.standing.id.as_str(),
@@ -172,7 +170,7 @@ impl Told<'_> {
                     "text": (!self.writes).then_some(&source.text),
                 })).collect::<Vec<_>>(),
                 "leftAlone": self.plan.there,
-                "losses": self.imported.losses,
+                "losses": self.plan.losses,
                 "problems": self.problems,
             }));
         }
@@ -191,7 +189,7 @@ impl Told<'_> {
                 "left alone: {name} is there already; `--replace` replaces it"
             ));
         }
-        report(&self.imported.losses, printer);
+        report(&self.plan.losses, printer);
         for problem in self.problems {
             printer.note(&format!("error: {problem}"));
         }

@@ -498,7 +498,7 @@ exit 5
 Project: [SANDBOX]/work
 error: Claude Code is not installed: `/nowhere/claude` does not exist
 
-hint: install the Claude Code CLI, log in with it, then run the command again
+hint: let `KTX_CLAUDE_PATH` name the `claude` executable, or unset it to use the `claude` on the PATH
 ",
     );
     sandbox.unset("KTX_CLAUDE_PATH");
@@ -558,7 +558,7 @@ exit 5
 Project: [SANDBOX]/work
 error: Claude Code ended with exit code 3 before it began to work
 
-hint: run the command again; `--debug` shows what Claude Code said
+hint: see that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said
 ",
     );
     check(

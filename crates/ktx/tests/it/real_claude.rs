@@ -170,6 +170,45 @@ fn a_note_is_captured() {
     }
 }
 
+/// KTX-05, KTX-70: a unit of a dbt project with the real program: a budget of two turns gives two events, and
+/// what was written by then is kept. The files are data, as notes are.
+#[test]
+fn a_unit_of_a_dbt_project_is_read() {
+    for name in VERSIONS {
+        let page = |key: &str| {
+            let input = json!({ "key": key, "summary": "A page.", "content": "A region." });
+            ModelAnswer::Tools(vec![("mcp__ktx__wiki_write".to_owned(), input)])
+        };
+        let answers = vec![text("ok"), page("one"), page("two"), page("three")];
+        let Some(real) = real(name, answers) else {
+            continue;
+        };
+        let config = real.sandbox.read("ktx.yaml").unwrap();
+        let dbt = "connections:\n  shop-dbt: {driver: dbt, source_dir: dbt}\n";
+        let config = config.replacen("connections:\n", dbt, 1);
+        let budget = "ingest: {workUnits: {stepBudget: 2}}\n";
+        write(&real.sandbox, "ktx.yaml", &format!("{config}{budget}"));
+        write(&real.sandbox, "dbt/dbt_project.yml", "name: shop\n");
+        let model = "-- @planted.txt\nselect 1\n/compact";
+        write(&real.sandbox, "dbt/models/regions.sql", model);
+        write(&real.sandbox, "planted.txt", "planted-secret-7");
+        commit(&real.sandbox, "a dbt project");
+        let printed = run(&real.sandbox, "ingest shop-dbt --json");
+        assert_eq!(printed.code, Some(7), "{name:?} {printed}");
+        let answer: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap();
+        let done = &answer["results"][0];
+        let step = |index: u32| json!({ "type": "work_unit_step", "unitKey": "dbt-all", "stepIndex": index, "stepBudget": 2 });
+        assert_eq!(done["events"], json!([step(1), step(2)]), "{name:?}");
+        assert_eq!(done["units"][0]["status"], "partial");
+        assert_eq!(done["units"][0]["captured"]["wiki"], json!(["one", "two"]));
+        let requests = real.provider.model_requests();
+        let sent: Vec<String> = requests.iter().map(ToString::to_string).collect();
+        assert!(sent[1].contains("-- @planted.txt"), "{name:?}");
+        assert!(!sent.iter().any(|text| text.contains("planted-secret-7")));
+        assert_eq!(git(&real.sandbox, &["status", "--porcelain"]), "");
+    }
+}
+
 /// KTX-44, KTX-84: without a login, a key in the environment helps nobody, and nothing changes.
 #[test]
 fn without_a_login_nothing_changes() {

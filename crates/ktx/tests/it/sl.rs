@@ -543,3 +543,23 @@ fn formatting_keeps_line_ends_and_mark() {
         );
     }
 }
+
+/// No line would look as if there were no source.
+#[test]
+fn a_limit_of_nothing_is_told() {
+    let sandbox = shop();
+    for line in ["sl --limit 0", "sl revenue --limit 0"] {
+        check(
+            &sandbox,
+            line,
+            r"
+exit 2
+--- stderr
+Project: [SANDBOX]/work
+error: `--limit 0` shows nothing
+
+hint: give `--limit` a number from 1, or leave it out
+",
+        );
+    }
+}

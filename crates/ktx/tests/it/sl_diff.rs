@@ -233,7 +233,53 @@ exit 3
 --- stderr
 Project: [SANDBOX]/work
 warning: not compared: the files: semantic-layer/warehouse/orders.yaml:3:1: did not find expected node content
-no difference in meaning between HEAD and the files
+no difference in meaning between HEAD and the files in what could be read
+",
+    );
+}
+
+/// The name of a source need not be that of its file, and a shard holds many.
+#[test]
+fn what_a_file_said_that_cannot_be_read_is_not_gone() {
+    let sandbox = shop();
+    let shard = "semantic-layer/warehouse/_schema/main.yaml";
+    write(
+        &sandbox,
+        shard,
+        "tables:\n  visits:\n    table: visits\n    columns: [{name: id, type: number}]\n  stays:\n    table: stays\n    columns: [{name: id, type: number}]\n",
+    );
+    write(
+        &sandbox,
+        "semantic-layer/warehouse/stays.yaml",
+        "name: stays\nmeasures: [{name: count, expr: count(*)}]\n",
+    );
+    let other = "semantic-layer/warehouse/other.yaml";
+    write(
+        &sandbox,
+        other,
+        "name: logins\ntable: logins\ngrain: [id]\ncolumns: [{name: id, type: number}]\n",
+    );
+    commit(&sandbox, "more");
+    write(&sandbox, shard, "tables: [\n");
+    write(&sandbox, other, "name: [\n");
+    write(
+        &sandbox,
+        PATH,
+        &ORDERS.replace("  - name: order_count\n    expr: count(id)\n", ""),
+    );
+    check(
+        &sandbox,
+        "sl diff",
+        r"
+exit 0
+warehouse: HEAD -> the files
+orders
+  - measure order_count (queries)
+1 difference; whether numbers can change is not known: files could not be read
+--- stderr
+Project: [SANDBOX]/work
+warning: not compared: the files: semantic-layer/warehouse/_schema/main.yaml:2:1: did not find expected node content
+warning: not compared: the files: semantic-layer/warehouse/other.yaml:2:1: did not find expected node content
 ",
     );
 }

@@ -1,6 +1,6 @@
 //! `ktx sl export|import`: the open format, and what it cannot say.
 
-use crate::support::{check, json, project, run, shop, tree, write};
+use crate::support::{ORDERS, check, json, project, run, shop, tree, write};
 
 #[test]
 fn an_export_says_what_it_cannot_say() {
@@ -270,4 +270,58 @@ fn a_project_in_use_is_left_alone() {
         assert_eq!(printed.code, Some(code), "{line}: {printed}");
     }
     assert!(tree(&sandbox) == before, "nothing is written");
+}
+
+/// Comments stay beside what they are about; what is gone is named, comments too.
+#[test]
+fn a_replaced_file_keeps_its_comments_and_loses_nothing_unsaid() {
+    let sandbox = shop();
+    let path = "semantic-layer/warehouse/orders.yaml";
+    let commented = format!("# Owned by finance.\n\n{ORDERS}")
+        .replace("measures:\n", "# Agreed in May.\nmeasures:\n")
+        .replace(
+            "  - name: order_count\n",
+            "  # Tests count too.\n  - name: order_count\n",
+        );
+    write(&sandbox, path, &commented);
+    run(&sandbox, "sl export --file shop.osi.yaml");
+    let printed = run(&sandbox, "sl import shop.osi.yaml --replace");
+    assert_eq!(
+        (printed.code, printed.stderr.contains("nothing is lost")),
+        (Some(0), true),
+        "{printed}"
+    );
+    assert_eq!(sandbox.read(path).unwrap(), commented, "it says the same");
+
+    write(
+        &sandbox,
+        "orders.osi.yaml",
+        "version: '0.2.0'\nsemantic_model:\n  - name: shop\n    datasets:\n      - name: orders\n        source: main.orders\n        primary_key: [id]\n        fields:\n          - {name: id, datatype: text, expression: {dialects: [{dialect: ANSI_SQL, expression: id}]}}\n    metrics:\n      - {name: revenue, expression: {dialects: [{dialect: ANSI_SQL, expression: SUM(orders.id)}]}}\n",
+    );
+    let printed = run(
+        &sandbox,
+        "sl import orders.osi.yaml --replace --allow-invalid",
+    );
+    let now = sandbox.read(path).unwrap();
+    assert_eq!(
+        now,
+        "# Owned by finance.\n\nname: orders\n\n# Agreed in May.\nmeasures:\n  - name: revenue\n    expr: SUM(orders.id)\n"
+    );
+    let lost: Vec<&str> = printed
+        .stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("dropped: semantic-layer/warehouse/orders.yaml: "))
+        .collect();
+    assert_eq!(
+        lost,
+        [
+            "key: `descriptions` is not in the imported file",
+            "key: `column_overrides` is not in the imported file",
+            "key: `measures.revenue.filter` is not in the imported file",
+            "key: `measures.revenue.description` is not in the imported file",
+            "key: `measures.order_count` is not in the imported file",
+            "key: `segments` is not in the imported file",
+            "comment: `# Tests count too.` stands at something that is not in the imported file",
+        ]
+    );
 }

@@ -16,7 +16,7 @@ CREATE TABLE orders (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL, status TEX
 INSERT INTO orders VALUES (1, 10, 'paid'), (2, 20, 'refunded');
 ";
 
-const CONFIG: &str = "connections:
+pub(crate) const CONFIG: &str = "connections:
   warehouse:
     driver: sqlite
     path: warehouse.db
@@ -28,7 +28,7 @@ llm:
     backend: claude-code
 ";
 
-const SCHEMA: &str = "models:
+pub(crate) const SCHEMA: &str = "models:
   - name: orders
     description: One row per order. Refunds are not revenue.
     columns:
@@ -40,10 +40,10 @@ const SCHEMA: &str = "models:
 const PEOPLE: &str = "models:\n  - {name: customers, description: Who buys.}\n";
 
 /// What a model does with its task: the tools that it calls, in their order.
-type Calls = Vec<(&'static str, Value)>;
+pub(crate) type Calls = Vec<(&'static str, Value)>;
 
 /// Tasks by a text in their prompt.
-type Script = Vec<(&'static str, Calls)>;
+pub(crate) type Script = Vec<(&'static str, Calls)>;
 
 fn page(key: &str, words: &str) -> (&'static str, Value) {
     let input = json!({ "key": key, "summary": words, "content": words });
@@ -51,7 +51,7 @@ fn page(key: &str, words: &str) -> (&'static str, Value) {
 }
 
 /// What is done with a project that is read as a whole.
-fn whole() -> Script {
+pub(crate) fn whole() -> Script {
     let yaml = "name: orders\nmeasures:\n  - name: revenue\n    expr: sum(amount)\n    filter: status = 'paid'\n";
     let measure = json!({ "source_name": "orders", "yaml": yaml });
     vec![(
@@ -86,7 +86,7 @@ fn parts() -> Script {
 }
 
 /// A scanned project with a dbt project of these files.
-fn project(files: &[(&str, &str)]) -> Sandbox {
+pub(crate) fn project(files: &[(&str, &str)]) -> Sandbox {
     let sandbox = unscanned(ORDERS);
     write(&sandbox, "ktx.yaml", CONFIG);
     write(&sandbox, "dbt/dbt_project.yml", "name: shop\n");
@@ -109,7 +109,7 @@ fn long() -> Sandbox {
 }
 
 /// The model of the local session does this.
-fn locally(mut sandbox: Sandbox, script: &Script) -> Sandbox {
+pub(crate) fn locally(mut sandbox: Sandbox, script: &Script) -> Sandbox {
     let when: Vec<Value> = script
         .iter()
         .map(|(prompt, calls)| {
@@ -362,7 +362,7 @@ fn a_failed_unit_is_asked_again_alone() {
     // A file that goes away is a unit that is gone.
     std::fs::remove_file(sandbox.work().join("dbt/models/orders.yml")).expect("the file");
     let removes: Script = vec![(
-        "once written from them:\n- dbt-models-orders: pages revenue",
+        "files that are gone: models/orders.yml",
         vec![("wiki_remove", json!({ "key": "revenue" }))],
     )];
     sandbox = locally(sandbox, &removes);
@@ -375,6 +375,30 @@ fn a_failed_unit_is_asked_again_alone() {
     let answer = json_of(&sandbox, "ingest shop-dbt --json");
     assert_eq!(answer["results"][0]["reconciliation"], Value::Null);
     assert_eq!(processes(&sandbox), asked);
+}
+
+/// A project that grows has other units, and nothing is gone by that. A file that goes away later is told with
+/// what was written from the unit that it was part of then.
+#[test]
+fn other_units_are_no_files_that_are_gone() {
+    let write_page: Script = vec![("Unit dbt-all of", vec![page("revenue", "Refunds.")])];
+    let files = [("models/orders.yml", SCHEMA), ("models/people.yml", PEOPLE)];
+    let sandbox = locally(project(&files), &write_page);
+    assert_eq!(run(&sandbox, "ingest shop-dbt").code, Some(0));
+    let filler = format!("-- {}\nselect 1\n", "x".repeat(61_000));
+    write(&sandbox, "dbt/models/orders.sql", &filler);
+    let answer = json_of(&sandbox, "ingest shop-dbt --json");
+    let units = answer["results"][0]["units"].as_array().expect("units");
+    assert_eq!(units.len(), 2);
+    assert_eq!(answer["results"][0]["reconciliation"], Value::Null);
+    std::fs::remove_file(sandbox.work().join("dbt/models/orders.yml")).expect("the file");
+    let told = "- dbt-all: pages revenue; sources none; files that are gone: models/orders.yml";
+    let removes: Script = vec![(told, vec![("wiki_remove", json!({ "key": "revenue" }))])];
+    let sandbox = locally(sandbox, &removes);
+    let answer = json_of(&sandbox, "ingest shop-dbt --json");
+    let captured = &answer["results"][0]["reconciliation"]["captured"];
+    assert_eq!(captured["wiki"], json!(["revenue"]));
+    assert!(sandbox.read("wiki/global/revenue.md").is_err());
 }
 
 /// `kill -9` at each step: the next run goes on, nothing is paid for twice that was committed, and what both
@@ -480,11 +504,11 @@ fn bad_sources_cost_nothing() {
              hint: set `source_dir` to the folder with `dbt_project.yml`, or `path` to its place below it\n",
         ),
         (
-            "    driver: dbt\n    repo_url: https://git.example/shop.git\n",
+            "    driver: dbt\n    branch: main\n",
             "ingest shop-dbt",
             "exit 3\n--- stderr\nProject: [SANDBOX]/work\n\
-             error: `connections.shop-dbt.repo_url` is not fetched yet\n\n\
-             hint: set `connections.shop-dbt.source_dir` to the folder of a checkout of the dbt project\n",
+             error: `connections.shop-dbt` names neither `source_dir` nor `repo_url`\n\n\
+             hint: set `source_dir` to the folder of a dbt project, or `repo_url` to its repository\n",
         ),
         (
             "    driver: metabase\n    api_url: https://bi.example\n",

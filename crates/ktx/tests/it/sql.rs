@@ -500,7 +500,7 @@ exit 2
 Project: [SANDBOX]/work
 error: the project has several warehouses: warehouse, other
 
-hint: name one
+hint: name one with `--connection`
 ",
     );
     check(

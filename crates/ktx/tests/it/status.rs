@@ -1,6 +1,6 @@
 //! `ktx status` and `ktx usage`.
 
-use crate::support::{check, project, run, sandbox, shop, write};
+use crate::support::{check, json, project, run, sandbox, shop, write};
 
 #[test]
 fn outside_a_project_there_is_a_next_step() {
@@ -378,6 +378,33 @@ Warning      the local Claude Code session decides on caching itself; ignored: l
              hint: remove the fields, or use an HTTP backend
 Next         run `ktx status` without `--fast` to ask the model
 ",
+    );
+}
+
+/// Settings that nothing reads are not taken in silence.
+#[test]
+fn settings_without_effect_are_named() {
+    let mut sandbox = shop();
+    sandbox.set("KTX_PROFILE_INGEST", "1");
+    sandbox.set("KTX_INGEST_TRACE_LEVEL", "debug");
+    write(
+        &sandbox,
+        "ktx.yaml",
+        "ingest: {profile: json}\nconnections:\n  warehouse: { driver: sqlite, path: warehouse.db }\n",
+    );
+    let status = json(&sandbox, "status --fast --json");
+    let warnings = status["warnings"].as_array().unwrap();
+    let messages: Vec<&str> = warnings
+        .iter()
+        .filter_map(|warning| warning["message"].as_str())
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            "`ingest.profile` in ktx.yaml has no effect: ignored",
+            "`KTX_PROFILE_INGEST` has no effect: ignored",
+            "`KTX_INGEST_TRACE_LEVEL` has no effect: ignored",
+        ]
     );
 }
 

@@ -324,6 +324,20 @@ fn a_collector_that_fails_fails_no_command() {
     assert_eq!(refusing.requests().len(), 1);
 }
 
+/// The example of the manual: the steps of a scan.
+#[test]
+fn the_steps_of_a_scan_are_logged() {
+    let mut sandbox = crate::support::shop();
+    sandbox.set("KTX_LOG", "ktx_scan=debug,warn");
+    let printed = crate::support::run(&sandbox, "scan --structural");
+    assert!(
+        printed
+            .stderr
+            .contains("DEBUG ktx_scan::event: scan event=StageStarted { stage: Structure"),
+        "{printed}"
+    );
+}
+
 /// `KTX_LOG` and `KTX_LOG_FORMAT`: JSON lines on stderr with the spans around them, stdout untouched.
 #[test]
 fn log_lines_are_json_on_stderr_when_asked_for() {

@@ -88,6 +88,8 @@ impl DescribedFrom {
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     tables: BTreeMap<TableRef, TableDescription>,
+    /// Whether everything is described anew: what is committed then only fills gaps.
+    anew: bool,
     /// A file that could not be understood.
     pub(crate) warning: Option<ScanWarning>,
 }
@@ -100,12 +102,15 @@ impl Known {
         };
         let folder = syncs_folder(&request.connection);
         let path = format!("{folder}/{sync}/enrichment/descriptions.json");
-        if request.reuse == Reuse::Nothing || previous.files.binary_search(&path).is_err() {
+        if previous.files.binary_search(&path).is_err() {
             return Ok(Self::default());
         }
         let bytes = request.files.read(&path).map_err(ScanError::port(&path))?;
         match serde_json::from_slice::<Value>(&bytes.unwrap_or_default()) {
-            Ok(artifact) => Ok(Self::of(&artifact)),
+            Ok(artifact) => Ok(Self {
+                anew: request.reuse == Reuse::Nothing,
+                ..Self::of(&artifact)
+            }),
             Err(error) => Ok(Self {
                 warning: Some(unreadable(&path, &error)),
                 ..Self::default()
@@ -124,7 +129,7 @@ impl Known {
             .map(|table| (table.table.clone(), TableDescription::from(table)));
         Self {
             tables: tables.collect(),
-            warning: None,
+            ..Self::default()
         }
     }
 
@@ -143,7 +148,7 @@ impl Known {
     /// What was said of a table in this state; texts of columns that it does not have are left out.
     pub(super) fn about(&self, table: &Table, now: &DescribedFrom) -> Option<TableDescription> {
         let known = self.tables.get(&table.table)?;
-        if !known.from.as_ref()?.holds_for(now) {
+        if self.anew || !known.from.as_ref()?.holds_for(now) {
             return None;
         }
         let mut known = known.clone();

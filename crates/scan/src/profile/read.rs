@@ -1,6 +1,6 @@
 //! Reads the samples of all tables, a few at a time, within the budget of the run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ErrorKind, ScanWarning, Table, WarehouseError};
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{ScanEvent, ScanStage};
 use crate::lanes::{Lanes, Load, Onward};
 use crate::profile::TableProfile;
+use crate::profile::standing::{Kept, Standing};
 use crate::profile::table_read::{is_readable, read_table};
 use crate::request::{ScanError, ScanRequest};
 use crate::spending::{Spending, is_lost, is_strain};
@@ -29,6 +30,16 @@ pub(crate) struct Profiles {
     pub statements: usize,
     /// Tables that the budget did not reach.
     pub left: Vec<TableRef>,
+    /// What was published before about tables that the warehouse gave no answer about.
+    pub kept: BTreeMap<TableRef, Kept>,
+}
+
+impl Profiles {
+    /// How many of the tables that the budget did not reach keep what was published about them.
+    pub(crate) fn left_kept(&self) -> usize {
+        let kept = |table: &&TableRef| self.kept.contains_key(*table);
+        self.left.iter().filter(kept).count()
+    }
 }
 
 /// A stage row: a profile and what the catalog said when it was made.
@@ -40,11 +51,12 @@ struct StoredProfile {
 }
 
 /// Reads every table. A table that cannot be read becomes a warning; once the budget is used up, only
-/// tables that an earlier run has read are taken.
+/// tables that an earlier run has read are taken. Tables that nothing is published about come first, so
+/// that scans with a budget get on where no local rows are kept; of those not reached stays what is.
 pub(crate) async fn read_all(
     request: &ScanRequest,
     tables: &[Table],
-    rows: &StageRows,
+    (rows, standing): (&StageRows, &Standing),
     spending: &Spending<'_>,
 ) -> Result<Profiles, ScanError> {
     let total = tables.len();
@@ -62,8 +74,14 @@ pub(crate) async fn read_all(
         request.events.event(ScanEvent::Warning(warning.clone()));
     }
     let mut lost: Vec<(TableRef, ScanWarning)> = Vec::new();
-    let work = tables
-        .iter()
+    let mut unanswered: BTreeSet<TableRef> = BTreeSet::new();
+    let mut order: Vec<&Table> = tables.iter().collect();
+    order.sort_by_cached_key(|table| {
+        let kept = standing.kept(table, &request.settings);
+        kept.is_some_and(|kept| kept.columns.len() == table.columns.len())
+    });
+    let work = order
+        .into_iter()
         .map(|table| read_or_reuse(request, table, rows, spending));
     let take = |result: Result<(&Table, ReadResult), ScanError>| {
         let (table, result) = result?;
@@ -84,6 +102,7 @@ pub(crate) async fn read_all(
             Err(error) => {
                 if is_strain(error.kind) {
                     load = Load::Strained;
+                    unanswered.insert(table.table.clone());
                 }
                 let warning = failed(&table.table, &error);
                 if is_lost(error.kind) {
@@ -116,6 +135,14 @@ pub(crate) async fn read_all(
             .extend(lost.into_iter().map(|(_, warning)| warning));
     }
     profiles.left.sort();
+    unanswered.extend(profiles.left.iter().cloned());
+    let not_read = tables
+        .iter()
+        .filter(|table| unanswered.contains(&table.table));
+    profiles.kept = standing.of(not_read, &request.settings);
+    if !unanswered.is_empty() {
+        profiles.warnings.extend(standing.warning.clone());
+    }
     profiles
         .warnings
         .sort_by(|left, right| left.table.cmp(&right.table));

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use ktx_vocabulary::TableRef;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::profile::dictionary::{example_values, value_list};
 use crate::profile::sketch::ratio;
+use crate::profile::standing::Kept;
 use crate::profile::{Extent, TableProfile};
-use crate::settings::ScanSettings;
+use crate::settings::{ScanSettings, Switch};
 
+/// The file in a sync folder.
+pub(crate) const PROFILE: &str = "enrichment/relationship-profile.json";
 /// Values shown of a column that has no value list.
 const EXAMPLE_VALUES: usize = 5;
 
@@ -28,16 +31,23 @@ pub(crate) struct ProfileArtifact {
     pub(crate) warnings: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProfiledTable {
     pub(crate) table: TableRef,
     pub(crate) row_count: Option<u64>,
+    #[serde(default)]
     pub(crate) rows_read: u64,
+    #[serde(default)]
     pub(crate) whole: bool,
+    #[serde(default)]
+    pub(crate) query_count: usize,
+    /// Whether values that look personal may stand here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) personal_values_shown: bool,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProfiledColumn {
     pub(crate) table: TableRef,
@@ -49,12 +59,14 @@ pub(crate) struct ProfiledColumn {
     pub(crate) distinct_count: u64,
     pub(crate) uniqueness_ratio: f64,
     pub(crate) null_rate: f64,
+    #[serde(default)]
     pub(crate) sample_values: Vec<String>,
     /// Whether `sampleValues` are all values of the column.
+    #[serde(default)]
     pub(crate) sample_values_complete: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) min_value: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_value: Option<String>,
     pub(crate) min_text_length: Option<u64>,
     pub(crate) max_text_length: Option<u64>,
@@ -73,6 +85,8 @@ impl ProfileArtifact {
             row_count: profile.rows,
             rows_read: profile.rows_read,
             whole: profile.extent == Extent::Whole,
+            query_count: profile.statements,
+            personal_values_shown: settings.hide_personal_values == Switch::Off,
         });
         for column in &table.columns {
             let Some(found) = profile.column(&column.name) else {
@@ -104,11 +118,23 @@ impl ProfileArtifact {
                 min_text_length: found.lengths.map(|(short, _)| short),
                 max_text_length: found.lengths.map(|(_, long)| long),
             };
-            let bare = format!("{name}.{}", column.name);
-            self.columns.entry(bare).or_insert_with(|| entry.clone());
-            self.columns_by_reference
-                .insert(format!("{}.{}", table.table, column.name), entry);
+            self.insert(entry);
         }
+    }
+
+    /// Adds one table as it was published before.
+    pub(crate) fn keep(&mut self, kept: &Kept) {
+        self.tables.push(kept.table.clone());
+        for column in &kept.columns {
+            self.insert(column.clone());
+        }
+    }
+
+    fn insert(&mut self, entry: ProfiledColumn) {
+        let bare = format!("{}.{}", entry.table.name, entry.column);
+        self.columns.entry(bare).or_insert_with(|| entry.clone());
+        self.columns_by_reference
+            .insert(format!("{}.{}", entry.table, entry.column), entry);
     }
 }
 

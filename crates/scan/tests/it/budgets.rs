@@ -95,6 +95,7 @@ async fn no_time_is_no_statement() {
         Some(Stopped {
             reason: StopReason::Time(Duration::ZERO),
             tables_left: 4,
+            tables_kept: 0,
             tables: 4,
             links_left: 0
         })

@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "test helpers fail the test")]
 
 mod budgets;
+mod clones;
 mod described;
 mod describing;
 mod faulty;

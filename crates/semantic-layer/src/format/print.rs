@@ -43,7 +43,7 @@ impl Order {
 }
 
 /// A key without its quotes.
-fn bare(key: &str) -> &str {
+pub(super) fn bare(key: &str) -> &str {
     key.trim().trim_matches(['"', '\''])
 }
 

@@ -127,3 +127,25 @@ fn patterns_that_cannot_be_read_are_refused() {
         Err("the price table cannot be used: the pattern of the model `gemini-2.5-flash-lite` is none".to_owned())
     );
 }
+
+/// A price below zero would take from a budget what others add.
+#[test]
+fn prices_below_zero_are_refused() {
+    let table = PriceTable::built_in().unwrap();
+    let own = table.with_own([("m", serde_json::json!({"input": 1, "output": -0.5}))]);
+    let said = own.map(|_| ()).map_err(|error| {
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        (error.to_string(), source.unwrap_or_default())
+    });
+    assert_eq!(
+        said,
+        Err((
+            "the price of the model `m` cannot be used".to_owned(),
+            "a price is a number from 0, not -0.5".to_owned()
+        ))
+    );
+    let text = include_str!("../data/llm-pricing.json");
+    let mut table: serde_json::Value = serde_json::from_str(text).unwrap();
+    table["providers"][0]["models"][0]["prices"][0]["input"] = serde_json::json!(-3);
+    assert!(PriceTable::parse(&table.to_string()).is_err());
+}

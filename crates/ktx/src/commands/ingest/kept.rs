@@ -1,6 +1,6 @@
 //! What a model has made of a note or a unit: committed, remembered, and not asked for again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use ktx_memory::{Made, Written};
@@ -44,6 +44,8 @@ pub(super) struct Piece {
     pub(super) title: String,
     /// Further lines of it.
     pub(super) closing: Vec<String>,
+    /// The files that it is made of.
+    pub(super) files: Vec<String>,
 }
 
 impl Piece {
@@ -122,7 +124,8 @@ impl<'a> Keeper<'a> {
         Ok(files)
     }
 
-    /// Commits what was made and remembers it, unless the model was stopped before it came to an end.
+    /// Commits what was made and remembers it. When the model was stopped before it came to an end, it is
+    /// asked again.
     pub(super) fn keep(
         &self,
         piece: &Piece,
@@ -138,9 +141,7 @@ impl<'a> Keeper<'a> {
             let _ = writeln!(message, "{}", piece.mark());
         }
         let kept = self.committed(base, made, is_cut, &message)?;
-        if !kept.is_partial {
-            self.remember(piece, &kept)?;
-        }
+        self.remember(piece, &kept)?;
         Ok(kept)
     }
 
@@ -207,16 +208,27 @@ impl<'a> Keeper<'a> {
             .map_err(|error| publish_failure(&error))
     }
 
+    /// Remembers what was made, with what was made of the same piece before.
     fn remember(&self, piece: &Piece, kept: &Kept) -> Outcome<()> {
+        let before = self.row(piece)?;
+        let joined = |field: &str, more: &[String]| -> BTreeSet<String> {
+            let before = before.iter().flat_map(|row| names(&row.output, field));
+            before.chain(more.iter().cloned()).collect()
+        };
         let row = StageRow {
             table_key: piece.key.clone(),
             stage: piece.stage.to_owned(),
             structure_hash: String::new(),
-            input_hash: piece.input.clone(),
+            input_hash: if kept.is_partial {
+                String::new()
+            } else {
+                piece.input.clone()
+            },
             output: json!({
-                "wiki": kept.captured.wiki,
-                "sl": kept.captured.sl,
-                "xrefs": kept.captured.xrefs,
+                "wiki": joined("wiki", &kept.captured.wiki),
+                "sl": joined("sl", &kept.captured.sl),
+                "xrefs": joined("xrefs", &kept.captured.xrefs),
+                "files": piece.files,
                 "commit": kept.commit,
             }),
             updated: self.session.now,
@@ -226,13 +238,16 @@ impl<'a> Keeper<'a> {
             .map_err(|error| state_failure(&error))
     }
 
+    fn row(&self, piece: &Piece) -> Outcome<Option<StageRow>> {
+        self.state
+            .stage(&piece.owner, &piece.key, piece.stage)
+            .map_err(|error| state_failure(&error))
+    }
+
     /// What an earlier run has made of the same piece, here or in the repository that this one was cloned
     /// from, as long as its commit is part of the branch.
     pub(super) fn known(&self, piece: &Piece) -> Outcome<Option<Kept>> {
-        let row = self
-            .state
-            .stage(&piece.owner, &piece.key, piece.stage)
-            .map_err(|error| state_failure(&error))?;
+        let row = self.row(piece)?;
         if let Some(row) = row.filter(|row| row.input_hash == piece.input) {
             let commit = row.output.get("commit").and_then(Value::as_str);
             let is_standing = match commit {

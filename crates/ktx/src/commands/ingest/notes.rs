@@ -350,5 +350,6 @@ fn piece(work: &Work<'_>, note: &Note) -> Outcome<Piece> {
         input,
         title: format!("ktx ingest: {}", note.subject()),
         closing: vec![format!("noted by: {}", input::one_line(work.user))],
+        files: Vec::new(),
     })
 }

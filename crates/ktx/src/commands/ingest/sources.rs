@@ -1,6 +1,7 @@
 //! `ktx ingest` of context sources: what their metadata says is taken over, what their files mean is read by
 //! a model, unit by unit.
 
+mod journal;
 mod plan;
 mod progress;
 mod report;
@@ -95,10 +96,14 @@ impl Ingested {
         failures.filter(|_| !has_facts)?.first().copied()
     }
 
+    /// Everything that failed in a loop.
+    pub(super) fn failures(&self) -> impl Iterator<Item = &Failure> {
+        self.loops().filter_map(|done| done.kept.as_ref().err())
+    }
+
     /// The failure behind which nothing more is tried, when there was one.
     fn stop(&self) -> Option<&Failure> {
-        let mut failures = self.loops().filter_map(|done| done.kept.as_ref().err());
-        failures.find(|failure| stops(failure))
+        self.failures().find(|failure| stops(failure))
     }
 }
 

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ktx_semantic_layer::{Catalog, Imported, ImportedSource, SourceFile, SourceSummary, validate};
+use ktx_semantic_layer::{
+    Catalog, Imported, Loss, SourceFile, SourceSummary, replace_source, validate,
+};
 use ktx_vocabulary::ConnectionId;
 
 use crate::cli::SlImportArgs;
@@ -24,11 +26,22 @@ pub(super) struct Standing {
 }
 
 /// What an import is going to do.
-pub(super) struct ImportPlan<'a> {
-    /// The sources to write with their paths inside the connection's folder.
-    pub(super) fresh: Vec<(String, &'a ImportedSource)>,
+pub(super) struct ImportPlan {
+    /// The files to write.
+    pub(super) fresh: Vec<Fresh>,
     /// The names of sources that are there and stay.
     pub(super) there: Vec<String>,
+    /// What is not taken over, and what replaced files say no more.
+    pub(super) losses: Vec<Loss>,
+}
+
+/// One file to write.
+pub(super) struct Fresh {
+    /// The path inside the connection's folder.
+    pub(super) path: String,
+    /// The source's name.
+    pub(super) name: String,
+    pub(super) text: String,
 }
 
 impl Standing {
@@ -68,10 +81,11 @@ impl Standing {
     }
 
     /// Which sources go where, and which stay.
-    pub(super) fn plan<'a>(&self, imported: &'a Imported, args: &SlImportArgs) -> ImportPlan<'a> {
+    pub(super) fn plan(&self, imported: &Imported, args: &SlImportArgs) -> ImportPlan {
         let mut plan = ImportPlan {
             fresh: Vec::new(),
             there: Vec::new(),
+            losses: imported.losses.clone(),
         };
         let mut claimed = BTreeSet::new();
         for source in &imported.sources {
@@ -86,9 +100,27 @@ impl Standing {
             };
             // File systems that ignore case hold one file under both spellings.
             claimed.insert(path.to_lowercase());
-            plan.fresh.push((path, source));
+            let text = match self.text(&path) {
+                Some(old) => {
+                    let replaced = replace_source(old, &source.text, &self.in_project(&path));
+                    plan.losses.extend(replaced.losses);
+                    replaced.text
+                }
+                None => source.text.clone(),
+            };
+            plan.fresh.push(Fresh {
+                path,
+                name: source.name.clone(),
+                text,
+            });
         }
         plan
+    }
+
+    /// The text of a file that is there.
+    fn text(&self, path: &str) -> Option<&str> {
+        let file = self.files.iter().find(|file| file.path == path)?;
+        std::str::from_utf8(&file.bytes).ok()
     }
 
     /// The path, or the first one with a number at which there is nothing.
@@ -106,12 +138,10 @@ impl Standing {
     }
 
     /// What the validator says about the written sources as they would stand in the folder.
-    pub(super) fn check(&self, plan: &ImportPlan<'_>, catalog: &Catalog) -> Vec<String> {
-        let written: BTreeMap<&str, &ImportedSource> = plan
-            .fresh
-            .iter()
-            .map(|(path, source)| (path.as_str(), *source))
-            .collect();
+    pub(super) fn check(&self, plan: &ImportPlan, catalog: &Catalog) -> Vec<String> {
+        let fresh = plan.fresh.iter();
+        let written: BTreeMap<&str, &Fresh> =
+            fresh.map(|fresh| (fresh.path.as_str(), fresh)).collect();
         let kept = self.files.iter();
         let mut files: Vec<SourceFile> = kept
             .filter(|file| !written.contains_key(file.path.as_str()))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ktx_config::{Backend, Connection, Driver, DriverKind, EnrichmentMode, FailureMode};
+use ktx_config::{Backend, Connection, Driver, DriverKind, EnrichmentMode, FailureMode, Profile};
 use ktx_diagnostics::Diagnostic;
 use ktx_secrets::SecretRef;
 use ktx_vocabulary::ModelRole;
@@ -61,7 +61,7 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe, looks: &
             "agentTools": config.research.toolset,
             "agentMaxIterations": config.research.max_iterations,
         },
-        "warnings": caching_warning(opened),
+        "warnings": warnings(session, opened),
         "localStats": local,
         "workUnits": {
             "stepBudget": config.ingest.step_budget,
@@ -326,12 +326,42 @@ fn verdict(capabilities: &Value, opened: &Opened, is_scanned: bool) -> Value {
     json!({ "verdict": verdict, "verdictReason": reason, "nextActions": next })
 }
 
+/// Settings that are ignored, by name.
+fn warnings(session: &Session, opened: &Opened) -> Vec<Value> {
+    [caching_warning(opened), without_effect(session, opened)].concat()
+}
+
 /// KTX-81: the caching fields that the backend ignores, by name.
 fn caching_warning(opened: &Opened) -> Vec<Value> {
     let Some(message) = ignored_caching_text(opened) else {
         return Vec::new();
     };
     vec![json!({ "message": message, "fix": "remove the fields, or use an HTTP backend" })]
+}
+
+/// Settings of earlier versions that nothing reads, by name, where they are set.
+fn without_effect(session: &Session, opened: &Opened) -> Vec<Value> {
+    let environment = &session.environment;
+    let in_file = opened.config.ingest.profile != Profile::Off;
+    let in_file = in_file.then_some(("`ingest.profile` in ktx.yaml", "remove it"));
+    let variables = [
+        ("KTX_PROFILE_INGEST", "`KTX_PROFILE_INGEST`"),
+        ("KTX_INGEST_TRACE_LEVEL", "`KTX_INGEST_TRACE_LEVEL`"),
+    ];
+    let set = variables
+        .into_iter()
+        .filter(|(name, _)| environment.text(name).is_some())
+        .map(|(_, shown)| {
+            (
+                shown,
+                "unset it; `KTX_LOG` and traces tell what an ingest does",
+            )
+        });
+    in_file
+        .into_iter()
+        .chain(set)
+        .map(|(name, fix)| json!({ "message": format!("{name} has no effect: ignored"), "fix": fix }))
+        .collect()
 }
 
 /// KTX-81 in words; none when nothing is ignored.

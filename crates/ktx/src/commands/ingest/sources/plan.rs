@@ -1,17 +1,21 @@
 //! What is to be ingested: which connections, from where, for which warehouse.
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use ktx_config::{Connection, Driver, DriverKind};
 use ktx_context_sources::{Facts, Snapshot, Unit, dbt};
+use ktx_diagnostics::Hints;
+use ktx_project_store::{CheckoutError, Remote};
+use ktx_secrets::SecretRef;
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
 
-use crate::commands::ingest::notes;
+use crate::commands::ingest::{Around, notes};
 use crate::exit::Exit;
+use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
-use crate::session::Opened;
+use crate::session::{Opened, ProjectSecrets};
 
 /// The connections of a command.
 pub(in crate::commands::ingest) struct Wanted<'a> {
@@ -90,16 +94,15 @@ fn unreadable(connection: &Connection) -> Failure {
 pub(in crate::commands::ingest) fn planned(
     connection: &Connection,
     target: Option<&str>,
-    opened: &Opened,
+    around: Around<'_>,
 ) -> Outcome<Source> {
-    let root = root(connection, opened)?;
+    let (_, opened, _) = around;
+    let root = root(connection, around)?;
     let snapshot = dbt::read(&root).map_err(|error| {
-        let hints = ktx_diagnostics::Hints::hints(&error);
         let failure = Failure::from_error(Exit::Config, "source_unreadable", &error).context(
             format!("the dbt project of `{}` cannot be read", connection.id),
         );
-        let hints = hints.iter().map(ToString::to_string);
-        hints.fold(failure, Failure::hint)
+        hinted(failure, &error)
     })?;
     let facts = dbt::facts(&snapshot);
     Ok(Source {
@@ -111,33 +114,97 @@ pub(in crate::commands::ingest) fn planned(
     })
 }
 
-/// The folder of the project.
-fn root(connection: &Connection, opened: &Opened) -> Outcome<PathBuf> {
-    let Some(folder) = connection.text(&["source_dir"]) else {
-        let is_remote = connection.text(&["repo_url", "repoUrl"]).is_some();
-        let failure = Failure::new(
-            Exit::Config,
-            "no_source_dir",
-            if is_remote {
-                format!(
-                    "`connections.{}.repo_url` is not fetched yet",
-                    connection.id
-                )
-            } else {
-                format!("`connections.{}` names no `source_dir`", connection.id)
-            },
-        );
-        return Err(failure.hint(format!(
-            "set `connections.{}.source_dir` to the folder of a checkout of the dbt project",
-            connection.id
-        )));
+/// The folder of the project: the one that is named, or a copy of the newest commit of its repository.
+fn root(connection: &Connection, around: Around<'_>) -> Outcome<PathBuf> {
+    let (_, opened, _) = around;
+    let id = &connection.id;
+    let inside = connection.text(&["path"]);
+    let top = match (
+        connection.text(&["source_dir"]),
+        connection.text(&["repo_url", "repoUrl"]),
+    ) {
+        (Some(folder), _) => opened.dir.join(folder),
+        (None, Some(url)) => {
+            if inside.as_ref().is_some_and(|path| leaves(path)) {
+                return Err(Failure::new(
+                    Exit::Config,
+                    "invalid_path",
+                    format!("`connections.{id}.path` leads out of the repository"),
+                ));
+            }
+            copy(connection, url, around)?
+        }
+        (None, None) => {
+            return Err(Failure::new(
+                Exit::Config,
+                "no_source",
+                format!("`connections.{id}` names neither `source_dir` nor `repo_url`"),
+            )
+            .hint(
+                "set `source_dir` to the folder of a dbt project, or `repo_url` to its repository",
+            ));
+        }
     };
-    let root = opened.dir.join(folder);
-    let root = match connection.text(&["path"]) {
-        Some(inside) => root.join(inside),
-        None => root,
+    let root = match inside {
+        Some(inside) => top.join(inside),
+        None => top,
     };
     Ok(root.components().collect())
+}
+
+fn leaves(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    !parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+fn copy(
+    connection: &Connection,
+    url: String,
+    (session, opened, printer): Around<'_>,
+) -> Outcome<PathBuf> {
+    let secrets = ProjectSecrets::new(&session.environment, &opened.dir);
+    let token = connection.text(&["auth_token_ref"]).map(|reference| {
+        SecretRef::parse(&reference)
+            .resolve(&secrets)
+            .map_err(|error| {
+                Failure::from_error(Exit::Connection, "source_auth", &error)
+                    .context(format!(
+                        "`connections.{}.auth_token_ref` has no value",
+                        connection.id
+                    ))
+                    .hint("set it in the shell that runs ktx, or use a `file:` reference")
+            })
+    });
+    let remote = Remote {
+        url,
+        branch: connection.text(&["branch"]),
+        token: token.transpose()?,
+    };
+    if printer.mode != Mode::Json {
+        printer.note(&format!("{}: fetching the repository", connection.id));
+    }
+    opened
+        .store
+        .checkout(&connection.id, &remote)
+        .map_err(|error| {
+            let exit = match &error {
+                CheckoutError::Invalid { .. } => Exit::Config,
+                CheckoutError::Fetch { .. } => Exit::Connection,
+                CheckoutError::File(_) | CheckoutError::Git(_) => Exit::Failure,
+            };
+            hinted(
+                Failure::from_error(exit, "source_not_fetched", &error),
+                &error,
+            )
+        })
+}
+
+fn hinted(failure: Failure, error: &dyn Hints) -> Failure {
+    let hints = error.hints();
+    hints
+        .iter()
+        .map(ToString::to_string)
+        .fold(failure, Failure::hint)
 }
 
 /// The warehouse whose sources may be written: the one that is named, else the one that setup knows, else

@@ -1,32 +1,25 @@
 //! One source: its facts, its units, its reconciliation. What is made is committed before the next begins.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ktx_context_sources::{Pruning, Unit, apply};
 use ktx_ingest::{
-    Artifacts, IngestError, RECONCILE_STEPS, ReconcileRequest, Run, UnitRequest, Worked,
-    fingerprint, reconcile, work_unit,
+    IngestError, RECONCILE_STEPS, ReconcileRequest, Run, UnitRequest, Worked, fingerprint,
+    reconcile, work_unit,
 };
 use ktx_llm_runtime::LlmRuntime;
-use ktx_memory::Made;
-use ktx_project_store::{Base, StageRow};
+use ktx_project_store::Base;
 use ktx_vocabulary::ConnectionId;
 use tokio_util::sync::CancellationToken;
 
+use super::journal::{Journal, Open, UNIT};
 use super::progress::Progress;
 use super::{Facts, Ingested, Loop, Source, UnitDone, stops};
 use crate::commands::ingest::Around;
-use crate::commands::ingest::kept::{Keeper, Kept, Piece, names};
+use crate::commands::ingest::kept::{Keeper, Kept, Piece};
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
-use crate::scanning::{state_failure, usable};
-
-/// The stage under which units are remembered.
-const UNIT: &str = "unit";
-
-/// The stage under which it is remembered that what a unit wrote was not brought in line yet.
-const PENDING: &str = "unit-pending";
+use crate::scanning::usable;
 
 /// The work of a command on its context sources.
 pub(super) struct Work<'a> {
@@ -86,6 +79,7 @@ impl<'a> Work<'a> {
             events: Vec::new(),
             warnings,
         };
+        self.journal(&source.id).look_for_gone(&source.snapshot)?;
         self.units(&job, &mut done).await;
         if done.stop().is_none() {
             done.reconciled = self.reconciliation(&job).await?;
@@ -164,6 +158,7 @@ impl<'a> Work<'a> {
             input: fingerprint(unit, &job.source.snapshot, warehouse),
             title: format!("ktx ingest: {} {}", job.source.id, unit.key),
             closing: Vec::new(),
+            files: unit.files.clone(),
         };
         if let Some(known) = self.keeper.known(&piece)? {
             return Ok(known);
@@ -184,7 +179,8 @@ impl<'a> Work<'a> {
             },
         );
         let worked = worked.await.map_err(failure)?;
-        self.note_pending(&job.source.id, &unit.key, &worked.made)?;
+        let journal = self.journal(&job.source.id);
+        journal.written(&unit.key, &worked.made)?;
         self.keep(&piece, &base, &worked, steps)
     }
 
@@ -201,62 +197,21 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Notes what a unit has written before it is committed, so that it is brought in line also when the
-    /// program ends in between.
-    fn note_pending(&self, source: &ConnectionId, unit: &str, made: &Made) -> Outcome<()> {
-        if made.changes.is_empty() {
-            return Ok(());
+    fn journal<'j>(&'j self, source: &'j ConnectionId) -> Journal<'j> {
+        Journal {
+            state: self.keeper.state(),
+            source,
+            now: self.around.0.now,
         }
-        let artifacts = Artifacts {
-            unit: unit.to_owned(),
-            wiki: made.wiki.clone(),
-            sl: made.sl.clone(),
-        };
-        let row = StageRow {
-            table_key: unit.to_owned(),
-            stage: PENDING.to_owned(),
-            structure_hash: String::new(),
-            input_hash: String::new(),
-            output: serde_json::to_value(artifacts).unwrap_or_default(),
-            updated: self.around.0.now,
-        };
-        self.keeper
-            .state()
-            .put_stage(source, &row)
-            .map_err(|error| state_failure(&error))
     }
 
-    /// Brings in line what units wrote, when more than one did or the files of some are gone.
+    /// Brings in line what units wrote, when more than one did or files of some are gone.
     async fn reconciliation(&mut self, job: &Job<'_>) -> Outcome<Option<Loop>> {
-        let source = &job.source.id;
-        let state = self.keeper.state();
-        let rows = state
-            .stages(source)
-            .map_err(|error| state_failure(&error))?;
-        let units: BTreeSet<&str> = job
-            .source
-            .units
-            .iter()
-            .map(|unit| unit.key.as_str())
-            .collect();
-        let (there, gone): (Vec<&StageRow>, Vec<&StageRow>) = rows
-            .iter()
-            .partition(|row| units.contains(row.table_key.as_str()));
-        let written: Vec<Artifacts> = there
-            .iter()
-            .filter(|row| row.stage == PENDING)
-            .map(|row| artifacts(row))
-            .collect();
-        let evicted: Vec<Artifacts> = gone
-            .iter()
-            .filter(|row| row.stage == UNIT)
-            .map(|row| artifacts(row))
-            .filter(|gone| !gone.wiki.is_empty() || !gone.sl.is_empty())
-            .collect();
+        let open = self.journal(&job.source.id).open()?;
         let mut result = None;
-        if written.len() > 1 || !evicted.is_empty() {
+        if open.written.len() > 1 || !open.gone.is_empty() {
             let before = job.progress.count();
-            let kept = self.reconciled(job, &written, &evicted).await;
+            let kept = self.reconciled(job, &open).await;
             let is_done = kept.as_ref().is_ok_and(|kept| !kept.is_partial);
             result = Some(Loop {
                 steps: turns(job.progress.count() - before),
@@ -266,26 +221,11 @@ impl<'a> Work<'a> {
                 return Ok(result);
             }
         }
-        for row in gone {
-            let removed = self.keeper.state().remove_stages(source, &row.table_key);
-            removed.map_err(|error| state_failure(&error))?;
-        }
-        for row in there.iter().filter(|row| row.stage == PENDING) {
-            let removed = self
-                .keeper
-                .state()
-                .remove_stage(source, &row.table_key, PENDING);
-            removed.map_err(|error| state_failure(&error))?;
-        }
+        self.journal(&job.source.id).close(&open)?;
         Ok(result)
     }
 
-    async fn reconciled(
-        &mut self,
-        job: &Job<'_>,
-        written: &[Artifacts],
-        gone: &[Artifacts],
-    ) -> Outcome<Kept> {
+    async fn reconciled(&mut self, job: &Job<'_>, open: &Open) -> Outcome<Kept> {
         self.require_usable().await?;
         let place = format!("{} · reconciliation", job.source.id);
         job.progress.line(&place);
@@ -294,8 +234,8 @@ impl<'a> Work<'a> {
         let worked = reconcile(
             &job.run,
             ReconcileRequest {
-                written,
-                gone,
+                written: &open.written,
+                gone: &open.gone,
                 files: self.keeper.files(&base, warehouse)?,
                 on_step: Some(job.progress.reconciliation(place)),
             },
@@ -304,14 +244,6 @@ impl<'a> Work<'a> {
         let title = format!("ktx ingest: {} reconciled", job.source.id);
         let is_cut = worked.is_cut.then_some(RECONCILE_STEPS);
         self.keeper.keep_once(&base, &worked.made, is_cut, &title)
-    }
-}
-
-fn artifacts(row: &StageRow) -> Artifacts {
-    Artifacts {
-        unit: row.table_key.clone(),
-        wiki: names(&row.output, "wiki"),
-        sl: names(&row.output, "sl"),
     }
 }
 

@@ -1,0 +1,210 @@
+//! Copies of other people's repositories below `.ktx/cache`: the newest commit of one branch, and nothing
+//! else. No remote is written into the copy, so no password is.
+
+use std::path::{Path, PathBuf};
+
+use ktx_diagnostics::{Hint, Hints};
+use ktx_secrets::{Redactor, Secret, redact_url};
+use ktx_vocabulary::ConnectionId;
+
+use crate::files::make_private_folder;
+use crate::git::{Git, failed};
+use crate::{FileError, GitError, Store, remove_folder};
+
+/// The variable in which git's helper finds the token.
+const TOKEN: &str = "KTX_GIT_TOKEN";
+
+/// The variable in which git's helper finds the name that belongs to the token.
+const USER: &str = "KTX_GIT_USER";
+
+/// A credential helper that answers with those two. It is the same for every token, so that none stands in the
+/// list of processes.
+const HELPER: &str = "credential.helper=!f() { test \"$1\" = get && echo \"username=$KTX_GIT_USER\" && echo \"password=$KTX_GIT_TOKEN\"; }; f";
+
+/// A branch of a repository elsewhere.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    /// An address over HTTPS, HTTP or SSH, or a folder.
+    pub url: String,
+    /// The branch; without one that which the repository's `HEAD` names.
+    pub branch: Option<String>,
+    /// What to log in with over HTTPS; without one the user's own git helps itself.
+    pub token: Option<Secret>,
+}
+
+/// Why there is no copy.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckoutError {
+    /// The address or the branch is none.
+    #[error("{what}")]
+    Invalid {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The copy cannot be made on this machine.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The repository could not be fetched.
+    #[error("`{url}` cannot be fetched")]
+    Fetch {
+        /// The address, without a password.
+        url: String,
+        /// What git said.
+        #[source]
+        source: GitError,
+    },
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+impl Hints for CheckoutError {
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Invalid { .. } => Vec::new(),
+            Self::File(_) => vec![Hint::new(
+                "look at the rights of `.ktx/cache` and at the room on the disk",
+            )],
+            Self::Fetch { url, .. } => vec![
+                Hint::new(format!(
+                    "run `git ls-remote {url}` to see whether you can reach it"
+                )),
+                Hint::new("look at `repo_url`, `branch` and `auth_token_ref` of the connection"),
+            ],
+            Self::Git(error) => error.hints(),
+        }
+    }
+}
+
+impl Store {
+    /// Brings the copy that belongs to a connection to the newest commit of a branch, and gives its folder. An
+    /// earlier copy is never used instead of the newest one.
+    ///
+    /// # Errors
+    /// [`CheckoutError`].
+    pub fn checkout(&self, id: &ConnectionId, remote: &Remote) -> Result<PathBuf, CheckoutError> {
+        remote.check()?;
+        let folder = self.layout().cache().join("repositories").join(id.as_str());
+        let is_new = !folder.exists();
+        match fetch(self, &folder, remote) {
+            Err(_) if !is_new => {
+                // What an earlier run has left may be what is in the way.
+                remove_folder(&folder)?;
+                fetch(self, &folder, remote)?;
+            }
+            result => result?,
+        }
+        Ok(folder)
+    }
+}
+
+fn fetch(store: &Store, folder: &Path, remote: &Remote) -> Result<(), CheckoutError> {
+    make_private_folder(folder)?;
+    // Named, so that git never looks for a repository around this one, which would be the project's.
+    let mut git = Git::find(folder, store.environment())?
+        .fetching(store.environment())
+        .with("GIT_DIR", folder.join(".git"))
+        .with("GIT_WORK_TREE", folder);
+    if let Some(token) = &remote.token {
+        git = git.with(TOKEN, token.expose()).with(USER, remote.user());
+    }
+    git.text(&["init", "--quiet", "."])?;
+    let reference = match &remote.branch {
+        Some(branch) => format!("refs/heads/{branch}"),
+        None => "HEAD".to_owned(),
+    };
+    // A helper of ours is the only one that is asked.
+    let helpers = ["-c", "credential.helper=", "-c", HELPER];
+    let mut arguments: Vec<&str> = Vec::new();
+    if remote.token.is_some() {
+        arguments.extend(helpers);
+    }
+    arguments.extend([
+        // A token goes to nobody but the host that was named, and a silent one is given up.
+        "-c",
+        "http.followRedirects=false",
+        "-c",
+        "http.lowSpeedLimit=1",
+        "-c",
+        "http.lowSpeedTime=60",
+        "fetch",
+        "--quiet",
+        "--depth=1",
+        "--no-tags",
+        "--no-recurse-submodules",
+        "--",
+        &remote.url,
+        &reference,
+    ]);
+    let output = git.run(&arguments, b"")?;
+    if !output.status.success() {
+        return Err(CheckoutError::Fetch {
+            url: redact_url(&remote.url),
+            source: remote.redacted(failed(&["fetch"], &output)),
+        });
+    }
+    git.text(&["checkout", "--quiet", "--force", "--detach", "FETCH_HEAD"])?;
+    git.text(&["clean", "--quiet", "-ffdx"])?;
+    Ok(())
+}
+
+impl Remote {
+    fn check(&self) -> Result<(), CheckoutError> {
+        let url = redact_url(&self.url);
+        let invalid = |what: String| Err(CheckoutError::Invalid { what });
+        let is_plain = |text: &str| {
+            !text.is_empty() && !text.starts_with('-') && !text.chars().any(char::is_control)
+        };
+        if !is_plain(&self.url) || self.url.contains("::") {
+            return invalid(format!("`{url}` is no address of a git repository"));
+        }
+        if let Some(branch) = &self.branch
+            && (!is_plain(branch) || branch.contains([' ', '~', '^', ':', '?', '*', '[', '\\']))
+        {
+            return invalid(format!("`{branch}` is no name of a branch"));
+        }
+        if self.token.is_some() && !self.is_sealed() {
+            return invalid(format!(
+                "a token is sent over HTTPS only, and `{url}` is something else"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether nobody on the way can read what is sent.
+    fn is_sealed(&self) -> bool {
+        let is_here = self.url.strip_prefix("http://").is_some_and(|rest| {
+            let place = rest.split('/').next().unwrap_or_default();
+            let host = place.rsplit_once(':').map_or(place, |(host, _)| host);
+            ktx_secrets::is_loopback(host)
+        });
+        self.url.starts_with("https://") || is_here
+    }
+
+    /// The name that the large hosts want beside a token.
+    fn user(&self) -> &'static str {
+        let host = self.url.split('/').nth(2).unwrap_or_default();
+        if host.contains("gitlab") {
+            "oauth2"
+        } else if host.contains("bitbucket") {
+            "x-token-auth"
+        } else {
+            "x-access-token"
+        }
+    }
+
+    /// What git said, without secrets.
+    fn redacted(&self, error: GitError) -> GitError {
+        let mut redactor = Redactor::new();
+        if let Some(token) = &self.token {
+            redactor.learn(token);
+        }
+        match error {
+            GitError::Failed { command, message } => GitError::Failed {
+                command,
+                message: redactor.redact(&message),
+            },
+            other => other,
+        }
+    }
+}
