@@ -87,18 +87,16 @@ pub fn apply(
         let mut found = matching(table, &places);
         if table.schema.is_none() {
             found.retain(|place| !wanted.contains_key(place));
-            if found.is_empty() && !matching(table, &places).is_empty() {
-                continue;
-            }
         }
         match found.as_slice() {
             [place] => {
                 wanted.entry(place).or_insert(table);
             }
+            _ if table.is_empty() => {}
             found => applied.unknown.push(name(table, found.len())),
         }
     }
-    applied.tables = wanted.len();
+    applied.tables = wanted.values().filter(|table| !table.is_empty()).count();
     applied.unknown.sort();
     let prunes = pruning == Pruning::Remove && facts.is_complete;
     for (place, _) in &places {
@@ -161,24 +159,47 @@ fn places(shards: &[Shard<'_>]) -> Places {
             let place = entry.as_mapping().and_then(|entry| entry.get("table"));
             let Some(key) = key.as_str() else { continue };
             let name = place.and_then(Value::as_str).unwrap_or(key);
-            let parts = name.split('.').map(|part| {
-                let quotes = ['"', '`', '[', ']'];
-                part.trim_matches(|letter| quotes.contains(&letter))
-                    .to_lowercase()
-            });
-            places.push(((index, key.to_owned()), parts.collect()));
+            places.push(((index, key.to_owned()), parts(name)));
         }
     }
     places
 }
 
-/// The entries that a table may be. An entry without a schema has them all.
+/// The parts of a name with dots between them, in lower case; a quoted part may hold dots.
+fn parts(name: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut closing = None;
+    for letter in name.chars() {
+        match (closing, letter) {
+            (Some(end), letter) if letter == end => closing = None,
+            (None, '"' | '`') => closing = Some(letter),
+            (None, '[') => closing = Some(']'),
+            (None, '.') => parts.push(String::new()),
+            (_, letter) => {
+                if let Some(part) = parts.last_mut() {
+                    part.extend(letter.to_lowercase());
+                }
+            }
+        }
+    }
+    parts
+}
+
+/// The entries that a table may be. An entry without a schema has them all, but not for a table about which
+/// nothing is said.
 fn matching<'p>(table: &TableFacts, places: &'p Places) -> Vec<&'p Place> {
     let name = table.name.to_lowercase();
     let schema = table.schema.as_ref().map(|schema| schema.to_lowercase());
     let is_same = |parts: &[String]| match parts {
-        [own] => *own == name,
-        [.., around, own] => *own == name && schema.as_ref().is_none_or(|schema| schema == around),
+        [own] => *own == name && !table.is_empty(),
+        [outer @ .., around, own] => {
+            let wanted = table.database.as_ref().map(|name| name.to_lowercase());
+            let is_there = wanted
+                .zip(outer.last())
+                .is_none_or(|(wanted, outer)| wanted == *outer);
+            let is_around = schema.as_ref().is_none_or(|schema| schema == around);
+            *own == name && is_around && is_there
+        }
         [] => false,
     };
     let found = places.iter().filter(|(_, parts)| is_same(parts));
@@ -256,7 +277,7 @@ fn say_of_column(column: &mut Mapping, facts: &ColumnFacts, prunes: bool) {
 
 /// Sets what dbt says under a key; what it does not say is removed where that is wanted.
 fn set(entry: &mut Mapping, key: &str, value: Option<Value>, prunes: bool) {
-    let is_there = entry.contains_key(key);
+    let is_there = entry.get(key).is_some_and(|value| !value.is_null());
     let by_writer = entry.get_mut(key).and_then(Value::as_mapping_mut);
     match (value, by_writer) {
         (Some(value), Some(by_writer)) => {
@@ -269,8 +290,8 @@ fn set(entry: &mut Mapping, key: &str, value: Option<Value>, prunes: bool) {
             entry.insert(key.into(), Value::Mapping(by_writer));
         }
         (None, Some(by_writer)) if prunes => {
-            by_writer.shift_remove(DBT);
-            if by_writer.is_empty() {
+            let was_ours = by_writer.shift_remove(DBT).is_some();
+            if was_ours && by_writer.is_empty() {
                 entry.shift_remove(key);
             }
         }

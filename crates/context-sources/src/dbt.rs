@@ -1,7 +1,11 @@
 //! dbt projects: their YAML, the SQL of their models, their doc blocks. Nothing is run or compiled.
 
+mod checks;
+mod docs;
 mod facts;
+mod models;
 mod project;
+mod sql;
 mod units;
 mod yaml;
 
@@ -11,6 +15,7 @@ use std::path::Path;
 use ktx_project_store::{FileError, walk};
 
 use crate::snapshot::{LeftOut, ReadError, Snapshot};
+use models::stem;
 use project::Project;
 
 pub use facts::facts;
@@ -46,12 +51,13 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
         }
     }
     let mut snapshot = Snapshot::default();
-    let name = PROJECT_FILES
-        .into_iter()
-        .find(|name| root.join(name).is_file());
-    let name = name.ok_or_else(|| ReadError::NoProject {
-        root: root.to_owned(),
-    })?;
+    let name = project_file(root)?;
+    if leads_out(root, &root.join(name)) {
+        return Err(ReadError::Project {
+            path: name.to_owned(),
+            reason: "it is a link that leads out of the folder".to_owned(),
+        });
+    }
     add(&mut snapshot, &root.join(name), name.to_owned());
     let Some(text) = snapshot.files.get(name) else {
         let reason = snapshot.left_out.pop().map(|left| left.reason);
@@ -62,22 +68,19 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     };
     let project = Project::parse(name, text)?;
     for folder in project.folders() {
-        let walked = walk(root, &root.join(&folder))?;
-        for file in walked.files {
-            let path = format!("{folder}/{}", file.path);
-            let is_package = |part: &str| part == "dbt_packages" || part == "node_modules";
-            if is_wanted(&path) && !path.split('/').any(is_package) {
-                add(&mut snapshot, &file.place, path);
-            }
-        }
-        for left in walked.left_out {
-            let path = left.place.strip_prefix(root).unwrap_or(&left.place);
-            snapshot.left_out.push(LeftOut {
-                path: path.display().to_string(),
-                reason: left.why.text().to_owned(),
-            });
-        }
+        let is_wanted = |path: &str| has_ending(path, &["yml", "yaml", "sql", "md"]);
+        below(&mut snapshot, root, &folder, &project, is_wanted)?;
     }
+    for folder in &project.docs {
+        below(&mut snapshot, root, folder, &project, |path| {
+            has_ending(path, &["md"])
+        })?;
+    }
+    let outside = project.outside.iter().map(|folder| LeftOut {
+        path: folder.clone(),
+        reason: "it lies outside of the project".to_owned(),
+    });
+    snapshot.left_out.extend(outside);
     snapshot
         .left_out
         .sort_by(|left, right| left.path.cmp(&right.path));
@@ -85,8 +88,68 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     Ok(snapshot)
 }
 
-fn is_wanted(path: &str) -> bool {
-    is_yaml(path) || has_ending(path, &["sql", "md"])
+/// Takes in what is wanted below a folder of the project.
+fn below(
+    snapshot: &mut Snapshot,
+    root: &Path,
+    folder: &str,
+    project: &Project,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<(), ReadError> {
+    let is_foreign = |path: &str| {
+        let is_package = |part: &str| ["dbt_packages", "node_modules"].contains(&part);
+        let is_within = |folder: &String| {
+            let rest = path.strip_prefix(folder.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        path.split('/').any(is_package) || project.written.iter().any(is_within)
+    };
+    let walked = walk(root, &root.join(folder))?;
+    for file in walked.files {
+        let path = format!("{folder}/{}", file.path);
+        let path = path.trim_start_matches('/').to_owned();
+        // Profiles hold logins, and project files are no descriptions.
+        let is_other = matches!(stem(&path), "profiles" | "dbt_project") && is_yaml(&path);
+        if is_wanted(&path) && !is_foreign(&path) && !is_other {
+            add(snapshot, &file.place, path);
+        }
+    }
+    for left in walked.left_out {
+        let path = left.place.strip_prefix(root).unwrap_or(&left.place);
+        let path = path.display().to_string();
+        if !is_foreign(&path) {
+            snapshot.left_out.push(LeftOut {
+                path,
+                reason: left.why.text().to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The name of the project file.
+fn project_file(root: &Path) -> Result<&'static str, ReadError> {
+    for name in PROJECT_FILES {
+        let path = root.join(name);
+        match std::fs::metadata(&path) {
+            Ok(found) if found.is_file() => return Ok(name),
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(source) => return Err(FileError::Read { path, source }.into()),
+        }
+    }
+    let root = root.to_owned();
+    Err(ReadError::NoProject { root })
+}
+
+/// Whether a file of the project is a link to somewhere else.
+fn leads_out(root: &Path, place: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path);
+    match (real(root), real(place)) {
+        (Ok(root), Ok(place)) => !place.starts_with(root),
+        // What cannot be found cannot be read either.
+        _ => false,
+    }
 }
 
 pub(crate) fn is_yaml(path: &str) -> bool {

@@ -3,7 +3,8 @@
 /// What the metadata of a source says, without a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The tables, by name and schema.
+    /// The tables, by name and schema. One of a known schema is there even when nothing is said about it: what
+    /// is said about another table of its name is not about it.
     pub tables: Vec<TableFacts>,
     /// What could not be understood, as `file:line:column: what` where the place is known.
     pub warnings: Vec<String>,
@@ -16,6 +17,8 @@ pub struct Facts {
 pub struct TableFacts {
     /// The name in the warehouse.
     pub name: String,
+    /// The database, where the metadata knows it.
+    pub database: Option<String>,
     /// The schema, where the metadata knows it.
     pub schema: Option<String>,
     /// What it is.

@@ -6,55 +6,67 @@ use ktx_secrets::Redactor;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 use serde_yaml::{Mapping, Value};
 
-use super::yaml::{mapping, maps, plain, text};
-use super::{PROJECT_FILES, has_ending, is_yaml, project_of};
+use super::checks;
+use super::docs::blocks;
+use super::models::{Models, is_false, versions};
+use super::sql::Given;
+use super::yaml::{mapping, maps, text};
+use super::{PROJECT_FILES, has_ending, is_yaml};
 use crate::facts::{ColumnFacts, Facts, TableFacts};
 use crate::snapshot::Snapshot;
+
+/// Steps that the Jinja of one text may take.
+const FUEL: u64 = 10_000;
 
 /// What the metadata says about tables, without a model. A file that cannot be understood is a warning, and
 /// the others count.
 pub fn facts(snapshot: &Snapshot) -> Facts {
+    let models = Models::of(snapshot);
+    // SQL says nothing that is taken over.
+    let mut left_out = snapshot.left_out.iter();
     let mut reader = Reader {
-        words: words(snapshot),
+        words: words(snapshot, &models),
         facts: Facts {
-            is_complete: snapshot.left_out.is_empty(),
+            is_complete: left_out.all(|left| has_ending(&left.path, &["sql"])),
             ..Facts::default()
         },
+        models,
         path: "",
+        body: "",
     };
     for (path, text) in &snapshot.files {
         if !is_yaml(path) || PROJECT_FILES.contains(&path.as_str()) {
             continue;
         }
-        reader.path = path;
+        (reader.path, reader.body) = (path, text);
         match mapping(path, text) {
             Ok(map) => reader.file(&map),
-            Err(wrong) => {
-                reader.facts.is_complete = false;
-                reader
-                    .facts
-                    .warnings
-                    .push(format!("{}: {}", wrong.place, wrong.what));
-            }
+            Err(wrong) => reader.warn(&wrong.place, &wrong.what),
         }
     }
     let mut facts = reader.facts;
-    let place = |table: &TableFacts| (table.name.to_lowercase(), table.schema.clone());
+    let place = |table: &TableFacts| {
+        let (schema, database) = (table.schema.clone(), table.database.clone());
+        (table.name.to_lowercase(), schema, database)
+    };
     facts.tables.sort_by_key(place);
     facts
 }
 
 /// Everything that Jinja in a text may ask for.
-fn words(snapshot: &Snapshot) -> Environment<'static> {
-    let vars = project_of(&snapshot.files).map(|(_, project)| project.vars);
-    let vars = vars.unwrap_or_default();
+fn words(snapshot: &Snapshot, models: &Models<'_>) -> Environment<'static> {
+    let vars = models.vars();
     let mut docs = BTreeMap::new();
     for (path, body) in &snapshot.files {
         if has_ending(path, &["md"]) {
-            doc_blocks(body, &mut docs);
+            for (name, text) in blocks(body) {
+                docs.entry(name).or_insert(text);
+            }
         }
     }
     let mut words = Environment::new();
+    // A text that never ends would never let the others be read.
+    words.set_fuel(Some(FUEL));
     words.set_undefined_behavior(UndefinedBehavior::Strict);
     let missing = |what: String| Error::new(ErrorKind::UndefinedError, what);
     words.add_function("doc", move |first: String, second: Option<String>| {
@@ -64,109 +76,160 @@ fn words(snapshot: &Snapshot) -> Environment<'static> {
             .cloned()
             .ok_or_else(|| missing(format!("there is no doc block `{name}`")))
     });
-    words.add_function("var", move |name: String, default: Option<String>| {
-        let value = vars.get(&name).cloned().or(default);
-        value.ok_or_else(|| missing(format!("there is no variable `{name}`")))
-    });
+    words.add_function(
+        "var",
+        move |name: String, default: Option<minijinja::Value>| {
+            let default = default.filter(|value| !value.is_none() && !value.is_undefined());
+            let default = default.map(|value| value.to_string());
+            let value = vars.get(&name).cloned().or(default);
+            value.ok_or_else(|| missing(format!("there is no variable `{name}`")))
+        },
+    );
     words.add_function("env_var", move |name: String, default: Option<String>| {
         default.ok_or_else(|| missing(format!("the environment variable `{name}` is not read")))
     });
     words
 }
 
-/// The doc blocks of a Markdown file, by name.
-fn doc_blocks(body: &str, into: &mut BTreeMap<String, String>) {
-    let mut rest = body;
-    while let Some((_, behind)) = rest.split_once("{%") {
-        let Some((tag, after)) = behind.split_once("%}") else {
-            return;
-        };
-        rest = after;
-        let tag = tag.trim_matches(|letter: char| letter == '-' || letter.is_whitespace());
-        let Some(name) = tag.strip_prefix("docs ") else {
-            continue;
-        };
-        let Some((text, _)) = after.split_once("{%") else {
-            return;
-        };
-        into.entry(name.trim().to_owned())
-            .or_insert_with(|| text.trim().to_owned());
-    }
-}
-
 struct Reader<'a> {
     words: Environment<'static>,
     facts: Facts,
+    models: Models<'a>,
     path: &'a str,
+    body: &'a str,
 }
+
+/// A text that is known only when dbt runs; that was told.
+struct Unclear;
 
 impl Reader<'_> {
     fn file(&mut self, map: &Mapping) {
         for source in maps(map, "sources") {
-            let schema = self
-                .text(source, "schema")
-                .or_else(|| self.text(source, "name"));
-            for table in maps(source, "tables") {
-                let name = self
-                    .text(table, "identifier")
-                    .or_else(|| self.text(table, "name"));
-                self.table(table, name, schema.clone());
-            }
+            self.source(source);
         }
         for kind in ["models", "seeds", "snapshots"] {
             for model in maps(map, kind) {
-                let config = model.get("config").and_then(Value::as_mapping);
-                let alias = config.and_then(|config| self.text(config, "alias"));
-                let alias = alias.or_else(|| self.text(model, "alias"));
-                let name = alias.or_else(|| self.text(model, "name"));
-                // The schema of a model depends on the target that dbt runs with.
-                self.table(model, name, None);
+                let Some(name) = text(model, "name") else {
+                    continue;
+                };
+                for version in versions(model, &name) {
+                    // The schema of a model depends on the target that dbt runs with.
+                    if let Some(relation) = self.relation(kind, &version.map, version.name) {
+                        let table = TableFacts {
+                            name: relation,
+                            ..TableFacts::default()
+                        };
+                        self.table(&version.map, table);
+                    }
+                }
             }
         }
     }
 
-    fn table(&mut self, map: &Mapping, name: Option<String>, schema: Option<String>) {
-        let Some(name) = name else { return };
-        let mut table = TableFacts {
-            description: self.text(map, "description"),
-            columns: Vec::new(),
-            name,
-            schema,
+    fn source(&mut self, source: &Mapping) {
+        if self.is_off(source) {
+            return;
+        }
+        let schema = match self.read(source, "schema") {
+            Ok(None) => self.read(source, "name"),
+            found => found,
         };
+        let Ok(schema) = schema else { return };
+        let database = text(source, "database").filter(|name| !name.contains("{{"));
+        for table in maps(source, "tables") {
+            let name = match self.read(table, "identifier") {
+                Ok(None) => self.read(table, "name"),
+                found => found,
+            };
+            if let Ok(Some(name)) = name
+                && !self.is_off(table)
+            {
+                let place = TableFacts {
+                    name,
+                    schema: schema.clone(),
+                    database: database.clone(),
+                    ..TableFacts::default()
+                };
+                self.table(table, place);
+            }
+        }
+    }
+
+    /// Whether something is switched off where it is described.
+    fn is_off(&mut self, map: &Mapping) -> bool {
+        let config = map.get("config").and_then(Value::as_mapping);
+        let off = |found: Option<String>| found.is_some_and(|text| is_false(&text));
+        let in_config = config.and_then(|config| self.text(config, "enabled"));
+        off(in_config.or_else(|| self.text(map, "enabled")))
+    }
+
+    /// The name that a model has in the warehouse; none when it is not there, or under a name that dbt
+    /// computes.
+    fn relation(&mut self, kind: &str, model: &Mapping, name: String) -> Option<String> {
+        let in_sql = |reader: &Self, key: &str| reader.models.in_sql(&name, key);
+        let is_off = match in_sql(self, "enabled") {
+            Some(Given::Plain(text)) => is_false(&text),
+            Some(Given::Computed) => false,
+            None => self.is_off(model) || self.models.is_off(kind, &name, self.path),
+        };
+        let config = model.get("config").and_then(Value::as_mapping);
+        let materialized = match in_sql(self, "materialized") {
+            Some(Given::Plain(text)) => Some(text),
+            Some(Given::Computed) => None,
+            None => config
+                .and_then(|config| text(config, "materialized"))
+                .or_else(|| self.models.set(kind, &name, self.path, "materialized")),
+        };
+        if is_off || materialized.as_deref() == Some("ephemeral") {
+            return None;
+        }
+        match in_sql(self, "alias") {
+            Some(Given::Plain(alias)) => return Some(alias),
+            Some(Given::Computed) => {
+                let what = format!("`{name}` was left out: its SQL computes its alias");
+                self.warn(self.path, &what);
+                return None;
+            }
+            None => {}
+        }
+        let alias = match config.map(|config| self.read(config, "alias")) {
+            Some(Ok(Some(alias))) => Ok(Some(alias)),
+            Some(Err(unclear)) => Err(unclear),
+            Some(Ok(None)) | None => self.read(model, "alias"),
+        };
+        Some(alias.ok()?.unwrap_or(name))
+    }
+
+    fn table(&mut self, map: &Mapping, mut table: TableFacts) {
+        table.description = self.text(map, "description");
+        let defaults = self.models.checks(self.path);
         for column in maps(map, "columns") {
-            let column = self.column(column);
+            let column = self.column(column, &defaults);
             table
                 .columns
                 .extend(column.filter(|column| !column.is_empty()));
         }
-        if !table.is_empty() {
+        if table.schema.is_some() || !table.is_empty() {
             self.add(table);
         }
     }
 
-    fn column(&mut self, map: &Mapping) -> Option<ColumnFacts> {
+    fn column(&mut self, map: &Mapping, defaults: &Mapping) -> Option<ColumnFacts> {
         let mut column = ColumnFacts {
             name: self.text(map, "name")?,
             description: self.text(map, "description"),
             ..ColumnFacts::default()
         };
-        let tests = ["data_tests", "tests"].into_iter();
-        let tests = tests.filter_map(|key| map.get(key)?.as_sequence());
-        for test in tests.flatten() {
-            let (name, arguments) = match test {
-                Value::Mapping(test) => match test.iter().next() {
-                    Some((name, arguments)) => (plain(name), arguments.as_mapping()),
-                    None => continue,
-                },
-                test => (plain(test), None),
-            };
-            match name.as_deref() {
-                Some("not_null" | "dbt.not_null") if is_plain(arguments) => {
-                    column.is_not_null = true;
-                }
-                Some("unique" | "dbt.unique") if is_plain(arguments) => column.is_unique = true,
-                Some("accepted_values" | "dbt.accepted_values") if is_plain(arguments) => {
-                    column.accepted = column.accepted.or_else(|| accepted(arguments?));
+        for (check, arguments) in checks::of(map) {
+            if !checks::is_fact(arguments, defaults) {
+                continue;
+            }
+            match check.as_str() {
+                "not_null" => column.is_not_null = true,
+                "unique" => column.is_unique = true,
+                "accepted_values" => {
+                    let values = arguments.and_then(checks::accepted);
+                    column.accepted = column.accepted.or(values);
                 }
                 _ => {}
             }
@@ -176,19 +239,23 @@ impl Reader<'_> {
 
     /// A text with its Jinja written out; an empty one says nothing.
     fn text(&mut self, map: &Mapping, key: &str) -> Option<String> {
-        let raw = text(map, key)?;
+        self.read(map, key).ok().flatten()
+    }
+
+    fn read(&mut self, map: &Mapping, key: &str) -> Result<Option<String>, Unclear> {
+        let Some(raw) = text(map, key) else {
+            return Ok(None);
+        };
         let shown = if raw.contains("{{") || raw.contains("{%") {
             match self.words.render_str(&raw, ()) {
                 Ok(shown) => shown,
                 Err(error) => {
                     let why = error
                         .detail()
-                        .map_or_else(|| error.to_string(), str::to_owned);
-                    self.facts.is_complete = false;
-                    self.facts
-                        .warnings
-                        .push(format!("{}: `{key}` was left out: {why}", self.path));
-                    return None;
+                        .map_or_else(|| error.kind().to_string(), str::to_owned);
+                    let place = self.place(&raw);
+                    self.warn(&place, &format!("`{key}` was left out: {why}"));
+                    return Err(Unclear);
                 }
             }
         } else {
@@ -200,16 +267,40 @@ impl Reader<'_> {
                 "{}: a `{key}` that looks like a password or key was left out",
                 self.path
             );
+            // What was taken over of it earlier is removed: nothing is doubtful about it.
             self.facts.warnings.push(told);
-            return None;
+            return Err(Unclear);
         }
-        (!shown.is_empty()).then(|| shown.to_owned())
+        Ok((!shown.is_empty()).then(|| shown.to_owned()))
+    }
+
+    /// Where the first Jinja of a text stands in the file.
+    fn place(&self, raw: &str) -> String {
+        let begin = raw.find('{').and_then(|at| raw.get(at..));
+        let tag = begin.and_then(|begin| begin.split_inclusive('}').next());
+        let line = tag.and_then(|tag| {
+            let (before, _) = self.body.split_once(tag)?;
+            let column = before.rsplit('\n').next().unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            Some((line, column.chars().count() + 1))
+        });
+        match line {
+            Some((line, column)) => format!("{}:{line}:{column}", self.path),
+            None => self.path.to_owned(),
+        }
+    }
+
+    /// Tells of something that was left out.
+    fn warn(&mut self, place: &str, what: &str) {
+        self.facts.is_complete = false;
+        self.facts.warnings.push(format!("{place}: {what}"));
     }
 
     /// Adds what is said to what was said of the same table before; the first text counts.
     fn add(&mut self, table: TableFacts) {
         let same = |known: &&mut TableFacts| {
-            known.schema == table.schema && known.name.eq_ignore_ascii_case(&table.name)
+            (&known.schema, &known.database) == (&table.schema, &table.database)
+                && known.name.eq_ignore_ascii_case(&table.name)
         };
         let Some(known) = self.facts.tables.iter_mut().find(same) else {
             self.facts.tables.push(table);
@@ -226,7 +317,9 @@ impl Reader<'_> {
                 Some(own) => {
                     own.is_not_null |= column.is_not_null;
                     own.is_unique |= column.is_unique;
-                    own.accepted = own.accepted.take().or(column.accepted);
+                    if !agrees(&mut own.accepted, column.accepted) {
+                        differing.push(format!("{}.{}", known.name, own.name));
+                    }
                     if !agrees(&mut own.description, column.description) {
                         differing.push(format!("{}.{}", known.name, own.name));
                     }
@@ -235,15 +328,14 @@ impl Reader<'_> {
         }
         for name in differing {
             let path = self.path;
-            let told =
-                format!("{path}: another file describes `{name}` already, and that text counts");
+            let told = format!("{path}: `{name}` is described differently before, and that counts");
             self.facts.warnings.push(told);
         }
     }
 }
 
 /// Takes a text over where there is none; whether no other one was lost.
-fn agrees(known: &mut Option<String>, text: Option<String>) -> bool {
+fn agrees<T: PartialEq>(known: &mut Option<T>, text: Option<T>) -> bool {
     match (&known, text) {
         (_, None) => true,
         (None, text) => {
@@ -252,27 +344,4 @@ fn agrees(known: &mut Option<String>, text: Option<String>) -> bool {
         }
         (Some(known), Some(text)) => *known == text,
     }
-}
-
-/// Whether a test is about all rows and fails the build: a condition or a warning makes it less than a fact.
-fn is_plain(arguments: Option<&Mapping>) -> bool {
-    let Some(arguments) = arguments else {
-        return true;
-    };
-    let config = arguments.get("config").and_then(Value::as_mapping);
-    let is_weak = |map: &Mapping| {
-        let is_off = map.get("enabled") == Some(&Value::Bool(false));
-        let is_warning =
-            text(map, "severity").is_some_and(|level| level.eq_ignore_ascii_case("warn"));
-        is_off || is_warning || map.contains_key("where")
-    };
-    !is_weak(arguments) && !config.is_some_and(is_weak)
-}
-
-/// The values of `accepted_values`, as they are spelled.
-fn accepted(arguments: &Mapping) -> Option<Vec<String>> {
-    let inner = arguments.get("arguments").and_then(Value::as_mapping);
-    let values = inner.and_then(|inner| inner.get("values"));
-    let values = values.or_else(|| arguments.get("values"))?.as_sequence()?;
-    values.iter().map(plain).collect()
 }

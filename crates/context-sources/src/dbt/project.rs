@@ -1,10 +1,10 @@
-//! `dbt_project.yml`: where the files are, and the variables.
+//! `dbt_project.yml`: where the files are, the variables, and what is set for whole folders.
 
 use std::collections::BTreeMap;
 
 use serde_yaml::{Mapping, Value};
 
-use super::yaml::{mapping, plain, texts};
+use super::yaml::{mapping, plain, text, texts};
 use crate::snapshot::ReadError;
 
 /// The keys of folders, with their older spelling and their default.
@@ -15,35 +15,60 @@ const FOLDERS: [(&str, &str, &str); 4] = [
     ("analysis-paths", "", "analyses"),
 ];
 
+/// The keys of folders that dbt writes to, with their older spelling and their default.
+const WRITTEN: [(&str, &str, &str); 3] = [
+    ("target-path", "", "target"),
+    ("packages-install-path", "modules-path", "dbt_packages"),
+    ("log-path", "", "logs"),
+];
+
 /// What a project file says.
 #[derive(Debug, Default)]
 pub(super) struct Project {
     folders: Vec<String>,
-    /// Variables by name; those of a package also as `package.name`.
+    /// Folders of doc blocks only.
+    pub(super) docs: Vec<String>,
+    /// Folders that dbt writes to.
+    pub(super) written: Vec<String>,
+    /// Folders that lie outside of the project.
+    pub(super) outside: Vec<String>,
+    /// Variables by name, as the project itself sees them.
     pub(super) vars: BTreeMap<String, String>,
+    name: String,
+    map: Mapping,
 }
 
 impl Project {
-    pub(super) fn parse(path: &str, text: &str) -> Result<Self, ReadError> {
-        let map = mapping(path, text).map_err(|wrong| ReadError::Project {
+    pub(super) fn parse(path: &str, body: &str) -> Result<Self, ReadError> {
+        let map = mapping(path, body).map_err(|wrong| ReadError::Project {
             path: wrong.place,
             reason: wrong.what,
         })?;
-        let mut vars = BTreeMap::new();
-        if let Some(found) = map.get("vars").and_then(Value::as_mapping) {
-            flatten("", found, &mut vars);
-        }
+        let name = text(&map, "name").unwrap_or_default();
+        let mut outside = Vec::new();
+        let folders = folders(&map, &FOLDERS, &mut outside);
+        let docs = texts(&map, "docs-paths").unwrap_or_default();
+        let docs = inside(&docs, &mut outside);
         Ok(Self {
-            folders: folders(&map),
-            vars,
+            folders,
+            docs,
+            written: self::folders(&map, &WRITTEN, &mut Vec::new()),
+            outside,
+            vars: variables(&map, &name),
+            name,
+            map,
         })
     }
 
-    /// The folders that are read, relative to the root and ordered; none lies inside of another.
+    /// The folders that are read, relative to the root and ordered; none lies inside of another. The root
+    /// itself is an empty text.
     pub(super) fn folders(&self) -> Vec<String> {
         let mut folders = self.folders.clone();
         folders.sort();
         folders.dedup();
+        if folders.iter().any(String::is_empty) {
+            return vec![String::new()];
+        }
         let inside = |folder: &String| {
             let within = |other: &String| folder.starts_with(&format!("{other}/"));
             self.folders.iter().any(within)
@@ -54,16 +79,51 @@ impl Project {
             .cloned()
             .collect()
     }
+
+    /// What is set for a file: all values of a key, from the whole project to its own folder, each of which
+    /// counts more than the one before.
+    pub(super) fn set<'p>(&'p self, kind: &str, path: &str, key: &str) -> Vec<&'p Value> {
+        let mut level = self.map.get(kind).and_then(Value::as_mapping);
+        let mut found = Vec::new();
+        let folder = self.folders.iter().find_map(|folder| {
+            let rest = path.strip_prefix(folder.as_str())?;
+            rest.strip_prefix('/')
+        });
+        let parts = folder.unwrap_or(path).split('/');
+        let stem = |part: &'_ str| {
+            part.rsplit_once('.')
+                .map_or(part, |(stem, _)| stem)
+                .to_owned()
+        };
+        let mut parts = std::iter::once(self.name.clone()).chain(parts.map(stem));
+        while let Some(map) = level {
+            let plus = format!("+{key}");
+            let value = map.get(plus.as_str()).or_else(|| map.get(key));
+            found.extend(value.filter(|value| !value.is_mapping()));
+            let Some(part) = parts.next() else { break };
+            level = map.get(part.as_str()).and_then(Value::as_mapping);
+        }
+        found
+    }
 }
 
-fn folders(map: &Mapping) -> Vec<String> {
-    let mut folders = Vec::new();
-    for (key, older, default) in FOLDERS {
+fn folders(map: &Mapping, keys: &[(&str, &str, &str)], outside: &mut Vec<String>) -> Vec<String> {
+    let named = keys.iter().flat_map(|(key, older, default)| {
         let named = texts(map, key).or_else(|| texts(map, older));
-        let named = named.unwrap_or_else(|| vec![default.to_owned()]);
-        folders.extend(named.iter().filter_map(|folder| inside_root(folder)));
+        named.unwrap_or_else(|| vec![(*default).to_owned()])
+    });
+    inside(&named.collect::<Vec<_>>(), outside)
+}
+
+fn inside(named: &[String], outside: &mut Vec<String>) -> Vec<String> {
+    let mut found = Vec::new();
+    for folder in named {
+        match inside_root(folder) {
+            Some(folder) => found.push(folder),
+            None => outside.push(folder.clone()),
+        }
     }
-    folders
+    found
 }
 
 /// The plain spelling of a folder below the root; none for one outside of it.
@@ -75,18 +135,18 @@ fn inside_root(folder: &str) -> Option<String> {
         .split('/')
         .filter(|part| !part.is_empty() && *part != ".")
         .collect();
-    (!parts.is_empty() && !parts.contains(&"..")).then(|| parts.join("/"))
+    (!parts.contains(&"..")).then(|| parts.join("/"))
 }
 
-fn flatten(prefix: &str, map: &Mapping, into: &mut BTreeMap<String, String>) {
-    for (key, value) in map {
-        let Some(key) = plain(key) else { continue };
-        if let Some(inner) = value.as_mapping() {
-            flatten(&format!("{prefix}{key}."), inner, into);
-        } else if let Some(text) = plain(value) {
-            // A variable of a package is asked for by its own name.
-            into.entry(key.clone()).or_insert_with(|| text.clone());
-            into.insert(format!("{prefix}{key}"), text);
-        }
-    }
+/// The variables of the whole project, and those of the project's own name, which count more. Those of other
+/// packages are not its own.
+fn variables(map: &Mapping, project: &str) -> BTreeMap<String, String> {
+    let all = map.get("vars").and_then(Value::as_mapping);
+    let own = all
+        .and_then(|all| all.get(project))
+        .and_then(Value::as_mapping);
+    let levels = all.into_iter().chain(own).flatten();
+    levels
+        .filter_map(|(key, value)| Some((plain(key)?, plain(value)?)))
+        .collect()
 }

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
+use super::docs::blocks;
+use super::models::stem;
 use super::yaml::{mapping, maps, text};
 use super::{PROJECT_FILES, has_ending, is_yaml};
 use crate::snapshot::{Snapshot, Unit};
@@ -93,41 +95,39 @@ fn subjects(path: &str, body: &str) -> Option<BTreeSet<String>> {
         return None;
     }
     let described = SUBJECTS.iter().flat_map(|key| maps(&map, key));
-    Some(
-        described
-            .filter_map(|item: &Mapping| text(item, "name"))
-            .collect(),
-    )
+    Some(described.flat_map(names).collect())
+}
+
+/// The name of something, and those of the SQL files of its versions.
+fn names(item: &Mapping) -> Vec<String> {
+    let Some(name) = text(item, "name") else {
+        return Vec::new();
+    };
+    let versions = maps(item, "versions");
+    let versions = versions.into_iter().filter_map(|version| {
+        let file = text(version, "defined_in").map(|file| stem(&file).to_owned());
+        file.or_else(|| Some(format!("{name}_v{}", text(version, "v")?)))
+    });
+    let mut names: Vec<String> = versions.collect();
+    names.push(name);
+    names
 }
 
 /// The SQL of what a YAML file describes, and the doc blocks that it refers to.
 fn belonging(snapshot: &Snapshot, path: &str, names: &BTreeSet<String>) -> Vec<String> {
     let text = snapshot.files.get(path).map_or("", String::as_str);
-    let stem = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        stem.to_owned()
-    };
     let belongs = |(other, body): &(&String, &String)| {
         if has_ending(other, &["sql"]) {
-            names.contains(&stem(other))
+            names.contains(stem(other))
         } else {
             has_ending(other, &["md"])
-                && blocks(body).iter().any(|name| text.contains(name.as_str()))
+                && blocks(body)
+                    .iter()
+                    .any(|(name, _)| text.contains(name.as_str()))
         }
     };
     let found = snapshot.files.iter().filter(belongs);
     found.map(|(path, _)| path.clone()).collect()
-}
-
-/// The names of the doc blocks in a Markdown file.
-pub(super) fn blocks(body: &str) -> Vec<String> {
-    let begins = body.split("{%").skip(1).filter_map(|rest| {
-        let (tag, _) = rest.split_once("%}")?;
-        let tag = tag.trim_matches(|letter: char| letter == '-' || letter.is_whitespace());
-        tag.strip_prefix("docs ").map(|name| name.trim().to_owned())
-    });
-    begins.collect()
 }
 
 /// Drops dependencies from the end until the unit is small enough.

@@ -12,7 +12,11 @@ pub(super) struct Wrong {
 
 /// The top-level mapping of a text; an empty text has an empty one.
 pub(super) fn mapping(path: &str, text: &str) -> Result<Mapping, Wrong> {
-    match serde_yaml::from_str::<Value>(text) {
+    let merged = |mut value: Value| {
+        value.apply_merge()?;
+        Ok(value)
+    };
+    match serde_yaml::from_str::<Value>(text).and_then(merged) {
         Ok(Value::Mapping(found)) => Ok(found),
         Ok(Value::Null) => Ok(Mapping::new()),
         Ok(_) => Err(Wrong {

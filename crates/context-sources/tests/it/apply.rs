@@ -151,3 +151,44 @@ fn a_name_in_two_schemas_is_told_apart_where_it_can_be() {
 "
     );
 }
+
+/// What is said about a model is not said about a source of its name, also when nothing is said about that.
+#[test]
+fn a_model_is_no_source_of_its_name() {
+    let shard = "tables:\n  a:\n    table: raw.orders\n";
+    let said = "sources: [{name: raw, tables: [{name: orders}]}]\nmodels: [{name: orders, columns: [{name: id, tests: [unique]}]}]\n";
+    let applied = applied(shard, said, Pruning::Remove);
+    assert_eq!(
+        (applied.tables, applied.unknown.clone()),
+        (0, vec!["orders".to_owned()])
+    );
+    assert_eq!(text(&applied), "unchanged");
+}
+
+/// The database counts where both sides name one, and quoted names are read whole.
+#[test]
+fn places_are_compared_part_by_part() {
+    let shard = "tables:\n  a:\n    table: lake.erp.orders\n  b:\n    table: erp.\"odd.name\"\n";
+    let said = "sources:\n  - {name: erp, database: other, tables: [{name: orders, description: No.}]}\n  - {name: erp, database: LAKE, tables: [{name: Odd.Name, description: Yes.}]}\n";
+    let applied = applied(shard, said, Pruning::Remove);
+    assert_eq!(applied.unknown, ["erp.orders"]);
+    assert_eq!(
+        text(&applied),
+        format!("{shard}    descriptions:\n      dbt: Yes.\n")
+    );
+}
+
+/// An empty place is filled, and what a person left empty stays.
+#[test]
+fn empty_values_are_no_obstacle() {
+    let shard = "tables:\n  a:\n    table: x.a\n    descriptions:\n  b:\n    table: x.b\n    descriptions: {}\n";
+    let applied = applied(
+        shard,
+        "models: [{name: a, description: A.}]",
+        Pruning::Remove,
+    );
+    assert_eq!(
+        text(&applied),
+        "tables:\n  a:\n    table: x.a\n    descriptions:\n      dbt: A.\n  b:\n    table: x.b\n    descriptions: {}\n"
+    );
+}

@@ -60,7 +60,7 @@ seeds: [{name: codes, description: Codes., columns: [{name: code, tests: [{accep
         name: name.to_owned(),
         schema: schema.map(str::to_owned),
         description: Some(description.to_owned()),
-        columns: Vec::new(),
+        ..TableFacts::default()
     };
     let codes = TableFacts {
         columns: vec![ColumnFacts {
@@ -124,8 +124,8 @@ fn what_cannot_be_understood_is_told_with_its_place() {
     assert_eq!(
         warnings[..2],
         [
-            "models/a.yml: `description` was left out: there is no doc block `gone`",
-            "models/b.yml: another file describes `a` already, and that text counts",
+            "models/a.yml:4:19: `description` was left out: there is no doc block `gone`",
+            "models/b.yml: `a` is described differently before, and that counts",
         ]
     );
     assert!(

@@ -7,6 +7,7 @@
 
 mod apply;
 mod facts;
+mod odd;
 mod reading;
 mod units;
 

@@ -82,7 +82,10 @@ fn links_and_paths_that_lead_out_of_the_project_are_not_followed() {
         .iter()
         .map(|left| left.path.as_str())
         .collect();
-    assert_eq!(left, ["models/folder", "models/linked.yml"]);
+    assert_eq!(
+        left,
+        ["../elsewhere", "/etc", "models/folder", "models/linked.yml"]
+    );
 }
 
 #[test]
@@ -105,5 +108,61 @@ fn what_is_no_project_is_told_with_the_next_step() {
     assert_eq!(
         broken,
         "`dbt_project.yml:2:1` is not a dbt project file: did not find expected node content"
+    );
+}
+
+/// The whole project is a folder of models: what dbt writes, and logins, are not read all the same.
+#[test]
+fn the_root_may_be_the_folder_of_models() {
+    let project = "model-paths: ['.']\ndocs-paths: [words]\ntarget-path: out\n";
+    let folder = folder(&[
+        ("dbt_project.yml", project),
+        ("orders.sql", "select 1"),
+        ("deep/schema.yml", "models: []"),
+        ("words/terms.md", "{% docs a %}A.{% enddocs %}"),
+        ("out/compiled/orders.sql", "select 1"),
+        ("outer/kept.sql", "select 1"),
+        ("logs/dbt.md", "log"),
+        ("dbt_packages/u/dbt_project.yml", "name: u"),
+        ("profiles.yml", "password: hunter2"),
+    ]);
+    let snapshot = read(folder.path()).unwrap();
+    let paths: Vec<&str> = snapshot.files.keys().map(String::as_str).collect();
+    assert_eq!(
+        paths,
+        [
+            "dbt_project.yml",
+            "deep/schema.yml",
+            "orders.sql",
+            "outer/kept.sql",
+            "words/terms.md"
+        ]
+    );
+    assert_eq!(snapshot.left_out, []);
+}
+
+/// Of folders of doc blocks only the doc blocks are read.
+#[test]
+fn doc_blocks_may_lie_in_a_folder_of_their_own() {
+    let folder = folder(&[
+        ("dbt_project.yml", "docs-paths: [words]\n"),
+        ("words/terms.md", "{% docs a %}A.{% enddocs %}"),
+        ("words/more.yml", "models: []"),
+    ]);
+    let snapshot = read(folder.path()).unwrap();
+    let paths: Vec<&str> = snapshot.files.keys().map(String::as_str).collect();
+    assert_eq!(paths, ["dbt_project.yml", "words/terms.md"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_project_file_that_leads_out_is_not_read() {
+    let outside = folder(&[("secret.yml", "password: hunter2")]);
+    let folder = folder(&[("models/a.yml", "a: 1")]);
+    let place = folder.path().join("dbt_project.yml");
+    std::os::unix::fs::symlink(outside.path().join("secret.yml"), place).unwrap();
+    assert_eq!(
+        read(folder.path()).unwrap_err().to_string(),
+        "`dbt_project.yml` is not a dbt project file: it is a link that leads out of the folder"
     );
 }

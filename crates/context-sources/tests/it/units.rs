@@ -87,3 +87,23 @@ fn a_large_project_has_a_unit_for_each_yaml_file() {
     );
     assert_eq!(units.len(), 30 + 3 + 2);
 }
+
+/// The SQL of a version belongs to the file that describes it.
+#[test]
+fn versions_belong_to_their_model() {
+    let filler = format!("select '{}'", "x".repeat(20_000));
+    let yaml = "models: [{name: m, versions: [{v: 1}, {v: 2, defined_in: newest}]}]";
+    let snapshot = snapshot(&[
+        ("dbt_project.yml", "name: shop\n"),
+        ("models/m.yml", yaml),
+        ("models/m_v1.sql", &filler),
+        ("models/newest.sql", &filler),
+        ("models/other.sql", &filler),
+    ]);
+    let units = units(&snapshot);
+    assert_eq!(
+        units[0].dependencies,
+        ["dbt_project.yml", "models/m_v1.sql", "models/newest.sql"]
+    );
+    assert_eq!(units[1].files, ["models/other.sql"]);
+}

@@ -267,7 +267,7 @@ tables:
     usage: {narrative: Often joined., frequencyTier: high}
     columns:
       - {name: id, type: string, pk: true}
-      - {name: status, type: string, enum_values: {dbt: [gold]}, descriptions: {user: Tier.}}
+      - {name: status, type: string, enum_values: {dbt: [gold]}, constraints: {dbt: {unique: true}}, descriptions: {user: Tier.}}
       - {name: gone, type: string}
     joins:
       - {to: orders, 'on': customers.id = orders.id, relationship: one_to_one, source: manual}
@@ -303,7 +303,7 @@ tables:
       - name: name
         type: string
         nullable: false
-      - {name: status, type: string, enum_values: {dbt: [gold]}, descriptions: {user: Tier.}}
+      - {name: status, type: string, enum_values: {dbt: [gold]}, constraints: {dbt: {unique: true}}, descriptions: {user: Tier.}}
     joins:
       - {to: orders, 'on': customers.id = orders.id, relationship: one_to_one, source: manual}
       - to: orders

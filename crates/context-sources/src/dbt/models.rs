@@ -1,0 +1,134 @@
+//! What is set for models outside of their descriptions, and their versions.
+
+use std::collections::BTreeMap;
+
+use serde_yaml::{Mapping, Value};
+
+use super::checks::SETTINGS;
+use super::project::Project;
+use super::sql::{Given, config};
+use super::yaml::{maps, plain, text, texts};
+use super::{has_ending, project_of};
+use crate::snapshot::Snapshot;
+
+/// The project file, and the SQL of models by their name.
+pub(super) struct Models<'a> {
+    project: Project,
+    sql: BTreeMap<&'a str, (&'a str, &'a str)>,
+}
+
+/// One version of a model, described as if it was the only one.
+pub(super) struct Version {
+    pub(super) name: String,
+    pub(super) map: Mapping,
+}
+
+impl<'a> Models<'a> {
+    pub(super) fn of(snapshot: &'a Snapshot) -> Self {
+        let project = project_of(&snapshot.files).map(|(_, project)| project);
+        let files = snapshot.files.iter();
+        let sql = files.filter(|(path, _)| has_ending(path, &["sql"]));
+        Self {
+            project: project.unwrap_or_default(),
+            sql: sql
+                .map(|(path, body)| (stem(path), (path.as_str(), body.as_str())))
+                .collect(),
+        }
+    }
+
+    pub(super) fn vars(&self) -> BTreeMap<String, String> {
+        self.project.vars.clone()
+    }
+
+    /// What a model's SQL gives for an argument of `config`.
+    pub(super) fn in_sql(&self, name: &str, key: &str) -> Option<Given> {
+        self.sql.get(name).and_then(|(_, body)| config(body, key))
+    }
+
+    /// What the project file sets for a model; seeds have no SQL and lie where they are described.
+    pub(super) fn set(&self, kind: &str, name: &str, path: &str, key: &str) -> Option<String> {
+        let path = self.sql.get(name).map_or(path, |(path, _)| path);
+        self.project
+            .set(kind, path, key)
+            .last()
+            .and_then(|value| plain(value))
+    }
+
+    pub(super) fn is_off(&self, kind: &str, name: &str, path: &str) -> bool {
+        let set = self.set(kind, name, path, "enabled");
+        set.is_some_and(|text| is_false(&text))
+    }
+
+    /// What the project file sets for the tests of a YAML file.
+    pub(super) fn checks(&self, path: &str) -> Mapping {
+        let mut defaults = Mapping::new();
+        for kind in ["tests", "data_tests"] {
+            for key in SETTINGS {
+                if let Some(value) = self.project.set(kind, path, key).last() {
+                    defaults.insert(key.into(), (*value).clone());
+                }
+            }
+        }
+        defaults
+    }
+}
+
+/// The name of a file without its ending.
+pub(super) fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+pub(super) fn is_false(text: &str) -> bool {
+    text.eq_ignore_ascii_case("false")
+}
+
+/// The versions of a model, each with all that holds for it; a model without versions is its only one.
+pub(super) fn versions(model: &Mapping, name: &str) -> Vec<Version> {
+    let listed = maps(model, "versions");
+    if listed.is_empty() {
+        return vec![Version {
+            name: name.to_owned(),
+            map: model.clone(),
+        }];
+    }
+    let versions = listed.into_iter().filter_map(|version| {
+        let name = format!("{name}_v{}", text(version, "v")?);
+        let mut map = model.clone();
+        map.shift_remove("alias");
+        let aliased = map.get_mut("config").and_then(Value::as_mapping_mut);
+        aliased.and_then(|config| config.shift_remove("alias"));
+        for (key, value) in version {
+            if key != "columns" {
+                map.insert(key.clone(), value.clone());
+            }
+        }
+        map.insert("columns".into(), Value::Sequence(columns(model, version)));
+        Some(Version { name, map })
+    });
+    versions.collect()
+}
+
+/// The columns of a version: those of the model that it includes, all unless it says otherwise, and its own.
+fn columns(model: &Mapping, version: &Mapping) -> Vec<Value> {
+    let own = maps(version, "columns");
+    let rule = own.iter().find(|column| column.contains_key("include"));
+    let included = rule.and_then(|rule| texts(rule, "include"));
+    let excluded = rule
+        .and_then(|rule| texts(rule, "exclude"))
+        .unwrap_or_default();
+    let mut columns: Vec<&Mapping> = maps(model, "columns");
+    columns.retain(|column| {
+        let name = text(column, "name").unwrap_or_default();
+        let is_own = own
+            .iter()
+            .any(|other| text(other, "name").as_ref() == Some(&name));
+        let is_in = included.as_ref().is_none_or(|included| {
+            let is_all = |word: &String| *word == "*" || *word == "all";
+            included.iter().any(|word| is_all(word) || *word == name)
+        });
+        is_in && !is_own && !excluded.contains(&name)
+    });
+    columns.extend(own.into_iter().filter(|column| column.contains_key("name")));
+    columns.into_iter().cloned().map(Value::Mapping).collect()
+}
