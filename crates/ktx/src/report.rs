@@ -157,10 +157,14 @@ impl From<WarehouseError> for Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        let hint = if refusal.code == "parse_error" {
-            "correct the statement, or write it in another way; only what can be read is sent"
-        } else {
-            "ktx runs single read-only queries; write to the warehouse with your own tools"
+        let hint = match refusal.code {
+            "parse_error" => {
+                "correct the statement, or write it in another way; only what can be read is sent"
+            }
+            "too_deep" | "too_large" => {
+                "write it shorter or flatter, such as with `WITH` and lists, or ask in parts"
+            }
+            _ => "ktx runs single read-only queries; write to the warehouse with your own tools",
         };
         Self::new(Exit::Refused, refusal.code, refusal.reason).hint(hint)
     }

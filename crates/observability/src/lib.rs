@@ -21,7 +21,7 @@ mod tools;
 
 pub use events::TracedEvents;
 pub use export::{Delivery, Exporter, Receipt, Shipment};
-pub use logs::{LogFormat, LogSettings, install};
+pub use logs::{LogFormat, LogSettings, Shown, install};
 pub use redaction::SharedRedactor;
 pub use runtime::{RunFacts, TracedRuntime};
 pub use settings::{Capture, ExportSettings, TraceSettings};

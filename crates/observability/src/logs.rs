@@ -1,5 +1,6 @@
 //! Log lines on stderr, redacted line by line, and the one global subscriber.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -41,6 +42,9 @@ impl LogFormat {
     }
 }
 
+/// How a line is shown to people: foreign words in it must not steer their terminal.
+pub type Shown = for<'t> fn(&'t str) -> Cow<'t, str>;
+
 /// What is logged, and how.
 #[derive(Debug, Clone, Default)]
 pub struct LogSettings {
@@ -48,6 +52,8 @@ pub struct LogSettings {
     pub filter: Option<String>,
     /// How they look.
     pub format: LogFormat,
+    /// How lines of text are shown; JSON keeps every character.
+    pub shown: Option<Shown>,
 }
 
 /// Sets up logs and, with an exporter, traces, for the rest of the process. The second call in a
@@ -61,7 +67,8 @@ pub fn install(
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     let filter = log_filter(logs.filter.as_deref(), &mut warnings);
-    let writer = RedactedStderr { redactor };
+    let shown = logs.shown.filter(|_| logs.format == LogFormat::Text);
+    let writer = RedactedStderr { redactor, shown };
     let lines = match logs.format {
         LogFormat::Text => fmt::layer()
             .with_writer(writer)
@@ -114,6 +121,7 @@ fn log_filter(
 #[derive(Debug, Clone)]
 struct RedactedStderr {
     redactor: SharedRedactor,
+    shown: Option<Shown>,
 }
 
 impl<'a> MakeWriter<'a> for RedactedStderr {
@@ -122,6 +130,7 @@ impl<'a> MakeWriter<'a> for RedactedStderr {
     fn make_writer(&'a self) -> Self::Writer {
         Line {
             redactor: &self.redactor,
+            shown: self.shown,
             bytes: Vec::new(),
         }
     }
@@ -131,6 +140,7 @@ impl<'a> MakeWriter<'a> for RedactedStderr {
 #[derive(Debug)]
 struct Line<'a> {
     redactor: &'a SharedRedactor,
+    shown: Option<Shown>,
     bytes: Vec<u8>,
 }
 
@@ -145,9 +155,21 @@ impl Write for Line<'_> {
     }
 }
 
+impl Line<'_> {
+    /// What is written.
+    fn text(&self) -> String {
+        let text = self.redactor.redact(&String::from_utf8_lossy(&self.bytes));
+        match (self.shown, text.strip_suffix('\n')) {
+            (Some(shown), Some(line)) => format!("{}\n", shown(line)),
+            (Some(shown), None) => shown(&text).into_owned(),
+            (None, _) => text,
+        }
+    }
+}
+
 impl Drop for Line<'_> {
     fn drop(&mut self) {
-        let text = self.redactor.redact(&String::from_utf8_lossy(&self.bytes));
+        let text = self.text();
         // Nobody is left to tell when stderr is closed.
         std::io::stderr()
             .write_all(text.as_bytes())

@@ -1,6 +1,7 @@
 //! Taking secrets out of text that people or logs will see.
 
 mod named;
+mod options;
 mod shapes;
 
 /// Replaces known secrets in text. Values shorter than four characters are left alone: they would
@@ -25,7 +26,7 @@ impl Redactor {
         }
     }
 
-    /// The text with every known value, every URL password, every bearer token, and
+    /// The text with every known value, every URL password, every bearer token, the values of options, and
     /// what looks like a secret by its name or its shape replaced by `***`.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
@@ -34,7 +35,7 @@ impl Redactor {
                 text = text.replace(value.expose(), "***");
             }
         }
-        shapes::tokens(&named::values(&redact_url(&text)))
+        shapes::tokens(&named::values(&options::values(&redact_url(&text))))
     }
 }
 

@@ -208,3 +208,41 @@ fn knows_which_hosts_are_this_machine() {
             .any(is_loopback)
     );
 }
+
+/// Command lines and lists of arguments, as they are logged.
+#[test]
+fn the_values_of_options_are_hidden() {
+    let cases = [
+        ("psql --password x --host h", "psql --password *** --host h"),
+        ("tool --password=x", "tool --password=***"),
+        (
+            "tool --db-password 'two words' -v",
+            "tool --db-password '***' -v",
+        ),
+        ("tool --token=\"a b\"", "tool --token=\"***\""),
+        (
+            r#"["tool", "--api-key", "x", "-v"]"#,
+            r#"["tool", "--api-key", "***", "-v"]"#,
+        ),
+        (
+            r#"{\"args\": [\"--password\", \"x\"]}"#,
+            r#"{\"args\": [\"--password\", \"***\"]}"#,
+        ),
+        ("tool --password=-x", "tool --password=***"),
+        ("tool --password --host h", "tool --password --host h"),
+        ("tool --password <PASSWORD>", "tool --password <PASSWORD>"),
+        (
+            "tool --password env:PASSWORD",
+            "tool --password env:PASSWORD",
+        ),
+        ("tool --max-tokens 1500", "tool --max-tokens 1500"),
+        (
+            "give `--password`, not a word",
+            "give `--password`, not a word",
+        ),
+        ("tool --password", "tool --password"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(crate::Redactor::new().redact(text), expected, "{text}");
+    }
+}

@@ -131,14 +131,15 @@ pub(crate) async fn query_for(
     })
 }
 
-/// The SQL to run. Without a limit of the query's own, its usual one must not hide that there are more
-/// rows: one more is asked for.
+/// The SQL to run. Neither the query's own limit nor the usual one may hide that there are more rows: one
+/// more is asked for. Who wants none, or more than are ever given, gets what is written.
 fn with_one_more(query: &Query, catalog: &Catalog, compiled: &Compiled) -> Result<String, Failure> {
-    if query.limit.is_some() {
+    let limit = query.limit.unwrap_or(ktx_semantic_layer::DEFAULT_LIMIT);
+    if limit == 0 || usize::try_from(limit).map_or(true, |limit| limit > MAX_ROWS) {
         return Ok(compiled.sql.clone());
     }
     let query = Query {
-        limit: Some(ktx_semantic_layer::DEFAULT_LIMIT + 1),
+        limit: Some(limit + 1),
         ..query.clone()
     };
     Ok(compile(catalog, &query, catalog.dialect())?.sql)

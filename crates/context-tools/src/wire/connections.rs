@@ -18,7 +18,7 @@ pub struct ConnectionItem {
     pub id: String,
     /// The name for people.
     pub name: String,
-    /// `POSTGRESQL`, `SQLITE`, `SQLSERVER`, `BIGQUERY`, `SNOWFLAKE`, `MYSQL`, `CLICKHOUSE`, or the
-    /// driver of a context source such as `dbt`.
+    /// `POSTGRESQL`, `SQLITE`, `DUCKDB`, `SQLSERVER`, `BIGQUERY`, `SNOWFLAKE`, `MYSQL`, `CLICKHOUSE`,
+    /// `REDSHIFT`, or the driver of a context source such as `dbt`.
     pub connection_type: String,
 }

@@ -106,7 +106,7 @@ pub struct SlQueryOutput {
     pub rows: Vec<Vec<Value>>,
     /// How many rows are given.
     pub total_rows: usize,
-    /// Whether the warehouse had more rows than are given.
+    /// Whether there are more rows than are given, also when the query's own `limit` left them out.
     pub truncated: bool,
     /// What to know about the numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -69,10 +69,22 @@ fn shown(argument: &Arg) -> String {
             .iter()
             .map(|name| format!("<{name}>"))
             .collect();
-        if !text.is_empty() {
-            text.push(' ');
+        let names = names.join(" ");
+        let may_miss = argument
+            .get_num_args()
+            .is_some_and(|range| range.min_values() == 0);
+        let sign = if argument.is_require_equals_set() {
+            "="
+        } else {
+            " "
+        };
+        if may_miss && !text.is_empty() {
+            text.push_str(&format!("[{sign}{names}]"));
+        } else if text.is_empty() {
+            text.push_str(&names);
+        } else {
+            text.push_str(&format!(" {names}"));
         }
-        text.push_str(&names.join(" "));
     }
     text
 }

@@ -48,6 +48,7 @@ impl Telemetry {
         let logs = LogSettings {
             filter: environment.log_filter().map(str::to_owned),
             format: format.unwrap_or_default(),
+            shown: Some(crate::printer::foreign::log_line),
         };
         warnings.extend(ktx_observability::install(
             &logs,

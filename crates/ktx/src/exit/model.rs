@@ -5,6 +5,9 @@ use ktx_llm_runtime::LlmErrorKind;
 use super::Exit;
 
 const HEAD: &str = "
+`ktx status` outside of a project says how to make one and ends with 0; with `--json` or `--validate` that is the
+failure `missing_project`, and 3.
+
 ## Failures of the model backend
 
 The codes are the same on every backend. With `--json` a command that fails prints its code as `error.code`, beside

@@ -34,6 +34,11 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     shortened(escaped(text, |letter| letter == '\t'))
 }
 
+/// One line of a log, of any length: no line break in it, no unseen character but tabs.
+pub(crate) fn log_line(text: &str) -> Cow<'_, str> {
+    escaped(text, |letter| letter == '\t')
+}
+
 /// A page of several lines, each as [`one_line`].
 pub(crate) fn page(text: &str) -> String {
     let mut page = String::with_capacity(text.len());

@@ -584,7 +584,7 @@ exit 5
   "error": {
     "code": "llm_process",
     "message": "Claude Code ended with exit code 3 before it began to work",
-    "hint": "run the command again; `--debug` shows what Claude Code said"
+    "hint": "see that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said"
   }
 }
 --- stderr

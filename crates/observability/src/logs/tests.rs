@@ -37,12 +37,12 @@ fn a_secret_in_two_pieces_of_a_line_is_still_hidden() {
     use std::io::Write as _;
     let redactor = SharedRedactor::default();
     redactor.learn(&ktx_secrets::Secret::new("planted-value"));
-    let stderr = RedactedStderr { redactor };
+    let stderr = RedactedStderr {
+        redactor,
+        shown: Some(|line| line.escape_debug().to_string().into()),
+    };
     let mut line = stderr.make_writer();
     line.write_all(b"key=plan").unwrap();
-    line.write_all(b"ted-value\n").unwrap();
-    assert_eq!(
-        line.redactor.redact(&String::from_utf8_lossy(&line.bytes)),
-        "key=***\n"
-    );
+    line.write_all(b"ted-value \x1b[2J\nnext\n").unwrap();
+    assert_eq!(line.text(), "key=*** \\u{1b}[2J\\nnext\n");
 }

@@ -175,6 +175,12 @@ fn is_word(value: &str) -> bool {
     value.len() < LONGEST_WORD && is_plain && tail.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
+/// Whether a name is that of a key or a password.
+pub(super) fn is_secret(name: &str) -> bool {
+    let found = named(name);
+    found.is_some_and(|found| matches!(found.kind, Kind::Key | Kind::Password))
+}
+
 /// The name of a secret at the end of a text.
 fn named(before: &str) -> Option<Named> {
     let open = before.trim_end_matches([' ', '\t']);

@@ -50,9 +50,9 @@ pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     for table in manifest.iter() {
         loading.add_scanned(table);
     }
-    loading.drop_half_read();
+    loading.drop_half_read(&manifest);
     for (path, overlay) in std::mem::take(&mut loading.overlays) {
-        loading.add_overlay(&path, overlay);
+        loading.add_overlay(&path, overlay, &manifest);
     }
     for (path, source) in std::mem::take(&mut loading.standalones) {
         loading.add_standalone(&path, source, &manifest);
@@ -168,16 +168,47 @@ impl Loading {
     }
 
     /// Takes out the tables whose own file cannot be read: what it would have hidden, changed or
-    /// joined is not known.
-    fn drop_half_read(&mut self) {
+    /// joined is not known. Such a file may write the table's name in another way.
+    fn drop_half_read(&mut self, manifest: &ScannedTables) {
+        for at in 0..self.broken.len() {
+            let Some(file) = self.broken.get(at).cloned() else {
+                continue;
+            };
+            let Some(name) = file.stands_for() else {
+                continue;
+            };
+            if self.composed.contains_key(&name) {
+                continue;
+            }
+            for table in self.meant(&name, manifest) {
+                self.note_broken(BrokenFile {
+                    name: Some(table),
+                    ..file.clone()
+                });
+            }
+        }
         for name in self.broken_names.keys() {
             self.composed.remove(name);
         }
     }
 
-    fn add_overlay(&mut self, path: &str, overlay: Overlay) {
+    /// The tables that a name which is none of theirs may mean: in other letters, or by their path.
+    fn meant(&self, name: &str, manifest: &ScannedTables) -> Vec<String> {
+        let lowered = name.to_lowercase();
+        let alike = self.composed.keys();
+        let alike = alike.filter(|table| table.to_lowercase() == lowered);
+        let by_path = manifest.meant_by(name).into_iter().map(|table| &table.name);
+        let by_path = by_path.filter(|table| self.composed.contains_key(*table));
+        let both: BTreeSet<&String> = alike.chain(by_path).collect();
+        both.into_iter().cloned().collect()
+    }
+
+    fn add_overlay(&mut self, path: &str, overlay: Overlay, manifest: &ScannedTables) {
         let name = overlay.name.clone();
         let is_broken = self.broken_names.contains_key(&name);
+        let is_meant = !is_broken
+            && !self.composed.contains_key(&name)
+            && self.break_meant(&name, path, manifest);
         match self.composed.get_mut(&name) {
             Some(base) if base.origin == Origin::Overlay => {
                 let message = format!("two files extend source `{name}`");
@@ -194,7 +225,7 @@ impl Loading {
                     self.warn(ErrorKind::UnmatchedOverlay, message, path);
                 }
             }
-            None if is_broken => {}
+            None if is_broken || is_meant => {}
             None => {
                 self.unmatched += 1;
                 let hint = match self.unmatched {
@@ -205,6 +236,19 @@ impl Loading {
                 self.warn(ErrorKind::UnmatchedOverlay, message, path);
             }
         }
+    }
+
+    /// Takes out the tables that an overlay may mean though its name is none of theirs: answers would show
+    /// what it hides. False: there is none.
+    fn break_meant(&mut self, name: &str, path: &str, manifest: &ScannedTables) -> bool {
+        let tables = self.meant(name, manifest);
+        for table in &tables {
+            let message =
+                format!("the overlay is called `{name}`, the table `{table}`: write its `name` so");
+            self.composed.remove(table);
+            self.break_file(table, path, ErrorKind::UnmatchedOverlay, &message);
+        }
+        !tables.is_empty()
     }
 
     fn add_standalone(&mut self, path: &str, source: Standalone, manifest: &ScannedTables) {

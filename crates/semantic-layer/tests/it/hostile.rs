@@ -320,6 +320,72 @@ fn an_excluded_column_that_is_not_there_is_told() {
     );
 }
 
+/// What an overlay hides is not shown because its name is written in another way than the table's.
+#[test]
+fn a_table_is_not_answered_without_the_overlay_that_means_it() {
+    let shard = "tables:\n  orders:\n    table: main.orders\n    columns:\n      - {name: id, type: number, pk: true}\n      - {name: email, type: string}\n  visits:\n    table: main.visits\n    columns:\n      - {name: id, type: number, pk: true}\n";
+    let hides = |name: &str| format!("name: {name}\nexclude_columns: [email]\n");
+    let query = |table: &str| json!({"measures": [format!("count({table}.id)")]});
+    let said = |path: &str, text: &str, table: &str| {
+        let catalog = folder(&[("_schema/s.yaml", shard), (path, text)]);
+        match asked(&catalog, &query(table)) {
+            Ok(_) => "an answer".to_owned(),
+            Err(error) => error.message,
+        }
+    };
+    let meant = |written: &str| {
+        format!(
+            "source `orders` cannot be used: o.yaml: the overlay is called `{written}`, the table `orders`: write its `name` so"
+        )
+    };
+    for written in ["ORDERS", "Orders", "main.orders"] {
+        assert_eq!(said("o.yaml", &hides(written), "orders"), meant(written));
+        assert_eq!(said("o.yaml", &hides(written), "visits"), "an answer");
+    }
+    assert_eq!(said("o.yaml", &hides("orders"), "orders"), "an answer");
+    assert_eq!(said("o.yaml", &hides("order"), "orders"), "an answer");
+    // A file that cannot be read means the table as well.
+    let broken = "name: ORDERS\nexclude_columns: [email\n";
+    let refused = said("o.yaml", broken, "orders");
+    assert!(
+        refused.starts_with("source `orders` cannot be used: o.yaml:"),
+        "{refused}"
+    );
+    let refused = said("Orders.yaml", "exclude_columns: [email\n", "orders");
+    assert!(
+        refused.starts_with("source `orders` cannot be used: Orders.yaml:"),
+        "{refused}"
+    );
+}
+
+/// Of several tables that an overlay may mean none is answered without it.
+#[test]
+fn an_overlay_that_may_mean_several_tables_stops_them_all() {
+    let shard = |schema: &str| {
+        format!(
+            "tables:\n  orders:\n    table: {schema}.orders\n    columns:\n      - {{name: id, type: number, pk: true}}\n"
+        )
+    };
+    let catalog = folder(&[
+        ("_schema/a.yaml", &shard("a")),
+        ("_schema/b.yaml", &shard("b")),
+        ("orders.yaml", "name: orders\nexclude_columns: [id]\n"),
+    ]);
+    assert_eq!(catalog.sources(), []);
+    let said: Vec<&str> = catalog
+        .diagnostics()
+        .iter()
+        .map(|found| found.message.as_str())
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "the overlay is called `orders`, the table `a.orders`: write its `name` so",
+            "the overlay is called `orders`, the table `b.orders`: write its `name` so",
+        ]
+    );
+}
+
 /// ClickHouse keeps the backslash of an escape that it does not know.
 #[test]
 fn patterns_keep_their_backslashes() {
