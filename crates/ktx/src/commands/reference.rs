@@ -78,12 +78,12 @@ fn shown(argument: &Arg) -> String {
         } else {
             " "
         };
-        if may_miss && !text.is_empty() {
-            text.push_str(&format!("[{sign}{names}]"));
-        } else if text.is_empty() {
-            text.push_str(&names);
+        if text.is_empty() {
+            text = names;
+        } else if may_miss {
+            text = format!("{text}[{sign}{names}]");
         } else {
-            text.push_str(&format!(" {names}"));
+            text = format!("{text} {names}");
         }
     }
     text
