@@ -2,10 +2,12 @@
 //! reference page.
 
 mod connections;
+mod prices;
 mod project;
 
 pub(crate) use connections::driver_fields;
-pub(crate) use project::{PRICE_BY_SIZE, ROOT};
+pub(crate) use prices::PRICE_BY_SIZE;
+pub(crate) use project::ROOT;
 
 /// One key of an object.
 #[derive(Debug, Clone, Copy)]

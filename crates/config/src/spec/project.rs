@@ -71,45 +71,10 @@ const LLM: &[Field] = &[
     ),
     Field::defaulted(
         "pricing",
-        Shape::Map(KeyRule::Any, &Shape::ClosedObject(PRICES)),
+        Shape::Map(KeyRule::Any, &Shape::ClosedObject(super::prices::PRICES)),
         "{}",
         "Your own prices by model id, in USD per million tokens: `input` and `output`, and `cache_read`, `cache_write_5m`, `cache_write_1h` where they differ. Each is a number from 0; any other key is an error. They win over the built-in ones.",
     ),
-];
-
-const PRICES: &[Field] = &[
-    Field::required("input", Shape::Price, "Tokens of the input."),
-    Field::required("output", Shape::Price, "Tokens of the output."),
-    Field::optional("cache_read", Shape::Price, "Tokens that the cache gave."),
-    Field::optional(
-        "cache_write_5m",
-        Shape::Price,
-        "Tokens that the cache took for five minutes.",
-    ),
-    Field::optional(
-        "cache_write_1h",
-        Shape::Price,
-        "Tokens that the cache took for an hour.",
-    ),
-];
-
-/// A price that is another one for large inputs.
-pub(crate) const PRICE_BY_SIZE: &[Field] = &[
-    Field::required("base", Shape::Amount, "The price of small inputs."),
-    Field::required(
-        "tiers",
-        Shape::List(PRICE_TIER),
-        "The prices of larger inputs.",
-    ),
-];
-
-const PRICE_TIER: &[Field] = &[
-    Field::required(
-        "above_input_tokens",
-        Shape::Count { min: 0, max: None },
-        "Input tokens above which the price holds.",
-    ),
-    Field::required("price", Shape::Amount, "The price."),
 ];
 
 const PROVIDER: &[Field] = &[

@@ -47,6 +47,8 @@ pub struct QueryAnswer {
     pub dialect: Dialect,
     /// The SQL and how it came about.
     pub compiled: Compiled,
+    /// The query's own limit.
+    pub limit: Option<u64>,
     /// The rows; `None` when the query was only compiled.
     pub result: Option<QueryResult>,
     /// What to know about the numbers.
@@ -125,6 +127,7 @@ pub(crate) async fn query_for(
         connection,
         dialect,
         compiled,
+        limit: request.query.limit,
         result,
         notes,
         execution,
@@ -146,6 +149,16 @@ fn with_one_more(query: &Query, catalog: &Catalog, compiled: &Compiled) -> Resul
 }
 
 impl QueryAnswer {
+    /// Whether rows are missing that the query's own limit would have let through.
+    pub fn is_cut(&self) -> bool {
+        let as_asked = |rows: usize| {
+            let limit = self.limit.map(usize::try_from);
+            limit.is_some_and(|limit| limit == Ok(rows))
+        };
+        let result = self.result.as_ref();
+        result.is_some_and(|result| result.truncated && !as_asked(result.rows.len()))
+    }
+
     /// The plan with its `execution`.
     pub fn plan(&self) -> Value {
         // The plan is plain data, which always has a JSON form.

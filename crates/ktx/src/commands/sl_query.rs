@@ -126,7 +126,7 @@ fn print(answer: &QueryAnswer, args: &SlQueryArgs, printer: &Printer) -> Outcome
         printer.note(&format!("note: {note}"));
     }
     if let Some(result) = &answer.result
-        && result.truncated
+        && answer.is_cut()
     {
         printer.note(&format!(
             "only the first {} rows; there are more",

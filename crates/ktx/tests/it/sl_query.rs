@@ -538,6 +538,10 @@ id,revenue
 Project: [SANDBOX]/work
 ",
     );
+    for (limit, truncated) in [(1, true), (2, true), (1000, false)] {
+        let answer = crate::support::json(&sandbox, &format!("{query} --limit {limit}"));
+        assert_eq!(answer["truncated"], truncated, "{limit}");
+    }
     let answer = crate::support::json(&sandbox, &format!("{query} --max-rows 2"));
     let part = |name: &str| answer.get(name).cloned().unwrap_or_default();
     assert_eq!(
