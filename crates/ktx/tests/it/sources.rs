@@ -516,6 +516,22 @@ hint: set `source_dir` to the folder with `dbt_project.yml`, or `path` to its pl
     assert_eq!(processes(&sandbox), 0);
 }
 
+/// KTX-44: without a usable model nothing changes, also nothing that needs none.
+#[test]
+fn without_a_model_nothing_changes() {
+    let mut sandbox = project(&[("models/schema.yml", SCHEMA)]);
+    let refused = json!({ "api_error": { "class": "authentication_failed", "status": 401 } });
+    play(&mut sandbox, json!({ "steps": [refused] }));
+    let before = tree(&sandbox);
+    let printed = run(&sandbox, "ingest shop-dbt");
+    assert_eq!(
+        (printed.code, printed.stdout.as_str()),
+        (Some(5), ""),
+        "{printed}"
+    );
+    assert_eq!(tree(&sandbox), before);
+}
+
 /// What is wrong with a source is told before anything is asked.
 #[test]
 fn bad_sources_cost_nothing() {

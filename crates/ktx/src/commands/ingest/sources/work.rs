@@ -72,6 +72,7 @@ impl<'a> Work<'a> {
         let left_out = source.snapshot.left_out.iter();
         warnings
             .extend(left_out.map(|file| format!("`{}` was not read: {}", file.path, file.reason)));
+        self.prove(&job).await?;
         let mut done = Ingested {
             facts: self.facts(source),
             units: Vec::new(),
@@ -151,15 +152,7 @@ impl<'a> Work<'a> {
     async fn unit(&mut self, job: &Job<'_>, unit: &Unit, place: String) -> Outcome<Kept> {
         let (_, opened, _) = self.around;
         let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
-        let piece = Piece {
-            owner: job.source.id.clone(),
-            key: unit.key.clone(),
-            stage: UNIT,
-            input: fingerprint(unit, &job.source.snapshot, warehouse),
-            title: format!("ktx ingest: {} {}", job.source.id, unit.key),
-            closing: Vec::new(),
-            files: unit.files.clone(),
-        };
+        let piece = piece(job, unit);
         if let Some(known) = self.keeper.known(&piece)? {
             return Ok(known);
         }
@@ -187,6 +180,16 @@ impl<'a> Work<'a> {
     fn keep(&self, piece: &Piece, base: &Base, worked: &Worked, steps: u32) -> Outcome<Kept> {
         let is_cut = worked.is_cut.then_some(steps);
         self.keeper.keep(piece, base, &worked.made, is_cut)
+    }
+
+    /// Without a usable model nothing changes, when one is needed at all.
+    async fn prove(&mut self, job: &Job<'_>) -> Outcome<()> {
+        for unit in &job.source.units {
+            if self.keeper.known(&piece(job, unit))?.is_none() {
+                return self.require_usable().await;
+            }
+        }
+        Ok(())
     }
 
     async fn require_usable(&mut self) -> Outcome<()> {
@@ -244,6 +247,20 @@ impl<'a> Work<'a> {
         let title = format!("ktx ingest: {} reconciled", job.source.id);
         let is_cut = worked.is_cut.then_some(RECONCILE_STEPS);
         self.keeper.keep_once(&base, &worked.made, is_cut, &title)
+    }
+}
+
+/// A unit as a piece of work.
+fn piece(job: &Job<'_>, unit: &Unit) -> Piece {
+    let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
+    Piece {
+        owner: job.source.id.clone(),
+        key: unit.key.clone(),
+        stage: UNIT,
+        input: fingerprint(unit, &job.source.snapshot, warehouse),
+        title: format!("ktx ingest: {} {}", job.source.id, unit.key),
+        closing: Vec::new(),
+        files: unit.files.clone(),
     }
 }
 
