@@ -61,36 +61,20 @@ pub(crate) fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::
 
 /// Makes the client's side of the handshake.
 pub(crate) fn client_config(trust: &Trust) -> Result<ClientConfig, WarehouseError> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| unusable(&error.to_string()))?;
+    let builder = ktx_tls::client_builder().map_err(|error| unusable(&error.to_string()))?;
     let roots = match trust {
         Trust::Anything => {
             return Ok(builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
+                .with_custom_certificate_verifier(Arc::new(AnyCertificate(Arc::new(
+                    ring::default_provider(),
+                ))))
                 .with_no_client_auth());
         }
-        Trust::System => system_roots(),
+        Trust::System => ktx_tls::system_roots(),
         Trust::Authorities(text) => own_roots(text)?,
     };
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
-}
-
-/// The operating system's authorities. Broken entries of the system's store are passed over, as every
-/// other client does.
-pub(crate) fn system_certificates() -> Vec<CertificateDer<'static>> {
-    rustls_native_certs::load_native_certs().certs
-}
-
-fn system_roots() -> RootCertStore {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(system_certificates());
-    if roots.is_empty() {
-        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    }
-    roots
 }
 
 fn own_roots(text: &str) -> Result<RootCertStore, WarehouseError> {

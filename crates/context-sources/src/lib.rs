@@ -6,8 +6,10 @@
 mod apply;
 pub mod dbt;
 mod facts;
+mod rest;
 mod snapshot;
 
 pub use apply::{Applied, ApplyError, Pruning, apply};
 pub use facts::{ColumnFacts, Facts, TableFacts};
+pub use rest::{Rest, RestError, RestErrorKind};
 pub use snapshot::{LeftOut, ReadError, Snapshot, Unit};

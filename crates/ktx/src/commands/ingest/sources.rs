@@ -1,7 +1,9 @@
 //! `ktx ingest` of context sources: what their metadata says is taken over, what their files mean is read by
 //! a model, unit by unit.
 
+mod files;
 mod journal;
+mod kinds;
 mod plan;
 mod progress;
 mod report;
@@ -22,7 +24,7 @@ use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 
-pub(crate) use plan::tested;
+pub(crate) use kinds::tested;
 pub(super) use plan::{Source, Wanted, planned, wanted};
 pub(super) use report::{items, print, targets};
 

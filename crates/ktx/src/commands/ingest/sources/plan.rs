@@ -1,22 +1,17 @@
 //! What is to be ingested: which connections, from where, for which warehouse.
 
-use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
-use ktx_config::{Connection, Driver, DriverKind};
-use ktx_context_sources::{Facts, Snapshot, Unit, dbt};
-use ktx_diagnostics::Hints;
-use ktx_project_store::{CheckoutError, Remote};
-use ktx_secrets::SecretRef;
+use ktx_config::{Connection, DriverKind};
+use ktx_context_sources::{Facts, Snapshot, Unit};
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::{ConnectionCheck, Dialect, RoleCheck};
+use ktx_warehouse::Dialect;
 
+use super::kinds::{self, Material};
 use crate::commands::ingest::{Around, notes};
 use crate::exit::Exit;
-use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
-use crate::session::{Opened, ProjectSecrets, Session};
+use crate::session::Opened;
 
 /// The connections of a command.
 pub(in crate::commands::ingest) struct Wanted<'a> {
@@ -42,7 +37,7 @@ pub(in crate::commands::ingest) fn wanted<'a>(
 ) -> Outcome<Wanted<'a>> {
     let named = id.and_then(|id| opened.config.connection(id));
     if let Some(source) = named.filter(|found| found.driver.kind() == DriverKind::ContextSource) {
-        return if is_readable(source) {
+        return if kinds::is_readable(source.driver) {
             Ok(Wanted {
                 warehouses: Vec::new(),
                 sources: vec![source],
@@ -61,7 +56,9 @@ pub(in crate::commands::ingest) fn wanted<'a>(
     }
     let mut all: Vec<&Connection> = opened.config.context_sources().collect();
     all.sort_by(|left, right| left.id.cmp(&right.id));
-    let (sources, unread): (Vec<_>, Vec<_>) = all.into_iter().partition(|found| is_readable(found));
+    let (sources, unread): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|found| kinds::is_readable(found.driver));
     let has_warehouse = opened.config.warehouses().next().is_some();
     let warehouses = if has_warehouse || sources.is_empty() {
         super::super::targets(opened, None)?
@@ -75,11 +72,7 @@ pub(in crate::commands::ingest) fn wanted<'a>(
     })
 }
 
-fn is_readable(connection: &Connection) -> bool {
-    connection.driver == Driver::Dbt
-}
-
-fn unreadable(connection: &Connection) -> Failure {
+pub(super) fn unreadable(connection: &Connection) -> Failure {
     Failure::new(
         Exit::Config,
         "source_not_readable",
@@ -97,154 +90,20 @@ pub(in crate::commands::ingest) fn planned(
     target: Option<&str>,
     around: Around<'_>,
 ) -> Outcome<Source> {
-    let (session, opened, printer) = around;
-    let is_here = connection.text(&["source_dir"]).is_some();
-    if !is_here && connection.text(&["repo_url", "repoUrl"]).is_some() && printer.mode != Mode::Json
-    {
-        printer.note(&format!("{}: fetching the repository", connection.id));
-    }
-    let snapshot = snapshot(connection, session, opened)?;
-    let facts = dbt::facts(&snapshot);
+    let (_, opened, _) = around;
+    let warehouse = warehouse(connection, target, opened)?;
+    let Material {
+        snapshot,
+        units,
+        facts,
+    } = kinds::read(connection, around)?;
     Ok(Source {
         id: connection.id.clone(),
-        warehouse: warehouse(connection, target, opened)?,
-        units: dbt::units(&snapshot),
+        warehouse,
+        units,
         snapshot: Arc::new(snapshot),
         facts,
     })
-}
-
-/// Looks whether a source can be read, and how much it is.
-pub(crate) fn tested(
-    connection: &Connection,
-    session: &Session,
-    opened: &Opened,
-) -> Outcome<ConnectionCheck> {
-    let begun = Instant::now();
-    if !is_readable(connection) {
-        return Err(Failure::new(
-            Exit::Connection,
-            "not_tested",
-            format!(
-                "context sources of kind `{}` cannot be tested yet",
-                connection.driver
-            ),
-        ));
-    }
-    let snapshot = snapshot(connection, session, opened)?;
-    let counted = |count: usize, word: &str| match count {
-        1 => format!("1 {word}"),
-        count => format!("{count} {word}s"),
-    };
-    Ok(ConnectionCheck {
-        server: format!(
-            "dbt project of {} in {}",
-            counted(snapshot.files.len(), "file"),
-            counted(dbt::units(&snapshot).len(), "unit")
-        ),
-        latency: begun.elapsed(),
-        role: RoleCheck::ReadOnly,
-    })
-}
-
-fn snapshot(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<Snapshot> {
-    let root = root(connection, session, opened)?;
-    dbt::read(&root).map_err(|error| {
-        let failure = Failure::from_error(Exit::Config, "source_unreadable", &error).context(
-            format!("the dbt project of `{}` cannot be read", connection.id),
-        );
-        hinted(failure, &error)
-    })
-}
-
-/// The folder of the project: the one that is named, or a copy of the newest commit of its repository.
-fn root(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<PathBuf> {
-    let id = &connection.id;
-    let inside = connection.text(&["path"]);
-    let top = match (
-        connection.text(&["source_dir"]),
-        connection.text(&["repo_url", "repoUrl"]),
-    ) {
-        (Some(folder), _) => opened.dir.join(folder),
-        (None, Some(url)) => {
-            if inside.as_ref().is_some_and(|path| leaves(path)) {
-                return Err(Failure::new(
-                    Exit::Config,
-                    "invalid_path",
-                    format!("`connections.{id}.path` leads out of the repository"),
-                ));
-            }
-            copy(connection, url, session, opened)?
-        }
-        (None, None) => {
-            return Err(Failure::new(
-                Exit::Config,
-                "no_source",
-                format!("`connections.{id}` names neither `source_dir` nor `repo_url`"),
-            )
-            .hint(
-                "set `source_dir` to the folder of a dbt project, or `repo_url` to its repository",
-            ));
-        }
-    };
-    let root = match inside {
-        Some(inside) => top.join(inside),
-        None => top,
-    };
-    Ok(root.components().collect())
-}
-
-fn leaves(path: &str) -> bool {
-    let mut parts = Path::new(path).components();
-    !parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-}
-
-fn copy(
-    connection: &Connection,
-    url: String,
-    session: &Session,
-    opened: &Opened,
-) -> Outcome<PathBuf> {
-    let secrets = ProjectSecrets::new(&session.environment, &opened.dir);
-    let token = connection.text(&["auth_token_ref"]).map(|reference| {
-        SecretRef::parse(&reference)
-            .resolve(&secrets)
-            .map_err(|error| {
-                Failure::from_error(Exit::Connection, "source_auth", &error)
-                    .context(format!(
-                        "`connections.{}.auth_token_ref` has no value",
-                        connection.id
-                    ))
-                    .hint("set it in the shell that runs ktx, or use a `file:` reference")
-            })
-    });
-    let remote = Remote {
-        url,
-        branch: connection.text(&["branch"]),
-        token: token.transpose()?,
-    };
-    opened
-        .store
-        .checkout(&connection.id, &remote)
-        .map_err(|error| {
-            let exit = match &error {
-                CheckoutError::Invalid { .. } => Exit::Config,
-                CheckoutError::Fetch { .. } => Exit::Connection,
-                CheckoutError::File(_) | CheckoutError::Git(_) => Exit::Failure,
-            };
-            hinted(
-                Failure::from_error(exit, "source_not_fetched", &error),
-                &error,
-            )
-        })
-}
-
-fn hinted(failure: Failure, error: &dyn Hints) -> Failure {
-    let hints = error.hints();
-    hints
-        .iter()
-        .map(ToString::to_string)
-        .fold(failure, Failure::hint)
 }
 
 /// The warehouse whose sources may be written: the one that is named, else the one that setup knows, else

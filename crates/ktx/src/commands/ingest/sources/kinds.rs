@@ -1,0 +1,96 @@
+//! The kinds of context sources: how each is read and tested.
+
+use std::time::Instant;
+
+use ktx_config::{Connection, Driver};
+use ktx_context_sources::{Facts, Snapshot, Unit};
+use ktx_diagnostics::Hints;
+use ktx_secrets::{Secret, SecretRef};
+use ktx_warehouse::{ConnectionCheck, RoleCheck};
+
+use super::files;
+use crate::commands::ingest::Around;
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, ProjectSecrets, Session};
+
+/// What a source consists of.
+pub(super) struct Material {
+    pub(super) snapshot: Snapshot,
+    pub(super) units: Vec<Unit>,
+    pub(super) facts: Facts,
+}
+
+/// Whether sources of a kind can be read.
+pub(super) const fn is_readable(driver: Driver) -> bool {
+    matches!(driver, Driver::Dbt)
+}
+
+/// Reads a source.
+pub(super) fn read(connection: &Connection, around: Around<'_>) -> Outcome<Material> {
+    match connection.driver {
+        Driver::Dbt => files::dbt(connection, around),
+        _ => Err(super::plan::unreadable(connection)),
+    }
+}
+
+/// Looks whether a source can be read, and what it is.
+pub(crate) fn tested(
+    connection: &Connection,
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<ConnectionCheck> {
+    let begun = Instant::now();
+    let server = match connection.driver {
+        Driver::Dbt => files::test_dbt(connection, session, opened)?,
+        _ => {
+            return Err(Failure::new(
+                Exit::Connection,
+                "not_tested",
+                format!(
+                    "context sources of kind `{}` cannot be tested yet",
+                    connection.driver
+                ),
+            ));
+        }
+    };
+    Ok(ConnectionCheck {
+        server,
+        latency: begun.elapsed(),
+        role: RoleCheck::ReadOnly,
+    })
+}
+
+/// The secret that the first of these fields refers to.
+pub(super) fn secret(
+    connection: &Connection,
+    fields: &[&str],
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<Option<Secret>> {
+    let secrets = ProjectSecrets::new(&session.environment, &opened.dir);
+    let named = fields
+        .iter()
+        .find_map(|field| Some((field, connection.text(&[field])?)));
+    let Some((field, reference)) = named else {
+        return Ok(None);
+    };
+    let resolved = SecretRef::parse(&reference).resolve(&secrets);
+    resolved.map(Some).map_err(|error| {
+        Failure::from_error(Exit::Connection, "source_auth", &error)
+            .context(format!(
+                "`connections.{}.{field}` has no value",
+                connection.id
+            ))
+            .hint("set it in the shell that runs ktx, or use a `file:` reference")
+    })
+}
+
+/// A failure with the hints of its error.
+pub(super) fn hinted(failure: Failure, error: &dyn Hints) -> Failure {
+    let hints = error.hints();
+    hints
+        .iter()
+        .map(ToString::to_string)
+        .fold(failure, Failure::hint)
+}
