@@ -179,6 +179,8 @@ async fn calls(bench: &Bench, runs: usize, ready: Duration) -> Outcome<Value> {
     let runtime = ClaudeCodeRuntime::new(settings, Arc::new(NoEvents));
     let runtime = runtime.map_err(|error| error.message)?;
     say(&runtime).await?;
+    // A call returns at its answer, before its child has written the record.
+    runtime.settle().await;
     let record = std::fs::read_to_string(&bench.record)?;
     let record: Value = serde_json::from_str(record.lines().next().unwrap_or_default())?;
     bench.play(&json!({ "echo": {} }))?;
