@@ -29,6 +29,8 @@ pub struct LeftOut {
 pub struct Unit {
     /// Its name, unique in its source.
     pub key: String,
+    /// What people call it, where that is something else.
+    pub label: Option<String>,
     /// The files that it is about.
     pub files: Vec<String>,
     /// The files that those build on.

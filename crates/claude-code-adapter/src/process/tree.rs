@@ -200,15 +200,17 @@ enum Mark {
 
 #[cfg(target_os = "linux")]
 fn mark(process: i32, token: &str) -> Mark {
-    // Processes of others cannot be read and are none of ours.
-    let environment = || std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
-    let mut found = environment();
+    // Processes of others cannot be read and are none of ours; those of the kernel and the dead have none.
+    let environment = || read_at_once(&format!("/proc/{process}/environ"));
+    let Ok(mut found) = environment() else {
+        return Mark::Absent;
+    };
     if found.is_empty() {
         if is_starting(process) {
             return Mark::Starting;
         }
         // It may have begun between the two looks.
-        found = environment();
+        found = environment().unwrap_or_default();
     }
     let variable = format!("{}={token}", crate::environment::CHILD_TOKEN);
     let mut variables = found.split(|byte| *byte == 0);
@@ -216,6 +218,24 @@ fn mark(process: i32, token: &str) -> Mark {
         Mark::Carried
     } else {
         Mark::Absent
+    }
+}
+
+/// The whole of a file whose length is not known before it is read. The kernel looks each part up anew, so the
+/// parts are large.
+#[cfg(target_os = "linux")]
+fn read_at_once(path: &str) -> std::io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    let mut file = std::fs::File::open(path)?;
+    let mut found = Vec::new();
+    loop {
+        let length = found.len();
+        found.resize(length + 8 * 1024, 0);
+        let count = file.read(found.get_mut(length..).unwrap_or_default())?;
+        found.truncate(length + count);
+        if count == 0 {
+            return Ok(found);
+        }
     }
 }
 

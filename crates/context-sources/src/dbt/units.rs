@@ -56,6 +56,7 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     if told.len() <= FEW && length <= SMALL {
         return vec![Unit {
             key: "dbt-all".to_owned(),
+            label: None,
             files: rest.into_iter().cloned().collect(),
             dependencies: project,
             peers: Vec::new(),
@@ -73,6 +74,7 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
             .filter(|other| other != path);
         let mut unit = Unit {
             key: free(&mut keys, &slug("dbt", path)),
+            label: None,
             files: vec![(*path).clone()],
             dependencies: project.iter().cloned().chain(belonging).collect(),
             peers: others.take(PEERS).cloned().collect(),
@@ -174,6 +176,7 @@ fn left_over(
         for files in groups {
             units.push(Unit {
                 key: free(keys, &slug("dbt-sql", folder)),
+                label: None,
                 files,
                 dependencies: project.to_vec(),
                 peers: Vec::new(),

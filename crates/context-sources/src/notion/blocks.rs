@@ -1,0 +1,107 @@
+//! The blocks of a page, with those below them, within bounds.
+
+use std::pin::Pin;
+
+use serde_json::Value;
+
+use super::id::PageId;
+use super::markdown::{Block, markdown};
+use super::{Read, crawl};
+use crate::rest::{Rest, RestError};
+
+/// Blocks of one page at most.
+const BLOCKS: usize = 2000;
+
+/// So deep blocks are read.
+const DEPTH: usize = 10;
+
+/// Reads the blocks of a page.
+pub(super) async fn read(rest: &Rest, page: &PageId) -> Result<Read, RestError> {
+    let mut reader = Reader {
+        rest,
+        found: Read::default(),
+        left: BLOCKS,
+    };
+    let blocks = reader.below(page.as_str().to_owned(), 0).await?;
+    let mut found = reader.found;
+    found.text = markdown(&blocks);
+    Ok(found)
+}
+
+struct Reader<'a> {
+    rest: &'a Rest,
+    found: Read,
+    left: usize,
+}
+
+impl Reader<'_> {
+    /// The blocks below a block.
+    fn below(
+        &mut self,
+        id: String,
+        depth: usize,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<Block>, RestError>> + Send + '_>> {
+        Box::pin(async move {
+            let path = format!("/v1/blocks/{id}/children");
+            let mut blocks = Vec::new();
+            let mut cursor: Option<String> = None;
+            loop {
+                let mut query = vec![("page_size", "100")];
+                if let Some(cursor) = &cursor {
+                    query.push(("start_cursor", cursor));
+                }
+                let answer = self.rest.get(&path, &query).await?;
+                let (results, next) = crawl::part(self.rest, &answer, &path)?;
+                for value in results {
+                    if self.left == 0 {
+                        self.found.cut = Some(format!("only its first {BLOCKS} blocks were read"));
+                        return Ok(blocks);
+                    }
+                    self.left -= 1;
+                    let block = self.block(value.clone(), depth).await?;
+                    blocks.push(block);
+                }
+                match next {
+                    Some(next) => cursor = Some(next),
+                    None => return Ok(blocks),
+                }
+            }
+        })
+    }
+
+    async fn block(&mut self, value: Value, depth: usize) -> Result<Block, RestError> {
+        let mut block = Block {
+            value,
+            children: Vec::new(),
+        };
+        let text = |place: &str| block.value.pointer(place).and_then(Value::as_str);
+        let id = text("/id").map(str::to_owned);
+        let known = id.as_deref().and_then(PageId::parse);
+        match (block.kind(), known) {
+            ("child_page", Some(id)) => self.found.pages.push(id),
+            ("child_database", Some(id)) => self.found.databases.push(id),
+            _ => {
+                let has_children = block.value.get("has_children").and_then(Value::as_bool);
+                // What is shown in two places stands below the first of them.
+                let original = text("/synced_block/synced_from/block_id").map(str::to_owned);
+                let place = original.or(id).filter(|_| has_children == Some(true));
+                if let Some(place) = place {
+                    if depth == DEPTH {
+                        self.found.cut =
+                            Some(format!("blocks deeper than {DEPTH} levels were not read"));
+                    } else {
+                        block.children = match self.below(place, depth + 1).await {
+                            // The first place may be one that is not shared.
+                            Err(error) if crawl::is_missing(&error) => {
+                                self.found.cut = Some("a part of it is not shared".to_owned());
+                                Vec::new()
+                            }
+                            children => children?,
+                        };
+                    }
+                }
+            }
+        }
+        Ok(block)
+    }
+}

@@ -1,0 +1,357 @@
+//! From the roots to every page below them. What cannot be looked at is told, and is not taken for gone.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde_json::{Value, json};
+
+use super::blocks;
+use super::id::PageId;
+use super::page::{Page, plain};
+use super::units::file_of;
+use super::{Crawl, Roots, Scope, Shelf, units};
+use crate::rest::{Rest, RestError, RestErrorKind};
+use crate::snapshot::LeftOut;
+
+/// Reads everything in the scope.
+///
+/// # Errors
+/// [`RestError`] when a root cannot be looked at, the token is refused, or Notion cannot be reached.
+pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl, RestError> {
+    let mut crawler = Crawler {
+        rest,
+        shelf,
+        left: scope.max_pages,
+        seen: BTreeSet::new(),
+        queue: VecDeque::new(),
+        crawl: Crawl::default(),
+        unread: 0,
+    };
+    match &scope.roots {
+        Some(roots) => crawler.begin_at(roots),
+        None => crawler.everything().await?,
+    }
+    while let Some(next) = crawler.queue.pop_front() {
+        crawler.visit(next).await?;
+    }
+    crawler.look_for(&scope.earlier).await?;
+    if crawler.unread > 0 {
+        crawler.crawl.warnings.push(format!(
+            "{} pages were found and not read: `max_pages_per_run` is {}; run the same command again",
+            crawler.unread, scope.max_pages
+        ));
+    }
+    let left_out = &mut crawler.crawl.snapshot.left_out;
+    left_out.sort_by(|left, right| left.path.cmp(&right.path));
+    Ok(crawler.crawl)
+}
+
+/// What is to be looked at.
+enum Place {
+    Page {
+        id: PageId,
+        /// What is known of it already.
+        page: Option<Page>,
+        /// The titles of what it stands below.
+        above: Vec<String>,
+        is_root: bool,
+    },
+    Database {
+        id: PageId,
+        above: Vec<String>,
+        is_root: bool,
+    },
+    DataSource {
+        id: PageId,
+        above: Vec<String>,
+        is_root: bool,
+    },
+}
+
+struct Crawler<'a> {
+    rest: &'a Rest,
+    shelf: &'a dyn Shelf,
+    /// Pages that may still be read.
+    left: usize,
+    seen: BTreeSet<PageId>,
+    queue: VecDeque<Place>,
+    crawl: Crawl,
+    unread: usize,
+}
+
+impl Crawler<'_> {
+    fn begin_at(&mut self, roots: &Roots) {
+        let (above, is_root) = (Vec::new, true);
+        let pages = roots.pages.iter().map(|id| Place::Page {
+            id: id.clone(),
+            page: None,
+            above: above(),
+            is_root,
+        });
+        let databases = roots.databases.iter().map(|id| Place::Database {
+            id: id.clone(),
+            above: above(),
+            is_root,
+        });
+        let sources = roots.data_sources.iter().map(|id| Place::DataSource {
+            id: id.clone(),
+            above: above(),
+            is_root,
+        });
+        self.queue.extend(pages.chain(databases).chain(sources));
+    }
+
+    /// Begins at everything that is shared with the integration.
+    async fn everything(&mut self) -> Result<(), RestError> {
+        for kind in ["page", "data_source"] {
+            let body = json!({ "filter": { "property": "object", "value": kind } });
+            for found in self.all("/v1/search", body).await? {
+                let id = found.get("id").and_then(Value::as_str);
+                let Some(id) = id.and_then(PageId::parse) else {
+                    continue;
+                };
+                let above = Vec::new();
+                self.queue.push_back(match kind {
+                    "page" => Place::Page {
+                        id,
+                        page: Page::parse(&found),
+                        above,
+                        is_root: false,
+                    },
+                    _ => Place::DataSource {
+                        id,
+                        above,
+                        is_root: false,
+                    },
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// All results of a question that is answered in parts.
+    async fn all(&self, path: &str, mut body: Value) -> Result<Vec<Value>, RestError> {
+        let mut all = Vec::new();
+        loop {
+            if let Some(body) = body.as_object_mut() {
+                body.insert("page_size".to_owned(), json!(100));
+            }
+            let answer = self.rest.post(path, &body).await?;
+            let (results, next) = part(self.rest, &answer, path)?;
+            all.extend(results.iter().cloned());
+            match (next, body.as_object_mut()) {
+                (Some(next), Some(body)) => {
+                    body.insert("start_cursor".to_owned(), json!(next));
+                }
+                _ => return Ok(all),
+            }
+        }
+    }
+
+    async fn visit(&mut self, place: Place) -> Result<(), RestError> {
+        let (id, is_root) = match &place {
+            Place::Page { id, is_root, .. }
+            | Place::Database { id, is_root, .. }
+            | Place::DataSource { id, is_root, .. } => (id.clone(), *is_root),
+        };
+        if !self.seen.insert(id.clone()) {
+            return Ok(());
+        }
+        let visited = match place {
+            Place::Page {
+                id, page, above, ..
+            } => self.page(&id, page, &above).await,
+            Place::Database { id, above, .. } => self.database(&id, &above).await,
+            Place::DataSource { id, above, .. } => self.data_source(&id, &above).await,
+        };
+        match visited {
+            // One that fails is told; one that everything hangs on ends it.
+            Err(error) if !is_root && is_about_one(&error) => {
+                self.leave_out(&id, error.message);
+                Ok(())
+            }
+            visited => visited,
+        }
+    }
+
+    async fn page(
+        &mut self,
+        id: &PageId,
+        page: Option<Page>,
+        above: &[String],
+    ) -> Result<(), RestError> {
+        let page = match page {
+            Some(page) => page,
+            None => self.look_at(id).await?,
+        };
+        if page.is_in_trash {
+            return Ok(());
+        }
+        let read = match self.shelf.get(id, &page.edited) {
+            Some(read) => read,
+            None if self.left == 0 => {
+                self.unread += 1;
+                let reason = "it was not reached: `max_pages_per_run` were read";
+                self.leave_out(id, reason.to_owned());
+                return Ok(());
+            }
+            None => {
+                let read = blocks::read(self.rest, id).await?;
+                self.left -= 1;
+                self.shelf.put(id, &page.edited, &read);
+                read
+            }
+        };
+        if let Some(cut) = &read.cut {
+            let warning = format!("the page `{}`: {cut}", page.title);
+            self.crawl.warnings.push(warning);
+        }
+        let mut path = above.to_vec();
+        path.push(page.title.clone());
+        let files = units::files(&page, above, &read.text);
+        self.crawl.snapshot.files.extend(files);
+        for id in read.pages {
+            self.queue.push_back(Place::Page {
+                id,
+                page: None,
+                above: path.clone(),
+                is_root: false,
+            });
+        }
+        for id in read.databases {
+            self.queue.push_back(Place::Database {
+                id,
+                above: path.clone(),
+                is_root: false,
+            });
+        }
+        Ok(())
+    }
+
+    async fn look_at(&self, id: &PageId) -> Result<Page, RestError> {
+        let path = format!("/v1/pages/{id}");
+        let answer = self.rest.get(&path, &[]).await?;
+        let strange = || self.rest.strange(&format!("no page for `{path}`"));
+        Page::parse(&answer).ok_or_else(strange)
+    }
+
+    async fn database(&mut self, id: &PageId, above: &[String]) -> Result<(), RestError> {
+        let path = format!("/v1/databases/{id}");
+        let answer = self.rest.get(&path, &[]).await?;
+        if is_in_trash(&answer) {
+            return Ok(());
+        }
+        let sources = answer.get("data_sources").and_then(Value::as_array);
+        let sources = sources.ok_or_else(|| {
+            let what = format!("no data sources for `{path}`");
+            self.rest.strange(&what)
+        })?;
+        let ids = sources
+            .iter()
+            .filter_map(|source| PageId::parse(source.get("id")?.as_str()?));
+        let places = ids.map(|id| Place::DataSource {
+            id,
+            above: above.to_vec(),
+            is_root: false,
+        });
+        self.queue.extend(places);
+        Ok(())
+    }
+
+    async fn data_source(&mut self, id: &PageId, above: &[String]) -> Result<(), RestError> {
+        let path = format!("/v1/data_sources/{id}");
+        let about = self.rest.get(&path, &[]).await?;
+        if is_in_trash(&about) {
+            return Ok(());
+        }
+        let mut above = above.to_vec();
+        let title = plain(about.get("title"));
+        if !title.is_empty() {
+            above.push(title);
+        }
+        let rows = self.all(&format!("{path}/query"), json!({})).await?;
+        for row in rows {
+            let Some(page) = Page::parse(&row) else {
+                continue;
+            };
+            self.queue.push_back(Place::Page {
+                id: page.id.clone(),
+                page: Some(page),
+                above: above.clone(),
+                is_root: false,
+            });
+        }
+        Ok(())
+    }
+
+    /// Only a page in the trash is gone: one that is not found may just be shared no more.
+    async fn look_for(&mut self, earlier: &BTreeSet<String>) -> Result<(), RestError> {
+        let mut lost: BTreeMap<PageId, Vec<&String>> = BTreeMap::new();
+        for file in earlier {
+            if let Some(id) = units::page_of(file).filter(|id| !self.seen.contains(id)) {
+                lost.entry(id).or_default().push(file);
+            }
+        }
+        for (id, files) in lost {
+            let reason = match self.look_at(&id).await {
+                Ok(page) if page.is_in_trash => continue,
+                Ok(_) => "it is not below the roots any more".to_owned(),
+                Err(error) if is_missing(&error) => {
+                    "it is gone for good, or not shared with the integration any more".to_owned()
+                }
+                Err(error) if is_about_one(&error) => error.message,
+                Err(error) => return Err(error),
+            };
+            for file in files {
+                self.crawl.snapshot.left_out.push(LeftOut {
+                    path: file.clone(),
+                    reason: reason.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn leave_out(&mut self, id: &PageId, reason: String) {
+        let path = file_of(id);
+        self.crawl.snapshot.left_out.push(LeftOut { path, reason });
+    }
+}
+
+fn is_in_trash(value: &Value) -> bool {
+    ["in_trash", "archived"]
+        .iter()
+        .any(|name| value.get(name).and_then(Value::as_bool) == Some(true))
+}
+
+/// Whether an error says that one thing is not there, or not shared.
+pub(super) fn is_missing(error: &RestError) -> bool {
+    error.kind == RestErrorKind::NotFound
+}
+
+/// Whether the next thing may fare better.
+fn is_about_one(error: &RestError) -> bool {
+    matches!(
+        error.kind,
+        RestErrorKind::NotFound
+            | RestErrorKind::Refused
+            | RestErrorKind::Strange
+            | RestErrorKind::Busy
+    )
+}
+
+/// The results of an answer in parts, and the cursor of the next one.
+pub(super) fn part<'a>(
+    rest: &Rest,
+    answer: &'a Value,
+    path: &str,
+) -> Result<(&'a [Value], Option<String>), RestError> {
+    let results = answer.get("results").and_then(Value::as_array);
+    let results = results.ok_or_else(|| rest.strange(&format!("no list for `{path}`")))?;
+    let has_more = answer.get("has_more").and_then(Value::as_bool) == Some(true);
+    let cursor = answer.get("next_cursor").and_then(Value::as_str);
+    match (has_more, cursor) {
+        (true, Some(cursor)) => Ok((results, Some(cursor.to_owned()))),
+        (true, None) => Err(rest.strange(&format!("a list without its end for `{path}`"))),
+        (false, _) => Ok((results, None)),
+    }
+}

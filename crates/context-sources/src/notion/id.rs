@@ -1,0 +1,50 @@
+//! Ids of Notion.
+
+use serde::{Deserialize, Serialize};
+
+/// The id of a page, a database or a data source: 32 hexadecimal digits in lower case.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PageId(String);
+
+impl PageId {
+    /// Reads an id as people have it: with or without dashes, or at the end of a page's address.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let text = text.split(['?', '#']).next().unwrap_or(text);
+        let text = text.trim_end_matches('/');
+        let last = text.rsplit('/').next().unwrap_or(text);
+        let digits: String = last.chars().filter(|letter| *letter != '-').collect();
+        // The title of a page stands before the id in its address, and may end in digits itself.
+        let begin = digits.char_indices().rev().nth(31).map(|(at, _)| at)?;
+        let id = digits.get(begin..)?;
+        let is_alone = begin == 0 || text.contains('/') || last.len() > digits.len();
+        let is_id = id.chars().all(|letter| letter.is_ascii_hexdigit());
+        (is_id && is_alone).then(|| Self(id.to_ascii_lowercase()))
+    }
+
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for PageId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for PageId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is no id of Notion"))
+    }
+}
+
+impl From<PageId> for String {
+    fn from(id: PageId) -> Self {
+        id.0
+    }
+}
