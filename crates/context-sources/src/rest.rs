@@ -13,7 +13,7 @@ use serde_json::Value;
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// Time for one answer.
-const ANSWER_TIME: Duration = Duration::from_secs(60);
+const ANSWER_TIME: Duration = Duration::from_mins(1);
 
 /// Bytes of one answer at most.
 const ANSWER_BYTES: usize = 64 << 20;
@@ -25,7 +25,7 @@ const TRIES: u32 = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
 /// The longest wait that an answer may ask for.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// Characters of a server's own words that are shown.
 const WORDS: usize = 300;

@@ -5,12 +5,18 @@
 //! written here: the caller publishes what was made. This crate must never know backends, the terminal or
 //! git, nor which kinds of context sources there are.
 
+mod curate;
+mod documents;
 mod fingerprint;
 mod prompts;
 mod raw;
 mod reconcile;
 mod unit;
 
+pub use curate::{
+    CURATE_BATCH, CURATE_STEPS, CurateRequest, Curated, Decision, Fate, Open, curate,
+};
+pub use documents::{Action, Candidate, Found, Lane, Verdict, light, triage};
 pub use fingerprint::fingerprint;
 pub use reconcile::{Artifacts, RECONCILE_STEPS, ReconcileRequest, reconcile};
 pub use unit::{IngestError, LONGEST_UNIT, Run, UnitRequest, Worked, work_unit};

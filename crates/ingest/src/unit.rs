@@ -8,7 +8,7 @@ use ktx_context_tools::{Failure, ProjectContext};
 use ktx_llm_runtime::{
     CallLabel, LlmError, LlmRuntime, LoopOutcome, LoopRequest, StepCallback, StopReason,
 };
-use ktx_memory::{Bench, Made};
+use ktx_memory::{Bench, Made, Quota};
 use ktx_project_store::ProjectPath;
 use ktx_tool_descriptors::{ToolSet, ToolSetError};
 use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
@@ -76,6 +76,8 @@ pub struct UnitRequest<'a> {
     pub files: BTreeMap<ProjectPath, Vec<u8>>,
     /// Assistant turns allowed; at least 1.
     pub step_budget: u32,
+    /// As many pages may be written; none for as many as there are.
+    pub quota: Option<Quota>,
     /// Told of every turn.
     pub on_step: Option<StepCallback>,
 }
@@ -96,6 +98,10 @@ pub struct Worked {
     pub made: Made,
     /// Whether the model was stopped at its budget: there may be more to say.
     pub is_cut: bool,
+    /// Whether something was not written because no more pages may be.
+    pub is_short: bool,
+    /// How many pages were written.
+    pub used: Quota,
     /// The model's closing words.
     pub words: Option<String>,
 }
@@ -143,6 +149,9 @@ pub async fn work_unit(run: &Run, request: UnitRequest<'_>) -> Result<Worked, In
         });
     }
     let bench = run.bench(request.files).await?;
+    if let Some(quota) = request.quota {
+        bench.limit(quota);
+    }
     let allowed = unit
         .files
         .iter()
@@ -174,6 +183,8 @@ pub(crate) fn worked(bench: &Bench, outcome: LoopOutcome) -> Result<Worked, Inge
         None => Ok(Worked {
             made: bench.made(),
             is_cut: outcome.stop_reason == StopReason::Budget,
+            is_short: bench.is_short(),
+            used: bench.used(),
             words: outcome.text,
         }),
     }

@@ -12,7 +12,7 @@ use ktx_wiki::Scope;
 
 use crate::draft::Draft;
 use crate::prompts::{self, Known};
-use crate::tools::{Session, Shared, Warehouse, listing, locked, tools};
+use crate::tools::{Quota, Session, Shared, Warehouse, listing, locked, tools};
 
 /// Where a model works on the project's files. What it writes is checked and kept here alone, until
 /// somebody publishes [`Bench::made`].
@@ -68,11 +68,28 @@ impl Bench {
             others,
             wiki: BTreeSet::new(),
             sl: BTreeSet::new(),
+            quota: None,
+            is_short: false,
         };
         Ok(Self {
             shared: Arc::new(Mutex::new(session)),
             context,
         })
+    }
+
+    /// Lets as many pages be written at most; removing one is changing it.
+    pub fn limit(&self, quota: Quota) {
+        locked(&self.shared).quota = Some(quota);
+    }
+
+    /// How many pages were created and changed so far.
+    pub fn used(&self) -> Quota {
+        locked(&self.shared).used()
+    }
+
+    /// Whether something was not written because no more pages may be.
+    pub fn is_short(&self) -> bool {
+        locked(&self.shared).is_short
     }
 
     /// The tools: reads of the project, and checked writes. None of them runs a statement.

@@ -49,6 +49,12 @@ impl Draft {
         self.changed.insert(path, None);
     }
 
+    /// Whether a global page is committed.
+    pub(crate) fn is_committed(&self, key: &str) -> bool {
+        let path = format!("wiki/global/{key}.md");
+        self.base.keys().any(|known| known.as_str() == path)
+    }
+
     /// The files below a folder as they are now, by path.
     pub(crate) fn below(&self, folder: &str) -> Vec<(&ProjectPath, &[u8])> {
         let prefix = format!("{folder}/");

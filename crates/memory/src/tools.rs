@@ -62,9 +62,34 @@ pub(crate) struct Session {
     pub(crate) wiki: BTreeSet<String>,
     /// The sources that were written.
     pub(crate) sl: BTreeSet<String>,
+    /// As many pages may be written.
+    pub(crate) quota: Option<Quota>,
+    /// Whether a write was refused because of it.
+    pub(crate) is_short: bool,
+}
+
+/// As many pages may be written on a bench.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Quota {
+    /// Pages that were not there.
+    pub creates: usize,
+    /// Pages that were there.
+    pub updates: usize,
 }
 
 impl Session {
+    /// How many pages were created and changed.
+    pub(crate) fn used(&self) -> Quota {
+        let (updated, created): (Vec<&String>, Vec<&String>) = self
+            .wiki
+            .iter()
+            .partition(|key| self.draft.is_committed(key));
+        Quota {
+            creates: created.len(),
+            updates: updated.len(),
+        }
+    }
+
     /// The names of all sources by connection.
     fn sources(&self) -> Vec<(ConnectionId, BTreeSet<String>)> {
         let mut all = self.others.clone();

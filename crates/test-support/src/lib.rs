@@ -2,6 +2,7 @@
 
 pub mod fake_claude;
 pub mod loopback;
+pub mod notion_fake;
 pub mod otlp;
 pub mod provider_fake;
 pub mod sandbox;

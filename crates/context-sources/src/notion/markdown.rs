@@ -11,7 +11,7 @@ use super::page::plain;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Block {
     pub(super) value: Value,
-    pub(super) children: Vec<Block>,
+    pub(super) children: Vec<Self>,
 }
 
 impl Block {

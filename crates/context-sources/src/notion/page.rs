@@ -36,6 +36,8 @@ impl Page {
                 rest.push((name.clone(), text));
             }
         }
+        // They come in any order.
+        rest.sort();
         Some(Self {
             id: PageId::parse(value.get("id")?.as_str()?)?,
             title: if title.trim().is_empty() {

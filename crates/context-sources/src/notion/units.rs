@@ -85,8 +85,9 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
         let mut lines = text.lines();
         let title = lines.next().unwrap_or_default().trim_start_matches("# ");
         let says = |line: &str| {
-            let is_head = line.starts_with("Below: ") || line.starts_with("Address: ");
-            !line.trim().is_empty() && !is_head
+            let names = ["Below: ", "Address: ", "Page below: ", "Database below: "];
+            let is_name = names.iter().any(|name| line.starts_with(name));
+            !line.trim().is_empty() && !is_name
         };
         if !lines.any(says) {
             return None;

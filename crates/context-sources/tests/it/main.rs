@@ -7,6 +7,7 @@
 
 mod apply;
 mod facts;
+mod notion;
 mod odd;
 mod reading;
 mod units;

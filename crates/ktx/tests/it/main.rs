@@ -41,6 +41,7 @@ mod machine;
 mod mcp;
 mod not_found;
 mod notes;
+mod notion;
 mod probes;
 mod real_claude;
 mod same_text;

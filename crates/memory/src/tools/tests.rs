@@ -50,6 +50,8 @@ fn session() -> Session {
         uncommitted: BTreeSet::from([WikiKey::parse("held").unwrap()]),
         wiki: BTreeSet::new(),
         sl: BTreeSet::new(),
+        quota: None,
+        is_short: false,
     }
 }
 

@@ -62,8 +62,9 @@ pub(super) fn write(session: &mut Session, input: &WriteInput) -> Result<ToolOut
     let place = page_place(&key)?;
     check_limits(input)?;
     check_free(session, &key)?;
+    let is_new = session.draft.text(&place).map_err(refuse)?.is_none();
+    check_quota(session, &key, is_new)?;
     let before = session.draft.text(&place).map_err(refuse)?;
-    let is_new = before.is_none();
     let text = match before {
         None => new_page(session, &key, input)?,
         Some(before) => changed_page(&key, before, input)?,
@@ -87,6 +88,7 @@ pub(super) fn remove(session: &mut Session, input: &KeyInput) -> Result<ToolOutp
     let (place, page) = existing(session, &input.key)?;
     let key = page.key().clone();
     check_free(session, &key)?;
+    check_quota(session, &key, false)?;
     let pointing: Vec<String> = session
         .draft
         .pages()
@@ -112,6 +114,29 @@ fn check_free(session: &Session, key: &WikiKey) -> Result<(), ToolError> {
     if session.uncommitted.contains(key) {
         return Err(ToolError::new(format!(
             "somebody is writing `{key}` and has not committed it yet: leave it as it is, use another page"
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses the first write of a page when no more pages may be written.
+fn check_quota(session: &mut Session, key: &WikiKey, is_new: bool) -> Result<(), ToolError> {
+    let Some(quota) = session
+        .quota
+        .filter(|_| !session.wiki.contains(key.as_str()))
+    else {
+        return Ok(());
+    };
+    let used = session.used();
+    let (what, is_full) = if is_new {
+        ("created", used.creates >= quota.creates)
+    } else {
+        ("changed", used.updates >= quota.updates)
+    };
+    if is_full {
+        session.is_short = true;
+        return Err(ToolError::new(format!(
+            "no more pages can be {what} in this run: go on with what needs none, the rest is asked again next time"
         )));
     }
     Ok(())

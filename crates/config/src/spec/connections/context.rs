@@ -119,6 +119,7 @@ const METABASE_MAPPINGS: &[Field] = &[
 pub(super) const NOTION: &[Field] = &[
     Field::optional("auth_token", Shape::Secret, "The integration's token.")
         .or(&["auth_token_ref"]),
+    Field::optional("endpoint", Shape::Text, "Another address of the API."),
     Field::defaulted(
         "crawl_mode",
         Shape::Choice(&["selected_roots", "all_accessible"]),

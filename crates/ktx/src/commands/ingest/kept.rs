@@ -30,6 +30,30 @@ pub(crate) struct Kept {
     pub(crate) warnings: Vec<String>,
 }
 
+/// Why there may be more to say.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Cut {
+    /// The model had as many turns as it may have.
+    Turns(u32),
+    /// As many pages were written as may be.
+    Pages,
+}
+
+impl Cut {
+    fn words(self) -> String {
+        match self {
+            Self::Turns(steps) => format!(
+                "the model was stopped after {steps} turns; what it had written by then is kept"
+            ),
+            Self::Pages => {
+                "as many pages were written as one run may write (`max_knowledge_creates_per_run`, \
+                            `max_knowledge_updates_per_run`)"
+                    .to_owned()
+            }
+        }
+    }
+}
+
 /// One piece of work for a model.
 pub(super) struct Piece {
     /// Under whose name it is remembered.
@@ -50,7 +74,7 @@ pub(super) struct Piece {
 
 impl Piece {
     /// The line of the commit message by which a clone knows the piece.
-    fn mark(&self) -> String {
+    pub(super) fn mark(&self) -> String {
         format!("ktx-{}: {}", self.stage, self.input)
     }
 }
@@ -131,16 +155,16 @@ impl<'a> Keeper<'a> {
         piece: &Piece,
         base: &Base,
         made: &Made,
-        is_cut: Option<u32>,
+        cut: Option<Cut>,
     ) -> Outcome<Kept> {
         let mut message = message(&piece.title, made);
         for line in &piece.closing {
             let _ = writeln!(message, "{line}");
         }
-        if is_cut.is_none() {
+        if cut.is_none() {
             let _ = writeln!(message, "{}", piece.mark());
         }
-        let kept = self.committed(base, made, is_cut, &message)?;
+        let kept = self.committed(base, made, cut, &message)?;
         self.remember(piece, &kept)?;
         Ok(kept)
     }
@@ -150,17 +174,22 @@ impl<'a> Keeper<'a> {
         &self,
         base: &Base,
         made: &Made,
-        is_cut: Option<u32>,
+        cut: Option<Cut>,
         title: &str,
+        closing: &[String],
     ) -> Outcome<Kept> {
-        self.committed(base, made, is_cut, &message(title, made))
+        let mut message = message(title, made);
+        for line in closing {
+            let _ = writeln!(message, "{line}");
+        }
+        self.committed(base, made, cut, &message)
     }
 
     fn committed(
         &self,
         base: &Base,
         made: &Made,
-        is_cut: Option<u32>,
+        cut: Option<Cut>,
         message: &str,
     ) -> Outcome<Kept> {
         self.opened.store.failpoint("memory:captured");
@@ -173,11 +202,7 @@ impl<'a> Keeper<'a> {
                 format!("`{}` was left as it is: {reason}", skipped.path)
             })
             .collect();
-        if let Some(steps) = is_cut {
-            warnings.push(format!(
-                "the model was stopped after {steps} turns; what it had written by then is kept"
-            ));
-        }
+        warnings.extend(cut.map(Cut::words));
         Ok(Kept {
             captured: Written {
                 wiki: made.wiki.clone(),
@@ -185,7 +210,7 @@ impl<'a> Keeper<'a> {
                 xrefs: made.xrefs.clone(),
             },
             commit: published.commit,
-            is_partial: is_cut.is_some(),
+            is_partial: cut.is_some(),
             is_known: false,
             warnings,
         })
@@ -206,6 +231,12 @@ impl<'a> Keeper<'a> {
         self.publisher
             .publish(base, &request)
             .map_err(|error| publish_failure(&error))
+    }
+
+    /// Remembers what was made of a piece as a part of another commit, for its files: when they are gone, what
+    /// was written from them is looked at.
+    pub(super) fn remember_part(&self, piece: &Piece, kept: &Kept) -> Outcome<()> {
+        self.remember(piece, kept)
     }
 
     /// Remembers what was made, with what was made of the same piece before.

@@ -29,7 +29,7 @@ use crate::session::{Opened, Session};
 
 use super::Around;
 pub(crate) use super::kept::Kept;
-use super::kept::{Keeper, Piece};
+use super::kept::{Cut, Keeper, Piece};
 use input::Note;
 
 pub(crate) const COMMAND: &str = "ktx ingest --text";
@@ -287,8 +287,8 @@ async fn one(
     })
     .await
     .map_err(capture_failure)?;
-    let is_cut = captured.is_cut.then_some(STEPS);
-    work.keeper.keep(piece, &base, &captured.made, is_cut)
+    let cut = captured.is_cut.then_some(Cut::Turns(STEPS));
+    work.keeper.keep(piece, &base, &captured.made, cut)
 }
 
 /// A note that was captured before.

@@ -1,9 +1,11 @@
 //! `ktx ingest` of context sources: what their metadata says is taken over, what their files mean is read by
 //! a model, unit by unit.
 
+mod documents;
 mod files;
 mod journal;
 mod kinds;
+mod notion;
 mod plan;
 mod progress;
 mod report;
@@ -37,8 +39,12 @@ const COMMAND: &str = "ktx ingest";
 pub(super) struct Ingested {
     /// What the metadata says, taken over without a model.
     pub(super) facts: Outcome<Facts>,
+    /// Whether its units are documents, which say nothing without a model.
+    pub(super) is_of_documents: bool,
     /// The units in their order.
     pub(super) units: Vec<UnitDone>,
+    /// What became of the candidates that were found on documents, when there were any.
+    pub(super) curated: Option<documents::Curation>,
     /// The reconciliation, when there was something to bring in line.
     pub(super) reconciled: Option<Loop>,
     /// The turns of all loops, in their order.
@@ -61,6 +67,10 @@ pub(super) struct Facts {
 /// A unit with what became of it; none when it was not tried.
 pub(super) struct UnitDone {
     pub(super) key: String,
+    /// What people call it.
+    pub(super) label: Option<String>,
+    /// How it was read on, when it is a document.
+    pub(super) verdict: Option<documents::Judged>,
     pub(super) result: Option<Loop>,
 }
 
@@ -76,7 +86,8 @@ impl Ingested {
     /// All loops that were tried.
     fn loops(&self) -> impl Iterator<Item = &Loop> {
         let units = self.units.iter().filter_map(|unit| unit.result.as_ref());
-        units.chain(&self.reconciled)
+        let passes = self.curated.iter().flat_map(|curated| &curated.passes);
+        units.chain(passes).chain(&self.reconciled)
     }
 
     /// Whether everything was tried and came to its end.
@@ -84,7 +95,8 @@ impl Ingested {
         let is_tried = self.units.iter().all(|unit| unit.result.is_some());
         let mut loops = self.loops();
         let is_done = loops.all(|done| done.kept.as_ref().is_ok_and(|kept| !kept.is_partial));
-        is_tried && is_done && self.facts.is_ok()
+        let is_decided = self.curated.as_ref().is_none_or(|done| done.open == 0);
+        is_tried && is_done && is_decided && self.facts.is_ok()
     }
 
     /// The failure of a source of which nothing was taken over or read.

@@ -27,6 +27,7 @@ pub(super) fn dbt(
     Ok(Material {
         units: dbt::units(&snapshot),
         facts: dbt::facts(&snapshot),
+        documents: None,
         snapshot,
     })
 }

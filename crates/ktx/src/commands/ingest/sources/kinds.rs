@@ -5,10 +5,11 @@ use std::time::Instant;
 use ktx_config::{Connection, Driver};
 use ktx_context_sources::{Facts, Snapshot, Unit};
 use ktx_diagnostics::Hints;
+use ktx_memory::Quota;
 use ktx_secrets::{Secret, SecretRef};
 use ktx_warehouse::{ConnectionCheck, RoleCheck};
 
-use super::files;
+use super::{files, notion};
 use crate::commands::ingest::Around;
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
@@ -19,17 +20,20 @@ pub(super) struct Material {
     pub(super) snapshot: Snapshot,
     pub(super) units: Vec<Unit>,
     pub(super) facts: Facts,
+    /// As many pages may be written in one run, when its units are documents.
+    pub(super) documents: Option<Quota>,
 }
 
 /// Whether sources of a kind can be read.
 pub(super) const fn is_readable(driver: Driver) -> bool {
-    matches!(driver, Driver::Dbt)
+    matches!(driver, Driver::Dbt | Driver::Notion)
 }
 
 /// Reads a source.
 pub(super) fn read(connection: &Connection, around: Around<'_>) -> Outcome<Material> {
     match connection.driver {
         Driver::Dbt => files::dbt(connection, around),
+        Driver::Notion => notion::read(connection, around),
         _ => Err(super::plan::unreadable(connection)),
     }
 }
@@ -43,6 +47,7 @@ pub(crate) fn tested(
     let begun = Instant::now();
     let server = match connection.driver {
         Driver::Dbt => files::test_dbt(connection, session, opened)?,
+        Driver::Notion => notion::test(connection, session, opened)?,
         _ => {
             return Err(Failure::new(
                 Exit::Connection,
@@ -57,7 +62,12 @@ pub(crate) fn tested(
     Ok(ConnectionCheck {
         server,
         latency: begun.elapsed(),
-        role: RoleCheck::ReadOnly,
+        role: match connection.driver {
+            Driver::Notion => RoleCheck::Unknown {
+                reason: "Notion does not tell what the token may do; ktx only reads".to_owned(),
+            },
+            _ => RoleCheck::ReadOnly,
+        },
     })
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ktx_config::{Connection, DriverKind};
 use ktx_context_sources::{Facts, Snapshot, Unit};
+use ktx_memory::Quota;
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
 
@@ -28,6 +29,9 @@ pub(in crate::commands::ingest) struct Source {
     pub(in crate::commands::ingest) snapshot: Arc<Snapshot>,
     pub(in crate::commands::ingest) units: Vec<Unit>,
     pub(in crate::commands::ingest) facts: Facts,
+    /// As many pages may be written in one run when its units are documents, which are sorted before they
+    /// are read.
+    pub(in crate::commands::ingest) documents: Option<Quota>,
 }
 
 /// The connection with this id, or all of them: warehouses first, each kind by id.
@@ -81,7 +85,7 @@ pub(super) fn unreadable(connection: &Connection) -> Failure {
             connection.id, connection.driver
         ),
     )
-    .hint("of context sources dbt projects are read; hand in other documents with `ktx ingest --file`")
+    .hint("of context sources dbt projects and Notion are read; hand in other documents with `ktx ingest --file`")
 }
 
 /// Reads a source. Nothing is asked of a model.
@@ -96,6 +100,7 @@ pub(in crate::commands::ingest) fn planned(
         snapshot,
         units,
         facts,
+        documents,
     } = kinds::read(connection, around)?;
     Ok(Source {
         id: connection.id.clone(),
@@ -103,6 +108,7 @@ pub(in crate::commands::ingest) fn planned(
         units,
         snapshot: Arc::new(snapshot),
         facts,
+        documents,
     })
 }
 

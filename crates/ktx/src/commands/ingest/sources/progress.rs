@@ -12,6 +12,7 @@ use crate::printer::{Mode, Printer};
 pub(super) struct Progress {
     printer: Printer,
     events: Arc<Mutex<Vec<Value>>>,
+    told: Arc<Mutex<usize>>,
 }
 
 impl Progress {
@@ -19,6 +20,7 @@ impl Progress {
         Self {
             printer,
             events: Arc::default(),
+            told: Arc::default(),
         }
     }
 
@@ -40,6 +42,12 @@ impl Progress {
         self.callback(place, json!({ "type": "reconciliation_step" }))
     }
 
+    /// Told of every turn of a pass of the curation.
+    pub(super) fn curation(&self, place: String, pass: usize) -> StepCallback {
+        let event = json!({ "type": "curation_step", "passIndex": pass });
+        self.callback(place, event)
+    }
+
     fn callback(&self, place: String, event: Value) -> StepCallback {
         let progress = self.clone();
         Arc::new(move |step| {
@@ -54,9 +62,13 @@ impl Progress {
         })
     }
 
-    /// Turns so far.
-    pub(super) fn count(&self) -> usize {
-        self.held().len()
+    /// Turns since this was asked last.
+    pub(super) fn taken(&self) -> usize {
+        let count = self.held().len();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = count.saturating_sub(*told);
+        *told = count;
+        taken
     }
 
     /// All turns.

@@ -1,8 +1,11 @@
 //! What is said about ingested context sources, for people and as JSON.
 
+use ktx_ingest::Lane;
+use ktx_memory::one_line;
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
+use super::documents::Curation;
 use super::{Facts, Ingested, Loop, Results, UnitDone};
 use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
@@ -38,6 +41,9 @@ pub(in crate::commands::ingest) fn items(results: &Results, opened: &Opened) -> 
             let units: Vec<Value> = done.units.iter().map(unit).collect();
             item.insert("facts".to_owned(), facts(&done.facts));
             item.insert("units".to_owned(), json!(units));
+            if let Some(curated) = &done.curated {
+                item.insert("curation".to_owned(), curation(curated));
+            }
             let reconciled = done.reconciled.as_ref().map(looped);
             item.insert("reconciliation".to_owned(), json!(reconciled));
             item.insert("events".to_owned(), json!(done.events));
@@ -93,8 +99,28 @@ fn unit(unit: &UnitDone) -> Value {
     };
     if let Some(value) = value.as_object_mut() {
         value.insert("unitKey".to_owned(), json!(unit.key));
+        if let Some(label) = &unit.label {
+            value.insert("label".to_owned(), json!(label));
+        }
+        if let Some(judged) = &unit.verdict {
+            if judged.verdict.lane == Lane::Skip && unit.result.is_some() {
+                value.insert("status".to_owned(), json!("skipped"));
+            }
+            value.insert("lane".to_owned(), json!(judged.verdict.lane));
+            value.insert("reason".to_owned(), json!(judged.verdict.reason));
+            value.insert("candidates".to_owned(), json!(judged.candidates));
+        }
     }
     value
+}
+
+fn curation(curated: &Curation) -> Value {
+    let passes: Vec<Value> = curated.passes.iter().map(looped).collect();
+    json!({
+        "passes": passes,
+        "decisions": curated.decisions,
+        "open": curated.open,
+    })
 }
 
 fn looped(done: &Loop) -> Value {
@@ -141,7 +167,7 @@ pub(in crate::commands::ingest) fn print(results: &Results, printer: &Printer) -
 }
 
 fn table(id: &ConnectionId, done: &Ingested, printer: &Printer) -> Outcome<()> {
-    if let Ok(facts) = &done.facts {
+    if let (Ok(facts), false) = (&done.facts, done.is_of_documents) {
         let commit = facts.commit.as_deref().unwrap_or("nothing changed");
         let tables = match facts.tables {
             1 => "1 table".to_owned(),
@@ -150,10 +176,31 @@ fn table(id: &ConnectionId, done: &Ingested, printer: &Printer) -> Outcome<()> {
         printer.line(&format!("{id}\tfacts of {tables}\tdone\t-\t-\t{commit}"))?;
     }
     for unit in &done.units {
-        match &unit.result {
-            Some(result) => line(id, &unit.key, result, printer)?,
-            None => printer.line(&format!("{id}\t{}\tnot-run\t-\t-\t-", unit.key))?,
+        let what = one_line(unit.label.as_deref().unwrap_or(&unit.key));
+        match (&unit.result, &unit.verdict) {
+            (Some(_), Some(judged)) if judged.verdict.lane == Lane::Skip => {
+                printer.line(&format!("{id}\t{what}\tskipped\t-\t-\t-"))?;
+            }
+            (Some(result), Some(judged)) if judged.verdict.lane == Lane::Light => {
+                let found = match judged.candidates {
+                    1 => "1 candidate".to_owned(),
+                    count => format!("{count} candidates"),
+                };
+                let pages = result.kept.as_ref().map(|kept| list(&kept.captured.wiki));
+                let pages = pages.unwrap_or_else(|_| "-".to_owned());
+                printer.line(&format!("{id}\t{what}\t{found}\t{pages}\t-\t-"))?;
+            }
+            (Some(result), _) => line(id, &what, result, printer)?,
+            (None, _) => printer.line(&format!("{id}\t{what}\tnot-run\t-\t-\t-"))?,
         }
+    }
+    for (index, pass) in done
+        .curated
+        .iter()
+        .flat_map(|curated| &curated.passes)
+        .enumerate()
+    {
+        line(id, &format!("curation, pass {}", index + 1), pass, printer)?;
     }
     match &done.reconciled {
         Some(result) => line(id, "reconciliation", result, printer),
@@ -204,6 +251,12 @@ fn notes(id: &ConnectionId, done: &Ingested, printer: &Printer) {
             }
             Err(failure) => printer.notes(failure.to_text().trim_end()),
         }
+    }
+    if let Some(curated) = done.curated.as_ref().filter(|curated| curated.open > 0) {
+        printer.note(&format!(
+            "{id}: nothing was decided about {} candidates yet",
+            curated.open
+        ));
     }
     if !done.is_whole() {
         printer.note("hint: run the same command again: what is done is kept and not asked again");

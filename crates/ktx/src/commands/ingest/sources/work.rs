@@ -8,33 +8,53 @@ use ktx_ingest::{
     reconcile, work_unit,
 };
 use ktx_llm_runtime::LlmRuntime;
+use ktx_memory::Quota;
 use ktx_project_store::Base;
 use ktx_vocabulary::ConnectionId;
 use tokio_util::sync::CancellationToken;
 
+use super::documents::Judgements;
 use super::journal::{Journal, Open, UNIT};
 use super::progress::Progress;
 use super::{Facts, Ingested, Loop, Source, UnitDone, stops};
 use crate::commands::ingest::Around;
-use crate::commands::ingest::kept::{Keeper, Kept, Piece};
+use crate::commands::ingest::kept::{Cut, Keeper, Kept, Piece};
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::usable;
 
 /// The work of a command on its context sources.
 pub(super) struct Work<'a> {
-    keeper: &'a Keeper<'a>,
+    pub(super) keeper: &'a Keeper<'a>,
     runtime: &'a Arc<dyn LlmRuntime>,
-    around: Around<'a>,
+    pub(super) around: Around<'a>,
     cancel: CancellationToken,
     is_usable: bool,
 }
 
 /// What one source needs.
-struct Job<'a> {
-    source: &'a Source,
-    run: Run,
-    progress: Progress,
+pub(super) struct Job<'a> {
+    pub(super) source: &'a Source,
+    pub(super) run: Run,
+    pub(super) progress: Progress,
+    /// As many pages may still be written of documents.
+    pub(super) quota: Option<Quota>,
+}
+
+impl Job<'_> {
+    /// Counts what was written.
+    pub(super) fn wrote(&mut self, used: Quota) {
+        if let Some(quota) = &mut self.quota {
+            quota.creates = quota.creates.saturating_sub(used.creates);
+            quota.updates = quota.updates.saturating_sub(used.updates);
+        }
+    }
+
+    /// Whether pages may still be written.
+    pub(super) fn has_room(&self) -> bool {
+        self.quota
+            .is_none_or(|quota| quota.creates + quota.updates > 0)
+    }
 }
 
 impl<'a> Work<'a> {
@@ -56,8 +76,9 @@ impl<'a> Work<'a> {
     /// Ingests one source.
     pub(super) async fn source(&mut self, source: &Source) -> Outcome<Ingested> {
         let (session, opened, printer) = self.around;
-        let job = Job {
+        let mut job = Job {
             source,
+            quota: source.documents,
             run: Run {
                 source: source.id.clone(),
                 warehouse: source.warehouse.clone(),
@@ -75,13 +96,19 @@ impl<'a> Work<'a> {
         self.prove(&job).await?;
         let mut done = Ingested {
             facts: self.facts(source),
+            is_of_documents: source.documents.is_some(),
             units: Vec::new(),
+            curated: None,
             reconciled: None,
             events: Vec::new(),
             warnings,
         };
         self.journal(&source.id).look_for_gone(&source.snapshot)?;
-        self.units(&job, &mut done).await;
+        let judged = self.judge(&job).await?;
+        self.units(&mut job, judged, &mut done).await;
+        if done.stop().is_none() {
+            done.curated = self.curation(&mut job).await?;
+        }
         if done.stop().is_none() {
             done.reconciled = self.reconciliation(&job).await?;
         }
@@ -91,7 +118,8 @@ impl<'a> Work<'a> {
 
     /// Takes over what the metadata says, as a commit of its own.
     fn facts(&self, source: &Source) -> Outcome<Facts> {
-        let Some((warehouse, _)) = &source.warehouse else {
+        let warehouse = source.warehouse.as_ref();
+        let Some((warehouse, _)) = warehouse.filter(|_| source.documents.is_none()) else {
             return Ok(Facts::default());
         };
         let (_, opened, _) = self.around;
@@ -120,41 +148,61 @@ impl<'a> Work<'a> {
     }
 
     /// One unit after another, so that each sees what those before it wrote.
-    async fn units(&mut self, job: &Job<'_>, done: &mut Ingested) {
+    async fn units(&mut self, job: &mut Job<'_>, mut judged: Judgements, done: &mut Ingested) {
         let units = &job.source.units;
         let mut is_stopped = false;
         for (index, unit) in units.iter().enumerate() {
-            let result = if is_stopped {
-                None
-            } else {
-                let place = format!(
-                    "[{}/{}] {} · {}",
-                    index + 1,
-                    units.len(),
-                    job.source.id,
-                    unit.key
-                );
-                let before = job.progress.count();
-                let kept = self.unit(job, unit, place).await;
-                is_stopped = kept.as_ref().is_err_and(stops);
-                Some(Loop {
-                    steps: turns(job.progress.count() - before),
-                    kept,
-                })
+            let judgement = judged.remove(&unit.key);
+            let mut verdict = None;
+            let result = match judgement {
+                Some(Ok(found)) if !found.is_full() => {
+                    verdict = Some(found.clone());
+                    Some(self.read_lightly(job, unit, &found))
+                }
+                Some(Err(failure)) => Some(Err(failure)),
+                // Nobody has come to judge it, or it would have nowhere to write.
+                None if job.source.documents.is_some() => None,
+                _ if is_stopped => None,
+                found => {
+                    verdict = found.and_then(Result::ok);
+                    let place = format!(
+                        "[{}/{}] {} · {}",
+                        index + 1,
+                        units.len(),
+                        job.source.id,
+                        unit.label.as_deref().unwrap_or(&unit.key)
+                    );
+                    self.unit(job, unit, place).await.transpose()
+                }
             };
+            is_stopped |= matches!(&result, Some(Err(failure)) if stops(failure));
             done.units.push(UnitDone {
                 key: unit.key.clone(),
-                result,
+                label: unit.label.clone(),
+                verdict,
+                result: result.map(|kept| Loop {
+                    steps: turns(job.progress.taken()),
+                    kept,
+                }),
             });
         }
     }
 
-    async fn unit(&mut self, job: &Job<'_>, unit: &Unit, place: String) -> Outcome<Kept> {
+    /// None when there is no room for what it would write.
+    async fn unit(
+        &mut self,
+        job: &mut Job<'_>,
+        unit: &Unit,
+        place: String,
+    ) -> Outcome<Option<Kept>> {
         let (_, opened, _) = self.around;
         let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
         let piece = piece(job, unit);
         if let Some(known) = self.keeper.known(&piece)? {
-            return Ok(known);
+            return Ok(Some(known));
+        }
+        if !job.has_room() {
+            return Ok(None);
         }
         self.require_usable().await?;
         job.progress.line(&place);
@@ -168,23 +216,27 @@ impl<'a> Work<'a> {
                 snapshot: &job.source.snapshot,
                 files: self.keeper.files(&base, warehouse)?,
                 step_budget: steps,
+                quota: job.quota,
                 on_step: Some(job.progress.unit(place, &unit.key)),
             },
         );
         let worked = worked.await.map_err(failure)?;
         let journal = self.journal(&job.source.id);
         journal.written(&unit.key, &worked.made)?;
-        self.keep(&piece, &base, &worked, steps)
+        job.wrote(worked.used);
+        self.keep(&piece, &base, &worked, steps).map(Some)
     }
 
     fn keep(&self, piece: &Piece, base: &Base, worked: &Worked, steps: u32) -> Outcome<Kept> {
-        let is_cut = worked.is_cut.then_some(steps);
-        self.keeper.keep(piece, base, &worked.made, is_cut)
+        self.keeper
+            .keep(piece, base, &worked.made, cut(worked, steps))
     }
 
     /// Without a usable model nothing changes, when one is needed at all.
     async fn prove(&mut self, job: &Job<'_>) -> Outcome<()> {
-        for unit in &job.source.units {
+        // Documents are sorted by the model first.
+        let is_read_at_once = job.source.documents.is_none();
+        for unit in job.source.units.iter().filter(|_| is_read_at_once) {
             if self.keeper.known(&piece(job, unit))?.is_none() {
                 return self.require_usable().await;
             }
@@ -192,7 +244,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    async fn require_usable(&mut self) -> Outcome<()> {
+    pub(super) async fn require_usable(&mut self) -> Outcome<()> {
         if !self.is_usable {
             usable(self.runtime, self.around.0, &self.cancel).await?;
             self.is_usable = true;
@@ -200,7 +252,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn journal<'j>(&'j self, source: &'j ConnectionId) -> Journal<'j> {
+    pub(super) fn journal<'j>(&'j self, source: &'j ConnectionId) -> Journal<'j> {
         Journal {
             state: self.keeper.state(),
             source,
@@ -213,11 +265,10 @@ impl<'a> Work<'a> {
         let open = self.journal(&job.source.id).open()?;
         let mut result = None;
         if open.written.len() > 1 || !open.gone.is_empty() {
-            let before = job.progress.count();
             let kept = self.reconciled(job, &open).await;
             let is_done = kept.as_ref().is_ok_and(|kept| !kept.is_partial);
             result = Some(Loop {
-                steps: turns(job.progress.count() - before),
+                steps: turns(job.progress.taken()),
                 kept,
             });
             if !is_done {
@@ -245,13 +296,21 @@ impl<'a> Work<'a> {
         );
         let worked = worked.await.map_err(failure)?;
         let title = format!("ktx ingest: {} reconciled", job.source.id);
-        let is_cut = worked.is_cut.then_some(RECONCILE_STEPS);
-        self.keeper.keep_once(&base, &worked.made, is_cut, &title)
+        let cut = cut(&worked, RECONCILE_STEPS);
+        self.keeper.keep_once(&base, &worked.made, cut, &title, &[])
     }
 }
 
+/// Why there may be more to say behind a loop of so many turns.
+pub(super) fn cut(worked: &Worked, steps: u32) -> Option<Cut> {
+    if worked.is_cut {
+        return Some(Cut::Turns(steps));
+    }
+    worked.is_short.then_some(Cut::Pages)
+}
+
 /// A unit as a piece of work.
-fn piece(job: &Job<'_>, unit: &Unit) -> Piece {
+pub(super) fn piece(job: &Job<'_>, unit: &Unit) -> Piece {
     let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
     Piece {
         owner: job.source.id.clone(),
@@ -264,11 +323,11 @@ fn piece(job: &Job<'_>, unit: &Unit) -> Piece {
     }
 }
 
-fn turns(count: usize) -> u32 {
+pub(super) fn turns(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-fn failure(error: IngestError) -> Failure {
+pub(super) fn failure(error: IngestError) -> Failure {
     match error {
         IngestError::Model(error) => Failure::from(error),
         IngestError::Project(failure) => Failure::from(failure),

@@ -1,0 +1,274 @@
+//! Curation: what becomes of the candidates that light readings found.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use ktx_context_sources::Snapshot;
+use ktx_llm_runtime::{LoopRequest, StepCallback};
+use ktx_memory::{Bench, Quota, fenced, one_line};
+use ktx_project_store::ProjectPath;
+use ktx_tool_descriptors::{
+    CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, WriteEffect,
+    schema_for,
+};
+use ktx_vocabulary::ModelRole;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::documents::Candidate;
+use crate::raw::read_raw_file;
+use crate::unit::{IngestError, Run, Worked, worked};
+
+/// Instructions: constant text.
+const SYSTEM: &str = include_str!("prompts/curate.system.md");
+
+/// Assistant turns for one pass.
+pub const CURATE_STEPS: u32 = 60;
+
+/// Candidates of one pass.
+pub const CURATE_BATCH: usize = 8;
+
+/// Characters of a candidate's sections that are shown.
+const WORDS: usize = 1500;
+
+/// What became of a candidate.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Fate {
+    /// It stands on a page that was written for it.
+    Promoted,
+    /// The page says it already.
+    Merged,
+    /// It contradicts the page, which says so now.
+    Conflict,
+    /// It is not kept.
+    Rejected,
+}
+
+/// What was decided about a candidate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// What became of it.
+    pub fate: Fate,
+    /// The page that says it now; none for one that was rejected.
+    pub page: Option<String>,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+/// A candidate with where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Open {
+    /// Its name, unique among all that are open.
+    pub id: String,
+    /// The candidate.
+    pub candidate: Candidate,
+    /// The words of its sections.
+    pub words: String,
+    /// The file that says it.
+    pub file: String,
+}
+
+/// One pass over candidates.
+pub struct CurateRequest<'a> {
+    /// At most [`CURATE_BATCH`] of them.
+    pub open: &'a [Open],
+    /// The files of the source.
+    pub snapshot: &'a Arc<Snapshot>,
+    /// The files of the project that can be changed, as they are committed.
+    pub files: BTreeMap<ProjectPath, Vec<u8>>,
+    /// As many pages may be written.
+    pub quota: Quota,
+    /// Told of every turn.
+    pub on_step: Option<StepCallback>,
+}
+
+impl std::fmt::Debug for CurateRequest<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CurateRequest")
+            .field("open", &self.open.len())
+            .field("quota", &self.quota)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What came of a pass.
+#[derive(Debug)]
+pub struct Curated {
+    /// What was written.
+    pub worked: Worked,
+    /// What was decided, by the names of the candidates. The others stay open.
+    pub decisions: BTreeMap<String, Decision>,
+}
+
+/// Lets a model decide about candidates (role `curator`).
+///
+/// # Errors
+/// [`IngestError`]; nothing was made or decided then.
+pub async fn curate(run: &Run, request: CurateRequest<'_>) -> Result<Curated, IngestError> {
+    let CurateRequest { open, snapshot, .. } = request;
+    let bench = Arc::new(run.bench(request.files).await?);
+    bench.limit(request.quota);
+    let decided = Decided::default();
+    let mut tools = bench.tools().map_err(IngestError::Tools)?;
+    let allowed: BTreeSet<String> = open.iter().map(|open| open.file.clone()).collect();
+    tools.push(read_raw_file(snapshot, allowed));
+    let ids = open.iter().map(|open| open.id.clone()).collect();
+    tools.push(candidate_decide(&bench, &decided, ids));
+    let outcome = run
+        .runtime
+        .run_agent_loop(LoopRequest {
+            role: ModelRole::Curator,
+            system: SYSTEM.to_owned(),
+            prompt: prompt(&bench.known(), run.source.as_str(), open),
+            tools: ToolSet::new(tools).map_err(IngestError::Tools)?,
+            step_budget: CURATE_STEPS,
+            on_step: request.on_step,
+            cancel: run.cancel.clone(),
+            label: run.label("curate", None),
+        })
+        .await;
+    let worked = worked(&bench, outcome)?;
+    let decisions = std::mem::take(&mut *locked(&decided));
+    Ok(Curated { worked, decisions })
+}
+
+fn prompt(known: &str, source: &str, open: &[Open]) -> String {
+    let mut text = format!("{known}\nCandidates of the source {source}:\n");
+    for open in open {
+        let Candidate {
+            key,
+            topic,
+            assertion,
+            rationale,
+            page,
+            ..
+        } = &open.candidate;
+        let _ = write!(
+            text,
+            "\nCandidate {}, from the file {}\n",
+            one_line(&open.id),
+            one_line(&open.file)
+        );
+        let mut said = format!(
+            "key: {}\ntopic: {}\nstatement: {}\nneeded for: {}\n",
+            one_line(key),
+            one_line(topic),
+            one_line(assertion),
+            one_line(rationale)
+        );
+        if let Some(page) = page {
+            let _ = writeln!(said, "suggested page: {}", one_line(page));
+        }
+        let words: String = open.words.chars().take(WORDS).collect();
+        let _ = write!(said, "its sections:\n{words}");
+        text.push_str(&fenced("What was found", &said));
+    }
+    text
+}
+
+type Decided = Arc<Mutex<BTreeMap<String, Decision>>>;
+
+fn locked(decided: &Decided) -> MutexGuard<'_, BTreeMap<String, Decision>> {
+    decided.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The name of the candidate, as listed.
+    candidate: String,
+    /// What became of it.
+    decision: Fate,
+    /// The key of the page that says it now. Required unless it is rejected.
+    page: Option<String>,
+    /// Why, in one short sentence.
+    reason: String,
+}
+
+struct Handler {
+    bench: Arc<Bench>,
+    decided: Decided,
+    ids: BTreeSet<String>,
+}
+
+fn candidate_decide(
+    bench: &Arc<Bench>,
+    decided: &Decided,
+    ids: BTreeSet<String>,
+) -> ToolDescriptor {
+    ToolDescriptor {
+        name: "candidate_decide".to_owned(),
+        title: "Decide About A Candidate".to_owned(),
+        description: "Say what became of one candidate of the task, behind the write that it led to. A later call about \
+                      the same candidate replaces an earlier one."
+            .to_owned(),
+        input_schema: schema_for::<Input>(),
+        output_schema: None,
+        effect: WriteEffect::Writes,
+        handler: Arc::new(Handler {
+            bench: Arc::clone(bench),
+            decided: Arc::clone(decided),
+            ids,
+        }),
+    }
+}
+
+#[async_trait]
+impl ToolHandler for Handler {
+    async fn call(&self, arguments: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
+        let input: Input =
+            serde_json::from_value(arguments).map_err(|error| ToolError::new(error.to_string()))?;
+        if !self.ids.contains(&input.candidate) {
+            return Err(ToolError::new(format!(
+                "`{}` is none of the candidates of this task",
+                input.candidate
+            )));
+        }
+        let page = self.page(&input)?;
+        let decision = Decision {
+            fate: input.decision,
+            page,
+            reason: one_line(&input.reason),
+        };
+        let mut decided = locked(&self.decided);
+        decided.insert(input.candidate.clone(), decision);
+        let left = self.ids.len() - decided.len();
+        Ok(ToolOutput::new(
+            format!("noted; {left} candidates are left"),
+            json!({ "candidate": input.candidate, "left": left }),
+        ))
+    }
+}
+
+impl Handler {
+    /// The page of a decision: what is said about it must be so.
+    fn page(&self, input: &Input) -> Result<Option<String>, ToolError> {
+        let Some(page) = &input.page else {
+            return if input.decision == Fate::Rejected {
+                Ok(None)
+            } else {
+                Err(ToolError::new("`page` is missing: which page says it now?"))
+            };
+        };
+        if input.decision == Fate::Rejected {
+            return Ok(None);
+        }
+        if !self.bench.pages().contains(page) {
+            return Err(ToolError::new(format!("there is no page `{page}`")));
+        }
+        let needs_write = matches!(input.decision, Fate::Promoted | Fate::Conflict);
+        if needs_write && !self.bench.made().wiki.contains(page) {
+            return Err(ToolError::new(format!(
+                "`{page}` was not written in this task: write what the candidate says first, or decide `merged` when \
+                 it stands there already"
+            )));
+        }
+        Ok(Some(page.clone()))
+    }
+}

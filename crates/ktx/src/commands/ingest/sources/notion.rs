@@ -1,0 +1,200 @@
+//! Notion as a context source: what is read, with whose token, and what was read before.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use ktx_config::Connection;
+use ktx_context_sources::notion::{self, PageId, Read, Roots, Scope, Shelf};
+use ktx_context_sources::{Facts, Rest, RestError, RestErrorKind};
+use ktx_memory::Quota;
+use ktx_project_store::write_atomically;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio_util::future::FutureExt as _;
+
+use super::journal::UNIT;
+use super::kinds::{Material, hinted, secret};
+use crate::commands::ingest::Around;
+use crate::commands::ingest::kept::names;
+use crate::compose;
+use crate::exit::Exit;
+use crate::printer::Mode;
+use crate::report::{Failure, Outcome};
+use crate::scanning::state_failure;
+use crate::session::{Opened, Session};
+
+/// The fields that hold the token.
+const TOKEN: [&str; 2] = ["auth_token_ref", "auth_token"];
+
+/// Reads what the connection selects.
+pub(super) fn read(
+    connection: &Connection,
+    (session, opened, printer): Around<'_>,
+) -> Outcome<Material> {
+    let rest = client(connection, session, opened)?;
+    let scope = scope(connection, opened)?;
+    let shelf = Folder {
+        place: opened
+            .store
+            .layout()
+            .cache()
+            .join("notion")
+            .join(connection.id.as_str()),
+    };
+    if printer.mode != Mode::Json {
+        printer.note(&format!("{}: reading Notion", connection.id));
+    }
+    let crawl = compose::block_on(|cancel| async move {
+        let read = notion::read(&rest, &scope, &shelf).with_cancellation_token(&cancel);
+        match read.await {
+            Some(read) => read.map_err(|error| failure(connection, &error)),
+            None => Err(Failure::new(Exit::Interrupted, "cancelled", "cancelled")),
+        }
+    })?;
+    let count = |key: &str, usual: usize| {
+        let written = connection.text(&[key]);
+        written.and_then(|text| text.parse().ok()).unwrap_or(usual)
+    };
+    Ok(Material {
+        units: notion::units(&crawl.snapshot),
+        snapshot: crawl.snapshot,
+        facts: Facts {
+            warnings: crawl.warnings,
+            ..Facts::default()
+        },
+        documents: Some(Quota {
+            creates: count("max_knowledge_creates_per_run", 25),
+            updates: count("max_knowledge_updates_per_run", 20),
+        }),
+    })
+}
+
+/// Who the token belongs to.
+pub(super) fn test(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<String> {
+    let rest = client(connection, session, opened)?;
+    compose::block_on(|_| async move {
+        let name = notion::integration(&rest).await;
+        name.map_err(|error| failure(connection, &error))
+    })
+}
+
+fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<Rest> {
+    let token = secret(connection, &TOKEN, session, opened)?.ok_or_else(|| {
+        Failure::new(
+            Exit::Config,
+            "no_token",
+            format!("`connections.{}` has no `auth_token_ref`", connection.id),
+        )
+        .hint("make an internal integration in Notion, share pages with it, and set `auth_token_ref: env:NOTION_TOKEN`")
+    })?;
+    let endpoint = connection.text(&["endpoint"]);
+    let endpoint = endpoint.as_deref().unwrap_or(notion::API);
+    notion::client(endpoint, &token).map_err(|error| failure(connection, &error))
+}
+
+fn scope(connection: &Connection, opened: &Opened) -> Outcome<Scope> {
+    let ids = |field: &str| -> Outcome<Vec<PageId>> {
+        let texts = connection.texts(&[field]).into_iter();
+        let parsed = texts.map(|text| {
+            PageId::parse(&text).ok_or_else(|| {
+                Failure::new(
+                    Exit::Config,
+                    "invalid_id",
+                    format!(
+                        "`connections.{}.{field}`: `{text}` is no id of Notion",
+                        connection.id
+                    ),
+                )
+                .hint("copy the address of the page: the id is the 32 digits at its end")
+            })
+        });
+        parsed.collect()
+    };
+    let is_all = connection.text(&["crawl_mode"]).as_deref() == Some("all_accessible");
+    let roots = Roots {
+        pages: ids("root_page_ids")?,
+        databases: ids("root_database_ids")?,
+        data_sources: ids("root_data_source_ids")?,
+    };
+    let most = connection.text(&["max_pages_per_run"]);
+    let state = opened
+        .store
+        .state()
+        .map_err(|error| state_failure(&error))?;
+    let rows = state
+        .stages(&connection.id)
+        .map_err(|error| state_failure(&error))?;
+    let units = rows.iter().filter(|row| row.stage == UNIT);
+    let earlier: BTreeSet<String> = units.flat_map(|row| names(&row.output, "files")).collect();
+    Ok(Scope {
+        roots: (!is_all).then_some(roots),
+        max_pages: most.and_then(|text| text.parse().ok()).unwrap_or(1000),
+        earlier,
+    })
+}
+
+fn failure(connection: &Connection, error: &RestError) -> Failure {
+    let exit = match error.kind {
+        RestErrorKind::Config => Exit::Config,
+        _ => Exit::Connection,
+    };
+    let failure = Failure::from_error(exit, "source_unreachable", error)
+        .context(format!("`{}` cannot be read", connection.id));
+    match error.kind {
+        RestErrorKind::Auth => failure.hint(format!(
+            "set `connections.{}.auth_token_ref` to the token of an integration that may read content",
+            connection.id
+        )),
+        RestErrorKind::NotFound => failure.hint(
+            "share the page with the integration: open it in Notion, then `Connections` in its menu",
+        ),
+        _ => hinted(failure, error),
+    }
+}
+
+/// Pages that were read before, a file each. They are a copy: who removes them reads the pages again.
+struct Folder {
+    place: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    edited: String,
+    read: Read,
+}
+
+impl Folder {
+    fn file(&self, id: &PageId) -> PathBuf {
+        self.place.join(format!("{id}.json"))
+    }
+}
+
+impl Shelf for Folder {
+    fn get(&self, id: &PageId, edited: &str) -> Option<Read> {
+        let bytes = std::fs::read(self.file(id)).ok()?;
+        let kept: Kept = serde_json::from_slice(&bytes).ok()?;
+        (kept.edited == edited).then_some(kept.read)
+    }
+
+    fn put(&self, id: &PageId, edited: &str, read: &Read) {
+        // Notion knows minutes: what is edited now may change again without another time.
+        let age = edited
+            .parse::<jiff::Timestamp>()
+            .map(|edited| jiff::Timestamp::now().duration_since(edited).as_secs());
+        if age.is_ok_and(|age| age < FRESH) {
+            return;
+        }
+        let kept = Kept {
+            edited: edited.to_owned(),
+            read: read.clone(),
+        };
+        let written = serde_json::to_value(kept).map(|kept: Value| kept.to_string());
+        let Ok(text) = written else { return };
+        if let Err(error) = write_atomically(&self.file(id), text.as_bytes()) {
+            tracing::warn!(%error, "a page was not kept for the next run");
+        }
+    }
+}
+
+/// A page that was edited within this time is read again, in seconds.
+const FRESH: i64 = 120;
