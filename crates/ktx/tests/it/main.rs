@@ -42,6 +42,7 @@ mod mcp;
 mod not_found;
 mod notes;
 mod notion;
+mod notion_troubles;
 mod probes;
 mod real_claude;
 mod same_text;

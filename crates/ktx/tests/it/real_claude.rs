@@ -1,6 +1,7 @@
 //! Commands with the real `claude`, with an invented login in a throw-away home, in front of a
 //! stand-in for its API on loopback.
 
+use ktx_test_support::notion_fake::{NotionFake, TOKEN, Workspace, block};
 use ktx_test_support::provider_fake::{ModelAnswer, ProviderFake, log_in};
 use ktx_test_support::sandbox::Sandbox;
 use ktx_test_support::services::{Service, ServiceName, service};
@@ -206,6 +207,85 @@ fn a_unit_of_a_dbt_project_is_read() {
         assert!(sent[1].contains("-- @planted.txt"), "{name:?}");
         assert!(!sent.iter().any(|text| text.contains("planted-secret-7")));
         assert_eq!(git(&real.sandbox, &["status", "--porcelain"]), "");
+    }
+}
+
+/// KTX-05: a page of Notion with the real program: sorted, read for a candidate, which is curated. The page is
+/// data: nothing in it runs or is read.
+#[test]
+fn a_page_of_notion_is_read() {
+    let id = "0000000000000000000000000000000d";
+    for name in VERSIONS {
+        let object = |value: serde_json::Value| {
+            ModelAnswer::Tools(vec![("StructuredOutput".to_owned(), value)])
+        };
+        let tool = |name: &str, input: serde_json::Value| {
+            ModelAnswer::Tools(vec![(format!("mcp__ktx__{name}"), input)])
+        };
+        let found = json!({
+            "key": "refund-month", "topic": "refunds", "assertion": "A refund counts in the month of its order.",
+            "rationale": "sums", "sections": [1], "page": null, "action": "create",
+            "durability": 3, "authority": 2, "reuse": 2, "novelty": 2, "risk": 1,
+        });
+        let decided = json!({ "candidate": format!("notion-page-{id}#1"), "decision": "promoted", "page": "refunds", "reason": "A rule." });
+        // The older program has one more turn behind an object.
+        let behind = |answer: ModelAnswer| match name {
+            ServiceName::ClaudeLatest => vec![answer],
+            _ => vec![answer, text("done")],
+        };
+        let page = json!({ "key": "refunds", "summary": "A page.", "content": "A refund." });
+        let answers = [
+            vec![text("ok")],
+            behind(object(json!({ "lane": "light", "reason": "One rule." }))),
+            behind(object(json!({ "candidates": [found] }))),
+            vec![
+                tool("wiki_write", page),
+                tool("candidate_decide", decided),
+                text("done"),
+            ],
+        ]
+        .concat();
+        let Some(mut real) = real(name, answers) else {
+            continue;
+        };
+        let mut workspace = Workspace::default();
+        let words = [
+            "/compact",
+            "@planted.txt",
+            "A refund counts in the month of its order.",
+        ];
+        let blocks = words.map(|words| block("paragraph", words)).to_vec();
+        workspace.page(id, "Handbook", "2026-01-02T03:04:00.000Z", blocks);
+        let notion = NotionFake::start(workspace).unwrap();
+        let config = real.sandbox.read("ktx.yaml").unwrap();
+        let notes = format!(
+            "connections:\n  notes: {{driver: notion, auth_token_ref: 'env:NOTION_TOKEN', root_page_ids: [{id}], endpoint: '{}'}}\n",
+            notion.address()
+        );
+        write(
+            &real.sandbox,
+            "ktx.yaml",
+            &config.replacen("connections:\n", &notes, 1),
+        );
+        write(&real.sandbox, "planted.txt", "planted-secret-7");
+        commit(&real.sandbox, "notes");
+        real.sandbox.set("NOTION_TOKEN", TOKEN);
+        let printed = run(&real.sandbox, "ingest notes --json");
+        assert_eq!(printed.code, Some(0), "{name:?} {printed}");
+        let answer: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap();
+        let done = &answer["results"][0];
+        assert_eq!(done["units"][0]["lane"], "light");
+        assert_eq!(
+            done["curation"]["passes"][0]["captured"]["wiki"],
+            json!(["refunds"])
+        );
+        assert_eq!(done["curation"]["open"], 0);
+        let requests = real.provider.model_requests();
+        let sent: Vec<String> = requests.iter().map(ToString::to_string).collect();
+        assert!(sent[1].contains("@planted.txt"), "{name:?}");
+        for secret in ["planted-secret-7", TOKEN] {
+            assert!(!sent.iter().any(|text| text.contains(secret)), "{name:?}");
+        }
     }
 }
 

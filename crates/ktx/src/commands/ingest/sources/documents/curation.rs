@@ -1,0 +1,221 @@
+//! Curation of the candidates that light readings found: in passes, each a commit of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_context_sources::Unit;
+use ktx_ingest::{
+    CURATE_BATCH, CURATE_STEPS, Candidate, CurateRequest, Curated, Decision, Fate, Open, curate,
+};
+use ktx_memory::Written;
+use ktx_project_store::StageRow;
+use serde_json::{Value, json};
+
+use super::{CANDIDATE, unit_of};
+use crate::commands::ingest::kept::Kept;
+use crate::commands::ingest::sources::work::{Job, Work, cut, failure, piece, turns};
+use crate::commands::ingest::sources::{Loop, stops};
+use crate::report::Outcome;
+use crate::scanning::state_failure;
+
+/// Passes of the curation in one run.
+const PASSES: usize = 8;
+
+/// What became of the candidates that were found.
+pub(in crate::commands::ingest) struct Curation {
+    pub(in crate::commands::ingest) passes: Vec<Loop>,
+    /// By the names of the candidates.
+    pub(in crate::commands::ingest) decisions: BTreeMap<String, Decision>,
+    /// Candidates about which nobody has decided.
+    pub(in crate::commands::ingest) open: usize,
+}
+
+/// A candidate as it is remembered.
+struct Remembered {
+    row: StageRow,
+    open: Open,
+    unit: String,
+}
+
+impl Work<'_> {
+    /// Lets a model decide about the candidates, in passes; each is a commit of its own.
+    pub(in crate::commands::ingest::sources) async fn curation(
+        &mut self,
+        job: &mut Job<'_>,
+    ) -> Outcome<Option<Curation>> {
+        if job.source.documents.is_none() {
+            return Ok(None);
+        }
+        let mut open = self.open(job)?;
+        if open.is_empty() {
+            return Ok(None);
+        }
+        let mut done = Curation {
+            passes: Vec::new(),
+            decisions: BTreeMap::new(),
+            open: open.len(),
+        };
+        while !open.is_empty() && done.passes.len() < PASSES && job.has_room() {
+            let batch: Vec<Remembered> = open.drain(..open.len().min(CURATE_BATCH)).collect();
+            let number = done.passes.len() + 1;
+            let result = self.pass(job, &batch, number).await;
+            let (kept, decisions) = match result {
+                Ok((kept, decisions)) => (Ok(kept), decisions),
+                Err(failure) => (Err(failure), BTreeMap::new()),
+            };
+            let is_over = kept.as_ref().is_err_and(stops);
+            done.open -= decisions.len();
+            done.decisions.extend(decisions);
+            done.passes.push(Loop {
+                steps: turns(job.progress.taken()),
+                kept,
+            });
+            if is_over {
+                break;
+            }
+        }
+        Ok(Some(done))
+    }
+
+    async fn pass(
+        &mut self,
+        job: &mut Job<'_>,
+        batch: &[Remembered],
+        number: usize,
+    ) -> Outcome<(Kept, BTreeMap<String, Decision>)> {
+        self.require_usable().await?;
+        let place = format!("{} · curation, pass {number}", job.source.id);
+        job.progress.line(&place);
+        let base = self.keeper.begin()?;
+        let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
+        let open: Vec<Open> = batch.iter().map(|entry| entry.open.clone()).collect();
+        let request = CurateRequest {
+            open: &open,
+            snapshot: &job.source.snapshot,
+            files: self.keeper.files(&base, warehouse)?,
+            quota: job.quota.unwrap_or_default(),
+            on_step: Some(job.progress.curation(place, number)),
+        };
+        let Curated { worked, decisions } = curate(&job.run, request).await.map_err(failure)?;
+        self.journal(&job.source.id)
+            .written(&format!("curation-{number}"), &worked.made)?;
+        job.wrote(worked.used);
+        let title = format!("ktx ingest: {} candidates of documents", job.source.id);
+        let decided = self.decided(job, batch, &decisions)?;
+        let marks: Vec<String> = decided.iter().map(|unit| piece(job, unit).mark()).collect();
+        let kept = self.keeper.keep_once(
+            &base,
+            &worked.made,
+            cut(&worked, CURATE_STEPS),
+            &title,
+            &marks,
+        )?;
+        self.note_decisions(job, batch, (&decisions, &decided), &kept)?;
+        Ok((kept, decisions))
+    }
+
+    /// The documents whose candidates are all decided with this pass.
+    fn decided<'j>(
+        &self,
+        job: &Job<'j>,
+        batch: &[Remembered],
+        decisions: &BTreeMap<String, Decision>,
+    ) -> Outcome<Vec<&'j Unit>> {
+        let rows = self.stages(job, CANDIDATE)?;
+        let is_open = |row: &StageRow, unit: &str| {
+            let is_of = unit_of(row) == unit;
+            let is_new = decisions.contains_key(&row.table_key);
+            is_of && !is_new && row.output.get("decision").is_none_or(Value::is_null)
+        };
+        let units: BTreeSet<&str> = batch.iter().map(|entry| entry.unit.as_str()).collect();
+        let units = job
+            .source
+            .units
+            .iter()
+            .filter(|unit| units.contains(unit.key.as_str()));
+        let decided = units.filter(|unit| !rows.iter().any(|row| is_open(row, &unit.key)));
+        Ok(decided.collect())
+    }
+
+    /// Remembers what was decided, and what was written for which document.
+    fn note_decisions(
+        &self,
+        job: &Job<'_>,
+        batch: &[Remembered],
+        (decisions, decided): (&BTreeMap<String, Decision>, &[&Unit]),
+        kept: &Kept,
+    ) -> Outcome<()> {
+        for entry in batch {
+            let Some(decision) = decisions.get(&entry.open.id) else {
+                continue;
+            };
+            if let Some(page) = decision
+                .page
+                .as_ref()
+                .filter(|_| decision.fate != Fate::Merged)
+                && let Some(unit) = job.source.units.iter().find(|unit| unit.key == entry.unit)
+            {
+                let made = Kept {
+                    captured: Written {
+                        wiki: vec![page.clone()],
+                        ..Written::default()
+                    },
+                    is_partial: !decided.iter().any(|other| other.key == unit.key),
+                    ..kept.clone()
+                };
+                self.keeper.remember_part(&piece(job, unit), &made)?;
+            }
+            let mut row = entry.row.clone();
+            if let Some(output) = row.output.as_object_mut() {
+                output.insert("decision".to_owned(), json!(decision));
+            }
+            let put = self.keeper.state().put_stage(&job.source.id, &row);
+            put.map_err(|error| state_failure(&error))?;
+        }
+        Ok(())
+    }
+
+    /// The candidates about which nobody has decided: those about one thing together, the best first.
+    fn open(&self, job: &Job<'_>) -> Outcome<Vec<Remembered>> {
+        let rows = self.stages(job, CANDIDATE)?;
+        let mut open: Vec<Remembered> = rows.into_iter().filter_map(remembered).collect();
+        // Who was killed behind a commit finds there which documents are done.
+        let units: BTreeSet<String> = open.iter().map(|entry| entry.unit.clone()).collect();
+        for unit in &job.source.units {
+            if units.contains(&unit.key) && self.keeper.known(&piece(job, unit))?.is_some() {
+                open.retain(|entry| entry.unit != unit.key);
+            }
+        }
+        let mut best: BTreeMap<String, i32> = BTreeMap::new();
+        for entry in &open {
+            let score = entry.open.candidate.score();
+            let known = best
+                .entry(entry.open.candidate.key.clone())
+                .or_insert(score);
+            *known = score.max(*known);
+        }
+        open.sort_by_key(|entry| {
+            let key = entry.open.candidate.key.clone();
+            let score = best.get(&key).copied().unwrap_or_default();
+            (std::cmp::Reverse(score), key, entry.open.id.clone())
+        });
+        Ok(open)
+    }
+}
+
+fn remembered(row: StageRow) -> Option<Remembered> {
+    if !row.output.get("decision")?.is_null() {
+        return None;
+    }
+    let candidate: Candidate = serde_json::from_value(row.output.get("candidate")?.clone()).ok()?;
+    let text = |field: &str| Some(row.output.get(field)?.as_str()?.to_owned());
+    Some(Remembered {
+        open: Open {
+            id: row.table_key.clone(),
+            candidate,
+            words: text("words")?,
+            file: text("file")?,
+        },
+        unit: unit_of(&row).to_owned(),
+        row,
+    })
+}
