@@ -51,7 +51,7 @@ impl Reader<'_> {
                     query.push(("start_cursor", cursor));
                 }
                 let answer = self.rest.get(&path, &query).await?;
-                let (results, next) = crawl::part(self.rest, &answer, &path)?;
+                let (results, next) = crawl::part(self.rest, &answer, &path, cursor.as_deref())?;
                 for value in results {
                     if self.left == 0 {
                         self.found.cut = Some(format!("only its first {BLOCKS} blocks were read"));

@@ -136,7 +136,8 @@ impl Crawler<'_> {
                 body.insert("page_size".to_owned(), json!(100));
             }
             let answer = self.rest.post(path, &body).await?;
-            let (results, next) = part(self.rest, &answer, path)?;
+            let known = body.get("start_cursor").and_then(Value::as_str);
+            let (results, next) = part(self.rest, &answer, path, known)?;
             all.extend(results.iter().cloned());
             match (next, body.as_object_mut()) {
                 (Some(next), Some(body)) => {
@@ -339,19 +340,20 @@ fn is_about_one(error: &RestError) -> bool {
     )
 }
 
-/// The results of an answer in parts, and the cursor of the next one.
+/// The results of an answer in parts, and the cursor of the next one. One that leads to itself never ends.
 pub(super) fn part<'a>(
     rest: &Rest,
     answer: &'a Value,
     path: &str,
+    known: Option<&str>,
 ) -> Result<(&'a [Value], Option<String>), RestError> {
     let results = answer.get("results").and_then(Value::as_array);
     let results = results.ok_or_else(|| rest.strange(&format!("no list for `{path}`")))?;
     let has_more = answer.get("has_more").and_then(Value::as_bool) == Some(true);
     let cursor = answer.get("next_cursor").and_then(Value::as_str);
     match (has_more, cursor) {
-        (true, Some(cursor)) => Ok((results, Some(cursor.to_owned()))),
-        (true, None) => Err(rest.strange(&format!("a list without its end for `{path}`"))),
+        (true, Some(cursor)) if known != Some(cursor) => Ok((results, Some(cursor.to_owned()))),
+        (true, _) => Err(rest.strange(&format!("a list without its end for `{path}`"))),
         (false, _) => Ok((results, None)),
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use ktx_context_sources::notion::{self, Crawl, PageId, Read, Roots, Scope, Shelf};
 use ktx_context_sources::{RestError, RestErrorKind};
 use ktx_secrets::Secret;
+use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_test_support::notion_fake::{NotionFake, TOKEN, Workspace, block, child_page, text};
 use serde_json::{Value, json};
 
@@ -366,6 +367,30 @@ fn what_everything_hangs_on_is_an_error() {
         let error = notion::client(address, &Secret::new(TOKEN)).expect_err(address);
         assert_eq!(error.kind, RestErrorKind::Config);
         assert!(!error.message.contains(":b@"), "{error}");
+    }
+}
+
+/// A list that leads to itself, and one without its cursor, end.
+#[test]
+fn a_list_without_an_end_is_an_error() {
+    for cursor in [json!("again"), json!(null)] {
+        let answer = json!({ "results": [], "has_more": true, "next_cursor": cursor });
+        let api = Loopback::start(move |_, _| Answer::json(200, &answer)).expect("an API");
+        let rest = notion::client(&api.address(), &Secret::new(TOKEN)).expect("a client");
+        let everything = Scope {
+            roots: None,
+            ..scope(&[], 9, &[])
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let read = runtime.block_on(notion::read(&rest, &everything, &Memory::default()));
+        let message = read.expect_err("no end").message;
+        assert_eq!(
+            message,
+            "Notion at 127.0.0.1 answered a list without its end for `/v1/search`"
+        );
     }
 }
 
