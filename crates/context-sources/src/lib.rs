@@ -6,6 +6,7 @@
 mod apply;
 pub mod dbt;
 mod facts;
+pub mod metabase;
 pub mod notion;
 mod rest;
 mod snapshot;

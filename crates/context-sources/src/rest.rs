@@ -37,6 +37,8 @@ pub enum RestErrorKind {
     Config,
     /// The server does not accept the key.
     Auth,
+    /// The server accepts the key, and does not let it do this.
+    Forbidden,
     /// The server says that the thing is not there, or not for this key.
     NotFound,
     /// The server refuses the request for another reason.
@@ -65,7 +67,9 @@ impl Hints for RestError {
             RestErrorKind::Config => {
                 "write the address as `https://host`; `http://` is for this machine only"
             }
-            RestErrorKind::Auth => "look at whether the key is still valid, and what it may read",
+            RestErrorKind::Auth | RestErrorKind::Forbidden => {
+                "look at whether the key is still valid, and what it may read"
+            }
             RestErrorKind::NotFound => {
                 "look at whether it is there, and shared with the owner of the key"
             }
@@ -237,7 +241,8 @@ impl Rest {
             (200..=399, _) => {
                 return Err(self.strange(&format!("something else than JSON for `{path}`")));
             }
-            (401 | 403, _) => RestErrorKind::Auth,
+            (401, _) => RestErrorKind::Auth,
+            (403, _) => RestErrorKind::Forbidden,
             (404 | 410, _) => RestErrorKind::NotFound,
             (429 | 500..=599, _) => RestErrorKind::Busy,
             _ => RestErrorKind::Refused,

@@ -2,6 +2,7 @@
 
 pub mod fake_claude;
 pub mod loopback;
+pub mod metabase_fake;
 pub mod notion_fake;
 pub mod otlp;
 pub mod provider_fake;

@@ -334,6 +334,7 @@ fn is_about_one(error: &RestError) -> bool {
     matches!(
         error.kind,
         RestErrorKind::NotFound
+            | RestErrorKind::Forbidden
             | RestErrorKind::Refused
             | RestErrorKind::Strange
             | RestErrorKind::Busy

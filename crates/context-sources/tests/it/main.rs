@@ -7,6 +7,7 @@
 
 mod apply;
 mod facts;
+mod metabase;
 mod notion;
 mod odd;
 mod reading;

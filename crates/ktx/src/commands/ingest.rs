@@ -14,7 +14,7 @@ use ktx_project_store::ProjectLock;
 use ktx_scan::wire::StageOutcome;
 use ktx_scan::{Paused, ScanMode, Writing};
 use ktx_usage_ledger::{Limits, Money};
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{ConnectionId, ModelRole};
 use serde_json::{Value, json};
 
 use super::scan::{add_left_alone, left_alone, targets};
@@ -38,7 +38,7 @@ const ROLES: [ModelRole; 3] = [
 /// Who holds the project's lock meanwhile.
 const COMMAND: &str = "ktx ingest";
 
-type Results = Vec<(ktx_vocabulary::ConnectionId, Outcome<Scanned>)>;
+type Results = Vec<(ConnectionId, Outcome<Scanned>)>;
 
 /// What a command works with.
 pub(crate) type Around<'a> = (&'a Session, &'a Opened, &'a Printer);
@@ -83,6 +83,8 @@ pub(crate) fn ingest(
 struct Done {
     warehouses: Results,
     sources: sources::Results,
+    /// Context sources that were not tried, once for each warehouse that they are about.
+    left: Vec<ConnectionId>,
 }
 
 /// Works under the project's lock with the configured model; what it costs is in the ledger when this ends.
@@ -122,9 +124,13 @@ fn everything(
     let target = args.note_connection.as_deref();
     let mut read = Vec::new();
     for connection in &wanted.sources {
-        let source = sources::planned(connection, target, around);
-        read.push((connection.id.clone(), source));
+        let id = &connection.id;
+        match sources::planned(connection, target, around) {
+            Ok(all) => read.extend(all.into_iter().map(|source| (id.clone(), Ok(source)))),
+            Err(failure) => read.push((id.clone(), Err(failure))),
+        }
     }
+    let planned: Vec<_> = read.iter().map(|(id, _)| id.clone()).collect();
     let warehouses = if wanted.warehouses.is_empty() {
         Vec::new()
     } else {
@@ -139,9 +145,11 @@ fn everything(
     } else {
         sources::ingest(read, runtime, around, warehouses.is_empty())?
     };
+    let left = planned.get(sources.len()..).unwrap_or_default().to_vec();
     Ok(Done {
         warehouses,
         sources,
+        left,
     })
 }
 
@@ -221,8 +229,8 @@ fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outc
                 connection.id, connection.driver
             ));
         }
-        for connection in wanted.sources.iter().skip(done.sources.len()) {
-            printer.note(&format!("`{}` was not tried", connection.id));
+        for id in &done.left {
+            printer.note(&format!("`{id}` was not tried"));
         }
         super::usage::totals(session, opened, printer);
         if let Some(paused) = &paused {
@@ -234,7 +242,7 @@ fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outc
     let is_whole = |(_, result): &(_, Outcome<sources::Ingested>)| {
         result.as_ref().is_ok_and(sources::Ingested::is_whole)
     };
-    let is_tried = done.sources.len() == wanted.sources.len();
+    let is_tried = done.left.is_empty();
     let failed = results.iter().any(|(_, result)| result.is_err());
     let unread = stopped(results).is_some();
     let sources = done.sources.iter();

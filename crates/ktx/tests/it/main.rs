@@ -39,6 +39,7 @@ mod kill;
 mod live_warehouse;
 mod machine;
 mod mcp;
+mod metabase;
 mod not_found;
 mod notes;
 mod notion;

@@ -72,7 +72,7 @@ Driver: notion
 Status: ok
 Server: Bot: ktx of the workspace Acme
 Latency: [DURATION]
-Role: unknown (Notion does not tell what the token may do; ktx only reads)
+Role: unknown (the server does not tell what the key may do; ktx only reads)
 --- stderr
 Project: [SANDBOX]/work
 ",

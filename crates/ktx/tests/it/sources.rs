@@ -560,11 +560,11 @@ fn bad_sources_cost_nothing() {
              hint: set `source_dir` to the folder of a dbt project, or `repo_url` to its repository\n",
         ),
         (
-            "    driver: metabase\n    api_url: https://bi.example\n",
+            "    driver: looker\n    base_url: https://bi.example\n    client_id: ktx\n    client_secret: env:LOOKER\n",
             "ingest shop-dbt",
             "exit 3\n--- stderr\nProject: [SANDBOX]/work\n\
-             error: `shop-dbt` is a metabase connection, and context sources of that kind cannot be read yet\n\n\
-             hint: of context sources dbt projects and Notion are read; hand in other documents with `ktx ingest --file`\n",
+             error: `shop-dbt` is a looker connection, and context sources of that kind cannot be read yet\n\n\
+             hint: of context sources dbt projects, Metabase and Notion are read; hand in other documents with `ktx ingest --file`\n",
         ),
         (
             "    driver: dbt\n    source_dir: dbt\n  other:\n    driver: sqlite\n    path: other.db\n",

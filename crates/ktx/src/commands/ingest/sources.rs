@@ -5,6 +5,7 @@ mod documents;
 mod files;
 mod journal;
 mod kinds;
+mod metabase;
 mod notion;
 mod plan;
 mod progress;
@@ -39,8 +40,8 @@ const COMMAND: &str = "ktx ingest";
 pub(super) struct Ingested {
     /// What the metadata says, taken over without a model.
     pub(super) facts: Outcome<Facts>,
-    /// Whether its units are documents, which say nothing without a model.
-    pub(super) is_of_documents: bool,
+    /// Whether sources of its kind say something without a model.
+    pub(super) has_facts: bool,
     /// The units in their order.
     pub(super) units: Vec<UnitDone>,
     /// What became of the candidates that were found on documents, when there were any.

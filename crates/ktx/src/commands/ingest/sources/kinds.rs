@@ -9,7 +9,7 @@ use ktx_memory::Quota;
 use ktx_secrets::{Secret, SecretRef};
 use ktx_warehouse::{ConnectionCheck, RoleCheck};
 
-use super::{files, notion};
+use super::{files, metabase, notion};
 use crate::commands::ingest::Around;
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
@@ -26,7 +26,7 @@ pub(super) struct Material {
 
 /// Whether sources of a kind can be read.
 pub(super) const fn is_readable(driver: Driver) -> bool {
-    matches!(driver, Driver::Dbt | Driver::Notion)
+    matches!(driver, Driver::Dbt | Driver::Metabase | Driver::Notion)
 }
 
 /// Reads a source.
@@ -47,6 +47,7 @@ pub(crate) fn tested(
     let begun = Instant::now();
     let server = match connection.driver {
         Driver::Dbt => files::test_dbt(connection, session, opened)?,
+        Driver::Metabase => metabase::test(connection, session, opened)?,
         Driver::Notion => notion::test(connection, session, opened)?,
         _ => {
             return Err(Failure::new(
@@ -63,8 +64,8 @@ pub(crate) fn tested(
         server,
         latency: begun.elapsed(),
         role: match connection.driver {
-            Driver::Notion => RoleCheck::Unknown {
-                reason: "Notion does not tell what the token may do; ktx only reads".to_owned(),
+            Driver::Metabase | Driver::Notion => RoleCheck::Unknown {
+                reason: "the server does not tell what the key may do; ktx only reads".to_owned(),
             },
             _ => RoleCheck::ReadOnly,
         },

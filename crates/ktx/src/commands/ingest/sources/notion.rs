@@ -141,7 +141,7 @@ fn failure(connection: &Connection, error: &RestError) -> Failure {
     let failure = Failure::from_error(exit, "source_unreachable", error)
         .context(format!("`{}` cannot be read", connection.id));
     match error.kind {
-        RestErrorKind::Auth => failure.hint(format!(
+        RestErrorKind::Auth | RestErrorKind::Forbidden => failure.hint(format!(
             "set `connections.{}.auth_token_ref` to the token of an integration that may read content",
             connection.id
         )),

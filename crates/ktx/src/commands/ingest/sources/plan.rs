@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use ktx_config::{Connection, DriverKind};
+use ktx_config::{Connection, Driver, DriverKind};
 use ktx_context_sources::{Facts, Snapshot, Unit};
 use ktx_memory::Quota;
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
 
 use super::kinds::{self, Material};
+use super::metabase;
 use crate::commands::ingest::{Around, notes};
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
@@ -29,9 +30,13 @@ pub(in crate::commands::ingest) struct Source {
     pub(in crate::commands::ingest) snapshot: Arc<Snapshot>,
     pub(in crate::commands::ingest) units: Vec<Unit>,
     pub(in crate::commands::ingest) facts: Facts,
+    /// Whether sources of its kind say something without a model.
+    pub(in crate::commands::ingest) has_facts: bool,
     /// As many pages may be written in one run when its units are documents, which are sorted before they
     /// are read.
     pub(in crate::commands::ingest) documents: Option<Quota>,
+    /// What the keys of its units begin with, when other units of the connection are about another warehouse.
+    pub(in crate::commands::ingest) scope: Option<String>,
 }
 
 /// The connection with this id, or all of them: warehouses first, each kind by id.
@@ -85,16 +90,19 @@ pub(super) fn unreadable(connection: &Connection) -> Failure {
             connection.id, connection.driver
         ),
     )
-    .hint("of context sources dbt projects and Notion are read; hand in other documents with `ktx ingest --file`")
+    .hint("of context sources dbt projects, Metabase and Notion are read; hand in other documents with `ktx ingest --file`")
 }
 
-/// Reads a source. Nothing is asked of a model.
+/// Reads a source: once for each warehouse that it is about. Nothing is asked of a model.
 pub(in crate::commands::ingest) fn planned(
     connection: &Connection,
     target: Option<&str>,
     around: Around<'_>,
-) -> Outcome<Source> {
+) -> Outcome<Vec<Source>> {
     let (_, opened, _) = around;
+    if connection.driver == Driver::Metabase {
+        return metabase::read(connection, target, around);
+    }
     let warehouse = warehouse(connection, target, opened)?;
     let Material {
         snapshot,
@@ -102,14 +110,16 @@ pub(in crate::commands::ingest) fn planned(
         facts,
         documents,
     } = kinds::read(connection, around)?;
-    Ok(Source {
+    Ok(vec![Source {
         id: connection.id.clone(),
         warehouse,
         units,
         snapshot: Arc::new(snapshot),
         facts,
+        has_facts: documents.is_none(),
         documents,
-    })
+        scope: None,
+    }])
 }
 
 /// The warehouse whose sources may be written: the one that is named, else the one that setup knows, else

@@ -167,7 +167,7 @@ pub(in crate::commands::ingest) fn print(results: &Results, printer: &Printer) -
 }
 
 fn table(id: &ConnectionId, done: &Ingested, printer: &Printer) -> Outcome<()> {
-    if let (Ok(facts), false) = (&done.facts, done.is_of_documents) {
+    if let (Ok(facts), true) = (&done.facts, done.has_facts) {
         let commit = facts.commit.as_deref().unwrap_or("nothing changed");
         let tables = match facts.tables {
             1 => "1 table".to_owned(),

@@ -90,13 +90,15 @@ impl<'a> Work<'a> {
             progress: Progress::new(printer.clone()),
         };
         let mut warnings = source.facts.warnings.clone();
+        // Of several sources of one connection the first has told it.
         let left_out = source.snapshot.left_out.iter();
+        let left_out = left_out.filter(|_| source.scope.is_none());
         warnings
             .extend(left_out.map(|file| format!("`{}` was not read: {}", file.path, file.reason)));
         self.prove(&job).await?;
         let mut done = Ingested {
             facts: self.facts(source),
-            is_of_documents: source.documents.is_some(),
+            has_facts: source.has_facts,
             units: Vec::new(),
             curated: None,
             reconciled: None,
@@ -119,7 +121,7 @@ impl<'a> Work<'a> {
     /// Takes over what the metadata says, as a commit of its own.
     fn facts(&self, source: &Source) -> Outcome<Facts> {
         let warehouse = source.warehouse.as_ref();
-        let Some((warehouse, _)) = warehouse.filter(|_| source.documents.is_none()) else {
+        let Some((warehouse, _)) = warehouse.filter(|_| source.has_facts) else {
             return Ok(Facts::default());
         };
         let (_, opened, _) = self.around;
@@ -262,7 +264,12 @@ impl<'a> Work<'a> {
 
     /// Brings in line what units wrote, when more than one did or files of some are gone.
     async fn reconciliation(&mut self, job: &Job<'_>) -> Outcome<Option<Loop>> {
-        let open = self.journal(&job.source.id).open()?;
+        let mut open = self.journal(&job.source.id).open()?;
+        if let Some(scope) = &job.source.scope {
+            open.written
+                .retain(|written| written.unit.starts_with(scope));
+            open.gone.retain(|gone| gone.unit.starts_with(scope));
+        }
         let mut result = None;
         if open.written.len() > 1 || !open.gone.is_empty() {
             let kept = self.reconciled(job, &open).await;

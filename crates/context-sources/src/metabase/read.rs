@@ -1,0 +1,309 @@
+//! From the list of cards to a file for each. What cannot be looked at is told, and is not taken for gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::card::{Card, card_of, one_line};
+use super::sql::{Library, references};
+use super::{Mode, Scope, Shelf};
+use crate::rest::{Rest, RestError, RestErrorKind};
+use crate::snapshot::{LeftOut, Snapshot};
+
+/// What was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Crawl {
+    /// One file a card.
+    pub snapshot: Snapshot,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+    /// The collection of each card.
+    pub(super) collections: BTreeMap<u64, Option<u64>>,
+    /// Where each collection is, for people.
+    pub(super) places: BTreeMap<Option<u64>, String>,
+    /// The cards that a card refers to.
+    pub(super) references: BTreeMap<u64, BTreeSet<u64>>,
+}
+
+/// A collection.
+struct Collection {
+    /// With the names of those above it.
+    place: String,
+    /// Itself and those above it.
+    line: Vec<u64>,
+    is_personal: bool,
+}
+
+/// Reads the cards in the scope. The collections of persons are left alone, unless one is selected.
+///
+/// # Errors
+/// [`RestError`] when the server cannot be looked at.
+pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl, RestError> {
+    let tree = rest.get("/api/collection/tree", &[]).await?;
+    let mut collections = BTreeMap::new();
+    collect(&tree, &[], "", false, &mut collections);
+    let listed = rest.get("/api/card", &[("f", "all")]).await?;
+    let listed = listed
+        .as_array()
+        .ok_or_else(|| rest.strange("no list of cards"))?;
+    let mut cards: BTreeMap<u64, Card> = BTreeMap::new();
+    let mut strange = 0;
+    for value in listed {
+        match Card::parse(value) {
+            Some(card) if card.is_archived => {}
+            Some(card) => {
+                cards.insert(card.id, card);
+            }
+            None => strange += 1,
+        }
+    }
+    let wanted: Vec<&Card> = cards
+        .values()
+        .filter(|card| scope.databases.contains(&card.database))
+        .filter(|card| is_selected(card, scope, &collections))
+        .collect();
+    let is_hidden = |card: &&Card| {
+        let is_unknown = |id: &u64| !collections.contains_key(id);
+        scope.databases.contains(&card.database) && card.collection.as_ref().is_some_and(is_unknown)
+    };
+    let hidden = cards.values().filter(is_hidden).count();
+    let mut crawl = Crawl {
+        places: collections
+            .iter()
+            .map(|(id, collection)| (Some(*id), collection.place.clone()))
+            .collect(),
+        ..Crawl::default()
+    };
+    for (count, what) in [
+        (
+            strange,
+            "are no questions, models or metrics as this version knows them",
+        ),
+        (hidden, "are in collections that the key does not see"),
+    ] {
+        if count > 0 {
+            crawl
+                .warnings
+                .push(format!("{count} cards {what}: they were not read"));
+        }
+    }
+    let library = library(rest, shelf, &cards, &wanted, &mut crawl).await?;
+    for card in wanted {
+        let place = crawl.places.get(&card.collection);
+        let place = place.map_or("Our analytics", String::as_str);
+        let sql = library.resolved(card.id);
+        if let Some(problem) = &sql.problem {
+            let warning = format!("the SQL of card {} (`{}`): {problem}", card.id, card.name);
+            crawl.warnings.push(warning);
+        }
+        let text = card.file(place, &sql);
+        crawl.snapshot.files.insert(card.path(), text);
+        crawl.collections.insert(card.id, card.collection);
+        let template = library
+            .cards
+            .get(&card.id)
+            .and_then(|sql| sql.as_ref().ok());
+        let mut refers = template.map(|sql| references(sql)).unwrap_or_default();
+        refers.extend(card.sources());
+        crawl.references.insert(card.id, refers);
+    }
+    look_for(rest, scope, &cards, &mut crawl).await?;
+    Ok(crawl)
+}
+
+fn collect(
+    tree: &Value,
+    above: &[u64],
+    place: &str,
+    is_personal: bool,
+    all: &mut BTreeMap<u64, Collection>,
+) {
+    for value in tree.as_array().into_iter().flatten() {
+        // The place of everything that is in no collection is called `root`.
+        let Some(id) = value.get("id").and_then(Value::as_u64) else {
+            continue;
+        };
+        let name = value.get("name").and_then(Value::as_str).unwrap_or("?");
+        let name = one_line(name);
+        let place = if place.is_empty() {
+            name
+        } else {
+            format!("{place} / {name}")
+        };
+        let is_own = |field: &str| value.get(field).is_some_and(|owner| !owner.is_null());
+        let is_personal = is_personal
+            || is_own("personal_owner_id")
+            || value.get("is_personal").and_then(Value::as_bool) == Some(true);
+        let line = [above, &[id]].concat();
+        if let Some(children) = value.get("children") {
+            collect(children, &line, &place, is_personal, all);
+        }
+        let collection = Collection {
+            place,
+            line,
+            is_personal,
+        };
+        all.insert(id, collection);
+    }
+}
+
+fn is_selected(card: &Card, scope: &Scope, collections: &BTreeMap<u64, Collection>) -> bool {
+    let collection = card.collection.and_then(|id| collections.get(&id));
+    let is_within = collection.is_some_and(|found| {
+        let mut line = found.line.iter();
+        line.any(|id| scope.collections.contains(id))
+    });
+    let is_named = is_within || scope.cards.contains(&card.id);
+    // The server may hide the collections of others, and list what is in them.
+    let is_personal = match card.collection {
+        None => false,
+        Some(_) => collection.is_none_or(|found| found.is_personal),
+    };
+    match scope.mode {
+        Mode::Only => is_named,
+        Mode::All => !is_personal,
+        Mode::Except => !is_named && !is_personal,
+    }
+}
+
+/// The SQL of the wanted cards and of those that they refer to.
+async fn library(
+    rest: &Rest,
+    shelf: &dyn Shelf,
+    cards: &BTreeMap<u64, Card>,
+    wanted: &[&Card],
+    crawl: &mut Crawl,
+) -> Result<Library, RestError> {
+    let mut library = Library::default();
+    match rest.get("/api/native-query-snippet", &[]).await {
+        Ok(snippets) => {
+            for snippet in snippets.as_array().into_iter().flatten() {
+                let text = |field: &str| snippet.get(field).and_then(Value::as_str);
+                if let (Some(name), Some(content)) = (text("name"), text("content")) {
+                    library.snippets.insert(name.to_owned(), content.to_owned());
+                }
+            }
+        }
+        // Not everybody who may read cards may read those.
+        Err(error) if is_about_one(&error) => crawl
+            .warnings
+            .push(format!("snippets were not read: {error}")),
+        Err(error) => return Err(error),
+    }
+    let mut left: Vec<u64> = wanted.iter().map(|card| card.id).collect();
+    while let Some(id) = left.pop() {
+        if library.cards.contains_key(&id) {
+            continue;
+        }
+        let other = match cards.get(&id) {
+            Some(_) => None,
+            None => elsewhere(rest, id).await?,
+        };
+        let Some(card) = cards.get(&id).or(other.as_ref()) else {
+            continue;
+        };
+        let sql = match card.written_sql() {
+            Some(sql) => Ok(sql.to_owned()),
+            None => compiled(rest, shelf, card).await?,
+        };
+        if let Ok(sql) = &sql {
+            left.extend(references(sql));
+            if sql.contains("snippet:") {
+                let snippets = library.snippets.values();
+                left.extend(snippets.flat_map(|snippet| references(snippet)));
+            }
+        }
+        library.cards.insert(id, sql);
+    }
+    Ok(library)
+}
+
+/// A card that others refer to and that is not listed, such as an archived one.
+async fn elsewhere(rest: &Rest, id: u64) -> Result<Option<Card>, RestError> {
+    match rest.get(&format!("/api/card/{id}"), &[]).await {
+        Ok(card) => Ok(Card::parse(&card)),
+        Err(error) if is_about_one(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The SQL of a query that was put together with the mouse, as the server would run it. It does not run it. A
+/// server that fails at it now has not forgotten what it was.
+async fn compiled(
+    rest: &Rest,
+    shelf: &dyn Shelf,
+    card: &Card,
+) -> Result<Result<String, String>, RestError> {
+    let mut query = card.query.clone();
+    if let Some(query) = query.as_object_mut() {
+        query.insert("pretty".to_owned(), json!(true));
+    }
+    let answer = match rest.post("/api/dataset/native", &query).await {
+        Ok(answer) => answer,
+        Err(error) if is_about_one(&error) => {
+            return Ok(shelf.get(&card.query).ok_or(error.message));
+        }
+        Err(error) => return Err(error),
+    };
+    let sql = answer.get("query").and_then(Value::as_str);
+    if let Some(sql) = sql {
+        shelf.put(&card.query, sql);
+    }
+    // Databases without SQL have queries of another form.
+    Ok(sql.map_or_else(
+        || Err("its database has no SQL".to_owned()),
+        |sql| Ok(sql.to_owned()),
+    ))
+}
+
+/// Whether the next thing may fare better. A card that this key may not see is one thing.
+fn is_about_one(error: &RestError) -> bool {
+    matches!(
+        error.kind,
+        RestErrorKind::Forbidden
+            | RestErrorKind::NotFound
+            | RestErrorKind::Refused
+            | RestErrorKind::Strange
+            | RestErrorKind::Busy
+    )
+}
+
+/// What was there earlier and was not found is gone only when the server says so of the card.
+async fn look_for(
+    rest: &Rest,
+    scope: &Scope,
+    cards: &BTreeMap<u64, Card>,
+    crawl: &mut Crawl,
+) -> Result<(), RestError> {
+    for file in &scope.earlier {
+        if crawl.snapshot.files.contains_key(file) {
+            continue;
+        }
+        let Some((database, id)) = card_of(file) else {
+            continue;
+        };
+        let reason = if !scope.databases.contains(&database) {
+            format!("the database {database} is not read any more")
+        } else if let Some(card) = cards.get(&id) {
+            match card.database {
+                same if same == database => "it is not selected any more".to_owned(),
+                // It has moved: its new file is there.
+                other if crawl.collections.contains_key(&id) && other != database => continue,
+                other => format!("it belongs to the database {other} now"),
+            }
+        } else {
+            match rest.get(&format!("/api/card/{id}"), &[]).await {
+                Ok(card) if card.get("archived").and_then(Value::as_bool) == Some(true) => continue,
+                Ok(_) => "it was not listed".to_owned(),
+                Err(error) if error.kind == RestErrorKind::NotFound => continue,
+                Err(error) if is_about_one(&error) => error.message,
+                Err(error) => return Err(error),
+            }
+        };
+        crawl.snapshot.left_out.push(LeftOut {
+            path: file.clone(),
+            reason,
+        });
+    }
+    Ok(())
+}

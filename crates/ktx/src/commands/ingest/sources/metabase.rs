@@ -1,0 +1,299 @@
+//! Metabase as a context source: which of its databases are read, and which warehouse each of them is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ktx_config::Connection;
+use ktx_context_sources::metabase::{self, Database, Mode, Scope, Shelf};
+use ktx_context_sources::{Facts, Rest, RestError, RestErrorKind};
+use ktx_project_store::write_atomically;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use tokio_util::future::FutureExt as _;
+
+use super::journal::UNIT;
+use super::kinds::{hinted, secret};
+use super::plan::Source;
+use crate::commands::ingest::kept::names;
+use crate::commands::ingest::{Around, notes};
+use crate::compose;
+use crate::exit::Exit;
+use crate::printer::Mode as Printed;
+use crate::report::{Failure, Outcome};
+use crate::scanning::state_failure;
+use crate::session::{Opened, Session};
+
+/// The fields that hold the key.
+const KEY: [&str; 2] = ["api_key_ref", "api_key"];
+
+/// Reads the cards of each database that is mapped to a warehouse.
+pub(super) fn read(
+    connection: &Connection,
+    target: Option<&str>,
+    (session, opened, printer): Around<'_>,
+) -> Outcome<Vec<Source>> {
+    let mappings = mappings(connection, opened)?;
+    let rest = client(connection, session, opened)?;
+    let databases = databases(connection, &rest)?;
+    if mappings.is_empty() {
+        return Err(no_mapping(connection, &databases));
+    }
+    if let Some(target) = target
+        && !mappings.values().any(|warehouse| warehouse == target)
+    {
+        return Err(Failure::new(
+            Exit::Config,
+            "not_mapped",
+            format!("`{}` maps no database to `{target}`", connection.id),
+        )
+        .hint(format!(
+            "look at `connections.{}.mappings.databaseMappings`",
+            connection.id
+        )));
+    }
+    if printer.mode != Printed::Json {
+        printer.note(&format!("{}: reading Metabase", connection.id));
+    }
+    let scope = scope(connection, &mappings, opened)?;
+    let shelf = Folder {
+        place: opened
+            .store
+            .layout()
+            .cache()
+            .join("metabase")
+            .join(connection.id.as_str()),
+    };
+    let mut crawl = compose::block_on(|cancel| async move {
+        let read = metabase::read(&rest, &scope, &shelf).with_cancellation_token(&cancel);
+        match read.await {
+            Some(read) => read.map_err(|error| failure(connection, &error)),
+            None => Err(Failure::new(Exit::Interrupted, "cancelled", "cancelled")),
+        }
+    })?;
+    let snapshot = Arc::new(crawl.snapshot.clone());
+    let left_out = snapshot.left_out.iter();
+    let told = left_out.map(|file| format!("`{}` was not read: {}", file.path, file.reason));
+    crawl.warnings.extend(told);
+    crawl.warnings.extend(unmapped(&mappings, &databases));
+    let mut sources = Vec::new();
+    for (database, warehouse) in &mappings {
+        if target.is_some_and(|target| target != warehouse) {
+            continue;
+        }
+        let mut units = metabase::units(&crawl, *database);
+        for unit in &mut units {
+            let name = databases
+                .get(database)
+                .map(|database| database.name.as_str());
+            unit.label = unit
+                .label
+                .take()
+                .map(|label| format!("{}: {label}", name.unwrap_or("?")));
+        }
+        sources.push(Source {
+            id: connection.id.clone(),
+            warehouse: notes::connection(Some(warehouse), opened)?,
+            snapshot: Arc::clone(&snapshot),
+            units,
+            // What is said once is said with the first of them.
+            facts: Facts {
+                warnings: std::mem::take(&mut crawl.warnings),
+                ..Facts::default()
+            },
+            has_facts: false,
+            documents: None,
+            scope: Some(format!("metabase-db-{database}-")),
+        });
+    }
+    Ok(sources)
+}
+
+/// How much there is to read.
+pub(super) fn test(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<String> {
+    let rest = client(connection, session, opened)?;
+    Ok(format!(
+        "Databases: {}",
+        databases(connection, &rest)?.len()
+    ))
+}
+
+fn databases(connection: &Connection, rest: &Rest) -> Outcome<BTreeMap<u64, Database>> {
+    compose::block_on(|_| async move {
+        let databases = metabase::databases(rest).await;
+        databases.map_err(|error| failure(connection, &error))
+    })
+}
+
+fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<Rest> {
+    let id = &connection.id;
+    let key = secret(connection, &KEY, session, opened)?.ok_or_else(|| {
+        Failure::new(
+            Exit::Config,
+            "no_key",
+            format!("`connections.{id}` has no `api_key_ref`"),
+        )
+        .hint("make an API key in Metabase (Admin settings, Authentication, API keys), and set `api_key_ref: env:METABASE_API_KEY`")
+    })?;
+    let address = connection.text(&["api_url"]).unwrap_or_default();
+    metabase::client(&address, &key).map_err(|error| failure(connection, &error))
+}
+
+fn at<'a>(connection: &'a Connection, path: &[&str]) -> Option<&'a Value> {
+    let mut value = connection.fields.get("mappings")?;
+    for key in path {
+        value = value.get(key)?;
+    }
+    Some(value)
+}
+
+/// The warehouse of each database that is read.
+fn mappings(connection: &Connection, opened: &Opened) -> Outcome<BTreeMap<u64, String>> {
+    let id = &connection.id;
+    let mut mappings = BTreeMap::new();
+    let written = at(connection, &["databaseMappings"]).and_then(Value::as_object);
+    for (database, warehouse) in written.into_iter().flatten() {
+        let (Ok(number), Some(warehouse)) = (database.parse(), warehouse.as_str()) else {
+            continue;
+        };
+        let is_off = at(connection, &["syncEnabled", database]).and_then(Value::as_bool);
+        if is_off == Some(false) {
+            continue;
+        }
+        let known = opened.config.warehouses();
+        if !known
+            .map(|found| found.id.as_str())
+            .any(|id| id == warehouse)
+        {
+            return Err(Failure::new(
+                Exit::Config,
+                "not_a_warehouse",
+                format!(
+                    "`connections.{id}.mappings.databaseMappings.{database}`: there is no warehouse `{warehouse}`"
+                ),
+            )
+            .hint("`ktx connection list` shows the connections"));
+        }
+        mappings.insert(number, warehouse.to_owned());
+    }
+    Ok(mappings)
+}
+
+/// What is on the server and not read, and the other way round.
+fn unmapped(mappings: &BTreeMap<u64, String>, databases: &BTreeMap<u64, Database>) -> Vec<String> {
+    let left = databases
+        .values()
+        .filter(|database| !mappings.contains_key(&database.id));
+    let left = left.map(|database| {
+        format!(
+            "the database {} (`{}`, {}) is mapped to no warehouse and was not read",
+            database.id, database.name, database.engine
+        )
+    });
+    let missing = mappings.keys().filter(|id| !databases.contains_key(id));
+    let missing = missing.map(|id| format!("the server has no database {id}, or not for this key"));
+    left.chain(missing).collect()
+}
+
+fn no_mapping(connection: &Connection, databases: &BTreeMap<u64, Database>) -> Failure {
+    let listed: Vec<String> = databases
+        .values()
+        .map(|database| format!("{} (`{}`, {})", database.id, database.name, database.engine))
+        .collect();
+    let first = databases.keys().next().copied().unwrap_or(1);
+    Failure::new(
+        Exit::Config,
+        "not_mapped",
+        format!(
+            "`connections.{}.mappings.databaseMappings` names no database that is read; the server has {}",
+            connection.id,
+            if listed.is_empty() { "none".to_owned() } else { listed.join(", ") }
+        ),
+    )
+    .hint(format!(
+        "write `mappings: {{databaseMappings: {{\"{first}\": <warehouse>}}}}` below the connection; a database without a warehouse, or switched off by `syncEnabled`, is not read"
+    ))
+}
+
+fn scope(
+    connection: &Connection,
+    mappings: &BTreeMap<u64, String>,
+    opened: &Opened,
+) -> Outcome<Scope> {
+    let numbers = |path: &[&str]| -> BTreeSet<u64> {
+        let list = at(connection, path).and_then(Value::as_array);
+        list.into_iter()
+            .flatten()
+            .filter_map(Value::as_u64)
+            .collect()
+    };
+    let mode = at(connection, &["syncMode"]).and_then(Value::as_str);
+    let state = opened
+        .store
+        .state()
+        .map_err(|error| state_failure(&error))?;
+    let rows = state
+        .stages(&connection.id)
+        .map_err(|error| state_failure(&error))?;
+    let units = rows.iter().filter(|row| row.stage == UNIT);
+    Ok(Scope {
+        databases: mappings.keys().copied().collect(),
+        mode: match mode {
+            Some("ONLY") => Mode::Only,
+            Some("EXCEPT") => Mode::Except,
+            _ => Mode::All,
+        },
+        collections: numbers(&["selections", "collections"]),
+        cards: numbers(&["selections", "items"]),
+        earlier: units.flat_map(|row| names(&row.output, "files")).collect(),
+    })
+}
+
+/// What queries were compiled to, a file each. They are a copy: who removes them asks the server again.
+struct Folder {
+    place: PathBuf,
+}
+
+impl Folder {
+    fn file(&self, query: &Value) -> PathBuf {
+        let hash = Sha256::digest(query.to_string().as_bytes());
+        let name = hash.iter().fold(String::new(), |mut name, byte| {
+            let _ = write!(name, "{byte:02x}");
+            name
+        });
+        self.place.join(format!("{name}.sql"))
+    }
+}
+
+impl Shelf for Folder {
+    fn get(&self, query: &Value) -> Option<String> {
+        std::fs::read_to_string(self.file(query)).ok()
+    }
+
+    fn put(&self, query: &Value, sql: &str) {
+        if let Err(error) = write_atomically(&self.file(query), sql.as_bytes()) {
+            tracing::warn!(%error, "the SQL of a card was not kept for the next run");
+        }
+    }
+}
+
+fn failure(connection: &Connection, error: &RestError) -> Failure {
+    let exit = match error.kind {
+        RestErrorKind::Config => Exit::Config,
+        _ => Exit::Connection,
+    };
+    let failure = Failure::from_error(exit, "source_unreachable", error)
+        .context(format!("`{}` cannot be read", connection.id));
+    match error.kind {
+        RestErrorKind::Auth | RestErrorKind::Forbidden => failure.hint(format!(
+            "set `connections.{}.api_key_ref` to a key of a group that may see the collections",
+            connection.id
+        )),
+        RestErrorKind::NotFound | RestErrorKind::Strange => failure.hint(format!(
+            "look at whether `connections.{}.api_url` is the address of a Metabase server",
+            connection.id
+        )),
+        _ => hinted(failure, error),
+    }
+}
