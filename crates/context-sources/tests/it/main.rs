@@ -7,6 +7,8 @@
 
 mod apply;
 mod facts;
+mod lookml;
+mod metricflow;
 mod notion;
 mod odd;
 mod reading;

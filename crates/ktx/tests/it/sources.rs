@@ -564,7 +564,7 @@ fn bad_sources_cost_nothing() {
             "ingest shop-dbt",
             "exit 3\n--- stderr\nProject: [SANDBOX]/work\n\
              error: `shop-dbt` is a metabase connection, and context sources of that kind cannot be read yet\n\n\
-             hint: of context sources dbt projects and Notion are read; hand in other documents with `ktx ingest --file`\n",
+             hint: of context sources dbt, MetricFlow and LookML projects and Notion are read; hand in other documents with `ktx ingest --file`\n",
         ),
         (
             "    driver: dbt\n    source_dir: dbt\n  other:\n    driver: sqlite\n    path: other.db\n",

@@ -85,7 +85,7 @@ pub(super) fn unreadable(connection: &Connection) -> Failure {
             connection.id, connection.driver
         ),
     )
-    .hint("of context sources dbt projects and Notion are read; hand in other documents with `ktx ingest --file`")
+    .hint("of context sources dbt, MetricFlow and LookML projects and Notion are read; hand in other documents with `ktx ingest --file`")
 }
 
 /// Reads a source. Nothing is asked of a model.
