@@ -52,16 +52,13 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
 
 /// Whether a file describes something under one of these keys.
 fn holds(path: &str, text: &str, keys: &[&str]) -> bool {
-    match mapping(path, text) {
-        Ok(map) => keys
-            .iter()
-            .any(|key| map.get(*key).is_some_and(Value::is_sequence)),
-        Err(_) => {
-            let is_key = |line: &str| {
-                let name = line.split_once(':').map(|(name, _)| name);
-                name.is_some_and(|name| keys.contains(&name))
-            };
-            text.lines().any(is_key)
-        }
+    if let Ok(map) = mapping(path, text) {
+        let is_list = |key: &&str| map.get(*key).is_some_and(Value::is_sequence);
+        return keys.iter().any(is_list);
     }
+    let is_key = |line: &str| {
+        let name = line.split_once(':').map(|(name, _)| name);
+        name.is_some_and(|name| keys.contains(&name))
+    };
+    text.lines().any(is_key)
 }

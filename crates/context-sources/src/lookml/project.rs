@@ -131,15 +131,12 @@ impl<'a> Project<'a> {
                 })
                 .collect()
         };
-        match pattern.strip_prefix('/') {
-            Some(pattern) => below(pattern),
-            None => {
-                let near = format!("{folder}/{pattern}");
-                let near = resolved(&near).map(|near| below(&near));
-                let near = near.filter(|near| !near.is_empty());
-                near.unwrap_or_else(|| below(pattern))
-            }
+        if let Some(pattern) = pattern.strip_prefix('/') {
+            return below(pattern);
         }
+        let near = resolved(&format!("{folder}/{pattern}")).map(|near| below(&near));
+        let near = near.filter(|near| !near.is_empty());
+        near.unwrap_or_else(|| below(pattern))
     }
 
     /// A text with its constants; none when one is not known or only Looker can write it out.

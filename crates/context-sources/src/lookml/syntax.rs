@@ -17,7 +17,7 @@ pub(super) struct Entry {
 pub(super) enum Value {
     /// A word, a text in quotes or SQL.
     Text(String),
-    List(Vec<Value>),
+    List(Vec<Self>),
     /// A block with its name, if it has one; so is `key: value` in a list.
     Block(Option<String>, Vec<Entry>),
 }

@@ -105,15 +105,17 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     units
 }
 
+/// The first of the group that something belongs to.
+fn root(group: &[usize], mut at: usize) -> usize {
+    while group[at] != at {
+        at = group[at];
+    }
+    at
+}
+
 /// Groups of what is connected, each in order, ordered by their first.
 fn components(needed: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     let mut group: Vec<usize> = (0..needed.len()).collect();
-    fn root(group: &[usize], mut at: usize) -> usize {
-        while group[at] != at {
-            at = group[at];
-        }
-        at
-    }
     for (at, others) in needed.iter().enumerate() {
         for other in others {
             let (left, right) = (root(&group, at), root(&group, *other));

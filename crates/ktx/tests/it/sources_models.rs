@@ -97,7 +97,8 @@ fn is_ingested_once(sandbox: &Sandbox, unit: &str, driver: &str) {
         (&json!(unit), &json!("done")),
         "{answer}"
     );
-    let captured = json!({ "wiki": ["revenue"], "sl": ["orders"], "xrefs": ["revenue -> warehouse.orders"] });
+    let captured =
+        json!({ "wiki": ["revenue"], "sl": ["orders"], "xrefs": ["revenue -> warehouse.orders"] });
     assert_eq!(done["captured"], captured, "{answer}");
     let asked = processes(sandbox);
     let again = json_of(sandbox, "ingest source --json");
