@@ -1,4 +1,5 @@
-//! What metadata says, written into manifest shards. Only the values under `dbt` are ever touched.
+//! What metadata says, written into manifest shards. Only the values under the key of who says it are ever
+//! touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +7,8 @@ use ktx_project_store::{Change, ProjectPath};
 use ktx_scan::edit_shard;
 use serde_yaml::{Mapping, Value};
 
-use crate::dbt::is_yaml;
-use crate::facts::{ColumnFacts, Facts, TableFacts};
-
-/// The key of what dbt says.
-const DBT: &str = "dbt";
+use crate::facts::{ColumnFacts, Facts, TableFacts, Writer};
+use crate::folder::is_yaml;
 
 /// What becomes of values that the metadata no longer says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +97,10 @@ pub fn apply(
     applied.tables = wanted.values().filter(|table| !table.is_empty()).count();
     applied.unknown.sort();
     let prunes = pruning == Pruning::Remove && facts.is_complete;
+    let told = Told {
+        writer: facts.writer,
+        prunes,
+    };
     for (place, _) in &places {
         let table = wanted.get(place);
         if let Some(entry) = read
@@ -106,8 +108,8 @@ pub fn apply(
             .and_then(|shard| entry(&mut shard.new, &place.1))
         {
             match table {
-                Some(table) => say(entry, table, prunes),
-                None if prunes => say(entry, &TableFacts::default(), true),
+                Some(table) => told.table(entry, table),
+                None if prunes => told.table(entry, &TableFacts::default()),
                 None => {}
             }
         }
@@ -223,78 +225,89 @@ fn entry<'m>(shard: &'m mut Mapping, key: &str) -> Option<&'m mut Mapping> {
     tables.get_mut(key).and_then(Value::as_mapping_mut)
 }
 
-/// Writes what is said about one table.
-fn say(entry: &mut Mapping, table: &TableFacts, prunes: bool) {
-    let description = table
-        .description
-        .as_ref()
-        .map(|text| Value::from(text.as_str()));
-    set(entry, "descriptions", description, prunes);
-    let columns = entry.get_mut("columns").and_then(Value::as_sequence_mut);
-    let mut said = BTreeSet::new();
-    for column in columns
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_mapping_mut)
-    {
-        let name = column
-            .get("name")
-            .and_then(Value::as_str)
-            .map(str::to_lowercase);
-        let Some(name) = name else { continue };
-        let found = table
-            .columns
-            .iter()
-            .find(|facts| facts.name.to_lowercase() == name);
-        if !said.insert(name) {
-            continue;
-        }
-        let none = ColumnFacts::default();
-        say_of_column(column, found.unwrap_or(&none), prunes);
-    }
+/// How what is said is written.
+#[derive(Clone, Copy)]
+struct Told {
+    writer: Writer,
+    /// Whether what is no longer said is removed.
+    prunes: bool,
 }
 
-fn say_of_column(column: &mut Mapping, facts: &ColumnFacts, prunes: bool) {
-    let description = facts
-        .description
-        .as_ref()
-        .map(|text| Value::from(text.as_str()));
-    set(column, "descriptions", description, prunes);
-    let mut constraints = Mapping::new();
-    for (key, is_so) in [("not_null", facts.is_not_null), ("unique", facts.is_unique)] {
-        if is_so {
-            constraints.insert(key.into(), Value::Bool(true));
+impl Told {
+    /// Writes what is said about one table.
+    fn table(self, entry: &mut Mapping, table: &TableFacts) {
+        let description = table
+            .description
+            .as_ref()
+            .map(|text| Value::from(text.as_str()));
+        self.set(entry, "descriptions", description);
+        let columns = entry.get_mut("columns").and_then(Value::as_sequence_mut);
+        let mut said = BTreeSet::new();
+        for column in columns
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_mapping_mut)
+        {
+            let name = column
+                .get("name")
+                .and_then(Value::as_str)
+                .map(str::to_lowercase);
+            let Some(name) = name else { continue };
+            let found = table
+                .columns
+                .iter()
+                .find(|facts| facts.name.to_lowercase() == name);
+            if !said.insert(name) {
+                continue;
+            }
+            let none = ColumnFacts::default();
+            self.column(column, found.unwrap_or(&none));
         }
     }
-    let constraints = (!constraints.is_empty()).then_some(Value::Mapping(constraints));
-    set(column, "constraints", constraints, prunes);
-    let accepted = facts.accepted.as_ref().map(|values| {
-        let values = values.iter().map(|value| Value::from(value.as_str()));
-        Value::Sequence(values.collect())
-    });
-    set(column, "enum_values", accepted, prunes);
-}
 
-/// Sets what dbt says under a key; what it does not say is removed where that is wanted.
-fn set(entry: &mut Mapping, key: &str, value: Option<Value>, prunes: bool) {
-    let is_there = entry.get(key).is_some_and(|value| !value.is_null());
-    let by_writer = entry.get_mut(key).and_then(Value::as_mapping_mut);
-    match (value, by_writer) {
-        (Some(value), Some(by_writer)) => {
-            by_writer.insert(DBT.into(), value);
-        }
-        // Something else than texts by writer stands there: a person's, who keeps it.
-        (Some(_), None) if is_there => {}
-        (Some(value), None) => {
-            let by_writer = Mapping::from_iter([(Value::from(DBT), value)]);
-            entry.insert(key.into(), Value::Mapping(by_writer));
-        }
-        (None, Some(by_writer)) if prunes => {
-            let was_ours = by_writer.shift_remove(DBT).is_some();
-            if was_ours && by_writer.is_empty() {
-                entry.shift_remove(key);
+    fn column(self, column: &mut Mapping, facts: &ColumnFacts) {
+        let description = facts
+            .description
+            .as_ref()
+            .map(|text| Value::from(text.as_str()));
+        self.set(column, "descriptions", description);
+        let mut constraints = Mapping::new();
+        for (key, is_so) in [("not_null", facts.is_not_null), ("unique", facts.is_unique)] {
+            if is_so {
+                constraints.insert(key.into(), Value::Bool(true));
             }
         }
-        (None, _) => {}
+        let constraints = (!constraints.is_empty()).then_some(Value::Mapping(constraints));
+        self.set(column, "constraints", constraints);
+        let accepted = facts.accepted.as_ref().map(|values| {
+            let values = values.iter().map(|value| Value::from(value.as_str()));
+            Value::Sequence(values.collect())
+        });
+        self.set(column, "enum_values", accepted);
+    }
+
+    /// Sets what the writer says under a key; what it does not say is removed where that is wanted.
+    fn set(self, entry: &mut Mapping, key: &str, value: Option<Value>) {
+        let writer = self.writer.key();
+        let is_there = entry.get(key).is_some_and(|value| !value.is_null());
+        let by_writer = entry.get_mut(key).and_then(Value::as_mapping_mut);
+        match (value, by_writer) {
+            (Some(value), Some(by_writer)) => {
+                by_writer.insert(writer.into(), value);
+            }
+            // Something else than texts by writer stands there: a person's, who keeps it.
+            (Some(_), None) if is_there => {}
+            (Some(value), None) => {
+                let by_writer = Mapping::from_iter([(Value::from(writer), value)]);
+                entry.insert(key.into(), Value::Mapping(by_writer));
+            }
+            (None, Some(by_writer)) if self.prunes => {
+                let was_ours = by_writer.shift_remove(writer).is_some();
+                if was_ours && by_writer.is_empty() {
+                    entry.shift_remove(key);
+                }
+            }
+            (None, _) => {}
+        }
     }
 }

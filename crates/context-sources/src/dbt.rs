@@ -7,22 +7,19 @@ mod models;
 mod project;
 mod sql;
 mod units;
-mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use ktx_project_store::{FileError, walk};
 
-use crate::snapshot::{LeftOut, ReadError, Snapshot};
+use crate::folder::{self, add, has_ending, is_yaml};
+use crate::snapshot::{FolderKind, LeftOut, ReadError, Snapshot};
 use models::stem;
 use project::Project;
 
 pub use facts::facts;
 pub use units::units;
-
-/// A longer file is left out.
-const LONGEST_FILE: u64 = 1_000_000;
 
 /// The names of project files.
 const PROJECT_FILES: [&str; 2] = ["dbt_project.yml", "dbt_project.yaml"];
@@ -33,23 +30,7 @@ const PROJECT_FILES: [&str; 2] = ["dbt_project.yml", "dbt_project.yaml"];
 /// # Errors
 /// [`ReadError`] when there is no project that can be read.
 pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
-    match std::fs::metadata(root) {
-        Ok(found) if found.is_dir() => {}
-        Ok(_) => {
-            return Err(ReadError::NotAFolder {
-                root: root.to_owned(),
-            });
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(ReadError::Missing {
-                root: root.to_owned(),
-            });
-        }
-        Err(source) => {
-            let path = root.to_owned();
-            return Err(FileError::Read { path, source }.into());
-        }
-    }
+    folder::look_at(root, FolderKind::Dbt)?;
     let mut snapshot = Snapshot::default();
     let name = project_file(root)?;
     if leads_out(root, &root.join(name)) {
@@ -139,7 +120,10 @@ fn project_file(root: &Path) -> Result<&'static str, ReadError> {
         }
     }
     let root = root.to_owned();
-    Err(ReadError::NoProject { root })
+    Err(ReadError::NoProject {
+        root,
+        kind: FolderKind::Dbt,
+    })
 }
 
 /// Whether a file of the project is a link to somewhere else.
@@ -150,47 +134,6 @@ fn leads_out(root: &Path, place: &Path) -> bool {
         // What cannot be found cannot be read either.
         _ => false,
     }
-}
-
-pub(crate) fn is_yaml(path: &str) -> bool {
-    has_ending(path, &["yml", "yaml"])
-}
-
-fn has_ending(path: &str, endings: &[&str]) -> bool {
-    let ending = Path::new(path)
-        .extension()
-        .and_then(|ending| ending.to_str());
-    ending.is_some_and(|ending| {
-        endings
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(ending))
-    })
-}
-
-/// Takes a file in, or notes why it was left out.
-fn add(snapshot: &mut Snapshot, place: &Path, path: String) {
-    let reason = match std::fs::metadata(place) {
-        Ok(found) if found.len() > LONGEST_FILE => {
-            format!(
-                "it has {} bytes, at most {LONGEST_FILE} are read",
-                found.len()
-            )
-        }
-        Ok(_) => match std::fs::read(place).map(String::from_utf8) {
-            Ok(Ok(text)) => {
-                let text = text
-                    .strip_prefix('\u{feff}')
-                    .map(str::to_owned)
-                    .unwrap_or(text);
-                snapshot.files.insert(path, text);
-                return;
-            }
-            Ok(Err(error)) => format!("byte {} is no UTF-8", error.utf8_error().valid_up_to()),
-            Err(error) => error.to_string(),
-        },
-        Err(error) => error.to_string(),
-    };
-    snapshot.left_out.push(LeftOut { path, reason });
 }
 
 /// The project file of a snapshot that [`read`] has made.

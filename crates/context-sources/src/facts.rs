@@ -1,8 +1,35 @@
 //! What metadata says about tables.
 
+use ktx_secrets::Redactor;
+
+/// Who says so: the key under which it stands in a manifest shard.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Writer {
+    /// dbt.
+    #[default]
+    Dbt,
+    /// The semantic models of MetricFlow.
+    MetricFlow,
+    /// LookML.
+    LookMl,
+}
+
+impl Writer {
+    /// The key.
+    pub(crate) const fn key(self) -> &'static str {
+        match self {
+            Self::Dbt => "dbt",
+            Self::MetricFlow => "metricflow",
+            Self::LookMl => "lookml",
+        }
+    }
+}
+
 /// What the metadata of a source says, without a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
+    /// Who says it.
+    pub writer: Writer,
     /// The tables, by name and schema. One of a known schema is there even when nothing is said about it: what
     /// is said about another table of its name is not about it.
     pub tables: Vec<TableFacts>,
@@ -40,6 +67,76 @@ pub struct ColumnFacts {
     pub is_unique: bool,
     /// The values that the team tests for.
     pub accepted: Option<Vec<String>>,
+}
+
+impl Facts {
+    /// Adds what is said to what was said of the same table before; the first text counts.
+    pub(crate) fn add(&mut self, table: TableFacts, path: &str) {
+        let same = |known: &&mut TableFacts| {
+            (&known.schema, &known.database) == (&table.schema, &table.database)
+                && known.name.eq_ignore_ascii_case(&table.name)
+        };
+        let Some(known) = self.tables.iter_mut().find(same) else {
+            self.tables.push(table);
+            return;
+        };
+        let mut differing = Vec::new();
+        if !agrees(&mut known.description, table.description) {
+            differing.push(known.name.clone());
+        }
+        for column in table.columns {
+            let same = |known: &&mut ColumnFacts| known.name.eq_ignore_ascii_case(&column.name);
+            match known.columns.iter_mut().find(same) {
+                None => known.columns.push(column),
+                Some(own) => {
+                    own.is_not_null |= column.is_not_null;
+                    own.is_unique |= column.is_unique;
+                    if !agrees(&mut own.accepted, column.accepted) {
+                        differing.push(format!("{}.{}", known.name, own.name));
+                    }
+                    if !agrees(&mut own.description, column.description) {
+                        differing.push(format!("{}.{}", known.name, own.name));
+                    }
+                }
+            }
+        }
+        for name in differing {
+            let told = format!("{path}: `{name}` is described differently before, and that counts");
+            self.warnings.push(told);
+        }
+    }
+
+    /// Puts the tables in order.
+    pub(crate) fn sort(&mut self) {
+        let place = |table: &TableFacts| {
+            let (schema, database) = (table.schema.clone(), table.database.clone());
+            (table.name.to_lowercase(), schema, database)
+        };
+        self.tables.sort_by_key(place);
+    }
+
+    /// Tells of something that was left out.
+    pub(crate) fn warn(&mut self, place: &str, what: &str) {
+        self.is_complete = false;
+        self.warnings.push(format!("{place}: {what}"));
+    }
+}
+
+/// Whether a text holds what looks like a password or key.
+pub(crate) fn is_secret(text: &str) -> bool {
+    Redactor::new().redact(text) != text
+}
+
+/// Takes a text over where there is none; whether no other one was lost.
+fn agrees<T: PartialEq>(known: &mut Option<T>, text: Option<T>) -> bool {
+    match (&known, text) {
+        (_, None) => true,
+        (None, text) => {
+            *known = text;
+            true
+        }
+        (Some(known), Some(text)) => *known == text,
+    }
 }
 
 impl TableFacts {

@@ -6,12 +6,18 @@
 mod apply;
 pub mod dbt;
 mod facts;
+mod folder;
+mod grouping;
+pub mod lookml;
 pub mod metabase;
+pub mod metricflow;
+mod names;
 pub mod notion;
 mod rest;
 mod snapshot;
+mod yaml;
 
 pub use apply::{Applied, ApplyError, Pruning, apply};
-pub use facts::{ColumnFacts, Facts, TableFacts};
+pub use facts::{ColumnFacts, Facts, TableFacts, Writer};
 pub use rest::{Rest, RestError, RestErrorKind};
-pub use snapshot::{LeftOut, ReadError, Snapshot, Unit};
+pub use snapshot::{FolderKind, LeftOut, ReadError, Snapshot, Unit};

@@ -112,7 +112,7 @@ pub struct Curated {
 /// [`IngestError`]; nothing was made or decided then.
 pub async fn curate(run: &Run, request: CurateRequest<'_>) -> Result<Curated, IngestError> {
     let CurateRequest { open, snapshot, .. } = request;
-    let bench = Arc::new(run.bench(request.files).await?);
+    let bench = Arc::new(run.bench(run.warehouse.clone(), request.files).await?);
     bench.limit(request.quota);
     let decided = Decided::default();
     let mut tools = bench.tools().map_err(IngestError::Tools)?;

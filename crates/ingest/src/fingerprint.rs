@@ -20,8 +20,12 @@ pub fn fingerprint(unit: &Unit, snapshot: &Snapshot, warehouse: Option<&Connecti
         hash.update(bytes);
     };
     part(&PROMPTS.to_le_bytes());
+    let warehouse = warehouse.filter(|_| unit.writes_sources);
     part(warehouse.map_or("", |id| id.as_str()).as_bytes());
     part(unit.key.as_bytes());
+    if let Some(note) = unit.note {
+        part(note.as_bytes());
+    }
     for path in unit.files.iter().chain(&unit.dependencies) {
         part(path.as_bytes());
         let text = snapshot.files.get(path);

@@ -22,6 +22,9 @@ pub(crate) fn unit(known: &str, source: &str, unit: &Unit, snapshot: &Snapshot) 
         "{known}\nUnit {} of the source {source}.\n",
         one_line(&unit.key)
     );
+    if let Some(note) = unit.note {
+        let _ = writeln!(text, "{note}");
+    }
     names(
         &mut text,
         "Files that it builds on, for `read_raw_file`",

@@ -52,7 +52,7 @@ impl std::fmt::Debug for ReconcileRequest<'_> {
 /// # Errors
 /// [`IngestError`]; nothing was made then.
 pub async fn reconcile(run: &Run, request: ReconcileRequest<'_>) -> Result<Worked, IngestError> {
-    let bench = run.bench(request.files).await?;
+    let bench = run.bench(run.warehouse.clone(), request.files).await?;
     let tools = bench.tools().and_then(ToolSet::new);
     let (written, gone) = (request.written, request.gone);
     let outcome = run

@@ -48,11 +48,13 @@ impl std::fmt::Debug for Run {
 }
 
 impl Run {
+    /// A bench on which the sources of a warehouse can be written; without one only pages can be.
     pub(crate) async fn bench(
         &self,
+        warehouse: Option<(ConnectionId, Dialect)>,
         files: BTreeMap<ProjectPath, Vec<u8>>,
     ) -> Result<Bench, IngestError> {
-        let bench = Bench::new(Arc::clone(&self.context), self.warehouse.clone(), files);
+        let bench = Bench::new(Arc::clone(&self.context), warehouse, files);
         bench.await.map_err(IngestError::Project)
     }
 
@@ -148,7 +150,8 @@ pub async fn work_unit(run: &Run, request: UnitRequest<'_>) -> Result<Worked, In
             length,
         });
     }
-    let bench = run.bench(request.files).await?;
+    let warehouse = run.warehouse.clone().filter(|_| unit.writes_sources);
+    let bench = run.bench(warehouse, request.files).await?;
     if let Some(quota) = request.quota {
         bench.limit(quota);
     }

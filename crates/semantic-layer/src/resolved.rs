@@ -170,7 +170,7 @@ impl Eq for MeasurePlaces {}
 /// The description shown when several people wrote one.
 pub(crate) fn best_description(descriptions: &BTreeMap<String, String>) -> Option<String> {
     let filled = |text: &&String| !text.trim().is_empty();
-    ["user", "ai", "dbt", "db"]
+    crate::shape::WRITERS
         .iter()
         .filter_map(|key| descriptions.get(*key))
         .find(filled)

@@ -2,7 +2,7 @@
 
 use serde_yaml::{Mapping, Value};
 
-use super::yaml::plain;
+use crate::yaml::plain;
 
 /// Settings that make a test less than a fact.
 pub(super) const SETTINGS: [&str; 5] = ["severity", "enabled", "where", "error_if", "fail_calc"];

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use ktx_secrets::Redactor;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 use serde_yaml::{Mapping, Value};
 
+use super::PROJECT_FILES;
 use super::checks;
 use super::docs::blocks;
 use super::models::{Models, is_false, versions};
 use super::sql::Given;
-use super::yaml::{mapping, maps, text};
-use super::{PROJECT_FILES, has_ending, is_yaml};
-use crate::facts::{ColumnFacts, Facts, TableFacts};
+use crate::facts::{ColumnFacts, Facts, TableFacts, is_secret};
+use crate::folder::{has_ending, is_yaml};
 use crate::snapshot::Snapshot;
+use crate::yaml::{mapping, maps, text};
 
 /// Steps that the Jinja of one text may take.
 const FUEL: u64 = 10_000;
@@ -45,11 +45,7 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
         }
     }
     let mut facts = reader.facts;
-    let place = |table: &TableFacts| {
-        let (schema, database) = (table.schema.clone(), table.database.clone());
-        (table.name.to_lowercase(), schema, database)
-    };
-    facts.tables.sort_by_key(place);
+    facts.sort();
     facts
 }
 
@@ -210,7 +206,7 @@ impl Reader<'_> {
                 .extend(column.filter(|column| !column.is_empty()));
         }
         if table.schema.is_some() || !table.is_empty() {
-            self.add(table);
+            self.facts.add(table, self.path);
         }
     }
 
@@ -262,7 +258,7 @@ impl Reader<'_> {
             raw
         };
         let shown = shown.trim();
-        if Redactor::new().redact(shown) != shown {
+        if is_secret(shown) {
             let told = format!(
                 "{}: a `{key}` that looks like a password or key was left out",
                 self.path
@@ -294,54 +290,5 @@ impl Reader<'_> {
     fn warn(&mut self, place: &str, what: &str) {
         self.facts.is_complete = false;
         self.facts.warnings.push(format!("{place}: {what}"));
-    }
-
-    /// Adds what is said to what was said of the same table before; the first text counts.
-    fn add(&mut self, table: TableFacts) {
-        let same = |known: &&mut TableFacts| {
-            (&known.schema, &known.database) == (&table.schema, &table.database)
-                && known.name.eq_ignore_ascii_case(&table.name)
-        };
-        let Some(known) = self.facts.tables.iter_mut().find(same) else {
-            self.facts.tables.push(table);
-            return;
-        };
-        let mut differing = Vec::new();
-        if !agrees(&mut known.description, table.description) {
-            differing.push(known.name.clone());
-        }
-        for column in table.columns {
-            let same = |known: &&mut ColumnFacts| known.name.eq_ignore_ascii_case(&column.name);
-            match known.columns.iter_mut().find(same) {
-                None => known.columns.push(column),
-                Some(own) => {
-                    own.is_not_null |= column.is_not_null;
-                    own.is_unique |= column.is_unique;
-                    if !agrees(&mut own.accepted, column.accepted) {
-                        differing.push(format!("{}.{}", known.name, own.name));
-                    }
-                    if !agrees(&mut own.description, column.description) {
-                        differing.push(format!("{}.{}", known.name, own.name));
-                    }
-                }
-            }
-        }
-        for name in differing {
-            let path = self.path;
-            let told = format!("{path}: `{name}` is described differently before, and that counts");
-            self.facts.warnings.push(told);
-        }
-    }
-}
-
-/// Takes a text over where there is none; whether no other one was lost.
-fn agrees<T: PartialEq>(known: &mut Option<T>, text: Option<T>) -> bool {
-    match (&known, text) {
-        (_, None) => true,
-        (None, text) => {
-            *known = text;
-            true
-        }
-        (Some(known), Some(text)) => *known == text,
     }
 }

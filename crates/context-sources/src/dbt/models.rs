@@ -6,10 +6,11 @@ use serde_yaml::{Mapping, Value};
 
 use super::checks::SETTINGS;
 use super::project::Project;
+use super::project_of;
 use super::sql::{Given, config};
-use super::yaml::{maps, plain, text, texts};
-use super::{has_ending, project_of};
+use crate::folder::has_ending;
 use crate::snapshot::Snapshot;
+use crate::yaml::{maps, plain, text, texts};
 
 /// The project file, and the SQL of models by their name.
 pub(super) struct Models<'a> {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_yaml::{Mapping, Value};
 
-use super::yaml::{mapping, plain, text, texts};
 use crate::snapshot::ReadError;
+use crate::yaml::{mapping, plain, text, texts};
 
 /// The keys of folders, with their older spelling and their default.
 const FOLDERS: [(&str, &str, &str); 4] = [

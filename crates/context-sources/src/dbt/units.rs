@@ -4,17 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::{Mapping, Value};
 
+use super::PROJECT_FILES;
 use super::docs::blocks;
 use super::models::stem;
-use super::yaml::{mapping, maps, text};
-use super::{PROJECT_FILES, has_ending, is_yaml};
+use crate::folder::{has_ending, is_yaml};
+use crate::grouping::{self, SMALL, characters, free, shorten};
 use crate::snapshot::{Snapshot, Unit};
+use crate::yaml::{mapping, maps, text};
 
 /// As many YAML files are read at once in a small project.
 const FEW: usize = 25;
-
-/// As many characters are read at once.
-const SMALL: usize = 60_000;
 
 /// Peers that a unit names.
 const PEERS: usize = 200;
@@ -57,6 +56,8 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
         return vec![Unit {
             key: "dbt-all".to_owned(),
             label: None,
+            note: None,
+            writes_sources: true,
             files: rest.into_iter().cloned().collect(),
             dependencies: project,
             peers: Vec::new(),
@@ -75,6 +76,8 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
         let mut unit = Unit {
             key: free(&mut keys, &slug("dbt", path)),
             label: None,
+            note: None,
+            writes_sources: true,
             files: vec![(*path).clone()],
             dependencies: project.iter().cloned().chain(belonging).collect(),
             peers: others.take(PEERS).cloned().collect(),
@@ -132,18 +135,6 @@ fn belonging(snapshot: &Snapshot, path: &str, names: &BTreeSet<String>) -> Vec<S
     found.map(|(path, _)| path.clone()).collect()
 }
 
-/// Drops dependencies from the end until the unit is small enough.
-fn shorten(unit: &mut Unit, snapshot: &Snapshot) {
-    let all = unit.files.iter().chain(&unit.dependencies);
-    let mut length: usize = all.map(|path| characters(snapshot, path)).sum();
-    while length > SMALL
-        && let Some(path) = unit.dependencies.pop()
-    {
-        length -= characters(snapshot, &path);
-        unit.peers.insert(0, path);
-    }
-}
-
 /// SQL that no YAML file names, by folder.
 fn left_over(
     snapshot: &Snapshot,
@@ -160,23 +151,13 @@ fn left_over(
     }
     let mut units = Vec::new();
     for (folder, paths) in folders {
-        let mut files: Vec<String> = Vec::new();
-        let mut length = 0;
-        let mut groups = Vec::new();
-        for path in paths {
-            let own = characters(snapshot, path);
-            if length + own > SMALL && !files.is_empty() {
-                groups.push(std::mem::take(&mut files));
-                length = 0;
-            }
-            length += own;
-            files.push(path.clone());
-        }
-        groups.push(files);
+        let groups = grouping::runs(snapshot, paths.into_iter().cloned());
         for files in groups {
             units.push(Unit {
                 key: free(keys, &slug("dbt-sql", folder)),
                 label: None,
+                note: None,
+                writes_sources: true,
                 files,
                 dependencies: project.to_vec(),
                 peers: Vec::new(),
@@ -186,13 +167,6 @@ fn left_over(
     units
 }
 
-fn characters(snapshot: &Snapshot, path: &str) -> usize {
-    snapshot
-        .files
-        .get(path)
-        .map_or(0, |text| text.chars().count())
-}
-
 /// A path as a key.
 fn slug(prefix: &str, path: &str) -> String {
     let stem = if is_yaml(path) {
@@ -200,24 +174,5 @@ fn slug(prefix: &str, path: &str) -> String {
     } else {
         path
     };
-    let plain = |letter: char| {
-        if letter.is_ascii_alphanumeric() {
-            letter.to_ascii_lowercase()
-        } else {
-            '-'
-        }
-    };
-    let slug: String = stem.chars().map(plain).collect();
-    format!("{prefix}-{}", slug.trim_matches('-'))
-}
-
-/// The key, or with a number behind it when it is taken.
-fn free(keys: &mut BTreeSet<String>, wanted: &str) -> String {
-    let numbered = (2..).map(|number: u32| format!("{wanted}-{number}"));
-    let mut candidates = std::iter::once(wanted.to_owned()).chain(numbered);
-    let found = candidates
-        .find(|key| !keys.contains(key))
-        .unwrap_or_default();
-    keys.insert(found.clone());
-    found
+    grouping::slug(prefix, stem)
 }

@@ -50,6 +50,8 @@ pub fn units(crawl: &Crawl, database: u64) -> Vec<Unit> {
                 dependencies: dependencies(crawl, &files),
                 files,
                 peers: Vec::new(),
+                writes_sources: true,
+                note: None,
             });
         }
     }

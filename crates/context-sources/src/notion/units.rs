@@ -99,6 +99,8 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
         Some(Unit {
             key: format!("notion-page-{}", name.replace('.', "-")),
             label: Some(title.to_owned()),
+            note: None,
+            writes_sources: true,
             files: vec![path.clone()],
             dependencies: Vec::new(),
             peers: others.cloned().collect(),

@@ -7,7 +7,9 @@
 
 mod apply;
 mod facts;
+mod lookml;
 mod metabase;
+mod metricflow;
 mod notion;
 mod odd;
 mod reading;

@@ -58,14 +58,14 @@ fn server() -> Analytics {
     }
 }
 
-fn mouse(id: u64, query: Value) -> Value {
+fn mouse(id: u64, query: &Value) -> Value {
     let mut card = written(id, "By mouse", (1, Some(11)), "");
     card["dataset_query"] = json!({ "type": "query", "database": 1, "query": query });
     card
 }
 
-#[test]
-fn cards_become_files() {
+/// Cards of every kind.
+fn cards() -> Analytics {
     let mut server = server();
     let mut revenue = written(
         1,
@@ -100,15 +100,15 @@ fn cards_become_files() {
             "select * from orders where paid;",
         ),
         newer,
-        mouse(4, json!({ "source-table": 7 })),
-        mouse(5, json!({ "joins": [] })),
+        mouse(4, &json!({ "source-table": 7 })),
+        mouse(5, &json!({ "joins": [] })),
         written(6, "Loop", (1, None), "select * from {{#7}}"),
         written(7, "Loop too", (1, None), "select * from {{#6}}"),
         written(8, "Of Ada", (1, Some(12)), "select 1"),
         written(9, "Elsewhere", (2, None), "select 1"),
         mouse(
             13,
-            json!({ "source-table": 8, "joins": [{ "source-table": "card__2" }] }),
+            &json!({ "source-table": 8, "joins": [{ "source-table": "card__2" }] }),
         ),
         written(
             14,
@@ -130,118 +130,126 @@ fn cards_become_files() {
         ("not test", "AND NOT {{snippet: test}}"),
         ("test", "is_test"),
     ];
-    let server = MetabaseFake::start(server).expect("a server");
+    server
+}
+
+/// The files of those.
+const FILES: &str = r"
+=== databases/1/cards/1.md
+# Revenue by month
+
+Card 1, a model in Finance / Revenue
+
+What was paid.
+Without refunds.
+
+Parameters, as `{{name}}` in the SQL:
+- region: text
+- since: date/all-options, default past30days
+
+```sql
+SELECT month, sum(amount) FROM (
+select * from orders where paid
+) o
+WHERE {{since}}  AND x = ARRAY[[1]] AND NOT is_test;
+```
+
+Columns of its result:
+- month (Month), DateTime
+- sum, Float: In euros.
+=== databases/1/cards/13.md
+# By mouse
+
+Card 13, a question in Finance / Revenue
+
+```sql
+SELECT count(*) FROM table_8
+```
+=== databases/1/cards/14.md
+# Comments
+
+Card 14, a question in Our analytics
+
+Not written out, because the snippet `gone` is not there:
+
+```sql
+select * from {{#2}} x -- not {{#4}}
+where {{snippet: gone}}
+```
+=== databases/1/cards/16.md
+# Uses what is archived
+
+Card 16, a question in Our analytics
+
+```sql
+select * from (
+select 1 -- old
+) where is_test
+```
+=== databases/1/cards/2.md
+# Paid orders
+
+Card 2, a question in Finance
+
+```sql
+select * from orders where paid;
+```
+=== databases/1/cards/3.md
+# Newer
+
+Card 3, a question in Our analytics
+
+Parameters, as `{{name}}` in the SQL:
+- x: number, default 3
+
+```sql
+select {{x}}
+```
+=== databases/1/cards/4.md
+# By mouse
+
+Card 4, a question in Finance / Revenue
+
+```sql
+SELECT count(*) FROM table_7
+```
+=== databases/1/cards/5.md
+# By mouse
+
+Card 5, a question in Finance / Revenue
+
+Its SQL is not known.
+=== databases/1/cards/6.md
+# Loop
+
+Card 6, a question in Our analytics
+
+Not written out, because card 6 stands in itself:
+
+```sql
+select * from {{#7}}
+```
+=== databases/1/cards/7.md
+# Loop too
+
+Card 7, a question in Our analytics
+
+Not written out, because card 7 stands in itself:
+
+```sql
+select * from {{#6}}
+```
+";
+
+#[test]
+fn cards_become_files() {
+    let server = MetabaseFake::start(cards()).expect("a server");
     let read = crawl(&server, &scope(&[1])).expect("a crawl");
     let files = read.snapshot.files.iter();
     let shown: Vec<String> = files
         .map(|(path, text)| format!("=== {path}\n{text}"))
         .collect();
-    insta::assert_snapshot!(shown.concat(), @r"
-    === databases/1/cards/1.md
-    # Revenue by month
-
-    Card 1, a model in Finance / Revenue
-
-    What was paid.
-    Without refunds.
-
-    Parameters, as `{{name}}` in the SQL:
-    - region: text
-    - since: date/all-options, default past30days
-
-    ```sql
-    SELECT month, sum(amount) FROM (
-    select * from orders where paid
-    ) o
-    WHERE {{since}}  AND x = ARRAY[[1]] AND NOT is_test;
-    ```
-
-    Columns of its result:
-    - month (Month), DateTime
-    - sum, Float: In euros.
-    === databases/1/cards/13.md
-    # By mouse
-
-    Card 13, a question in Finance / Revenue
-
-    ```sql
-    SELECT count(*) FROM table_8
-    ```
-    === databases/1/cards/14.md
-    # Comments
-
-    Card 14, a question in Our analytics
-
-    Not written out, because the snippet `gone` is not there:
-
-    ```sql
-    select * from {{#2}} x -- not {{#4}}
-    where {{snippet: gone}}
-    ```
-    === databases/1/cards/16.md
-    # Uses what is archived
-
-    Card 16, a question in Our analytics
-
-    ```sql
-    select * from (
-    select 1 -- old
-    ) where is_test
-    ```
-    === databases/1/cards/2.md
-    # Paid orders
-
-    Card 2, a question in Finance
-
-    ```sql
-    select * from orders where paid;
-    ```
-    === databases/1/cards/3.md
-    # Newer
-
-    Card 3, a question in Our analytics
-
-    Parameters, as `{{name}}` in the SQL:
-    - x: number, default 3
-
-    ```sql
-    select {{x}}
-    ```
-    === databases/1/cards/4.md
-    # By mouse
-
-    Card 4, a question in Finance / Revenue
-
-    ```sql
-    SELECT count(*) FROM table_7
-    ```
-    === databases/1/cards/5.md
-    # By mouse
-
-    Card 5, a question in Finance / Revenue
-
-    Its SQL is not known.
-    === databases/1/cards/6.md
-    # Loop
-
-    Card 6, a question in Our analytics
-
-    Not written out, because card 6 stands in itself:
-
-    ```sql
-    select * from {{#7}}
-    ```
-    === databases/1/cards/7.md
-    # Loop too
-
-    Card 7, a question in Our analytics
-
-    Not written out, because card 7 stands in itself:
-
-    ```sql
-    select * from {{#6}}
-    ```
-    ");
+    assert_eq!(shown.concat(), FILES.trim_start());
     insta::assert_snapshot!(read.warnings.join("\n"), @r"
     1 cards are no questions, models or metrics as this version knows them: they were not read
     1 cards are in collections that the key does not see: they were not read
@@ -313,7 +321,7 @@ fn looking_at_a_card_changes_nothing() {
 #[test]
 fn a_failure_for_a_moment_changes_nothing() {
     let mut server = server();
-    server.cards = vec![mouse(4, json!({ "source-table": 7 }))];
+    server.cards = vec![mouse(4, &json!({ "source-table": 7 }))];
     let server = MetabaseFake::start(server).expect("a server");
     let shelf = Memory::default();
     let read = || remembering(&server, &scope(&[1]), &shelf);
@@ -416,7 +424,7 @@ fn a_long_collection_is_read_in_stable_parts() {
     );
     server.change(|all| {
         all.cards
-            .push(written(99, "New", (1, Some(10)), "select 1"))
+            .push(written(99, "New", (1, Some(10)), "select 1"));
     });
     let after = units();
     assert_eq!(before[..2], after[..2]);

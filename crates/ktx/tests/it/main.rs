@@ -60,6 +60,7 @@ mod sl_live;
 mod sl_query;
 mod sl_usage;
 mod sources;
+mod sources_models;
 mod sources_remote;
 mod sql;
 mod status;

@@ -430,7 +430,7 @@ fn everything_is_ingested_without_an_id() {
     let mut sandbox = locally(project(&[("models/schema.yml", SCHEMA)]), &whole());
     let more = CONFIG.replace(
         "llm:",
-        "  bi:\n    driver: metabase\n    api_url: https://bi.example\n    api_key: env:PLANTED\nllm:",
+        "  bi:\n    driver: looker\n    base_url: https://bi.example\n    client_id: ktx\n    client_secret: env:PLANTED\nllm:",
     );
     write(&sandbox, "ktx.yaml", &more);
     commit(&sandbox, "a third connection");
@@ -455,8 +455,7 @@ fn everything_is_ingested_without_an_id() {
             .contains("shop-dbt\tdbt-all\tdone\trevenue\torders\t"),
         "{printed}"
     );
-    let unread =
-        "warning: `bi` was not read: context sources of kind metabase cannot be read yet\n";
+    let unread = "warning: `bi` was not read: context sources of kind looker cannot be read yet\n";
     assert!(printed.stderr.contains(unread), "{printed}");
     let answer = json_of(&sandbox, "ingest --json");
     let targets: Vec<(&Value, &Value)> = answer["plan"]["targets"]
@@ -479,7 +478,7 @@ fn everything_is_ingested_without_an_id() {
     assert_eq!(answer["results"][1]["steps"], steps);
     assert_eq!(
         answer["plan"]["warnings"],
-        json!(["bi: context sources of kind metabase cannot be read yet"])
+        json!(["bi: context sources of kind looker cannot be read yet"])
     );
 }
 
@@ -564,7 +563,7 @@ fn bad_sources_cost_nothing() {
             "ingest shop-dbt",
             "exit 3\n--- stderr\nProject: [SANDBOX]/work\n\
              error: `shop-dbt` is a looker connection, and context sources of that kind cannot be read yet\n\n\
-             hint: of context sources dbt projects, Metabase and Notion are read; hand in other documents with `ktx ingest --file`\n",
+             hint: of context sources dbt, MetricFlow and LookML projects, Metabase and Notion are read; hand in other documents with `ktx ingest --file`\n",
         ),
         (
             "    driver: dbt\n    source_dir: dbt\n  other:\n    driver: sqlite\n    path: other.db\n",

@@ -25,19 +25,21 @@ pub(super) const DBT: &[Field] = &[
     Field::optional("project_name", Shape::LooseText, "The dbt project's name."),
 ];
 
+const REPOSITORY: Field = Field::required(
+    "repoUrl",
+    Shape::Text,
+    "The git repository; or, as `source_dir`, a local folder.",
+)
+.or(&["repo_url", "source_dir"]);
+
 pub(super) const METRICFLOW: &[Field] = &[Field::required(
     "metricflow",
-    Shape::OpenObject(&[
-        Field::required("repoUrl", Shape::Text, "The git repository.").or(&["repo_url"]),
-        BRANCH,
-        SUB_PATH,
-        AUTH_TOKEN_REF,
-    ]),
+    Shape::OpenObject(&[REPOSITORY, BRANCH, SUB_PATH, AUTH_TOKEN_REF]),
     "Where the MetricFlow files are.",
 )];
 
 pub(super) const LOOKML: &[Field] = &[
-    Field::required("repoUrl", Shape::Text, "The git repository.").or(&["repo_url"]),
+    REPOSITORY,
     BRANCH,
     SUB_PATH,
     AUTH_TOKEN_REF,

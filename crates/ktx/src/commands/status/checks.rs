@@ -180,7 +180,7 @@ fn connection_status(session: &Session, opened: &Opened, connection: &Connection
         Driver::BigQuery => &["credentials_json", "credentials", "project_id"],
         Driver::Dbt => &["repo_url", "repoUrl", "source_dir"],
         Driver::MetricFlow => &["metricflow", "repoUrl"],
-        Driver::LookMl => &["repoUrl"],
+        Driver::LookMl => &["repoUrl", "repo_url", "source_dir"],
         Driver::Looker => &["base_url"],
         Driver::Metabase => &["api_url"],
         Driver::Notion => &["auth_token", "auth_token_ref"],

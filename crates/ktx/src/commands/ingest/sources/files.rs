@@ -3,8 +3,9 @@
 use std::path::{Component, Path, PathBuf};
 
 use ktx_config::Connection;
-use ktx_context_sources::{Snapshot, dbt};
+use ktx_context_sources::{FolderKind, Snapshot, Unit, dbt, lookml, metricflow};
 use ktx_project_store::{CheckoutError, Remote};
+use serde_json::Value;
 
 use super::kinds::{Material, hinted, secret};
 use crate::commands::ingest::Around;
@@ -13,119 +14,173 @@ use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// Reads a dbt project.
-pub(super) fn dbt(
+/// Reads a folder of files.
+pub(super) fn read(
+    kind: FolderKind,
     connection: &Connection,
     (session, opened, printer): Around<'_>,
 ) -> Outcome<Material> {
-    let is_here = connection.text(&["source_dir"]).is_some();
-    if !is_here && connection.text(&["repo_url", "repoUrl"]).is_some() && printer.mode != Mode::Json
-    {
+    let place = Place::of(kind, connection);
+    let is_here = place.text("source_dir").is_some();
+    if !is_here && place.repository().is_some() && printer.mode != Mode::Json {
         printer.note(&format!("{}: fetching the repository", connection.id));
     }
-    let snapshot = snapshot(connection, session, opened)?;
+    let snapshot = place.snapshot(session, opened)?;
+    let looker = looker_connection(connection);
+    let facts = match kind {
+        FolderKind::Dbt => dbt::facts(&snapshot),
+        FolderKind::MetricFlow => metricflow::facts(&snapshot),
+        FolderKind::LookMl => lookml::facts(&snapshot, looker.as_deref()),
+    };
     Ok(Material {
-        units: dbt::units(&snapshot),
-        facts: dbt::facts(&snapshot),
+        units: units(kind, &snapshot, looker.as_deref()),
+        facts,
         documents: None,
         snapshot,
     })
 }
 
-/// How much a dbt project is.
-pub(super) fn test_dbt(
+/// How much there is in a folder.
+pub(super) fn test(
+    kind: FolderKind,
     connection: &Connection,
     session: &Session,
     opened: &Opened,
 ) -> Outcome<String> {
-    let snapshot = snapshot(connection, session, opened)?;
+    let snapshot = Place::of(kind, connection).snapshot(session, opened)?;
+    let units = units(kind, &snapshot, looker_connection(connection).as_deref());
     let counted = |count: usize, word: &str| match count {
         1 => format!("1 {word}"),
         count => format!("{count} {word}s"),
     };
     Ok(format!(
-        "dbt project of {} in {}",
+        "{} of {} in {}",
+        kind.words(),
         counted(snapshot.files.len(), "file"),
-        counted(dbt::units(&snapshot).len(), "unit")
+        counted(units.len(), "unit")
     ))
 }
 
-fn snapshot(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<Snapshot> {
-    let root = root(connection, session, opened)?;
-    dbt::read(&root).map_err(|error| {
-        let failure = Failure::from_error(Exit::Config, "source_unreadable", &error).context(
-            format!("the dbt project of `{}` cannot be read", connection.id),
-        );
-        hinted(failure, &error)
-    })
+fn units(kind: FolderKind, snapshot: &Snapshot, looker: Option<&str>) -> Vec<Unit> {
+    match kind {
+        FolderKind::Dbt => dbt::units(snapshot),
+        FolderKind::MetricFlow => metricflow::units(snapshot),
+        FolderKind::LookMl => lookml::units(snapshot, looker),
+    }
 }
 
-/// The folder of the project: the one that is named, or a copy of the newest commit of its repository.
-fn root(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<PathBuf> {
-    let id = &connection.id;
-    let inside = connection.text(&["path"]);
-    let top = match (
-        connection.text(&["source_dir"]),
-        connection.text(&["repo_url", "repoUrl"]),
-    ) {
-        (Some(folder), _) => opened.dir.join(folder),
-        (None, Some(url)) => {
-            if inside.as_ref().is_some_and(|path| leaves(path)) {
+/// The connection of Looker that is about the warehouse.
+fn looker_connection(connection: &Connection) -> Option<String> {
+    let mappings = connection.fields.get("mappings")?;
+    let name = mappings.get("expectedLookerConnectionName")?.as_str()?;
+    Some(name.to_owned())
+}
+
+/// Where the files of a source are.
+struct Place {
+    kind: FolderKind,
+    /// The connection with the whole names of its settings: those that lie in an object of the kind have it
+    /// before them.
+    connection: Connection,
+}
+
+impl Place {
+    fn of(kind: FolderKind, connection: &Connection) -> Self {
+        let mut connection = connection.clone();
+        let object = kind.prefix().trim_end_matches('.');
+        if let Some(Value::Object(inner)) = connection.fields.get(object) {
+            let named = inner.iter();
+            let named = named.map(|(key, value)| (format!("{object}.{key}"), value.clone()));
+            connection.fields = named.collect();
+        }
+        Self { kind, connection }
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        let name = format!("{}{key}", self.kind.prefix());
+        self.connection.text(&[&name])
+    }
+
+    fn repository(&self) -> Option<String> {
+        self.connection.text(&self.kind.repository_keys())
+    }
+
+    fn snapshot(&self, session: &Session, opened: &Opened) -> Outcome<Snapshot> {
+        let root = self.root(session, opened)?;
+        let read = match self.kind {
+            FolderKind::Dbt => dbt::read(&root),
+            FolderKind::MetricFlow => metricflow::read(&root),
+            FolderKind::LookMl => lookml::read(&root),
+        };
+        read.map_err(|error| {
+            let failure =
+                Failure::from_error(Exit::Config, "source_unreadable", &error).context(format!(
+                    "the {} of `{}` cannot be read",
+                    self.kind.words(),
+                    self.connection.id
+                ));
+            hinted(failure, &error)
+        })
+    }
+
+    /// The folder of the files: the one that is named, or a copy of the newest commit of its repository.
+    fn root(&self, session: &Session, opened: &Opened) -> Outcome<PathBuf> {
+        let id = &self.connection.id;
+        let prefix = self.kind.prefix();
+        let inside = self.text("path");
+        let top = match (self.text("source_dir"), self.repository()) {
+            (Some(folder), _) => opened.dir.join(folder),
+            (None, Some(url)) => {
+                if inside.as_ref().is_some_and(|path| leaves(path)) {
+                    return Err(Failure::new(
+                        Exit::Config,
+                        "invalid_path",
+                        format!("`connections.{id}.{prefix}path` leads out of the repository"),
+                    ));
+                }
+                self.copy(url, session, opened)?
+            }
+            (None, None) => {
+                let [repository, _] = self.kind.repository_keys();
                 return Err(Failure::new(
                     Exit::Config,
-                    "invalid_path",
-                    format!("`connections.{id}.path` leads out of the repository"),
-                ));
+                    "no_source",
+                    format!("`connections.{id}` names neither `{prefix}source_dir` nor `{repository}`"),
+                )
+                .hint(format!(
+                    "set `{prefix}source_dir` to the folder of a {}, or `{repository}` to its repository",
+                    self.kind.words()
+                )));
             }
-            copy(connection, url, session, opened)?
-        }
-        (None, None) => {
-            return Err(Failure::new(
-                Exit::Config,
-                "no_source",
-                format!("`connections.{id}` names neither `source_dir` nor `repo_url`"),
-            )
-            .hint(
-                "set `source_dir` to the folder of a dbt project, or `repo_url` to its repository",
-            ));
-        }
-    };
-    let root = match inside {
-        Some(inside) => top.join(inside),
-        None => top,
-    };
-    Ok(root.components().collect())
-}
+        };
+        let root = match inside {
+            Some(inside) => top.join(inside),
+            None => top,
+        };
+        Ok(root.components().collect())
+    }
 
-fn leaves(path: &str) -> bool {
-    let mut parts = Path::new(path).components();
-    !parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-}
-
-fn copy(
-    connection: &Connection,
-    url: String,
-    session: &Session,
-    opened: &Opened,
-) -> Outcome<PathBuf> {
-    let token = secret(connection, &["auth_token_ref"], session, opened)?;
-    let remote = Remote {
-        url,
-        branch: connection.text(&["branch"]),
-        token,
-    };
-    opened
-        .store
-        .checkout(&connection.id, &remote)
-        .map_err(|error| {
+    fn copy(&self, url: String, session: &Session, opened: &Opened) -> Outcome<PathBuf> {
+        let token = format!("{}auth_token_ref", self.kind.prefix());
+        let remote = Remote {
+            url,
+            branch: self.text("branch"),
+            token: secret(&self.connection, &[&token], session, opened)?,
+        };
+        let copied = opened.store.checkout(&self.connection.id, &remote);
+        copied.map_err(|error| {
             let exit = match &error {
                 CheckoutError::Invalid { .. } => Exit::Config,
                 CheckoutError::Fetch { .. } => Exit::Connection,
                 CheckoutError::File(_) | CheckoutError::Git(_) => Exit::Failure,
             };
-            hinted(
-                Failure::from_error(exit, "source_not_fetched", &error),
-                &error,
-            )
+            let failure = Failure::from_error(exit, "source_not_fetched", &error);
+            hinted(failure, &error)
         })
+    }
+}
+
+fn leaves(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    !parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }

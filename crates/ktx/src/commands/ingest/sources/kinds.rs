@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use ktx_config::{Connection, Driver};
-use ktx_context_sources::{Facts, Snapshot, Unit};
+use ktx_context_sources::{Facts, FolderKind, Snapshot, Unit};
 use ktx_diagnostics::Hints;
 use ktx_memory::Quota;
 use ktx_secrets::{Secret, SecretRef};
@@ -26,15 +26,25 @@ pub(super) struct Material {
 
 /// Whether sources of a kind can be read.
 pub(super) const fn is_readable(driver: Driver) -> bool {
-    matches!(driver, Driver::Dbt | Driver::Metabase | Driver::Notion)
+    folder(driver).is_some() || matches!(driver, Driver::Metabase | Driver::Notion)
+}
+
+/// The kind of folder that sources of a kind are.
+const fn folder(driver: Driver) -> Option<FolderKind> {
+    match driver {
+        Driver::Dbt => Some(FolderKind::Dbt),
+        Driver::MetricFlow => Some(FolderKind::MetricFlow),
+        Driver::LookMl => Some(FolderKind::LookMl),
+        _ => None,
+    }
 }
 
 /// Reads a source.
 pub(super) fn read(connection: &Connection, around: Around<'_>) -> Outcome<Material> {
-    match connection.driver {
-        Driver::Dbt => files::dbt(connection, around),
-        Driver::Notion => notion::read(connection, around),
-        _ => Err(super::plan::unreadable(connection)),
+    match (folder(connection.driver), connection.driver) {
+        (Some(kind), _) => files::read(kind, connection, around),
+        (None, Driver::Notion) => notion::read(connection, around),
+        (None, _) => Err(super::plan::unreadable(connection)),
     }
 }
 
@@ -45,11 +55,11 @@ pub(crate) fn tested(
     opened: &Opened,
 ) -> Outcome<ConnectionCheck> {
     let begun = Instant::now();
-    let server = match connection.driver {
-        Driver::Dbt => files::test_dbt(connection, session, opened)?,
-        Driver::Metabase => metabase::test(connection, session, opened)?,
-        Driver::Notion => notion::test(connection, session, opened)?,
-        _ => {
+    let server = match (folder(connection.driver), connection.driver) {
+        (Some(kind), _) => files::test(kind, connection, session, opened)?,
+        (None, Driver::Metabase) => metabase::test(connection, session, opened)?,
+        (None, Driver::Notion) => notion::test(connection, session, opened)?,
+        (None, _) => {
             return Err(Failure::new(
                 Exit::Connection,
                 "not_tested",

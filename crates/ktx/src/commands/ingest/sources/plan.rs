@@ -90,7 +90,7 @@ pub(super) fn unreadable(connection: &Connection) -> Failure {
             connection.id, connection.driver
         ),
     )
-    .hint("of context sources dbt projects, Metabase and Notion are read; hand in other documents with `ktx ingest --file`")
+    .hint("of context sources dbt, MetricFlow and LookML projects, Metabase and Notion are read; hand in other documents with `ktx ingest --file`")
 }
 
 /// Reads a source: once for each warehouse that it is about. Nothing is asked of a model.

@@ -338,8 +338,9 @@ pub(super) fn failure(error: IngestError) -> Failure {
     match error {
         IngestError::Model(error) => Failure::from(error),
         IngestError::Project(failure) => Failure::from(failure),
-        IngestError::TooLong { .. } => Failure::from_error(Exit::Config, "long_unit", &error)
-            .hint("split its YAML file: a unit is one file of the source with what belongs to it"),
+        IngestError::TooLong { .. } => Failure::from_error(Exit::Config, "long_unit", &error).hint(
+            "split its file: a unit is at least one file of the source with what belongs to it",
+        ),
         IngestError::Tools(_) => Failure::from_error(Exit::Failure, "internal", &error),
     }
 }

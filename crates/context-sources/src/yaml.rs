@@ -1,17 +1,17 @@
-//! YAML of dbt, as values.
+//! YAML of context sources, as values.
 
 use serde_yaml::{Mapping, Value};
 
 /// What is wrong with a YAML text, with its place in it.
-pub(super) struct Wrong {
+pub(crate) struct Wrong {
     /// `file:line:column`, or the file alone.
-    pub(super) place: String,
+    pub(crate) place: String,
     /// What is wrong.
-    pub(super) what: String,
+    pub(crate) what: String,
 }
 
 /// The top-level mapping of a text; an empty text has an empty one.
-pub(super) fn mapping(path: &str, text: &str) -> Result<Mapping, Wrong> {
+pub(crate) fn mapping(path: &str, text: &str) -> Result<Mapping, Wrong> {
     let merged = |mut value: Value| {
         value.apply_merge()?;
         Ok(value)
@@ -40,12 +40,12 @@ pub(super) fn mapping(path: &str, text: &str) -> Result<Mapping, Wrong> {
 }
 
 /// The text of a field; numbers and booleans as they are spelled.
-pub(super) fn text(map: &Mapping, key: &str) -> Option<String> {
+pub(crate) fn text(map: &Mapping, key: &str) -> Option<String> {
     plain(map.get(key)?)
 }
 
 /// A scalar as text.
-pub(super) fn plain(value: &Value) -> Option<String> {
+pub(crate) fn plain(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -55,7 +55,7 @@ pub(super) fn plain(value: &Value) -> Option<String> {
 }
 
 /// The mappings of a list field; other items are none of ours.
-pub(super) fn maps<'v>(map: &'v Mapping, key: &str) -> Vec<&'v Mapping> {
+pub(crate) fn maps<'v>(map: &'v Mapping, key: &str) -> Vec<&'v Mapping> {
     let list = map.get(key).and_then(Value::as_sequence);
     list.into_iter()
         .flatten()
@@ -64,7 +64,7 @@ pub(super) fn maps<'v>(map: &'v Mapping, key: &str) -> Vec<&'v Mapping> {
 }
 
 /// The texts of a list field; one text counts as a list of one.
-pub(super) fn texts(map: &Mapping, key: &str) -> Option<Vec<String>> {
+pub(crate) fn texts(map: &Mapping, key: &str) -> Option<Vec<String>> {
     match map.get(key)? {
         Value::Sequence(list) => Some(list.iter().filter_map(plain).collect()),
         value => plain(value).map(|text| vec![text]),

@@ -1,0 +1,91 @@
+//! Folders of files: what of them is read.
+
+use std::path::Path;
+
+use ktx_project_store::{FileError, walk};
+
+use crate::snapshot::{FolderKind, LeftOut, ReadError, Snapshot};
+
+/// A longer file is left out.
+const LONGEST_FILE: u64 = 1_000_000;
+
+/// Looks whether there is a folder.
+pub(crate) fn look_at(root: &Path, kind: FolderKind) -> Result<(), ReadError> {
+    let root = root.to_owned();
+    match std::fs::metadata(&root) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(ReadError::NotAFolder { root, kind }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(ReadError::Missing { root, kind })
+        }
+        Err(source) => Err(FileError::Read { path: root, source }.into()),
+    }
+}
+
+/// Reads what is wanted below a folder, and notes what is there and could not be read.
+pub(crate) fn read(
+    root: &Path,
+    kind: FolderKind,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Snapshot, ReadError> {
+    look_at(root, kind)?;
+    let mut snapshot = Snapshot::default();
+    let walked = walk(root, root)?;
+    for file in walked.files {
+        if is_wanted(&file.path) {
+            add(&mut snapshot, &file.place, file.path);
+        }
+    }
+    for left in walked.left_out {
+        let path = left.place.strip_prefix(root).unwrap_or(&left.place);
+        snapshot.left_out.push(LeftOut {
+            path: path.display().to_string(),
+            reason: left.why.text().to_owned(),
+        });
+    }
+    snapshot
+        .left_out
+        .sort_by(|left, right| left.path.cmp(&right.path));
+    Ok(snapshot)
+}
+
+pub(crate) fn is_yaml(path: &str) -> bool {
+    has_ending(path, &["yml", "yaml"])
+}
+
+pub(crate) fn has_ending(path: &str, endings: &[&str]) -> bool {
+    let ending = Path::new(path)
+        .extension()
+        .and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| {
+        endings
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(ending))
+    })
+}
+
+/// Takes a file in, or notes why it was left out.
+pub(crate) fn add(snapshot: &mut Snapshot, place: &Path, path: String) {
+    let reason = match std::fs::metadata(place) {
+        Ok(found) if found.len() > LONGEST_FILE => {
+            format!(
+                "it has {} bytes, at most {LONGEST_FILE} are read",
+                found.len()
+            )
+        }
+        Ok(_) => match std::fs::read(place).map(String::from_utf8) {
+            Ok(Ok(text)) => {
+                let text = text
+                    .strip_prefix('\u{feff}')
+                    .map(str::to_owned)
+                    .unwrap_or(text);
+                snapshot.files.insert(path, text);
+                return;
+            }
+            Ok(Err(error)) => format!("byte {} is no UTF-8", error.utf8_error().valid_up_to()),
+            Err(error) => error.to_string(),
+        },
+        Err(error) => error.to_string(),
+    };
+    snapshot.left_out.push(LeftOut { path, reason });
+}

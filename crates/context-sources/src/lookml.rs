@@ -1,0 +1,31 @@
+//! LookML projects of Looker: models, views and dashboards. Looker itself is not asked.
+
+mod project;
+mod syntax;
+mod units;
+mod views;
+
+use std::path::Path;
+
+use crate::folder::{self, has_ending};
+use crate::snapshot::{FolderKind, ReadError, Snapshot};
+
+pub use units::units;
+pub use views::facts;
+
+/// Reads the LookML below `root`.
+///
+/// # Errors
+/// [`ReadError`] when there is none.
+pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
+    let is_wanted = |path: &str| has_ending(path, &["lkml", "lookml"]);
+    let snapshot = folder::read(root, FolderKind::LookMl, is_wanted)?;
+    // What was left out may be it.
+    if snapshot.files.is_empty() && !snapshot.left_out.iter().any(|left| is_wanted(&left.path)) {
+        return Err(ReadError::NoProject {
+            root: root.to_owned(),
+            kind: FolderKind::LookMl,
+        });
+    }
+    Ok(snapshot)
+}

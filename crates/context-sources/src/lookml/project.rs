@@ -1,0 +1,263 @@
+//! The files of a LookML project as they belong together: models, what they include, constants.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::syntax::{Entry, Value, Wrong, parse, place};
+use crate::snapshot::Snapshot;
+
+/// The endings that an include may leave away.
+const ENDINGS: [&str; 2] = [".lkml", ".lookml"];
+
+/// A file.
+pub(super) struct File<'a> {
+    pub(super) path: &'a str,
+    pub(super) text: &'a str,
+    pub(super) kind: Kind,
+    /// What it says; nothing where it is a dashboard or cannot be parsed.
+    pub(super) entries: Vec<Entry>,
+    pub(super) wrong: Option<Wrong>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Model,
+    /// YAML.
+    Dashboard,
+    Other,
+}
+
+/// A project whose files are parsed, by path.
+pub(super) struct Project<'a> {
+    pub(super) files: BTreeMap<&'a str, File<'a>>,
+    pub(super) models: Vec<Model<'a>>,
+    constants: BTreeMap<String, String>,
+}
+
+/// A model.
+pub(super) struct Model<'a> {
+    pub(super) name: &'a str,
+    pub(super) path: &'a str,
+    /// The files that it includes, and those that they include, without itself.
+    pub(super) includes: BTreeSet<&'a str>,
+    /// The connection of another warehouse that it is about.
+    pub(super) mismatch: Option<String>,
+}
+
+impl<'a> Project<'a> {
+    /// Parses the files. Models of another Looker connection than `expected` are marked.
+    pub(super) fn of(snapshot: &'a Snapshot, expected: Option<&str>) -> Self {
+        let files = snapshot.files.iter();
+        let files: BTreeMap<&str, File<'_>> = files
+            .map(|(path, text)| (path.as_str(), file(path, text)))
+            .collect();
+        let mut project = Self {
+            files,
+            models: Vec::new(),
+            constants: BTreeMap::new(),
+        };
+        for file in project.files.values() {
+            for (name, entries) in blocks(&file.entries, "constant") {
+                let value = text(entries, "value").map(str::to_owned);
+                let named = name.map(str::to_owned).zip(value);
+                project.constants.extend(named);
+            }
+        }
+        let models = project.files.values();
+        let models = models.filter(|file| file.kind == Kind::Model);
+        project.models = models.map(|file| project.model(file, expected)).collect();
+        project
+            .models
+            .sort_by(|left, right| (left.name, left.path).cmp(&(right.name, right.path)));
+        project
+    }
+
+    fn model(&self, file: &File<'a>, expected: Option<&str>) -> Model<'a> {
+        let mut includes = BTreeSet::new();
+        let mut open = vec![file.path];
+        while let Some(path) = open.pop() {
+            for found in self.included(path) {
+                if found != file.path && includes.insert(found) {
+                    open.push(found);
+                }
+            }
+        }
+        let own = std::iter::once(file);
+        let mut all = own.chain(includes.iter().filter_map(|path| self.files.get(path)));
+        let connection = all.find_map(|file| text(&file.entries, "connection"));
+        let connection = connection.and_then(|name| self.written_out(name));
+        let mismatch = connection.filter(|name| expected.is_some_and(|wanted| wanted != name));
+        let name = file.path.rsplit('/').next().unwrap_or(file.path);
+        Model {
+            name: name.split(".model.").next().unwrap_or(name),
+            path: file.path,
+            includes,
+            mismatch,
+        }
+    }
+
+    /// The files that a file includes itself.
+    fn included(&self, path: &str) -> Vec<&'a str> {
+        let Some(file) = self.files.get(path) else {
+            return Vec::new();
+        };
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let mut found = Vec::new();
+        for entry in &file.entries {
+            if entry.key != "include" {
+                continue;
+            }
+            for pattern in entry.value.texts() {
+                found.extend(self.matching(folder, pattern));
+            }
+        }
+        found
+    }
+
+    /// The files that a pattern of an include means: from the top with a `/`, else from the folder of its file,
+    /// or from the top where nothing is found there. Files of other projects (`//`) are not here.
+    fn matching(&self, folder: &str, pattern: &str) -> Vec<&'a str> {
+        if pattern.starts_with("//") {
+            return Vec::new();
+        }
+        let below = |pattern: &str| -> Vec<&'a str> {
+            let paths = self.files.keys();
+            paths
+                .copied()
+                .filter(|path| {
+                    let shorter = ENDINGS.iter().filter_map(|end| path.strip_suffix(end));
+                    std::iter::once(*path)
+                        .chain(shorter)
+                        .any(|path| matches(pattern, path))
+                })
+                .collect()
+        };
+        if let Some(pattern) = pattern.strip_prefix('/') {
+            return below(pattern);
+        }
+        let near = resolved(&format!("{folder}/{pattern}")).map(|near| below(&near));
+        let near = near.filter(|near| !near.is_empty());
+        near.unwrap_or_else(|| below(pattern))
+    }
+
+    /// A text with its constants; none when one is not known or only Looker can write it out.
+    pub(super) fn written_out(&self, text: &str) -> Option<String> {
+        let mut shown = String::new();
+        let mut rest = text;
+        while let Some((before, behind)) = rest.split_once("@{") {
+            let (name, behind) = behind.split_once('}')?;
+            shown.push_str(before);
+            shown.push_str(self.constants.get(name.trim())?);
+            rest = behind;
+        }
+        shown.push_str(rest);
+        let is_template = ["{%", "{{", "@{"].iter().any(|begin| shown.contains(begin));
+        (!is_template).then_some(shown)
+    }
+
+    /// `path:line:column` of a place.
+    pub(super) fn place(&self, path: &str, at: usize) -> String {
+        let text = self.files.get(path).map_or("", |file| file.text);
+        place(path, text, at)
+    }
+}
+
+fn file<'a>(path: &'a str, text: &'a str) -> File<'a> {
+    let lower = path.to_ascii_lowercase();
+    let is = |part: &str| {
+        ENDINGS
+            .iter()
+            .any(|end| lower.ends_with(&format!("{part}{end}")))
+    };
+    let kind = if is(".dashboard") {
+        Kind::Dashboard
+    } else if is(".model") {
+        Kind::Model
+    } else {
+        Kind::Other
+    };
+    let (entries, wrong) = match kind {
+        Kind::Dashboard => (Vec::new(), None),
+        Kind::Model | Kind::Other => match parse(text) {
+            Ok(entries) => (entries, None),
+            Err(wrong) => (Vec::new(), Some(wrong)),
+        },
+    };
+    File {
+        path,
+        text,
+        kind,
+        entries,
+        wrong,
+    }
+}
+
+/// The text of a key.
+pub(super) fn text<'e>(entries: &'e [Entry], key: &str) -> Option<&'e str> {
+    let mut entries = entries.iter();
+    entries.find(|entry| entry.key == key)?.value.text()
+}
+
+/// The blocks of a key, with their names.
+pub(super) fn blocks<'e>(
+    entries: &'e [Entry],
+    key: &str,
+) -> impl Iterator<Item = (Option<&'e str>, &'e [Entry])> {
+    entries.iter().filter_map(move |entry| match &entry.value {
+        Value::Block(name, inner) if entry.key == key => Some((name.as_deref(), inner.as_slice())),
+        _ => None,
+    })
+}
+
+/// A path without `.` and `..`; none when it leads out.
+fn resolved(path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// Whether a path is what a pattern means: `*` is anything in one part, `**` any parts.
+fn matches(pattern: &str, path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    // How many parts of the path the pattern may have come to.
+    let mut reached = BTreeSet::from([0]);
+    for part in pattern.split('/') {
+        let mut next = BTreeSet::new();
+        for at in reached {
+            if part == "**" {
+                next.extend(at..=parts.len());
+            } else if parts.get(at).is_some_and(|own| is_like(part, own)) {
+                next.insert(at + 1);
+            }
+        }
+        reached = next;
+    }
+    reached.contains(&parts.len())
+}
+
+/// Whether a name is what a pattern without `/` means.
+fn is_like(pattern: &str, name: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut pieces: Vec<&str> = pieces.collect();
+    let Some(last) = pieces.pop() else {
+        return rest.is_empty();
+    };
+    for piece in pieces {
+        match rest.split_once(piece) {
+            Some((_, behind)) => rest = behind,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}

@@ -1,0 +1,269 @@
+//! LookML projects: what is read, what is read together, what the metadata says.
+
+use ktx_context_sources::lookml::{facts, read, units};
+use ktx_context_sources::{LeftOut, Snapshot};
+
+use crate::metricflow::{grouped, shown};
+use crate::{folder, put};
+
+fn snapshot(files: &[(&str, &str)]) -> Snapshot {
+    read(folder(files).path()).expect("a project")
+}
+
+#[test]
+fn plain_columns_of_plain_tables_are_described() {
+    let orders = r#"
+# a comment with ;; and "quotes
+view: orders {
+  sql_table_name: shop."Orders" ;;
+  dimension: id { primary_key: yes type: number sql: ${TABLE}.id ;; description: "The \"key\"." }
+  dimension: state { sql: ${TABLE}.status ;; description: "Not this." }
+  dimension: status { hidden: yes description: "The state." }
+  dimension: label_only { label: "Label" }
+  dimension: upper { sql: upper(${TABLE}.name) ;; description: "No column." }
+  dimension: age_tier { type: tier tiers: [0, 10] sql: ${TABLE}.age ;; description: "Tiers." }
+  dimension: size { case: { when: { sql: ${TABLE}.n > 1 ;; label: "big" } else: "small" } description: "A case." }
+  dimension_group: created { type: time timeframes: [raw, date] sql: ${TABLE}.`created_at` ;; description: "When." }
+  measure: total { type: sum sql: ${amount} ;; filters: [status: "paid", -x: "y"] description: "A measure." }
+  set: detail { fields: [id, ALL_FIELDS*, orders.status] }
+}
+view: implicit { dimension: name { description: "Its name." } }
+view: derived { derived_table: { sql: select 1 ;; } dimension: a { description: "A." } }
+"#;
+    let facts = facts(&snapshot(&[("views/orders.view.lkml", orders)]), None);
+    assert_eq!(facts.warnings, Vec::<String>::new());
+    assert!(facts.is_complete);
+    assert_eq!(
+        shown(&facts),
+        [
+            "implicit: - | name = Its name.",
+            "shop.Orders: - | id = The \"key\". | status = The state. | created_at = When.",
+        ]
+    );
+}
+
+/// What a view extends counts less than what it says itself, and refinements count more; circles end.
+#[test]
+fn extended_and_refined_views_are_read_as_one() {
+    let facts = facts(
+        &snapshot(&[
+            ("manifest.lkml", "constant: schema { value: \"mart\" }"),
+            (
+                "a.view.lkml",
+                "view: base { extension: required extends: [loop]\n dimension: id { description: \"Base id.\" } dimension: at { description: \"Base time.\" } }",
+            ),
+            (
+                "b.view.lkml",
+                "view: orders { extends: [base] sql_table_name: @{schema}.orders ;; dimension: at { description: \"Order time.\" } }",
+            ),
+            (
+                "c.view.lkml",
+                "view: +orders { dimension: id { label: \"Id\" description: \"Refined id.\" } }",
+            ),
+            (
+                "d.view.lkml",
+                "view: loop { extends: [base] sql_table_name: `p-1.d.loop` ;; }",
+            ),
+        ]),
+        None,
+    );
+    assert_eq!(facts.warnings, Vec::<String>::new());
+    assert_eq!(
+        shown(&facts),
+        [
+            "p-1.d.loop: - | at = Base time. | id = Base id.",
+            "mart.orders: - | at = Order time. | id = Refined id.",
+        ]
+    );
+}
+
+#[test]
+fn what_cannot_be_understood_is_told_with_its_place() {
+    let deep = format!("view: v {{ {}", "a: {".repeat(100_000));
+    let facts = facts(
+        &snapshot(&[
+            ("a.lkml", "view: a {\n  label: \"open\n}"),
+            ("b.lkml", "view: b {\n  dimension: x { sql: ${TABLE}.x }\n}"),
+            ("c.lkml", "view: c {"),
+            ("d.lkml", "view c {}"),
+            ("e.lkml", "}"),
+            ("f.lkml", &deep),
+            ("g.lkml", "x: [a, b"),
+            (
+                "h.lkml",
+                "view: h {\n  sql_table_name: {% parameter p %}.h ;; }",
+            ),
+            (
+                "i.lkml",
+                "view: i { dimension: x { description: \"@{gone}\" } dimension: y { description: \"postgres://u:hunter2@h/d\" } }",
+            ),
+        ]),
+        None,
+    );
+    assert!(!facts.is_complete);
+    assert_eq!(shown(&facts), Vec::<String>::new());
+    assert_eq!(
+        facts.warnings,
+        [
+            "a.lkml:2:10: the text in quotes does not end",
+            "b.lkml:2:23: there is no `;;` behind `sql`",
+            "c.lkml:1:9: the block does not end",
+            "d.lkml:1:6: a `:` is missing behind `view`",
+            "e.lkml:1:1: there is no block that ends here",
+            "f.lkml:1:266: too many blocks lie in each other",
+            "g.lkml:1:4: the list does not end",
+            "h.lkml:2:3: `h` was left out: its `sql_table_name` is no plain name",
+            "i.lkml:1:11: the `description` of `i.x` was left out: only Looker can write it out",
+            "i.lkml:1:51: the `description` of `i.y` looks like a password or key and was left out",
+        ]
+    );
+}
+
+/// Every style of include is understood; a view belongs to the first model that includes it.
+#[test]
+fn a_model_is_read_with_the_views_that_it_includes() {
+    let files = [
+        (
+            "models/a.model.lkml",
+            "connection: \"shop\"\ninclude: \"/views/*.view.lkml\"\ninclude: \"//other/x.view\"",
+        ),
+        (
+            "models/b.model.lkml",
+            "connection: \"shop\"\ninclude: \"/views/**/*.view\"\ninclude: \"near\"",
+        ),
+        (
+            "models/c.model.lkml",
+            "include: \"*.dashboard\"\ninclude: \"legacy*\"",
+        ),
+        ("models/near.lkml", "include: \"../views/deep/er/leaf\""),
+        (
+            "views/one.view.lkml",
+            "include: \"two.view\"\nview: one { extends: [two] }",
+        ),
+        (
+            "views/two.view.lkml",
+            "include: \"one.view\"\nview: two { }",
+        ),
+        ("views/deep/three.view.lkml", "view: three {}"),
+        ("views/deep/er/leaf.lkml", "view: +one {}"),
+        ("legacy.view.lookml", "view: legacy {}"),
+        ("alone.view.lkml", "view: alone { extends: [legacy] }"),
+        (
+            "dash/sales.dashboard.lookml",
+            "- dashboard: sales\n  elements:\n  - name: a\n    model: a\n",
+        ),
+    ];
+    assert_eq!(
+        grouped(&units(&snapshot(&files), None)),
+        [
+            "lookml-a: models/a.model.lkml views/one.view.lkml views/two.view.lkml < views/deep/er/leaf.lkml",
+            "lookml-b: models/b.model.lkml models/near.lkml views/deep/er/leaf.lkml views/deep/three.view.lkml < views/one.view.lkml views/two.view.lkml",
+            "lookml-c: models/c.model.lkml legacy.view.lookml",
+            "lookml-orphans: alone.view.lkml < legacy.view.lookml",
+            "lookml-dashboard-sales: dash/sales.dashboard.lookml < models/a.model.lkml",
+        ]
+    );
+}
+
+/// What only models of another Looker connection include is about another warehouse.
+#[test]
+fn models_of_other_connections_write_pages_only() {
+    let view =
+        |name: &str| format!("view: {name} {{ dimension: id {{ description: \"Of {name}.\" }} }}");
+    let (ours, both, theirs, orphan) = (view("ours"), view("both"), view("theirs"), view("orphan"));
+    let snapshot = snapshot(&[
+        (
+            "a.model.lkml",
+            "connection: \"@{name}\"\ninclude: \"theirs\"\ninclude: \"both\"",
+        ),
+        (
+            "b.model.lkml",
+            "connection: \"shop\"\ninclude: \"ours\"\ninclude: \"both\"",
+        ),
+        ("manifest.lkml", "constant: name { value: \"crm\" }"),
+        ("ours.lkml", &ours),
+        ("both.lkml", &both),
+        ("theirs.lkml", &theirs),
+        ("orphan.lkml", &orphan),
+    ]);
+    let found = facts(&snapshot, Some("shop"));
+    assert_eq!(
+        shown(&found),
+        ["both: - | id = Of both.", "ours: - | id = Of ours."]
+    );
+    assert_eq!(
+        found.warnings,
+        [
+            "a.model.lkml: the model is about the Looker connection `crm`, not `shop`: nothing is taken over of it, and its units write pages only"
+        ]
+    );
+    assert_eq!(
+        grouped(&units(&snapshot, Some("shop"))),
+        [
+            "lookml-a: a.model.lkml theirs.lkml < both.lkml pages only",
+            "lookml-b: b.model.lkml both.lkml ours.lkml",
+            "lookml-orphans: manifest.lkml orphan.lkml pages only",
+        ]
+    );
+    assert_eq!(shown(&facts(&snapshot, None)).len(), 4);
+}
+
+#[test]
+fn long_models_are_read_in_parts() {
+    let filler = format!("# {}\n", "x".repeat(40_000));
+    let snapshot = snapshot(&[
+        ("m.model.lkml", "include: \"*.view\""),
+        ("a.view.lkml", &filler),
+        ("b.view.lkml", &filler),
+    ]);
+    assert_eq!(
+        grouped(&units(&snapshot, None)),
+        [
+            "lookml-m: m.model.lkml a.view.lkml",
+            "lookml-m-2: b.view.lkml < m.model.lkml",
+        ]
+    );
+}
+
+#[test]
+fn odd_files_are_left_out() {
+    let folder = folder(&[
+        (
+            "bom.lkml",
+            "\u{feff}view: a { dimension: x { description: \"X.\" } }",
+        ),
+        (".git/hidden.lkml", "view: b {}"),
+        ("readme.md", "# No"),
+    ]);
+    put(folder.path(), "long.lkml", &vec![b'#'; 1_000_001]);
+    put(folder.path(), "latin.lkml", b"view: \xe9");
+    std::os::unix::fs::symlink("/etc/hostname", folder.path().join("out.lkml")).expect("a link");
+    let snapshot = read(folder.path()).expect("a project");
+    let left = |path: &str, reason: &str| LeftOut {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    };
+    assert_eq!(
+        snapshot.left_out,
+        [
+            left("latin.lkml", "byte 6 is no UTF-8"),
+            left(
+                "long.lkml",
+                "it has 1000001 bytes, at most 1000000 are read"
+            ),
+            left(
+                "out.lkml",
+                "is a link that leads out of the project and is not read"
+            ),
+        ]
+    );
+    let facts = facts(&snapshot, None);
+    assert!(!facts.is_complete);
+    assert_eq!(shown(&facts), ["a: - | x = X."]);
+    let empty = tempfile::tempdir().expect("a folder");
+    let error = read(empty.path()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("there is no LookML (`*.lkml`, `*.lookml`) in `"),
+        "{error}"
+    );
+}
