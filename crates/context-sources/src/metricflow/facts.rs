@@ -9,8 +9,9 @@ use crate::names;
 use crate::snapshot::Snapshot;
 use crate::yaml::{mapping, maps, text};
 
-/// The parts of a semantic model that describe columns; what stands first counts.
-const PARTS: [&str; 3] = ["dimensions", "entities", "measures"];
+/// The parts of a semantic model that describe columns; what stands first counts. What is said of a measure is
+/// true of its sum, not of its column.
+const PARTS: [&str; 2] = ["dimensions", "entities"];
 
 /// What the metadata says about tables, without a model. A file that cannot be understood is a warning, and
 /// the others count.

@@ -73,7 +73,7 @@ semantic_models:
         shown(&facts),
         [
             "dim_people_v2: People.",
-            "fct_orders: One row per order. | status = The state. | order_id = The order. | amount = What was paid.",
+            "fct_orders: One row per order. | status = The state. | order_id = The order.",
             "landing.LINES_V1: Lines.",
             "mart.plain: Plain.",
             "db.mart.real: Real.",

@@ -35,6 +35,15 @@ const ROLES: [ModelRole; 3] = [
     ModelRole::Reconcile,
 ];
 
+/// The roles that are asked when documents are read too.
+const ROLES_OF_DOCUMENTS: [ModelRole; 5] = [
+    ModelRole::Default,
+    ModelRole::CandidateExtraction,
+    ModelRole::Reconcile,
+    ModelRole::Triage,
+    ModelRole::Curator,
+];
+
 /// Who holds the project's lock meanwhile.
 const COMMAND: &str = "ktx ingest";
 
@@ -58,7 +67,12 @@ pub(crate) fn run(args: &IngestArgs, session: &Session) -> Outcome {
         wanted.sources.len() == 1 && wanted.warehouses.is_empty(),
     )?;
     let around = (session, &opened, &printer);
-    let done = with_model(limits, around, |held, runtime| {
+    let roles: &[ModelRole] = if wanted.has_documents() {
+        &ROLES_OF_DOCUMENTS
+    } else {
+        &ROLES
+    };
+    let done = with_model((limits, roles), around, |held, runtime| {
         everything(args, &wanted, (held, runtime), around)
     });
     finish(&done.map_err(going_on)?, &wanted, around)
@@ -73,7 +87,7 @@ pub(crate) fn ingest(
 ) -> Outcome<Results> {
     let connections = targets(opened, None)?;
     let around = (session, opened, printer);
-    let results = with_model(limits, around, |held, runtime| {
+    let results = with_model((limits, &ROLES), around, |held, runtime| {
         described(&connections, (held, runtime), around)
     });
     results.map_err(going_on)
@@ -89,7 +103,7 @@ struct Done {
 
 /// Works under the project's lock with the configured model; what it costs is in the ledger when this ends.
 fn with_model<T>(
-    limits: Limits,
+    (limits, roles): (Limits, &[ModelRole]),
     (session, opened, printer): Around<'_>,
     work: impl FnOnce(&ProjectLock, &Arc<dyn LlmRuntime>) -> Outcome<T>,
 ) -> Outcome<T> {
@@ -97,7 +111,7 @@ fn with_model<T>(
     let worked = || {
         let budget = limits
             .any()
-            .then(|| compose::budget(session, opened, limits, sink.meter(), &ROLES))
+            .then(|| compose::budget(session, opened, limits, sink.meter(), roles))
             .transpose()?;
         let events = Arc::clone(&sink);
         let Some(runtime) = compose::llm(session, opened, events, budget)? else {

@@ -169,7 +169,7 @@ fn several_connections_are_tested_together() {
         "connections:
   warehouse: { driver: sqlite, path: warehouse.db }
   gone: { driver: sqlite, path: gone.db }
-  docs: { driver: notion, auth_token: env:NOTION_TOKEN, root_page_ids: [home] }
+  docs: { driver: looker, base_url: 'https://bi.example', client_id: ktx, client_secret: env:LOOKER }
 ",
     );
     check(
@@ -177,7 +177,7 @@ fn several_connections_are_tested_together() {
         "connection test",
         r"
 exit 4
-✗ docs  notion  context sources of kind `notion` cannot be tested yet
+✗ docs  looker  context sources of kind `looker` cannot be tested yet
 ✗ gone  sqlite  the database file `[SANDBOX]/work/gone.db` does not exist
 ✓ warehouse  sqlite  SQLite [VERSION]
 3 tested · 1 passed · 2 failed
@@ -196,11 +196,11 @@ exit 4
     "items": [
       {
         "id": "docs",
-        "driver": "notion",
+        "driver": "looker",
         "status": "failed",
         "error": {
           "code": "not_tested",
-          "message": "context sources of kind `notion` cannot be tested yet",
+          "message": "context sources of kind `looker` cannot be tested yet",
           "hint": null
         }
       },

@@ -143,3 +143,22 @@ fn a_killed_run_goes_on() {
         assert_eq!(git(&sandbox, &["status", "--porcelain"]), "", "{point}");
     }
 }
+
+/// A limit of money holds for every role that a run asks: a model without a price is told before anything is
+/// asked, also that of a role which only documents need.
+#[test]
+fn money_is_bounded_in_every_role() {
+    let notion = NotionFake::start(workspace()).expect("an API");
+    let sandbox = locally(project(&notion, ""), &script());
+    let models = "  models:\n    default: sonnet\n    curator: claude-unheard-of\n";
+    let priced = format!("{}{models}", config(&notion, ""));
+    write(&sandbox, "ktx.yaml", &priced);
+    let printed = run(&sandbox, "ingest team-notes --max-usd 1");
+    assert!(
+        printed.stderr.contains(
+            "error: `--max-usd` cannot be held: the model `claude-unheard-of` has no list price\n"
+        ),
+        "{printed}"
+    );
+    assert_eq!(processes(&sandbox), 0);
+}

@@ -23,6 +23,14 @@ pub(in crate::commands::ingest) struct Wanted<'a> {
     pub(in crate::commands::ingest) unread: Vec<&'a Connection>,
 }
 
+impl Wanted<'_> {
+    /// Whether documents are among them, which are sorted and curated.
+    pub(in crate::commands::ingest) fn has_documents(&self) -> bool {
+        let mut drivers = self.sources.iter().map(|source| source.driver);
+        drivers.any(|driver| driver == Driver::Notion)
+    }
+}
+
 /// A context source that was read.
 pub(in crate::commands::ingest) struct Source {
     pub(in crate::commands::ingest) id: ConnectionId,
