@@ -239,7 +239,7 @@ exit 4
 exit 4
 --- stderr
 Project: [SANDBOX]/work
-error: context sources of kind `notion` cannot be tested yet
+error: context sources of kind `looker` cannot be tested yet
 ",
     );
     check(

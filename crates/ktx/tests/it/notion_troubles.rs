@@ -162,3 +162,38 @@ fn money_is_bounded_in_every_role() {
     );
     assert_eq!(processes(&sandbox), 0);
 }
+
+/// Behind the last page that may be created nothing more is asked of the model; the next run goes on there.
+#[test]
+fn without_room_for_pages_nothing_is_asked() {
+    let notion = NotionFake::start(workspace()).expect("an API");
+    let bound = "    max_knowledge_creates_per_run: 1\n";
+    let mut script = script();
+    for (prompt, does) in &mut script {
+        if prompt.contains(&format!("Triage of notion-page-{NOTES}")) {
+            *does = lane("full");
+        }
+    }
+    let input = json!({ "key": "weeks", "summary": "Weeks.", "content": "Weeks begin on Monday." });
+    let unit = format!("Unit notion-page-{NOTES} of");
+    script.push((unit.clone(), Does::Tools(vec![("wiki_write", input)])));
+    let sandbox = locally(project(&notion, bound), &script);
+    let printed = run(&sandbox, "ingest team-notes");
+    assert_eq!(printed.code, Some(7), "{printed}");
+    assert!(
+        printed
+            .stdout
+            .contains("Revenue policy\tdone\trevenue-policy")
+            && printed.stdout.contains("Weekly notes\tnot-run"),
+        "{printed}"
+    );
+    assert!(!printed.stdout.contains("curation"), "{printed}");
+    let printed = run(&sandbox, "ingest team-notes");
+    assert!(
+        printed.stdout.contains("Weekly notes\tdone\tweeks"),
+        "{printed}"
+    );
+    let printed = run(&sandbox, "ingest team-notes");
+    assert_eq!(printed.code, Some(0), "{printed}");
+    assert!(sandbox.read("wiki/global/refunds.md").is_ok(), "{printed}");
+}

@@ -50,10 +50,12 @@ impl Job<'_> {
         }
     }
 
-    /// Whether pages may still be written.
+    /// Whether pages may still be written. Documents rarely lead to changes alone: without new pages it is only
+    /// gone on when none were ever allowed.
     pub(super) fn has_room(&self) -> bool {
+        let creates_none = self.source.documents.is_some_and(|most| most.creates == 0);
         self.quota
-            .is_none_or(|quota| quota.creates + quota.updates > 0)
+            .is_none_or(|left| left.creates > 0 || (creates_none && left.updates > 0))
     }
 }
 
@@ -152,7 +154,8 @@ impl<'a> Work<'a> {
     /// One unit after another, so that each sees what those before it wrote.
     async fn units(&mut self, job: &mut Job<'_>, mut judged: Judgements, done: &mut Ingested) {
         let units = &job.source.units;
-        let mut is_stopped = false;
+        let mut results = judged.values();
+        let mut is_stopped = results.any(|result| result.as_ref().is_err_and(stops));
         for (index, unit) in units.iter().enumerate() {
             let judgement = judged.remove(&unit.key);
             let mut verdict = None;
