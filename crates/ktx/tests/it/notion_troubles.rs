@@ -176,7 +176,7 @@ fn without_room_for_pages_nothing_is_asked() {
     }
     let input = json!({ "key": "weeks", "summary": "Weeks.", "content": "Weeks begin on Monday." });
     let unit = format!("Unit notion-page-{NOTES} of");
-    script.push((unit.clone(), Does::Tools(vec![("wiki_write", input)])));
+    script.push((unit, Does::Tools(vec![("wiki_write", input)])));
     let sandbox = locally(project(&notion, bound), &script);
     let printed = run(&sandbox, "ingest team-notes");
     assert_eq!(printed.code, Some(7), "{printed}");
