@@ -35,7 +35,7 @@ impl Workspace {
     /// Adds a page with these blocks.
     pub fn page(&mut self, id: &str, title: &str, edited: &str, blocks: Vec<Value>) {
         let page = json!({
-            "object": "page", "id": id, "last_edited_time": edited, "in_trash": false,
+            "object": "page", "id": dashed(id), "last_edited_time": edited, "in_trash": false,
             "url": format!("https://www.notion.so/{id}"),
             "parent": { "type": "workspace", "workspace": true },
             "properties": { "title": { "id": "title", "type": "title", "title": [text(title)] } },
@@ -43,6 +43,19 @@ impl Workspace {
         self.pages.insert(id.to_owned(), page);
         self.blocks.insert(id.to_owned(), blocks);
     }
+}
+
+/// An id as the API writes it.
+fn dashed(id: &str) -> String {
+    let part = |range: std::ops::Range<usize>| id.get(range).unwrap_or_default();
+    [
+        part(0..8),
+        part(8..12),
+        part(12..16),
+        part(16..20),
+        part(20..32),
+    ]
+    .join("-")
 }
 
 /// A rich text without marks.
@@ -57,7 +70,7 @@ pub fn block(kind: &str, words: &str) -> Value {
 
 /// A page below the page that this block stands on.
 pub fn child_page(id: &str, title: &str) -> Value {
-    json!({ "object": "block", "id": id, "type": "child_page", "has_children": true, "child_page": { "title": title } })
+    json!({ "object": "block", "id": dashed(id), "type": "child_page", "has_children": true, "child_page": { "title": title } })
 }
 
 /// A running API.
@@ -153,7 +166,7 @@ fn answer(workspace: &Workspace, request: &Request) -> Answer {
         },
         ["GET ", "v1", "databases", id] => {
             let database = workspace.databases.get(*id).map(|sources| {
-                let sources: Vec<Value> = sources.iter().map(|id| json!({ "id": id })).collect();
+                let sources: Vec<Value> = sources.iter().map(|id| json!({ "id": dashed(id) })).collect();
                 json!({ "object": "database", "id": id, "in_trash": false, "data_sources": sources })
             });
             one(database.as_ref(), id)
@@ -199,7 +212,7 @@ fn search(
         }
         "data_source" => {
             let ids = workspace.data_sources.keys().filter(|id| is_shared(id));
-            ids.map(|id| json!({ "object": "data_source", "id": id }))
+            ids.map(|id| json!({ "object": "data_source", "id": dashed(id) }))
                 .collect()
         }
         _ => return failed(400, "validation_error", "body.filter.value is no kind"),

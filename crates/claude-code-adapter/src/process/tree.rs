@@ -221,22 +221,16 @@ fn mark(process: i32, token: &str) -> Mark {
     }
 }
 
-/// The whole of a file whose length is not known before it is read. The kernel looks each part up anew, so the
-/// parts are large.
+/// The whole of a file whose length is not known before it is read. The kernel looks each part up anew, so there
+/// is room for all of it at once.
 #[cfg(target_os = "linux")]
 fn read_at_once(path: &str) -> std::io::Result<Vec<u8>> {
     use std::io::Read as _;
-    let mut file = std::fs::File::open(path)?;
-    let mut found = Vec::new();
-    loop {
-        let length = found.len();
-        found.resize(length + 8 * 1024, 0);
-        let count = file.read(found.get_mut(length..).unwrap_or_default())?;
-        found.truncate(length + count);
-        if count == 0 {
-            return Ok(found);
-        }
-    }
+    let mut found = Vec::with_capacity(8 * 1024);
+    // Without the bound the length is asked for first, which the kernel does not know.
+    let file = std::fs::File::open(path)?;
+    file.take(u64::MAX).read_to_end(&mut found)?;
+    Ok(found)
 }
 
 #[cfg(target_os = "linux")]

@@ -1,18 +1,24 @@
 //! The kinds of context sources: how each is read and tested.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use ktx_config::{Connection, Driver};
-use ktx_context_sources::{Facts, FolderKind, Snapshot, Unit};
+use ktx_context_sources::{Facts, FolderKind, RestError, RestErrorKind, Snapshot, Unit};
 use ktx_diagnostics::Hints;
 use ktx_memory::Quota;
 use ktx_secrets::{Secret, SecretRef};
 use ktx_warehouse::{ConnectionCheck, RoleCheck};
+use tokio_util::future::FutureExt as _;
 
+use super::journal::UNIT;
 use super::{files, metabase, notion};
 use crate::commands::ingest::Around;
+use crate::commands::ingest::kept::names;
+use crate::compose;
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
+use crate::scanning::state_failure;
 use crate::session::{Opened, ProjectSecrets, Session};
 
 /// What a source consists of.
@@ -105,6 +111,48 @@ pub(super) fn secret(
             ))
             .hint("set it in the shell that runs ktx, or use a `file:` reference")
     })
+}
+
+/// The files that an earlier run was made from.
+pub(super) fn earlier(connection: &Connection, opened: &Opened) -> Outcome<BTreeSet<String>> {
+    let state = opened.store.state();
+    let state = state.map_err(|error| state_failure(&error))?;
+    let rows = state.stages(&connection.id);
+    let rows = rows.map_err(|error| state_failure(&error))?;
+    let units = rows.iter().filter(|row| row.stage == UNIT);
+    Ok(units.flat_map(|row| names(&row.output, "files")).collect())
+}
+
+/// What is read of a server, until it is read or somebody interrupts it.
+pub(super) fn fetched<T>(
+    connection: &Connection,
+    read: impl Future<Output = Result<T, RestError>>,
+    hint: impl Fn(&RestError) -> Option<String>,
+) -> Outcome<T> {
+    compose::block_on(|cancel| async move {
+        match read.with_cancellation_token(&cancel).await {
+            Some(read) => read.map_err(|error| unreachable(connection, &error, hint(&error))),
+            None => Err(Failure::new(Exit::Interrupted, "cancelled", "cancelled")),
+        }
+    })
+}
+
+/// The failure of a server that cannot be read, with the hint of its kind or the usual ones.
+pub(super) fn unreachable(
+    connection: &Connection,
+    error: &RestError,
+    hint: Option<String>,
+) -> Failure {
+    let exit = match error.kind {
+        RestErrorKind::Config => Exit::Config,
+        _ => Exit::Connection,
+    };
+    let failure = Failure::from_error(exit, "source_unreachable", error)
+        .context(format!("`{}` cannot be read", connection.id));
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => hinted(failure, error),
+    }
 }
 
 /// A failure with the hints of its error.

@@ -11,18 +11,13 @@ use ktx_context_sources::{Facts, Rest, RestError, RestErrorKind};
 use ktx_project_store::write_atomically;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use tokio_util::future::FutureExt as _;
 
-use super::journal::UNIT;
-use super::kinds::{hinted, secret};
+use super::kinds::{earlier, fetched, secret, unreachable};
 use super::plan::Source;
-use crate::commands::ingest::kept::names;
 use crate::commands::ingest::{Around, notes};
-use crate::compose;
 use crate::exit::Exit;
 use crate::printer::Mode as Printed;
 use crate::report::{Failure, Outcome};
-use crate::scanning::state_failure;
 use crate::session::{Opened, Session};
 
 /// The fields that hold the key.
@@ -65,12 +60,8 @@ pub(super) fn read(
             .join("metabase")
             .join(connection.id.as_str()),
     };
-    let mut crawl = compose::block_on(|cancel| async move {
-        let read = metabase::read(&rest, &scope, &shelf).with_cancellation_token(&cancel);
-        match read.await {
-            Some(read) => read.map_err(|error| failure(connection, &error)),
-            None => Err(Failure::new(Exit::Interrupted, "cancelled", "cancelled")),
-        }
+    let mut crawl = fetched(connection, metabase::read(&rest, &scope, &shelf), |error| {
+        hint(connection, error)
     })?;
     let snapshot = Arc::new(crawl.snapshot.clone());
     let left_out = snapshot.left_out.iter();
@@ -120,9 +111,8 @@ pub(super) fn test(connection: &Connection, session: &Session, opened: &Opened) 
 }
 
 fn databases(connection: &Connection, rest: &Rest) -> Outcome<BTreeMap<u64, Database>> {
-    compose::block_on(|_| async move {
-        let databases = metabase::databases(rest).await;
-        databases.map_err(|error| failure(connection, &error))
+    fetched(connection, metabase::databases(rest), |error| {
+        hint(connection, error)
     })
 }
 
@@ -137,7 +127,8 @@ fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcom
         .hint("make an API key in Metabase (Admin settings, Authentication, API keys), and set `api_key_ref: env:METABASE_API_KEY`")
     })?;
     let address = connection.text(&["api_url"]).unwrap_or_default();
-    metabase::client(&address, &key).map_err(|error| failure(connection, &error))
+    metabase::client(&address, &key)
+        .map_err(|error| unreachable(connection, &error, hint(connection, &error)))
 }
 
 fn at<'a>(connection: &'a Connection, path: &[&str]) -> Option<&'a Value> {
@@ -229,14 +220,6 @@ fn scope(
             .collect()
     };
     let mode = at(connection, &["syncMode"]).and_then(Value::as_str);
-    let state = opened
-        .store
-        .state()
-        .map_err(|error| state_failure(&error))?;
-    let rows = state
-        .stages(&connection.id)
-        .map_err(|error| state_failure(&error))?;
-    let units = rows.iter().filter(|row| row.stage == UNIT);
     Ok(Scope {
         databases: mappings.keys().copied().collect(),
         mode: match mode {
@@ -246,7 +229,7 @@ fn scope(
         },
         collections: numbers(&["selections", "collections"]),
         cards: numbers(&["selections", "items"]),
-        earlier: units.flat_map(|row| names(&row.output, "files")).collect(),
+        earlier: earlier(connection, opened)?,
     })
 }
 
@@ -278,22 +261,16 @@ impl Shelf for Folder {
     }
 }
 
-fn failure(connection: &Connection, error: &RestError) -> Failure {
-    let exit = match error.kind {
-        RestErrorKind::Config => Exit::Config,
-        _ => Exit::Connection,
-    };
-    let failure = Failure::from_error(exit, "source_unreachable", error)
-        .context(format!("`{}` cannot be read", connection.id));
+/// What helps at a failure of this server.
+fn hint(connection: &Connection, error: &RestError) -> Option<String> {
+    let id = &connection.id;
     match error.kind {
-        RestErrorKind::Auth | RestErrorKind::Forbidden => failure.hint(format!(
-            "set `connections.{}.api_key_ref` to a key of a group that may see the collections",
-            connection.id
+        RestErrorKind::Auth | RestErrorKind::Forbidden => Some(format!(
+            "set `connections.{id}.api_key_ref` to a key of a group that may see the collections"
         )),
-        RestErrorKind::NotFound | RestErrorKind::Strange => failure.hint(format!(
-            "look at whether `connections.{}.api_url` is the address of a Metabase server",
-            connection.id
+        RestErrorKind::NotFound | RestErrorKind::Strange => Some(format!(
+            "look at whether `connections.{id}.api_url` is the address of a Metabase server"
         )),
-        _ => hinted(failure, error),
+        _ => None,
     }
 }

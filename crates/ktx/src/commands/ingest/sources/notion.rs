@@ -1,6 +1,5 @@
 //! Notion as a context source: what is read, with whose token, and what was read before.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use ktx_config::Connection;
@@ -10,17 +9,12 @@ use ktx_memory::Quota;
 use ktx_project_store::write_atomically;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio_util::future::FutureExt as _;
 
-use super::journal::UNIT;
-use super::kinds::{Material, hinted, secret};
+use super::kinds::{Material, earlier, fetched, secret, unreachable};
 use crate::commands::ingest::Around;
-use crate::commands::ingest::kept::names;
-use crate::compose;
 use crate::exit::Exit;
 use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
-use crate::scanning::state_failure;
 use crate::session::{Opened, Session};
 
 /// The fields that hold the token.
@@ -44,12 +38,8 @@ pub(super) fn read(
     if printer.mode != Mode::Json {
         printer.note(&format!("{}: reading Notion", connection.id));
     }
-    let crawl = compose::block_on(|cancel| async move {
-        let read = notion::read(&rest, &scope, &shelf).with_cancellation_token(&cancel);
-        match read.await {
-            Some(read) => read.map_err(|error| failure(connection, &error)),
-            None => Err(Failure::new(Exit::Interrupted, "cancelled", "cancelled")),
-        }
+    let crawl = fetched(connection, notion::read(&rest, &scope, &shelf), |error| {
+        hint(connection, error)
     })?;
     let count = |key: &str, usual: usize| {
         let written = connection.text(&[key]);
@@ -72,9 +62,8 @@ pub(super) fn read(
 /// Who the token belongs to.
 pub(super) fn test(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<String> {
     let rest = client(connection, session, opened)?;
-    compose::block_on(|_| async move {
-        let name = notion::integration(&rest).await;
-        name.map_err(|error| failure(connection, &error))
+    fetched(connection, notion::integration(&rest), |error| {
+        hint(connection, error)
     })
 }
 
@@ -89,7 +78,8 @@ fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcom
     })?;
     let endpoint = connection.text(&["endpoint"]);
     let endpoint = endpoint.as_deref().unwrap_or(notion::API);
-    notion::client(endpoint, &token).map_err(|error| failure(connection, &error))
+    notion::client(endpoint, &token)
+        .map_err(|error| unreachable(connection, &error, hint(connection, &error)))
 }
 
 fn scope(connection: &Connection, opened: &Opened) -> Outcome<Scope> {
@@ -117,38 +107,25 @@ fn scope(connection: &Connection, opened: &Opened) -> Outcome<Scope> {
         data_sources: ids("root_data_source_ids")?,
     };
     let most = connection.text(&["max_pages_per_run"]);
-    let state = opened
-        .store
-        .state()
-        .map_err(|error| state_failure(&error))?;
-    let rows = state
-        .stages(&connection.id)
-        .map_err(|error| state_failure(&error))?;
-    let units = rows.iter().filter(|row| row.stage == UNIT);
-    let earlier: BTreeSet<String> = units.flat_map(|row| names(&row.output, "files")).collect();
     Ok(Scope {
         roots: (!is_all).then_some(roots),
         max_pages: most.and_then(|text| text.parse().ok()).unwrap_or(1000),
-        earlier,
+        earlier: earlier(connection, opened)?,
     })
 }
 
-fn failure(connection: &Connection, error: &RestError) -> Failure {
-    let exit = match error.kind {
-        RestErrorKind::Config => Exit::Config,
-        _ => Exit::Connection,
-    };
-    let failure = Failure::from_error(exit, "source_unreachable", error)
-        .context(format!("`{}` cannot be read", connection.id));
+/// What helps at a failure of this server.
+fn hint(connection: &Connection, error: &RestError) -> Option<String> {
     match error.kind {
-        RestErrorKind::Auth | RestErrorKind::Forbidden => failure.hint(format!(
+        RestErrorKind::Auth | RestErrorKind::Forbidden => Some(format!(
             "set `connections.{}.auth_token_ref` to the token of an integration that may read content",
             connection.id
         )),
-        RestErrorKind::NotFound => failure.hint(
-            "share the page with the integration: open it in Notion, then `Connections` in its menu",
+        RestErrorKind::NotFound => Some(
+            "share the page with the integration: open it in Notion, then `Connections` in its menu"
+                .to_owned(),
         ),
-        _ => hinted(failure, error),
+        _ => None,
     }
 }
 
