@@ -169,29 +169,36 @@ async fn endings(bench: &Bench, runs: usize) -> Outcome<Value> {
     Ok(json!({ "runs": runs, "orphans": orphans, "early_kib": early, "late_kib": late }))
 }
 
-/// Text calls in turns with the bare program and the same lines: medians in milliseconds. With a
+/// Text calls in turns with the bare program and the same lines, each to its answer: medians in milliseconds. With a
 /// time to get ready, a child waits on both sides before the clock starts.
 async fn calls(bench: &Bench, runs: usize, ready: Duration) -> Outcome<Value> {
     bench.play(&json!({ "echo": {}, "record": bench.record }))?;
     let mut settings = bench.settings.clone();
-    settings.max_spares = usize::from(!ready.is_zero());
+    settings.max_spares = 1;
     settings.timeouts.spare_pause = Duration::ZERO;
+    if ready.is_zero() {
+        // Every call is of another kind, and the spares that follow a first call come too late.
+        settings.timeouts.spare_pause = Duration::from_hours(1);
+    }
     let runtime = ClaudeCodeRuntime::new(settings, Arc::new(NoEvents));
     let runtime = runtime.map_err(|error| error.message)?;
-    say(&runtime).await?;
+    let kind = |call: usize| if ready.is_zero() { call } else { 0 };
+    say(&runtime, kind(0)).await?;
     // A call returns at its answer, before its child has written the record.
     runtime.settle().await;
     let record = std::fs::read_to_string(&bench.record)?;
     let record: Value = serde_json::from_str(record.lines().next().unwrap_or_default())?;
     bench.play(&json!({ "echo": {} }))?;
     // The child that waits now still writes its record.
-    say(&runtime).await?;
+    say(&runtime, kind(1)).await?;
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
-    for _ in 0..runs {
+    for call in 0..runs {
         tokio::time::sleep(ready).await;
         let started = Instant::now();
-        say(&runtime).await?;
+        say(&runtime, kind(call + 2)).await?;
         ours.push(started.elapsed());
+        // The end of the one is no part of the other.
+        runtime.settle().await;
         bare.push(tokio::task::block_in_place(|| {
             alone(bench, &record, ready)
         })?);
@@ -199,7 +206,7 @@ async fn calls(bench: &Bench, runs: usize, ready: Duration) -> Outcome<Value> {
     Ok(json!({ "ours_ms": median(ours), "bare_ms": median(bare) }))
 }
 
-/// The bare program with the same arguments, environment and lines, and what it takes.
+/// The bare program with the same arguments, environment and lines, and what it takes to its answer.
 fn alone(bench: &Bench, record: &Value, ready: Duration) -> Outcome<Duration> {
     let arguments = record["arguments"].as_array().into_iter().flatten();
     let environment = record["environment"].as_object().into_iter().flatten();
@@ -247,18 +254,19 @@ fn alone(bench: &Bench, record: &Value, ready: Duration) -> Outcome<Duration> {
             break;
         }
     }
+    let answered = started.elapsed();
     drop(input);
     if child.wait()?.success() {
-        Ok(started.elapsed())
+        Ok(answered)
     } else {
         Err("the bare program failed".into())
     }
 }
 
-async fn say(runtime: &ClaudeCodeRuntime) -> Outcome<()> {
+async fn say(runtime: &ClaudeCodeRuntime, kind: usize) -> Outcome<()> {
     let request = TextRequest {
         role: ModelRole::Default,
-        system: "You are terse.".to_owned(),
+        system: format!("You are terse. {kind}"),
         prompt: "Say hello.".to_owned(),
         cancel: CancellationToken::new(),
         label: label()?,
