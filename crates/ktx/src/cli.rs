@@ -4,6 +4,7 @@ mod connection;
 mod scan;
 mod semantic;
 mod setup;
+mod source;
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ pub(crate) use semantic::{
     SlExportArgs, SlImportArgs, SlQueryArgs, SlValidateArgs,
 };
 pub(crate) use setup::{AgentTarget, SetupArgs};
+pub(crate) use source::SetupSourceArgs;
 
 /// The context layer for data agents
 ///
@@ -85,7 +87,7 @@ pub enum Command {
     /// Build a sample project with a warehouse full of traps and answer one question twice
     Demo(DemoArgs),
     /// Configure a project step by step: model, warehouse, coding agent
-    Setup(SetupArgs),
+    Setup(Box<SetupArgs>),
     /// Show what works in this project and what is missing
     #[command(visible_alias = "doctor")]
     Status(StatusArgs),

@@ -69,7 +69,7 @@ impl Hints for CheckoutError {
                 Hint::new(format!(
                     "run `git ls-remote {url}` to see whether you can reach it"
                 )),
-                Hint::new("look at `repo_url`, `branch` and `auth_token_ref` of the connection"),
+                Hint::new("look at the address, `branch` and `auth_token_ref` of the connection"),
             ],
             Self::Git(error) => error.hints(),
         }

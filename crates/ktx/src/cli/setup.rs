@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::OutputArgs;
+use super::source::SetupSourceArgs;
 
 /// `ktx setup`
 #[expect(
@@ -58,7 +59,7 @@ pub struct SetupArgs {
     /// Taken from older scripts: search is full-text, there are no embeddings to set up
     #[arg(long, hide = true)]
     pub skip_embeddings: bool,
-    /// Taken from older scripts: context sources are added with `ktx connection add`
+    /// Taken from older scripts: nobody has to add a context source
     #[arg(long, hide = true)]
     pub skip_sources: bool,
     /// Taken from older scripts: query history is not read
@@ -82,6 +83,9 @@ pub struct SetupArgs {
     /// Attach no agent
     #[arg(long, conflicts_with = "agents")]
     pub skip_agents: bool,
+    /// The context source
+    #[command(flatten)]
+    pub source: SetupSourceArgs,
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,

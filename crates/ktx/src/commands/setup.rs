@@ -1,4 +1,4 @@
-//! `ktx setup`: project, model, warehouse and agent, each tried at once.
+//! `ktx setup`: project, model, warehouse, context source and agent, each tried at once.
 //!
 //! Setup keeps no state of its own: what is configured is done, what is missing is named with the
 //! flags that add it, and the command can be run again at any time.
@@ -6,6 +6,7 @@
 mod agents;
 mod database;
 mod model;
+mod source;
 
 use ktx_project_store::Force;
 use serde_json::{Value, json};
@@ -80,6 +81,7 @@ pub(crate) fn run(args: &SetupArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     model::fitting(args)?;
     database::fitting(args)?;
+    source::fitting(args)?;
     let (project, opened) = project(args, session)?;
     let mut steps = Vec::new();
     report(&printer, &mut steps, project)?;
@@ -90,6 +92,10 @@ pub(crate) fn run(args: &SetupArgs, session: &Session) -> Outcome {
         &mut steps,
         database::step(args, session, &opened)?,
     )?;
+    let opened = load(&opened.dir, &session.environment)?;
+    if let Some(step) = source::step(args, session, &opened)? {
+        report(&printer, &mut steps, step)?;
+    }
     let opened = load(&opened.dir, &session.environment)?;
     report(&printer, &mut steps, agents::step(args, session, &opened)?)?;
     finish(&printer, &steps, &opened)

@@ -51,6 +51,7 @@ mod scan;
 mod scan_review;
 mod scan_stopped;
 mod setup;
+mod setup_sources;
 mod sl;
 mod sl_diff;
 mod sl_fmt;
