@@ -1,6 +1,7 @@
 //! The command tree. Doc comments here are the help text and the generated reference.
 
 mod connection;
+mod mcp;
 mod scan;
 mod semantic;
 mod setup;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use connection::{ConnectionAddArgs, ConnectionArgs, ConnectionCommand};
+pub(crate) use mcp::{McpArgs, McpCommand, McpStartArgs};
 pub(crate) use scan::{ScanArgs, ScanCommand, ScanDecisionArgs, ScanReviewCommand};
 pub(crate) use semantic::{
     DiffAlarm, GraphFormat, InterchangeFormat, QueryFormat, SlArgs, SlCommand, SlDiffArgs,
@@ -71,7 +73,7 @@ pub enum OutputFormat {
 }
 
 /// `--output` and `--json`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct OutputArgs {
     /// How to print [default: `KTX_OUTPUT`, else pretty on a terminal and plain otherwise]
     #[arg(long, value_enum, global = true)]
@@ -364,33 +366,6 @@ pub struct UsageArgs {
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-/// `ktx mcp`
-#[derive(Debug, Args)]
-pub struct McpArgs {
-    /// How to serve
-    #[command(subcommand)]
-    pub command: McpCommand,
-}
-
-/// `ktx mcp …`
-#[derive(Debug, Subcommand)]
-pub enum McpCommand {
-    /// Serve over stdin and stdout, for one agent
-    Stdio,
-    /// Not in this version: agents start their own server
-    #[command(hide = true)]
-    Start(OtherWords),
-    /// Say that nothing runs in the background
-    #[command(hide = true)]
-    Stop(OtherWords),
-    /// Say whether a server runs in the background
-    #[command(hide = true)]
-    Status(OtherWords),
-    /// Not in this version: agents keep what their server writes to stderr
-    #[command(hide = true)]
-    Logs(OtherWords),
 }
 
 /// Words of KTX 0.12 that are read and not used.

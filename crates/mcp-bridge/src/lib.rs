@@ -6,10 +6,12 @@
 //! crate must never know which tools there are.
 
 mod bridge;
+mod http;
 mod lazy;
 mod progress;
 mod serve;
 mod wire;
 
+pub use http::{HttpAnswer, HttpTools, plain};
 pub use lazy::LazyTools;
 pub use serve::{Ended, ServeError, ServerIdentity, serve_stdio, serve_stream};

@@ -48,14 +48,14 @@ pub async fn serve_stream(
     served.map_err(|source| ServeError::Session { source })
 }
 
-fn tools(context: Arc<dyn ProjectContext>, more: Vec<ToolDescriptor>) -> LazyTools {
+pub(crate) fn tools(context: Arc<dyn ProjectContext>, more: Vec<ToolDescriptor>) -> LazyTools {
     LazyTools::new(move || {
         let reads = context_tools(&context)?;
         ToolSet::new(reads.iter().cloned().chain(more).collect())
     })
 }
 
-fn identity(version: &str, more: &[ToolDescriptor]) -> ServerIdentity {
+pub(crate) fn identity(version: &str, more: &[ToolDescriptor]) -> ServerIdentity {
     ServerIdentity {
         name: "ktx".to_owned(),
         title: "ktx".to_owned(),

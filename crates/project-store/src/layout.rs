@@ -103,6 +103,16 @@ impl Layout {
         self.internal().join("mcp.json")
     }
 
+    /// `.ktx/logs/mcp.log`: what the MCP server in the background says.
+    pub fn mcp_log(&self) -> PathBuf {
+        self.logs().join("mcp.log")
+    }
+
+    /// `.ktx/state/mcp.lock`: held by the MCP server of the project.
+    pub fn server_lock(&self) -> PathBuf {
+        self.state().join("mcp.lock")
+    }
+
     /// `.ktx/setup/`: what setup has done.
     pub fn setup(&self) -> PathBuf {
         self.internal().join("setup")

@@ -13,6 +13,7 @@ mod layout;
 mod lock;
 mod project_path;
 mod publish;
+mod server;
 mod state;
 mod store;
 mod walk;

@@ -91,6 +91,24 @@ impl ProjectLock {
         Ok(Self { _file: file })
     }
 
+    /// Whether somebody holds the lock in the file at `path`; nothing is made and nothing signed.
+    pub(crate) fn look(path: &Path) -> Result<(), LockError> {
+        let failed = |source| LockError::File {
+            path: path.to_owned(),
+            source,
+        };
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed(error)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(()),
+            Err(TryLockError::WouldBlock) => Err(held(path)),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
+    }
+
     /// Takes the lock in the file at `path`, however long that takes.
     pub(crate) fn acquire_blocking(path: &Path) -> Result<Self, LockError> {
         let failed = |source| LockError::File {

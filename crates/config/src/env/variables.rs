@@ -106,6 +106,12 @@ pub const VARIABLES: &[Variable] = &[
         "where the system looks for libraries",
     ),
     row(
+        PROJECT,
+        "KTX_MCP_TOKEN",
+        "The token that agents must show to the server of `ktx mcp start`. Never given to `claude`.",
+        "agents on this machine show none",
+    ),
+    row(
         PROVIDERS,
         "ANTHROPIC_API_KEY",
         "The key of the `anthropic` backend when `ktx.yaml` names none. Never given to `claude`.",
@@ -379,12 +385,6 @@ pub const VARIABLES: &[Variable] = &[
     ),
     row(QUIET, "NO_UPDATE_NOTIFIER", "There is no update check.", ""),
     row(QUIET, "KTX_NO_STAR", "There is no star prompt.", ""),
-    row(
-        QUIET,
-        "KTX_MCP_TOKEN",
-        "`ktx mcp stdio` serves the client that starts it and asks for no token.",
-        "",
-    ),
     row(
         QUIET,
         "KTX_RUNTIME_ROOT",

@@ -1,0 +1,63 @@
+//! Arguments of `ktx mcp`.
+
+use clap::{Args, Subcommand};
+
+use super::OutputArgs;
+
+/// `ktx mcp`
+#[derive(Debug, Args)]
+pub struct McpArgs {
+    /// How to serve [default: status]
+    #[command(subcommand)]
+    pub command: Option<McpCommand>,
+}
+
+/// `ktx mcp …`
+#[derive(Debug, Subcommand)]
+pub enum McpCommand {
+    /// Serve over stdin and stdout, for one agent
+    Stdio,
+    /// Serve over HTTP in the background, for many agents
+    Start(McpStartArgs),
+    /// End the server in the background
+    Stop,
+    /// Say whether a server runs in the background
+    Status {
+        /// How to print
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Print what the server in the background said
+    Logs {
+        /// Go on with what it says, until Ctrl-C
+        #[arg(long)]
+        follow: bool,
+    },
+    /// The server in the background itself
+    #[command(name = "serve-internal", hide = true)]
+    Inner(McpStartArgs),
+}
+
+/// `ktx mcp start`
+#[derive(Debug, Args)]
+pub struct McpStartArgs {
+    /// The address to listen on; one that others can reach needs a token
+    #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
+    pub host: String,
+    /// The port to listen on; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 7878)]
+    pub port: u16,
+    /// The token that agents must show, `env:NAME` or `file:PATH`; better than here, where others can see it, it
+    /// stands in `KTX_MCP_TOKEN`
+    #[arg(long, value_name = "TOKEN")]
+    pub token: Option<String>,
+    /// Stay in the terminal until Ctrl-C
+    #[arg(long)]
+    pub foreground: bool,
+    /// A further host by which agents may reach the server (can be repeated)
+    #[arg(long, value_name = "HOST")]
+    pub allowed_host: Vec<String>,
+    /// An origin whose pages may reach the server from a browser (can be repeated)
+    #[arg(long, value_name = "ORIGIN")]
+    pub allowed_origin: Vec<String>,
+}

@@ -1,0 +1,321 @@
+//! The server in the background: started, looked at, read and ended.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+
+use ktx_mcp_server::{BackgroundEnding as Ending, Started, end_server, start_server};
+use ktx_project_store::{Holder, LockError, Wait};
+use ktx_secrets::Secret;
+use serde_json::{Value, json};
+
+use super::server::token;
+use super::state::{Seen, State, lock_failure, look};
+use crate::cli::{McpStartArgs, OutputArgs};
+use crate::exit::Exit;
+use crate::printer::{Mode, stderr_line, stdout};
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session, load};
+
+/// How long a server has to end in order.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How long a killed one has.
+const LAST: Duration = Duration::from_secs(5);
+
+/// What the file of KTX 0.12 may mean.
+const OLDER: &str =
+    "note: `.ktx/mcp.json` is of a server of KTX 0.12; if it still runs, stop it with that version";
+
+/// `ktx mcp start`
+pub(super) fn start(args: &McpStartArgs, session: &Session) -> Outcome {
+    let dir = session.project_dir()?;
+    let opened = load(&dir, &session.environment)?;
+    let token = token(args, session, &dir)?;
+    if args.foreground {
+        return super::server::serve(args, (session, &opened), token.as_ref(), |state| {
+            told(state, "listening")
+        });
+    }
+    if let Seen::Running(state, holder) = look(&opened)? {
+        return already(state, holder, args, token.as_ref());
+    }
+    let program = session.program.as_deref().ok_or_else(|| {
+        Failure::new(
+            Exit::Failure,
+            "mcp_start",
+            "the place of this program is not known",
+        )
+        .hint("`ktx mcp start --foreground` needs no second process")
+    })?;
+    let log = opened.store.open_server_log();
+    let log = log.map_err(|error| Failure::from_error(Exit::Failure, "log", &error))?;
+    let begin = log.metadata().map_or(0, |metadata| metadata.len());
+    let started = start_server(program, &arguments(args, &dir), (token.as_ref(), &dir), log);
+    let started = started.map_err(|error| {
+        Failure::from_error(Exit::Failure, "mcp_start", &error)
+            .context("the server cannot be started")
+    })?;
+    match serde_json::from_str(&started.told) {
+        Ok(state) => told(&state, "started"),
+        Err(_) => Err(not_started(&started, &opened, begin)),
+    }?;
+    Ok(Exit::Success)
+}
+
+/// The server in the background itself: it tells the one who started it how that went.
+pub(super) fn inner(args: &McpStartArgs, session: &Session) -> Outcome {
+    ktx_mcp_server::leave_terminal();
+    let dir = session.project_dir()?;
+    let served = load(&dir, &session.environment).and_then(|opened| {
+        let token = token(args, session, &dir)?;
+        super::server::serve(args, (session, &opened), token.as_ref(), |state| {
+            let text = serde_json::to_string(state).unwrap_or_default();
+            ktx_mcp_server::tell(&text).map_err(|error| {
+                Failure::from_error(Exit::Failure, "mcp_start", &error)
+                    .context("nobody waits for the server any more")
+            })
+        })
+    });
+    if let Err(failure) = &served {
+        // Who waits hears it; behind the start nobody does.
+        ktx_mcp_server::tell(&failure.to_json().to_string()).unwrap_or_default();
+    }
+    served
+}
+
+fn arguments(args: &McpStartArgs, dir: &Path) -> Vec<OsString> {
+    let mut words: Vec<OsString> = vec!["--project-dir".into(), dir.into()];
+    words.extend(["mcp", "serve-internal", "--host"].map(OsString::from));
+    words.push((&args.host).into());
+    words.push(format!("--port={}", args.port).into());
+    let hosts = args.allowed_host.iter();
+    words.extend(hosts.map(|host| format!("--allowed-host={host}").into()));
+    let origins = args.allowed_origin.iter();
+    words.extend(origins.map(|origin| format!("--allowed-origin={origin}").into()));
+    words
+}
+
+/// Says where agents find the server.
+fn told(state: &State, how: &str) -> Outcome<()> {
+    let header = if state.token_auth {
+        " and the header `Authorization: Bearer <token>`"
+    } else {
+        ""
+    };
+    stdout(&format!(
+        "{how}: {}\nprocess: {}\nlog: {}\nnext: give your agent the URL{header}; `ktx mcp stop` ends the server\n",
+        state.url(),
+        state.pid,
+        state.log_path
+    ))
+}
+
+/// One runs: it is the one that is asked for, or it has to end first.
+fn already(
+    state: Option<State>,
+    holder: Option<Holder>,
+    args: &McpStartArgs,
+    token: Option<&Secret>,
+) -> Outcome {
+    let Some(state) = state else {
+        return Err(lock_failure(&LockError::Held { holder }));
+    };
+    let same = state.host == args.host
+        && (args.port == 0 || args.port == state.port)
+        && state.allowed_hosts == args.allowed_host
+        && state.allowed_origins == args.allowed_origin
+        && state.token_auth == token.is_some();
+    if same && token.is_none_or(|token| state.takes(token)) {
+        told(&state, "already running")?;
+        return Ok(Exit::Success);
+    }
+    Err(Failure::new(
+        Exit::Failure,
+        "mcp_running",
+        format!(
+            "a server with other settings runs for this project: {} (process {})",
+            state.url(),
+            state.pid
+        ),
+    )
+    .hint("run `ktx mcp stop` first"))
+}
+
+/// The failure that the server told, or what its log says.
+fn not_started(started: &Started, opened: &Opened, begin: u64) -> Failure {
+    let value: Value = serde_json::from_str(&started.told).unwrap_or_default();
+    let error = value.get("error");
+    let text = |key: &str| error?.get(key)?.as_str().map(str::to_owned);
+    let texts = |key: &str| -> Vec<String> {
+        let list = error.and_then(|error| error.get(key)?.as_array());
+        let texts = list.into_iter().flatten();
+        texts
+            .filter_map(|text| Some(text.as_str()?.to_owned()))
+            .collect()
+    };
+    if let (Some(code), Some(message)) = (text("code"), text("message")) {
+        let mut failure = Failure::new(Exit::Failure, &code, message);
+        failure.causes = texts("causes");
+        failure.hints = texts("hints");
+        if failure.hints.is_empty() {
+            failure.hints.extend(text("hint"));
+        }
+        return failure;
+    }
+    let log = opened.store.layout().mcp_log();
+    let said = read_from(&log, begin).unwrap_or_default();
+    let mut failure = Failure::new(
+        Exit::Failure,
+        "mcp_start",
+        "the server ended before it was ready",
+    );
+    failure.causes = said.lines().rev().take(3).map(str::to_owned).collect();
+    failure.hint("`ktx mcp start --foreground` shows what it does")
+}
+
+/// `ktx mcp stop`
+pub(super) fn stop(session: &Session) -> Outcome {
+    let dir = session.project_dir()?;
+    let opened = load(&dir, &session.environment)?;
+    let holder = match look(&opened)? {
+        Seen::Running(_, Some(holder)) => holder,
+        Seen::Running(_, None) => return Err(lock_failure(&LockError::Held { holder: None })),
+        seen @ (Seen::Stale(_) | Seen::Stopped { .. }) => {
+            stdout("stopped: no server runs\n")?;
+            clear(&seen, &opened);
+            return Ok(Exit::Success);
+        }
+    };
+    for (ending, wait) in [(Ending::Terminate, GRACE), (Ending::Kill, LAST)] {
+        let is_it = || match opened.store.is_not_served() {
+            Err(LockError::Held { holder: Some(now) }) => now == holder,
+            _ => false,
+        };
+        end_server(holder.pid, ending, is_it).map_err(|error| {
+            Failure::from_error(Exit::Failure, "mcp_stop", &error)
+                .context(format!("process {} cannot be ended", holder.pid))
+        })?;
+        // Its lock is free when it is gone, however it went.
+        if opened.store.serve(Wait::AtMost(wait)).is_ok() {
+            clear(&look(&opened)?, &opened);
+            stdout(&format!("stopped: process {}\n", holder.pid))?;
+            return Ok(Exit::Success);
+        }
+    }
+    Err(Failure::new(
+        Exit::Failure,
+        "mcp_stop",
+        format!("process {} does not end", holder.pid),
+    ))
+}
+
+/// Takes away what a server left that ended without order.
+fn clear(seen: &Seen, opened: &Opened) {
+    match seen {
+        Seen::Stale(_) => {
+            if let Err(error) = ktx_project_store::remove(&opened.store.layout().mcp_state()) {
+                tracing::warn!(%error, "the state of a server could not be removed");
+            }
+        }
+        Seen::Stopped { is_older: true } => stderr_line(OLDER),
+        Seen::Running(..) | Seen::Stopped { .. } => {}
+    }
+}
+
+/// `ktx mcp status`
+pub(super) fn status(output: &OutputArgs, session: &Session) -> Outcome {
+    let printer = session.printer(output)?;
+    let dir = session.project_dir()?;
+    let opened = load(&dir, &session.environment)?;
+    let seen = look(&opened)?;
+    let (word, state) = match &seen {
+        Seen::Running(Some(state), _) if state.answers() => ("running", Some(state)),
+        Seen::Running(state, _) => ("not answering", state.as_ref()),
+        Seen::Stale(state) => ("stale", Some(state)),
+        Seen::Stopped { .. } => ("stopped", None),
+    };
+    if printer.mode == Mode::Json {
+        let mut data = state.map_or_else(|| json!({}), |state| json!(state));
+        if let Value::Object(data) = &mut data {
+            data.insert("state".to_owned(), json!(word));
+            data.insert("url".to_owned(), json!(state.map(State::url)));
+        }
+        printer
+            .json(&json!({ "kind": "mcp", "data": data, "meta": { "command": "mcp status" } }))?;
+        return Ok(Exit::Success);
+    }
+    match (word, state) {
+        ("stopped", _) => {
+            printer.line("stopped: no server runs; `ktx mcp start` starts one, and each agent can start its own `ktx mcp stdio`")?;
+        }
+        ("stale", _) => {
+            printer
+                .line("stale: the server ended without order; `ktx mcp start` starts another")?;
+        }
+        (word, Some(state)) => {
+            printer.line(&format!("{word}: {}", state.url()))?;
+            printer.line(&format!(
+                "process: {}, since {}",
+                state.pid, state.started_at
+            ))?;
+            let token = if state.token_auth {
+                "asked for"
+            } else {
+                "none"
+            };
+            printer.line(&format!("token: {token}"))?;
+            printer.line(&format!("project: {}", state.project_dir))?;
+            printer.line(&format!("log: {}", state.log_path))?;
+        }
+        (word, None) => printer.line(&format!("{word}: a server begins or ends"))?,
+    }
+    if matches!(seen, Seen::Stopped { is_older: true }) {
+        stderr_line(OLDER);
+    }
+    Ok(Exit::Success)
+}
+
+/// `ktx mcp logs`
+pub(super) fn logs(follow: bool, session: &Session) -> Outcome {
+    let dir = session.project_dir()?;
+    let opened = load(&dir, &session.environment)?;
+    let path = opened.store.layout().mcp_log();
+    if !path.is_file() {
+        return Err(Failure::new(
+            Exit::Config,
+            "no_log",
+            "there is no log: no server was started in the background",
+        )
+        .hint("`ktx mcp start` starts one"));
+    }
+    let unread = |error: std::io::Error| {
+        Failure::from_error(Exit::Failure, "log", &error)
+            .context(format!("`{}` cannot be read", path.display()))
+    };
+    let mut file = File::open(&path).map_err(unread)?;
+    stdout(&std::io::read_to_string(&mut file).map_err(unread)?)?;
+    if !follow {
+        return Ok(Exit::Success);
+    }
+    crate::compose::block_on(|cancel| async move {
+        let mut look = tokio::time::interval(Duration::from_millis(300));
+        loop {
+            tokio::select! {
+                () = cancel.cancelled() => return Ok(()),
+                _ = look.tick() => {}
+            }
+            stdout(&std::io::read_to_string(&mut file).map_err(unread)?)?;
+        }
+    })?;
+    crate::compose::was_served();
+    Ok(Exit::Success)
+}
+
+fn read_from(path: &Path, begin: u64) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(begin))?;
+    std::io::read_to_string(file)
+}

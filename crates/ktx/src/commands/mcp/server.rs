@@ -1,0 +1,208 @@
+//! The server over HTTP: what it is started with, and its life.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use ktx_config::Backend;
+use ktx_mcp_server::{Gate, HttpEvent, HttpServer};
+use ktx_memory::{Desk, desk_tools};
+use ktx_project_store::{Wait, write_atomically};
+use ktx_secrets::{Secret, SecretRef, is_loopback};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::desk::NoteDesk;
+use super::state::{State, lock_failure};
+use crate::cli::McpStartArgs;
+use crate::exit::Exit;
+use crate::printer::stderr_line;
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session};
+use crate::{compose, context};
+
+/// For the lock of a server that is about to end, or that somebody looks at.
+const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// The token that agents must show: the flag's, else `KTX_MCP_TOKEN`.
+pub(super) fn token(args: &McpStartArgs, session: &Session, dir: &Path) -> Outcome<Option<Secret>> {
+    let Some(text) = args.token.as_deref() else {
+        let variable = session.environment.text(ktx_mcp_server::TOKEN_VARIABLE);
+        return checked(variable.map(Secret::new), args);
+    };
+    let resolved = SecretRef::parse(text).resolve(&session.secrets(dir));
+    let token = resolved.map_err(|error| {
+        Failure::from_error(Exit::Config, "mcp_token", &error).context("`--token` has no value")
+    })?;
+    checked(Some(token), args)
+}
+
+fn checked(token: Option<Secret>, args: &McpStartArgs) -> Outcome<Option<Secret>> {
+    let usage = |message: String| Failure::new(Exit::Usage, "usage", message);
+    let Some(token) = token else {
+        if is_loopback(&args.host) {
+            return Ok(None);
+        }
+        return Err(usage(format!(
+            "`--host {}` can be reached by other machines, so agents must show a token",
+            args.host
+        ))
+        .hint("set `KTX_MCP_TOKEN` to a long random text"));
+    };
+    let is_sendable = token.expose().bytes().all(|byte| byte.is_ascii_graphic());
+    if token.expose().is_empty() || !is_sendable {
+        return Err(usage(
+            "a token consists of visible ASCII characters without spaces".to_owned(),
+        ));
+    }
+    Ok(Some(token))
+}
+
+/// Serves until it is asked to end. `announce` hears where, when it can be reached.
+pub(super) fn serve(
+    args: &McpStartArgs,
+    (session, opened): (&Session, &Opened),
+    token: Option<&Secret>,
+    announce: impl FnOnce(&State) -> Outcome<()>,
+) -> Outcome {
+    let lock = opened.store.serve(Wait::AtMost(MOMENT));
+    let lock = lock.map_err(|error| lock_failure(&error))?;
+    let file = opened.store.layout().mcp_state();
+    let served = serve_locked(args, (session, opened), token, |state| {
+        let text = serde_json::to_vec_pretty(state).map_err(|error| unwritten(&error))?;
+        write_atomically(&file, &text).map_err(|error| unwritten(&error))?;
+        announce(state)
+    });
+    if let Err(error) = ktx_project_store::remove(&file) {
+        tracing::warn!(%error, "the state of the server could not be removed");
+    }
+    drop(lock);
+    served?;
+    compose::was_served();
+    Ok(Exit::Success)
+}
+
+fn serve_locked(
+    args: &McpStartArgs,
+    (session, opened): (&Session, &Opened),
+    token: Option<&Secret>,
+    announce: impl FnOnce(&State) -> Outcome<()>,
+) -> Outcome<()> {
+    let context = context::open(session, opened)?;
+    let desk = (opened.config.llm.backend != Backend::None)
+        .then(|| Arc::new(NoteDesk::new(session.clone(), opened.dir.clone())));
+    let more = desk.as_ref().map_or_else(Vec::new, |desk| {
+        let desk: Arc<dyn Desk> = Arc::<NoteDesk>::clone(desk);
+        desk_tools(&desk)
+    });
+    let gate = Gate::new(&hosts(args), &args.allowed_origin, token);
+    let served = compose::block_on(|cancel: CancellationToken| async move {
+        let listener = TcpListener::bind((args.host.as_str(), args.port)).await;
+        let listener = listener.map_err(|error| not_bound(args, &error))?;
+        let address = listener
+            .local_addr()
+            .map_err(|error| not_bound(args, &error))?;
+        let state = state(
+            args,
+            address.port(),
+            (session, opened),
+            gate.asks_for_token(),
+        );
+        let health = json!({
+            "status": "ok",
+            "projectDir": state.project_dir,
+            "port": state.port,
+            "pid": state.pid,
+        });
+        let server = HttpServer::new(
+            listener,
+            gate,
+            health.to_string(),
+            (context, more, env!("CARGO_PKG_VERSION")),
+            log,
+            &cancel,
+        );
+        announce(&state)?;
+        stderr_line(&stamped(&format!("listening on {}", state.url())));
+        server.serve(cancel).await;
+        stderr_line(&stamped("ended"));
+        Ok(())
+    });
+    // Notes that were taken are captured, unless the program was asked to end.
+    if let Some(desk) = desk {
+        desk.close();
+    }
+    served
+}
+
+/// The hosts by which the server may be reached beside this machine's own names.
+fn hosts(args: &McpStartArgs) -> Vec<String> {
+    let mut hosts = args.allowed_host.clone();
+    hosts.push(args.host.clone());
+    hosts
+}
+
+fn state(
+    args: &McpStartArgs,
+    port: u16,
+    (session, opened): (&Session, &Opened),
+    token_auth: bool,
+) -> State {
+    State {
+        schema_version: 1,
+        pid: std::process::id(),
+        host: args.host.clone(),
+        port,
+        token_auth,
+        project_dir: opened.dir.display().to_string(),
+        started_at: session.now.to_string(),
+        log_path: opened.store.layout().mcp_log().display().to_string(),
+        version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        allowed_hosts: args.allowed_host.clone(),
+        allowed_origins: args.allowed_origin.clone(),
+    }
+}
+
+/// Lines about refused requests become rarer, so that nobody can fill the log with them.
+fn log(event: &HttpEvent) {
+    match event {
+        HttpEvent::Refused {
+            status,
+            reason,
+            count,
+        } => {
+            if count.is_power_of_two() {
+                let text = format!("refused a request ({status}): {reason}; {count} so far");
+                stderr_line(&stamped(&text));
+            }
+        }
+        HttpEvent::NotAccepted(error) => {
+            tracing::warn!(%error, "a connection could not be accepted");
+        }
+    }
+}
+
+/// A line of the log with its time.
+fn stamped(text: &str) -> String {
+    let now = Timestamp::now();
+    let now = now.round(jiff::Unit::Second).unwrap_or(now);
+    format!("{now} {text}")
+}
+
+fn unwritten(error: &(dyn std::error::Error + 'static)) -> Failure {
+    Failure::from_error(Exit::Failure, "mcp_state", error)
+        .context("the state of the server cannot be written")
+}
+
+fn not_bound(args: &McpStartArgs, error: &std::io::Error) -> Failure {
+    let failure = Failure::from_error(Exit::Failure, "mcp_address", error)
+        .context(format!("cannot listen on {}:{}", args.host, args.port));
+    match error.kind() {
+        std::io::ErrorKind::AddrInUse => failure
+            .hint("choose another port with `--port`; 0 takes a free one")
+            .hint("another project's server may have it: `ktx --project-dir <folder> mcp status`"),
+        std::io::ErrorKind::PermissionDenied => failure.hint("choose a port above 1023"),
+        _ => failure.hint("`--host` names an address of this machine"),
+    }
+}

@@ -1,0 +1,168 @@
+//! The server in the background, as others see it: whether it runs, where, and what it was started with.
+
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, Ipv6Addr, TcpStream, ToSocketAddrs as _};
+use std::time::Duration;
+
+use ktx_project_store::{Holder, LockError};
+use ktx_secrets::Secret;
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::scanning::with_hints;
+use crate::session::Opened;
+
+/// How long a server may take to say that it lives.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// `.ktx/mcp.json`, in the shape of KTX 0.12 and with more keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct State {
+    /// 1.
+    pub schema_version: u32,
+    /// The process.
+    pub pid: u32,
+    /// What it listens on.
+    pub host: String,
+    /// What it listens on.
+    pub port: u16,
+    /// Whether it asks for a token.
+    pub token_auth: bool,
+    /// The project that it serves.
+    pub project_dir: String,
+    /// When it began, in UTC.
+    pub started_at: String,
+    /// Where it says what happens.
+    pub log_path: String,
+    /// The version of the program; KTX 0.12 wrote none.
+    #[serde(default)]
+    pub version: Option<String>,
+    /// Further hosts by which it may be reached.
+    #[serde(default)]
+    pub allowed_hosts: Vec<String>,
+    /// Origins that may reach it.
+    #[serde(default)]
+    pub allowed_origins: Vec<String>,
+}
+
+/// What is known of a server.
+#[derive(Debug)]
+pub(super) enum Seen {
+    /// One runs. Without a state it is about to begin or to end.
+    Running(Option<State>, Option<Holder>),
+    /// None runs, and one ended without order.
+    Stale(State),
+    /// None runs. The file of KTX 0.12 may say that its server did.
+    Stopped {
+        /// Whether there is a file that no server of this version wrote.
+        is_older: bool,
+    },
+}
+
+impl State {
+    /// Where agents reach it.
+    pub(super) fn url(&self) -> String {
+        format!("http://{}/mcp", self.authority())
+    }
+
+    /// The host and the port for a client on this machine.
+    fn authority(&self) -> String {
+        let host = match self.host.parse::<IpAddr>() {
+            Ok(IpAddr::V4(host)) if host.is_unspecified() => "127.0.0.1".to_owned(),
+            Ok(IpAddr::V6(host)) if host.is_unspecified() => format!("[{}]", Ipv6Addr::LOCALHOST),
+            Ok(IpAddr::V6(host)) => format!("[{host}]"),
+            _ => self.host.clone(),
+        };
+        format!("{host}:{}", self.port)
+    }
+
+    /// Whether the server says that it lives: it names its own process.
+    pub(super) fn answers(&self) -> bool {
+        let answer = self.ask("GET /health", None).unwrap_or_default();
+        let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
+        let health: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+        health.get("pid").and_then(serde_json::Value::as_u64) == Some(self.pid.into())
+    }
+
+    /// Whether the server lets this token in.
+    pub(super) fn takes(&self, token: &Secret) -> bool {
+        let answer = self.ask("GET /mcp", Some(token)).unwrap_or_default();
+        !answer.starts_with("HTTP/1.1 401")
+    }
+
+    /// One request without a body, and the whole answer.
+    fn ask(&self, line: &str, token: Option<&Secret>) -> std::io::Result<String> {
+        let authority = self.authority();
+        let address = authority.to_socket_addrs()?.next();
+        let address = address.ok_or(std::io::ErrorKind::NotFound)?;
+        let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let token = token.map(|token| format!("Authorization: Bearer {}\r\n", token.expose()));
+        let token = token.unwrap_or_default();
+        let head =
+            format!("{line} HTTP/1.1\r\nHost: {authority}\r\n{token}Connection: close\r\n\r\n");
+        stream.write_all(head.as_bytes())?;
+        let mut answer = Vec::new();
+        // Whatever listens there: a health answer is short.
+        stream.take(64 * 1024).read_to_end(&mut answer)?;
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    }
+}
+
+/// Looks whether a server runs. Its lock says so, not its file: a process id may mean another process by now.
+pub(super) fn look(opened: &Opened) -> Outcome<Seen> {
+    let free = opened.store.is_not_served();
+    let file = opened.store.layout().mcp_state();
+    let text = match std::fs::read_to_string(&file) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => {
+            return Err(Failure::from_error(Exit::Failure, "mcp_state", &error)
+                .context(format!("`{}` cannot be read", file.display())));
+        }
+    };
+    let state: Option<State> = text
+        .as_deref()
+        .and_then(|text| serde_json::from_str(text).ok())
+        .filter(|state: &State| state.version.is_some());
+    match free {
+        Err(LockError::Held { holder }) => {
+            let state = state.filter(|state| {
+                let pid = holder.as_ref().map(|holder| holder.pid);
+                pid.is_none_or(|pid| pid == state.pid)
+            });
+            Ok(Seen::Running(state, holder))
+        }
+        Err(error) => Err(lock_failure(&error)),
+        Ok(()) => Ok(match state {
+            Some(state) => Seen::Stale(state),
+            None => Seen::Stopped {
+                is_older: text.is_some(),
+            },
+        }),
+    }
+}
+
+/// Another one serves, or the lock cannot be used.
+pub(super) fn lock_failure(error: &LockError) -> Failure {
+    match error {
+        LockError::Held { holder } => {
+            let by = holder
+                .as_ref()
+                .map_or_else(String::new, |holder| format!(" (process {})", holder.pid));
+            Failure::new(
+                Exit::Failure,
+                "mcp_running",
+                format!("a server runs for this project already{by}"),
+            )
+            .hint("`ktx mcp status` shows it, `ktx mcp stop` ends it")
+        }
+        LockError::File { .. } => {
+            let failure = Failure::from_error(Exit::Failure, "mcp_lock", error);
+            with_hints(failure, error)
+        }
+    }
+}
