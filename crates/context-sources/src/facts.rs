@@ -12,6 +12,8 @@ pub enum Writer {
     MetricFlow,
     /// LookML.
     LookMl,
+    /// Looker itself.
+    Looker,
 }
 
 impl Writer {
@@ -21,6 +23,7 @@ impl Writer {
             Self::Dbt => "dbt",
             Self::MetricFlow => "metricflow",
             Self::LookMl => "lookml",
+            Self::Looker => "looker",
         }
     }
 }

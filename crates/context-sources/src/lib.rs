@@ -8,6 +8,7 @@ pub mod dbt;
 mod facts;
 mod folder;
 mod grouping;
+pub mod looker;
 pub mod lookml;
 pub mod metabase;
 pub mod metricflow;

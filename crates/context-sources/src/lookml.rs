@@ -12,6 +12,7 @@ use crate::snapshot::{FolderKind, ReadError, Snapshot};
 
 pub use units::units;
 pub use views::facts;
+pub(crate) use views::{chosen, is_changed, shown};
 
 /// Reads the LookML below `root`.
 ///

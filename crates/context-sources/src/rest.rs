@@ -1,6 +1,9 @@
 //! Context sources that are reached over HTTPS with JSON: one client, its errors, and trying again.
 
+mod login;
+
 use std::error::Error as _;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ktx_diagnostics::{Hint, Hints};
@@ -8,6 +11,8 @@ use ktx_secrets::{Redactor, Secret, is_loopback};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::Value;
+
+use login::Login;
 
 /// Time for network and TLS.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
@@ -61,6 +66,20 @@ pub struct RestError {
     pub message: String,
 }
 
+impl RestError {
+    /// Whether the next thing may fare better. One that this key may not see is one thing.
+    pub(crate) const fn is_about_one(&self) -> bool {
+        matches!(
+            self.kind,
+            RestErrorKind::Forbidden
+                | RestErrorKind::NotFound
+                | RestErrorKind::Refused
+                | RestErrorKind::Strange
+                | RestErrorKind::Busy
+        )
+    }
+}
+
 impl Hints for RestError {
     fn hints(&self) -> Vec<Hint> {
         let hint = match self.kind {
@@ -93,7 +112,8 @@ pub struct Rest {
     host: String,
     client: Client,
     headers: HeaderMap,
-    redactor: Redactor,
+    login: Option<Login>,
+    redactor: Mutex<Redactor>,
 }
 
 impl Rest {
@@ -126,7 +146,8 @@ impl Rest {
             host: host.to_owned(),
             client: client(host)?,
             headers: HeaderMap::new(),
-            redactor: Redactor::new(),
+            login: None,
+            redactor: Mutex::new(Redactor::new()),
         })
     }
 
@@ -140,15 +161,25 @@ impl Rest {
         prefix: &str,
         secret: &Secret,
     ) -> Result<Self, RestError> {
-        let text = format!("{prefix}{}", secret.expose().trim());
-        let mut value = HeaderValue::from_str(&text).map_err(|_| RestError {
+        let value = sensitive(&format!("{prefix}{}", secret.expose().trim()));
+        let value = value.ok_or_else(|| RestError {
             kind: RestErrorKind::Config,
             message: format!("the key for {} has characters that no key has", self.name),
         })?;
-        value.set_sensitive(true);
         self.headers.insert(HeaderName::from_static(header), value);
-        self.redactor.learn(secret);
+        self.learn(secret);
         Ok(self)
+    }
+
+    /// Sends a token with every request, which the server gives for this form at this path. It is asked for when
+    /// it is needed, and once more when the server does not accept it any more. Form and token are shown nowhere.
+    #[must_use]
+    pub fn with_login(mut self, path: &'static str, form: &[(&str, &Secret)]) -> Self {
+        for (_, secret) in form {
+            self.learn(secret);
+        }
+        self.login = Some(Login::new(path, form));
+        self
     }
 
     /// Sends a header with every request.
@@ -186,14 +217,30 @@ impl Rest {
     }
 
     fn error(&self, kind: RestErrorKind, message: impl AsRef<str>) -> RestError {
+        let redactor = self.redactor.lock();
+        let redactor = redactor.unwrap_or_else(PoisonError::into_inner);
         RestError {
             kind,
-            message: self.redactor.redact(message.as_ref()),
+            message: redactor.redact(message.as_ref()),
         }
+    }
+
+    fn learn(&self, secret: &Secret) {
+        let redactor = self.redactor.lock();
+        let mut redactor = redactor.unwrap_or_else(PoisonError::into_inner);
+        redactor.learn(secret);
     }
 
     async fn send(&self, request: RequestBuilder, path: &str) -> Result<Value, RestError> {
         let request = request.headers(self.headers.clone());
+        match &self.login {
+            Some(login) => login.send(self, request, path).await,
+            None => self.exchange(request, path).await,
+        }
+    }
+
+    /// One question and its answer, asked again while the server is busy.
+    async fn exchange(&self, request: RequestBuilder, path: &str) -> Result<Value, RestError> {
         let mut wait = FIRST_WAIT;
         let mut tries = 1;
         loop {
@@ -272,6 +319,13 @@ impl Rest {
         };
         self.error(RestErrorKind::Unreachable, message)
     }
+}
+
+/// A header's value that is shown nowhere; none when it cannot be sent.
+fn sensitive(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 /// The server's own words about a failure, when they are few.

@@ -191,7 +191,7 @@ pub struct StatusArgs {
 )]
 #[derive(Debug, Args)]
 pub struct IngestArgs {
-    /// The connection to ingest [default: every warehouse, then every dbt, MetricFlow and LookML project]
+    /// The connection to ingest [default: every warehouse, then every context source]
     pub connection_id: Option<String>,
     /// Ingest every connection
     #[arg(long, conflicts_with = "connection_id")]

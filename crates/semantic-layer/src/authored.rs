@@ -13,7 +13,7 @@ pub(crate) use text::{Problem, read};
 
 /// Free-form metadata that is carried but never interpreted here.
 pub(crate) type Meta = serde_yaml::Value;
-/// Texts by who wrote them: `user`, `ai`, `dbt`, `metricflow`, `lookml`, `db`, …
+/// Texts by who wrote them: `user`, `ai`, `dbt`, `metricflow`, `lookml`, `looker`, `db`, …
 pub(crate) type Descriptions = StrictMap<String>;
 
 /// One file's content.

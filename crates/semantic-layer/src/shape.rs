@@ -70,7 +70,7 @@ impl Record {
 }
 
 /// The order of the writers of descriptions.
-pub(crate) const WRITERS: [&str; 6] = ["user", "ai", "dbt", "metricflow", "lookml", "db"];
+pub(crate) const WRITERS: [&str; 7] = ["user", "ai", "dbt", "metricflow", "lookml", "looker", "db"];
 
 const fn required(name: &'static str, holds: Holds, about: &'static str) -> Key {
     Key {
@@ -103,7 +103,7 @@ const NAME: Key = required(
 const DESCRIPTIONS: Key = optional(
     "descriptions",
     Holds::Descriptions,
-    "What it is, by who wrote the text; `user` is shown first, then `ai`, `dbt`, `metricflow`, `lookml`, `db`.",
+    "What it is, by who wrote the text; `user` is shown first, then `ai`, `dbt`, `metricflow`, `lookml`, `looker`, `db`.",
 );
 const VISIBILITY: Key = optional(
     "visibility",

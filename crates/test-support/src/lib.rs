@@ -1,6 +1,7 @@
 //! Fakes that check what they are given, test projects, output filters. Never in a product build.
 
 pub mod fake_claude;
+pub mod looker_fake;
 pub mod loopback;
 pub mod metabase_fake;
 pub mod notion_fake;

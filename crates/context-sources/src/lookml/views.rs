@@ -178,15 +178,10 @@ impl<'p> Reader<'p> {
                 columns.push((is_other, facts));
             }
         }
-        // Of several dimensions of a column the one of its name counts.
-        columns.sort_by_key(|(is_other, _)| *is_other);
-        let mut table = table;
-        for (_, column) in columns {
-            let is_known = |known: &ColumnFacts| known.name.eq_ignore_ascii_case(&column.name);
-            if !table.columns.iter().any(is_known) {
-                table.columns.push(column);
-            }
-        }
+        let table = TableFacts {
+            columns: chosen(columns),
+            ..table
+        };
         if !table.is_empty() {
             self.facts.add(table, path);
         }
@@ -273,6 +268,29 @@ impl<'p> Reader<'p> {
     }
 }
 
+/// Of several dimensions of a column the one of its name counts, which is no other.
+pub(crate) fn chosen(mut columns: Vec<(bool, ColumnFacts)>) -> Vec<ColumnFacts> {
+    columns.sort_by_key(|(is_other, _)| *is_other);
+    let mut chosen: Vec<ColumnFacts> = Vec::new();
+    for (_, column) in columns {
+        let is_known = |known: &ColumnFacts| known.name.eq_ignore_ascii_case(&column.name);
+        if !chosen.iter().any(is_known) {
+            chosen.push(column);
+        }
+    }
+    chosen
+}
+
+/// Whether the values of a dimension of this type are no longer those of its column.
+pub(crate) fn is_changed(kind: &str) -> bool {
+    CHANGED.contains(&kind)
+}
+
+/// The column that the SQL of a dimension shows as it is.
+pub(crate) fn shown(sql: &str) -> Option<String> {
+    names::column(sql.trim().strip_prefix("${TABLE}.")?)
+}
+
 /// The column that a field shows as it is.
 fn column(field: &str, parts: &[Field<'_>]) -> Option<String> {
     let last = |key: &str| {
@@ -281,7 +299,7 @@ fn column(field: &str, parts: &[Field<'_>]) -> Option<String> {
             .rev()
             .find_map(|(_, _, inner)| text(inner, key))
     };
-    let is_changed = last("type").is_some_and(|kind| CHANGED.contains(&kind));
+    let is_changed = last("type").is_some_and(is_changed);
     let is_computed = parts.iter().any(|(_, _, inner)| {
         let cases = blocks(inner, "case").chain(blocks(inner, "sql_case"));
         cases.count() > 0 || inner.iter().any(|entry| entry.key == "expression")
@@ -290,7 +308,7 @@ fn column(field: &str, parts: &[Field<'_>]) -> Option<String> {
         return None;
     }
     match last("sql") {
-        Some(sql) => names::column(sql.trim().strip_prefix("${TABLE}.")?),
+        Some(sql) => shown(sql),
         None => Some(field.to_owned()),
     }
 }

@@ -185,7 +185,7 @@ async fn library(
             }
         }
         // Not everybody who may read cards may read those.
-        Err(error) if is_about_one(&error) => crawl
+        Err(error) if error.is_about_one() => crawl
             .warnings
             .push(format!("snippets were not read: {error}")),
         Err(error) => return Err(error),
@@ -222,7 +222,7 @@ async fn library(
 async fn elsewhere(rest: &Rest, id: u64) -> Result<Option<Card>, RestError> {
     match rest.get(&format!("/api/card/{id}"), &[]).await {
         Ok(card) => Ok(Card::parse(&card)),
-        Err(error) if is_about_one(&error) => Ok(None),
+        Err(error) if error.is_about_one() => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -240,7 +240,7 @@ async fn compiled(
     }
     let answer = match rest.post("/api/dataset/native", &query).await {
         Ok(answer) => answer,
-        Err(error) if is_about_one(&error) => {
+        Err(error) if error.is_about_one() => {
             return Ok(shelf.get(&card.query).ok_or(error.message));
         }
         Err(error) => return Err(error),
@@ -254,18 +254,6 @@ async fn compiled(
         || Err("its database has no SQL".to_owned()),
         |sql| Ok(sql.to_owned()),
     ))
-}
-
-/// Whether the next thing may fare better. A card that this key may not see is one thing.
-fn is_about_one(error: &RestError) -> bool {
-    matches!(
-        error.kind,
-        RestErrorKind::Forbidden
-            | RestErrorKind::NotFound
-            | RestErrorKind::Refused
-            | RestErrorKind::Strange
-            | RestErrorKind::Busy
-    )
 }
 
 /// What was there earlier and was not found is gone only when the server says so of the card.
@@ -296,7 +284,7 @@ async fn look_for(
                 Ok(card) if card.get("archived").and_then(Value::as_bool) == Some(true) => continue,
                 Ok(_) => "it was not listed".to_owned(),
                 Err(error) if error.kind == RestErrorKind::NotFound => continue,
-                Err(error) if is_about_one(&error) => error.message,
+                Err(error) if error.is_about_one() => error.message,
                 Err(error) => return Err(error),
             }
         };

@@ -166,7 +166,7 @@ impl Crawler<'_> {
         };
         match visited {
             // One that fails is told; one that everything hangs on ends it.
-            Err(error) if !is_root && is_about_one(&error) => {
+            Err(error) if !is_root && error.is_about_one() => {
                 self.leave_out(&id, error.message);
                 Ok(())
             }
@@ -299,7 +299,7 @@ impl Crawler<'_> {
                 Err(error) if is_missing(&error) => {
                     "it is gone for good, or not shared with the integration any more".to_owned()
                 }
-                Err(error) if is_about_one(&error) => error.message,
+                Err(error) if error.is_about_one() => error.message,
                 Err(error) => return Err(error),
             };
             for file in files {
@@ -327,18 +327,6 @@ fn is_in_trash(value: &Value) -> bool {
 /// Whether an error says that one thing is not there, or not shared.
 pub(super) fn is_missing(error: &RestError) -> bool {
     error.kind == RestErrorKind::NotFound
-}
-
-/// Whether the next thing may fare better.
-fn is_about_one(error: &RestError) -> bool {
-    matches!(
-        error.kind,
-        RestErrorKind::NotFound
-            | RestErrorKind::Forbidden
-            | RestErrorKind::Refused
-            | RestErrorKind::Strange
-            | RestErrorKind::Busy
-    )
 }
 
 /// The results of an answer in parts, and the cursor of the next one. One that leads to itself never ends.

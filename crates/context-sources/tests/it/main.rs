@@ -7,6 +7,8 @@
 
 mod apply;
 mod facts;
+mod looker;
+mod looker_troubles;
 mod lookml;
 mod metabase;
 mod metricflow;

@@ -113,7 +113,7 @@ pub struct EntityFound {
     /// The semantic source of the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_name: Option<String>,
-    /// What the table is, by who said so: `user`, `ai`, `dbt`, `metricflow`, `lookml`, `db`.
+    /// What the table is, by who said so: `user`, `ai`, `dbt`, `metricflow`, `lookml`, `looker`, `db`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub descriptions: BTreeMap<String, String>,
     /// Joins of the semantic source, declared and discovered.

@@ -237,12 +237,6 @@ fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outc
         if !done.sources.is_empty() {
             sources::print(&done.sources, printer)?;
         }
-        for connection in &wanted.unread {
-            printer.note(&format!(
-                "warning: `{}` was not read: context sources of kind {} cannot be read yet",
-                connection.id, connection.driver
-            ));
-        }
         for id in &done.left {
             printer.note(&format!("`{id}` was not tried"));
         }
@@ -411,13 +405,6 @@ fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value
         .collect();
     let ids: Vec<_> = wanted.sources.iter().map(|source| &source.id).collect();
     targets.extend(sources::targets(&ids, opened));
-    let unread = wanted.unread.iter().map(|found| {
-        format!(
-            "{}: context sources of kind {} cannot be read yet",
-            found.id, found.driver
-        )
-    });
-    let warnings: Vec<String> = unread.collect();
     let mut items: Vec<Value> = results
         .iter()
         .map(|(id, result)| match result {
@@ -439,7 +426,7 @@ fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value
         "plan": {
             "projectDir": opened.dir.display().to_string(),
             "targets": targets,
-            "warnings": warnings,
+            "warnings": [],
         },
         "results": items,
     })

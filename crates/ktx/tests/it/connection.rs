@@ -177,7 +177,7 @@ fn several_connections_are_tested_together() {
         "connection test",
         r"
 exit 4
-✗ docs  looker  context sources of kind `looker` cannot be tested yet
+✗ docs  looker  environment variable `LOOKER` is not set
 ✗ gone  sqlite  the database file `[SANDBOX]/work/gone.db` does not exist
 ✓ warehouse  sqlite  SQLite [VERSION]
 3 tested · 1 passed · 2 failed
@@ -199,9 +199,12 @@ exit 4
         "driver": "looker",
         "status": "failed",
         "error": {
-          "code": "not_tested",
-          "message": "context sources of kind `looker` cannot be tested yet",
-          "hint": null
+          "code": "source_auth",
+          "message": "`connections.docs.client_secret` has no value",
+          "hint": "set it in the shell that runs ktx, or use a `file:` reference",
+          "causes": [
+            "environment variable `LOOKER` is not set"
+          ]
         }
       },
       {
@@ -239,7 +242,10 @@ exit 4
 exit 4
 --- stderr
 Project: [SANDBOX]/work
-error: context sources of kind `looker` cannot be tested yet
+error: `connections.docs.client_secret` has no value
+  caused by: environment variable `LOOKER` is not set
+
+hint: set it in the shell that runs ktx, or use a `file:` reference
 ",
     );
     check(

@@ -37,6 +37,7 @@ mod http_limits;
 mod interrupts;
 mod kill;
 mod live_warehouse;
+mod looker;
 mod machine;
 mod mcp;
 mod metabase;

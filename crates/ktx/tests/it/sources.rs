@@ -423,17 +423,10 @@ fn a_killed_ingest_goes_on() {
     }
 }
 
-/// Without an id everything is ingested: warehouses first, then context sources; what cannot be read yet is
-/// named.
+/// Without an id everything is ingested: warehouses first, then context sources.
 #[test]
 fn everything_is_ingested_without_an_id() {
     let mut sandbox = locally(project(&[("models/schema.yml", SCHEMA)]), &whole());
-    let more = CONFIG.replace(
-        "llm:",
-        "  bi:\n    driver: looker\n    base_url: https://bi.example\n    client_id: ktx\n    client_secret: env:PLANTED\nllm:",
-    );
-    write(&sandbox, "ktx.yaml", &more);
-    commit(&sandbox, "a third connection");
     let describe = |table: &str| {
         let object = json!({ "tableDescription": "Rows.", "columns": [] });
         json!({ "prompt_contains": format!("table: {table}"), "steps": [{ "object": object }] })
@@ -455,8 +448,6 @@ fn everything_is_ingested_without_an_id() {
             .contains("shop-dbt\tdbt-all\tdone\trevenue\torders\t"),
         "{printed}"
     );
-    let unread = "warning: `bi` was not read: context sources of kind looker cannot be read yet\n";
-    assert!(printed.stderr.contains(unread), "{printed}");
     let answer = json_of(&sandbox, "ingest --json");
     let targets: Vec<(&Value, &Value)> = answer["plan"]["targets"]
         .as_array()
@@ -476,10 +467,7 @@ fn everything_is_ingested_without_an_id() {
         { "operation": "memory-update", "status": "done" },
     ]);
     assert_eq!(answer["results"][1]["steps"], steps);
-    assert_eq!(
-        answer["plan"]["warnings"],
-        json!(["bi: context sources of kind looker cannot be read yet"])
-    );
+    assert_eq!(answer["plan"]["warnings"], json!([]));
 }
 
 /// A connection test reads the project and asks no model.
@@ -557,13 +545,6 @@ fn bad_sources_cost_nothing() {
             "exit 3\n--- stderr\nProject: [SANDBOX]/work\n\
              error: `connections.shop-dbt` names neither `source_dir` nor `repo_url`\n\n\
              hint: set `source_dir` to the folder of a dbt project, or `repo_url` to its repository\n",
-        ),
-        (
-            "    driver: looker\n    base_url: https://bi.example\n    client_id: ktx\n    client_secret: env:LOOKER\n",
-            "ingest shop-dbt",
-            "exit 3\n--- stderr\nProject: [SANDBOX]/work\n\
-             error: `shop-dbt` is a looker connection, and context sources of that kind cannot be read yet\n\n\
-             hint: of context sources dbt, MetricFlow and LookML projects, Metabase and Notion are read; hand in other documents with `ktx ingest --file`\n",
         ),
         (
             "    driver: dbt\n    source_dir: dbt\n  other:\n    driver: sqlite\n    path: other.db\n",

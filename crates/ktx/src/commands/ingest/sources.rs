@@ -5,6 +5,7 @@ mod documents;
 mod files;
 mod journal;
 mod kinds;
+mod looker;
 mod metabase;
 mod notion;
 mod plan;

@@ -1,6 +1,7 @@
 //! The kinds of context sources: how each is read and tested.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::time::Instant;
 
 use ktx_config::{Connection, Driver};
@@ -9,10 +10,11 @@ use ktx_diagnostics::Hints;
 use ktx_memory::Quota;
 use ktx_secrets::{Secret, SecretRef};
 use ktx_warehouse::{ConnectionCheck, RoleCheck};
+use sha2::{Digest as _, Sha256};
 use tokio_util::future::FutureExt as _;
 
 use super::journal::UNIT;
-use super::{files, metabase, notion};
+use super::{files, looker, metabase, notion};
 use crate::commands::ingest::Around;
 use crate::commands::ingest::kept::names;
 use crate::compose;
@@ -30,11 +32,6 @@ pub(super) struct Material {
     pub(super) documents: Option<Quota>,
 }
 
-/// Whether sources of a kind can be read.
-pub(super) const fn is_readable(driver: Driver) -> bool {
-    folder(driver).is_some() || matches!(driver, Driver::Metabase | Driver::Notion)
-}
-
 /// The kind of folder that sources of a kind are.
 const fn folder(driver: Driver) -> Option<FolderKind> {
     match driver {
@@ -45,12 +42,12 @@ const fn folder(driver: Driver) -> Option<FolderKind> {
     }
 }
 
-/// Reads a source.
+/// Reads a source that is about one warehouse.
 pub(super) fn read(connection: &Connection, around: Around<'_>) -> Outcome<Material> {
     match (folder(connection.driver), connection.driver) {
         (Some(kind), _) => files::read(kind, connection, around),
         (None, Driver::Notion) => notion::read(connection, around),
-        (None, _) => Err(super::plan::unreadable(connection)),
+        (None, _) => Err(no_source(connection)),
     }
 }
 
@@ -63,29 +60,32 @@ pub(crate) fn tested(
     let begun = Instant::now();
     let server = match (folder(connection.driver), connection.driver) {
         (Some(kind), _) => files::test(kind, connection, session, opened)?,
+        (None, Driver::Looker) => looker::test(connection, session, opened)?,
         (None, Driver::Metabase) => metabase::test(connection, session, opened)?,
         (None, Driver::Notion) => notion::test(connection, session, opened)?,
-        (None, _) => {
-            return Err(Failure::new(
-                Exit::Connection,
-                "not_tested",
-                format!(
-                    "context sources of kind `{}` cannot be tested yet",
-                    connection.driver
-                ),
-            ));
-        }
+        (None, _) => return Err(no_source(connection)),
     };
     Ok(ConnectionCheck {
         server,
         latency: begun.elapsed(),
         role: match connection.driver {
-            Driver::Metabase | Driver::Notion => RoleCheck::Unknown {
+            Driver::Looker | Driver::Metabase | Driver::Notion => RoleCheck::Unknown {
                 reason: "the server does not tell what the key may do; ktx only reads".to_owned(),
             },
             _ => RoleCheck::ReadOnly,
         },
     })
+}
+
+fn no_source(connection: &Connection) -> Failure {
+    Failure::new(
+        Exit::Failure,
+        "internal",
+        format!(
+            "`{}` is a {} connection, which is no context source",
+            connection.id, connection.driver
+        ),
+    )
 }
 
 /// The secret that the first of these fields refers to.
@@ -110,6 +110,15 @@ pub(super) fn secret(
                 connection.id
             ))
             .hint("set it in the shell that runs ktx, or use a `file:` reference")
+    })
+}
+
+/// A name for a file about something with another name.
+pub(super) fn hashed(text: &str) -> String {
+    let hash = Sha256::digest(text.as_bytes());
+    hash.iter().fold(String::new(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
     })
 }
 

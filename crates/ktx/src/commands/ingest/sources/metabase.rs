@@ -1,7 +1,6 @@
 //! Metabase as a context source: which of its databases are read, and which warehouse each of them is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,9 +9,8 @@ use ktx_context_sources::metabase::{self, Database, Mode, Scope, Shelf};
 use ktx_context_sources::{Facts, Rest, RestError, RestErrorKind};
 use ktx_project_store::write_atomically;
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
-use super::kinds::{earlier, fetched, secret, unreachable};
+use super::kinds::{earlier, fetched, hashed, secret, unreachable};
 use super::plan::Source;
 use crate::commands::ingest::{Around, notes};
 use crate::exit::Exit;
@@ -240,11 +238,7 @@ struct Folder {
 
 impl Folder {
     fn file(&self, query: &Value) -> PathBuf {
-        let hash = Sha256::digest(query.to_string().as_bytes());
-        let name = hash.iter().fold(String::new(), |mut name, byte| {
-            let _ = write!(name, "{byte:02x}");
-            name
-        });
+        let name = hashed(&query.to_string());
         self.place.join(format!("{name}.sql"))
     }
 }

@@ -9,7 +9,7 @@ use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
 
 use super::kinds::{self, Material};
-use super::metabase;
+use super::{looker, metabase};
 use crate::commands::ingest::{Around, notes};
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
@@ -19,8 +19,6 @@ use crate::session::Opened;
 pub(in crate::commands::ingest) struct Wanted<'a> {
     pub(in crate::commands::ingest) warehouses: Vec<&'a Connection>,
     pub(in crate::commands::ingest) sources: Vec<&'a Connection>,
-    /// Context sources of kinds that cannot be read.
-    pub(in crate::commands::ingest) unread: Vec<&'a Connection>,
 }
 
 impl Wanted<'_> {
@@ -54,28 +52,19 @@ pub(in crate::commands::ingest) fn wanted<'a>(
 ) -> Outcome<Wanted<'a>> {
     let named = id.and_then(|id| opened.config.connection(id));
     if let Some(source) = named.filter(|found| found.driver.kind() == DriverKind::ContextSource) {
-        return if kinds::is_readable(source.driver) {
-            Ok(Wanted {
-                warehouses: Vec::new(),
-                sources: vec![source],
-                unread: Vec::new(),
-            })
-        } else {
-            Err(unreadable(source))
-        };
+        return Ok(Wanted {
+            warehouses: Vec::new(),
+            sources: vec![source],
+        });
     }
     if id.is_some() {
         return Ok(Wanted {
             warehouses: super::super::targets(opened, id)?,
             sources: Vec::new(),
-            unread: Vec::new(),
         });
     }
-    let mut all: Vec<&Connection> = opened.config.context_sources().collect();
-    all.sort_by(|left, right| left.id.cmp(&right.id));
-    let (sources, unread): (Vec<_>, Vec<_>) = all
-        .into_iter()
-        .partition(|found| kinds::is_readable(found.driver));
+    let mut sources: Vec<&Connection> = opened.config.context_sources().collect();
+    sources.sort_by(|left, right| left.id.cmp(&right.id));
     let has_warehouse = opened.config.warehouses().next().is_some();
     let warehouses = if has_warehouse || sources.is_empty() {
         super::super::targets(opened, None)?
@@ -85,20 +74,7 @@ pub(in crate::commands::ingest) fn wanted<'a>(
     Ok(Wanted {
         warehouses,
         sources,
-        unread,
     })
-}
-
-pub(super) fn unreadable(connection: &Connection) -> Failure {
-    Failure::new(
-        Exit::Config,
-        "source_not_readable",
-        format!(
-            "`{}` is a {} connection, and context sources of that kind cannot be read yet",
-            connection.id, connection.driver
-        ),
-    )
-    .hint("of context sources dbt, MetricFlow and LookML projects, Metabase and Notion are read; hand in other documents with `ktx ingest --file`")
 }
 
 /// Reads a source: once for each warehouse that it is about. Nothing is asked of a model.
@@ -108,8 +84,10 @@ pub(in crate::commands::ingest) fn planned(
     around: Around<'_>,
 ) -> Outcome<Vec<Source>> {
     let (_, opened, _) = around;
-    if connection.driver == Driver::Metabase {
-        return metabase::read(connection, target, around);
+    match connection.driver {
+        Driver::Looker => return looker::read(connection, target, around),
+        Driver::Metabase => return metabase::read(connection, target, around),
+        _ => {}
     }
     let warehouse = warehouse(connection, target, opened)?;
     let Material {

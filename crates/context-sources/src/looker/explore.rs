@@ -1,0 +1,367 @@
+//! An explore as the API gives it, and as the files that a model reads.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::item::Item;
+use super::{all, is_so, name, said, texts};
+
+/// Characters of one file of fields; the fields of a longer explore become several.
+const LONGEST: usize = 40_000;
+
+/// Values of a field that are listed.
+const VALUES: usize = 50;
+
+/// Tables that are joined, and what can be asked of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Explore {
+    model: String,
+    #[serde(rename = "explore")]
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    hidden: bool,
+    /// The connection of Looker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) connection: Option<String>,
+    /// The view that it begins with, where that is called otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    view: Option<String>,
+    /// The table of that view.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) table: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    always_filter: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    filter_unless_changed: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) joins: Vec<Join>,
+    #[serde(flatten)]
+    pub(super) fields: Fields,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Join {
+    pub(super) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    view: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) table: Option<String>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relationship: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sql_on: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    foreign_key: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    required_joins: Vec<String>,
+}
+
+/// The fields of an explore, or a part of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Fields {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) dimensions: Vec<Field>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    measures: Vec<Field>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    filters: Vec<Field>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parameters: Vec<Field>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Field {
+    /// With the view before it; of a group of timeframes its name.
+    pub(super) name: String,
+    /// The view that defines it, where that is called otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) defined_in: Option<String>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub(super) kind: Option<String>,
+    /// Where it says more than the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) description: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    hidden: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    primary_key: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sql: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) cases: Vec<Case>,
+    /// What a measure is restricted to.
+    #[serde(rename = "filters", skip_serializing_if = "BTreeMap::is_empty")]
+    conditions: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    timeframes: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    values: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    synonyms: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Case {
+    when: String,
+    value: String,
+}
+
+/// A part of the fields of a long explore.
+#[derive(Serialize)]
+struct Part<'a> {
+    model: &'a str,
+    explore: &'a str,
+    #[serde(flatten)]
+    fields: &'a Fields,
+}
+
+impl Explore {
+    /// Reads an explore; none when it is something else.
+    pub(super) fn parse(value: &Value, model: &str, explore: &str) -> Option<Self> {
+        let fields = value.get("fields")?;
+        let of = |kind: &str| grouped(all(fields, kind).filter_map(Field::parse).collect());
+        let mut joins: Vec<Join> = all(value, "joins").filter_map(Join::parse).collect();
+        joins.sort_by(|left, right| left.name.cmp(&right.name));
+        Some(Self {
+            model: model.to_owned(),
+            name: explore.to_owned(),
+            label: said(value, "label").filter(|label| *label != usual_label(explore)),
+            description: said(value, "description"),
+            hidden: is_so(value, "hidden"),
+            connection: said(value, "connection_name"),
+            view: said(value, "view_name").filter(|view| view != explore),
+            table: said(value, "sql_table_name"),
+            always_filter: conditions(value, "always_filter", "name", "value"),
+            filter_unless_changed: conditions(value, "conditionally_filter", "name", "value"),
+            joins,
+            fields: Fields {
+                dimensions: of("dimensions"),
+                measures: of("measures"),
+                filters: of("filters"),
+                parameters: of("parameters"),
+            },
+        })
+    }
+
+    /// The item that it is.
+    fn item(&self) -> Item {
+        Item::Explore {
+            model: self.model.clone(),
+            explore: self.name.clone(),
+        }
+    }
+
+    /// The table of a view, by the name that fields have before their dot.
+    pub(super) fn table_of(&self, view: &str) -> Option<&str> {
+        let joined = self.joins.iter().find(|join| join.name == view);
+        match joined {
+            Some(join) => join.table.as_deref(),
+            None => self.table.as_deref(),
+        }
+    }
+
+    /// Whether it has dimensions, and the key may not see the SQL of any field.
+    pub(super) fn hides_sql(&self) -> bool {
+        let Fields {
+            dimensions,
+            measures,
+            ..
+        } = &self.fields;
+        let mut fields = dimensions.iter().chain(measures);
+        !dimensions.is_empty() && fields.all(|field| field.sql.is_none() && field.cases.is_empty())
+    }
+
+    /// Its files: one, or when that would be too long one without fields and others with parts of them.
+    pub(super) fn files(&self) -> Result<Vec<(String, String)>, serde_yaml::Error> {
+        let item = self.item();
+        let whole = serde_yaml::to_string(self)?;
+        if whole.chars().count() <= LONGEST {
+            return Ok(vec![(item.file(), whole)]);
+        }
+        let head = Self {
+            fields: Fields::default(),
+            ..self.clone()
+        };
+        let mut files = vec![(item.file(), serde_yaml::to_string(&head)?)];
+        for (index, fields) in self.fields.parts()?.iter().enumerate() {
+            let part = Part {
+                model: &self.model,
+                explore: &self.name,
+                fields,
+            };
+            files.push((item.part(index + 1), serde_yaml::to_string(&part)?));
+        }
+        Ok(files)
+    }
+}
+
+impl Fields {
+    /// The fields in parts that fit, what belongs to one view together as far as possible.
+    fn parts(&self) -> Result<Vec<Self>, serde_yaml::Error> {
+        let kinds = [
+            &self.dimensions,
+            &self.measures,
+            &self.filters,
+            &self.parameters,
+        ];
+        let fields = kinds.into_iter().enumerate();
+        let fields = fields.flat_map(|(kind, list)| list.iter().map(move |field| (kind, field)));
+        let mut fields: Vec<(usize, &Field)> = fields.collect();
+        fields.sort_by_key(|(kind, field)| (field.view(), *kind, &field.name));
+        let mut parts: Vec<Self> = Vec::new();
+        let mut room = 0;
+        for (kind, field) in fields {
+            let length = serde_yaml::to_string(field)?.chars().count();
+            if parts.is_empty() || length > room {
+                parts.push(Self::default());
+                room = LONGEST;
+            }
+            room = room.saturating_sub(length);
+            let Some(part) = parts.last_mut() else {
+                continue;
+            };
+            let list = match kind {
+                0 => &mut part.dimensions,
+                1 => &mut part.measures,
+                2 => &mut part.filters,
+                _ => &mut part.parameters,
+            };
+            list.push(field.clone());
+        }
+        Ok(parts)
+    }
+}
+
+impl Field {
+    fn parse(value: &Value) -> Option<Self> {
+        let full = name(value)?;
+        let group = said(value, "dimension_group");
+        let kind = said(value, "type");
+        let own = group.as_ref().unwrap_or(&full);
+        let (view, short) = own.split_once('.').unwrap_or(("", own));
+        let timeframe = group.as_ref().and_then(|group| {
+            let rest = full.strip_prefix(group.as_str())?;
+            Some(rest.trim_start_matches('_').to_owned())
+        });
+        // The label of a timeframe names the timeframe.
+        let label = said(value, "label_short").filter(|_| group.is_none());
+        let cases = all(value, "sql_case").map(|case| Case {
+            when: said(case, "condition").unwrap_or_default(),
+            value: said(case, "value").unwrap_or_default(),
+        });
+        let values = all(value, "enumerations").filter_map(|one| said(one, "value"));
+        Some(Self {
+            name: own.clone(),
+            defined_in: said(value, "original_view").filter(|original| original != view),
+            kind: match (&group, kind) {
+                (Some(_), Some(kind)) if kind.starts_with("duration") => {
+                    Some("duration".to_owned())
+                }
+                (Some(_), _) => Some("time".to_owned()),
+                (None, kind) => kind,
+            },
+            label: label.filter(|label| *label != usual_label(short)),
+            description: said(value, "description"),
+            hidden: is_so(value, "hidden"),
+            primary_key: is_so(value, "primary_key"),
+            sql: said(value, "sql"),
+            cases: cases.collect(),
+            conditions: conditions(value, "filters", "field", "condition"),
+            timeframes: timeframe.into_iter().collect(),
+            values: values.take(VALUES).collect(),
+            format: said(value, "value_format"),
+            synonyms: texts(value, "synonyms"),
+            tags: texts(value, "tags"),
+        })
+    }
+
+    /// The view, as the explore calls it.
+    pub(super) fn view(&self) -> &str {
+        self.name.split_once('.').map_or("", |(view, _)| view)
+    }
+
+    /// The name without the view.
+    pub(super) fn short(&self) -> &str {
+        let name = self.name.split_once('.');
+        name.map_or(self.name.as_str(), |(_, short)| short)
+    }
+}
+
+impl Join {
+    fn parse(value: &Value) -> Option<Self> {
+        let name = name(value)?;
+        Some(Self {
+            view: said(value, "from").filter(|from| *from != name),
+            table: said(value, "sql_table_name"),
+            kind: said(value, "type"),
+            relationship: said(value, "relationship"),
+            sql_on: said(value, "sql_on"),
+            foreign_key: said(value, "foreign_key").or_else(|| said(value, "sql_foreign_key")),
+            required_joins: texts(value, "required_joins"),
+            name,
+        })
+    }
+}
+
+/// Timeframes of one group as one field; all by name.
+fn grouped(fields: Vec<Field>) -> Vec<Field> {
+    let mut all: Vec<Field> = Vec::new();
+    for field in fields {
+        let same = |known: &&mut Field| {
+            let whole = Field {
+                timeframes: known.timeframes.clone(),
+                ..field.clone()
+            };
+            !field.timeframes.is_empty() && **known == whole
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => known.timeframes.extend(field.timeframes),
+            None => all.push(field),
+        }
+    }
+    for field in &mut all {
+        field.timeframes.sort();
+    }
+    all.sort_by(|left, right| {
+        (&left.name, &left.timeframes).cmp(&(&right.name, &right.timeframes))
+    });
+    all
+}
+
+/// What a list of pairs says, by name.
+fn conditions(value: &Value, field: &str, name: &str, condition: &str) -> BTreeMap<String, String> {
+    let pairs = all(value, field);
+    let pairs = pairs
+        .filter_map(|pair| Some((said(pair, name)?, said(pair, condition).unwrap_or_default())));
+    pairs.collect()
+}
+
+/// The label that Looker makes of a name.
+fn usual_label(name: &str) -> String {
+    let words = name.split('_').map(|word| {
+        let mut letters = word.chars();
+        let first = letters.next().map(char::to_uppercase);
+        let first: String = first.into_iter().flatten().collect();
+        format!("{first}{}", letters.as_str())
+    });
+    words.collect::<Vec<_>>().join(" ")
+}

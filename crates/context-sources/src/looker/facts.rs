@@ -1,0 +1,89 @@
+//! What explores say about columns, without a model.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Crawl;
+use super::explore::Field;
+use super::item::Item;
+use crate::facts::{ColumnFacts, Facts, TableFacts, Writer, is_secret};
+use crate::lookml::{chosen, is_changed, shown};
+use crate::names;
+
+/// Dimensions of a view with whether they are called otherwise than their column.
+type Dimensions = Vec<(bool, ColumnFacts)>;
+
+/// Descriptions of dimensions that show a column as it is, of views with a plain table, on these connections of
+/// Looker. What only Looker can write out is left out and named.
+pub fn facts(crawl: &Crawl, connections: &BTreeSet<String>) -> Facts {
+    let is_explore = |path: &str| matches!(Item::of(path), Some(Item::Explore { .. }));
+    let left_out = &crawl.snapshot.left_out;
+    let mut facts = Facts {
+        writer: Writer::Looker,
+        is_complete: !left_out.iter().any(|left| is_explore(&left.path)),
+        ..Facts::default()
+    };
+    // A view stands in several explores: what it says is said once.
+    let mut views: BTreeMap<(&str, &str), (String, Dimensions)> = BTreeMap::new();
+    let mut warnings = BTreeSet::new();
+    for (item, explore) in &crawl.explores {
+        let connection = explore.connection.as_ref();
+        if !connection.is_some_and(|name| connections.contains(name)) {
+            continue;
+        }
+        facts.is_complete &= !explore.hides_sql();
+        for field in &explore.fields.dimensions {
+            let view = field.defined_in.as_deref().unwrap_or(field.view());
+            let Some(table) = explore.table_of(field.view()) else {
+                continue;
+            };
+            let (Some(column), Some(said)) = (column(field), &field.description) else {
+                continue;
+            };
+            if names::table(table).is_none() {
+                // A derived table is none of the warehouse.
+                if !table.contains(".SQL_TABLE_NAME}") {
+                    let what = "was left out: its `sql_table_name` is no plain name";
+                    warnings.insert(format!("the view `{view}` {what}"));
+                }
+                continue;
+            }
+            if let Some(what) = problem(said) {
+                warnings.insert(format!("the description of `{}` {what}", field.name));
+                continue;
+            }
+            let known = views.entry((table, view));
+            let (_, columns) = known.or_insert_with(|| (item.file(), Vec::new()));
+            let is_other = !column.eq_ignore_ascii_case(field.short());
+            let column = ColumnFacts {
+                name: column,
+                description: Some(said.clone()),
+                ..ColumnFacts::default()
+            };
+            columns.push((is_other, column));
+        }
+    }
+    facts.is_complete &= warnings.is_empty();
+    facts.warnings.extend(warnings);
+    for ((table, _), (path, columns)) in views {
+        if let Some(table) = names::table(table) {
+            let columns = chosen(columns);
+            facts.add(TableFacts { columns, ..table }, &path);
+        }
+    }
+    facts.sort();
+    facts
+}
+
+/// The column that a dimension shows as it is.
+fn column(field: &Field) -> Option<String> {
+    let is_other = field.kind.as_deref().is_some_and(is_changed) || !field.cases.is_empty();
+    shown(field.sql.as_deref()?).filter(|_| !is_other)
+}
+
+/// Why a description cannot be taken over.
+fn problem(text: &str) -> Option<&'static str> {
+    if ["{%", "{{"].iter().any(|begin| text.contains(begin)) {
+        return Some("was left out: only Looker can write it out");
+    }
+    is_secret(text).then_some("looks like a password or key and was left out")
+}

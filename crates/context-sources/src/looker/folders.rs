@@ -1,0 +1,70 @@
+//! Where dashboards and looks are, for people, and which places are personal.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{is_so, list, said};
+use crate::rest::{Rest, RestError};
+
+/// Folders above one another at most.
+const DEPTH: usize = 50;
+
+struct Folder {
+    name: String,
+    above: Option<String>,
+    is_personal: bool,
+}
+
+/// The folders that the key may see, by id.
+pub(super) struct Folders(BTreeMap<String, Folder>);
+
+impl Folders {
+    pub(super) async fn read(rest: &Rest) -> Result<Self, RestError> {
+        let fields = "id,name,parent_id,is_personal,is_personal_descendant";
+        let answer = rest.get("/folders", &[("fields", fields)]).await?;
+        let mut folders = BTreeMap::new();
+        for value in list(rest, &answer, "/folders")? {
+            if let Some(id) = said(value, "id") {
+                folders.insert(id, folder(value));
+            }
+        }
+        Ok(Self(folders))
+    }
+
+    /// The names from the top to the folder of a thing; none when the folder is somebody's own.
+    pub(super) fn place(&self, thing: &Value) -> Option<String> {
+        let own = thing.get("folder").filter(|own| own.is_object());
+        let mut names = Vec::new();
+        let mut next = said(thing, "folder_id").or_else(|| said(own?, "id"));
+        if let Some(own) = own {
+            let own = folder(own);
+            if own.is_personal {
+                return None;
+            }
+            if next.as_ref().is_none_or(|id| !self.0.contains_key(id)) {
+                names.push(own.name);
+            }
+        }
+        while let Some(found) = next.as_ref().and_then(|id| self.0.get(id)) {
+            if found.is_personal {
+                return None;
+            }
+            names.push(found.name.clone());
+            if names.len() == DEPTH {
+                break;
+            }
+            next = found.above.clone();
+        }
+        names.reverse();
+        Some(names.join(" / "))
+    }
+}
+
+fn folder(value: &Value) -> Folder {
+    Folder {
+        name: said(value, "name").unwrap_or_else(|| "?".to_owned()),
+        above: said(value, "parent_id"),
+        is_personal: is_so(value, "is_personal") || is_so(value, "is_personal_descendant"),
+    }
+}

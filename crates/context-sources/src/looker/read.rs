@@ -1,0 +1,365 @@
+//! From the models to every explore, dashboard and look. What cannot be looked at is told, and is not taken for
+//! gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::content::Content;
+use super::explore::Explore;
+use super::folders::Folders;
+use super::item::Item;
+use super::{Crawl, Scope, Shelf, all, is_so, list, name, said, texts};
+use crate::rest::{Rest, RestError, RestErrorKind};
+use crate::snapshot::LeftOut;
+
+/// Things that are listed at once.
+const PAGE: usize = 100;
+
+/// So many failures of a busy server one after another are not about the things.
+const ENOUGH: usize = 5;
+
+/// A model, as it is listed.
+pub(super) struct Model {
+    name: String,
+    explores: BTreeSet<String>,
+    /// The connections that it may use.
+    pub(super) connections: Vec<String>,
+    /// Whether it may use any other as well.
+    is_unlimited: bool,
+}
+
+/// The models that the key may see, by name.
+pub(super) async fn models(rest: &Rest) -> Result<Vec<Model>, RestError> {
+    let fields = "name,explores,allowed_db_connection_names,unlimited_db_connections";
+    let answer = rest.get("/lookml_models", &[("fields", fields)]).await?;
+    let model = |value: &Value| {
+        Some(Model {
+            name: name(value)?,
+            explores: all(value, "explores").filter_map(name).collect(),
+            connections: texts(value, "allowed_db_connection_names"),
+            is_unlimited: is_so(value, "unlimited_db_connections"),
+        })
+    };
+    let listed = list(rest, &answer, "/lookml_models")?;
+    let mut models: Vec<Model> = listed.iter().filter_map(model).collect();
+    models.sort_by(|left, right| left.name.cmp(&right.name));
+    Ok(models)
+}
+
+/// Reads what is about the connections in the scope, and dashboards and looks that show any of it. Folders of
+/// persons are left alone.
+///
+/// # Errors
+/// [`RestError`] when the server cannot be looked at.
+pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl, RestError> {
+    let mut reader = Reader {
+        rest,
+        scope,
+        shelf,
+        earlier: scope
+            .earlier
+            .iter()
+            .filter_map(|file| Item::of(file))
+            .collect(),
+        crawl: Crawl::default(),
+        reasons: BTreeMap::new(),
+        unmapped: BTreeSet::new(),
+        in_a_row: 0,
+    };
+    for model in models(rest).await? {
+        reader.model(&model).await?;
+    }
+    let folders = Folders::read(rest).await?;
+    for list in ["/dashboards/search", "/looks/search"] {
+        reader.contents(list, &folders).await?;
+    }
+    reader.keep_what_is_mapped();
+    reader.tell_of_hidden_sql();
+    reader.write()?;
+    reader.leave_out();
+    Ok(reader.crawl)
+}
+
+struct Reader<'a> {
+    rest: &'a Rest,
+    scope: &'a Scope,
+    shelf: &'a dyn Shelf,
+    /// What an earlier run was made from.
+    earlier: BTreeSet<Item>,
+    crawl: Crawl,
+    /// Why something that is there was not read; it is not taken for gone.
+    reasons: BTreeMap<Item, String>,
+    /// Connections of Looker that are about no warehouse.
+    unmapped: BTreeSet<String>,
+    /// Failures of a busy server, one after another.
+    in_a_row: usize,
+}
+
+impl Reader<'_> {
+    async fn model(&mut self, model: &Model) -> Result<(), RestError> {
+        let is_mapped = |name: &String| self.scope.connections.contains(name);
+        let may_be = model.is_unlimited
+            || model.connections.is_empty()
+            || model.connections.iter().any(is_mapped);
+        for explore in &model.explores {
+            let item = Item::Explore {
+                model: model.name.clone(),
+                explore: explore.clone(),
+            };
+            if may_be {
+                self.explore(model, explore, item).await?;
+            } else {
+                self.unmapped.extend(model.connections.iter().cloned());
+                self.reasons.insert(item, is_unmapped(&model.connections));
+            }
+        }
+        Ok(())
+    }
+
+    async fn explore(&mut self, model: &Model, explore: &str, item: Item) -> Result<(), RestError> {
+        let found = match self.look_at(&item).await? {
+            Ok(value) => {
+                let found = Explore::parse(&value, &model.name, explore);
+                found.ok_or_else(|| self.rest.strange("something else than an explore"))
+            }
+            Err(error) => Err(error),
+        };
+        let Some(mut found) = self.kept(&item, found) else {
+            return Ok(());
+        };
+        if let ([only], None) = (model.connections.as_slice(), &found.connection) {
+            found.connection = Some(only.clone());
+        }
+        match &found.connection {
+            Some(connection) if self.scope.connections.contains(connection) => {
+                self.crawl.explores.insert(item, found);
+            }
+            Some(connection) => {
+                self.unmapped.insert(connection.clone());
+                let reason = is_unmapped(std::slice::from_ref(connection));
+                self.reasons.insert(item, reason);
+            }
+            None => {
+                let told = format!(
+                    "`{}` was not read: its connection is not known",
+                    item.file()
+                );
+                self.crawl.warnings.push(told);
+                self.reasons
+                    .insert(item, "its connection is not known".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Dashboards or looks: those that are listed, and those that an earlier run was made from.
+    async fn contents(&mut self, path: &str, folders: &Folders) -> Result<(), RestError> {
+        let kind = |id: String| {
+            if path.starts_with("/looks") {
+                Item::Look(id)
+            } else {
+                Item::Dashboard(id)
+            }
+        };
+        let listed = self.listed(path).await?;
+        let mut wanted: BTreeSet<Item> = listed.into_iter().map(kind).collect();
+        let same = std::mem::discriminant(&kind(String::new()));
+        let earlier = self.earlier.iter();
+        wanted.extend(
+            earlier
+                .filter(|item| std::mem::discriminant(*item) == same)
+                .cloned(),
+        );
+        for item in wanted {
+            let found = match self.look_at(&item).await? {
+                Ok(value) if is_so(&value, "deleted") => continue,
+                Ok(value) => {
+                    let Some(folder) = folders.place(&value) else {
+                        let reason = "it is in the folder of a person";
+                        self.reasons.insert(item, reason.to_owned());
+                        continue;
+                    };
+                    let found = Content::parse(&item, &value, folder);
+                    found.ok_or_else(|| self.rest.strange("neither a dashboard nor a look"))
+                }
+                Err(error) => Err(error),
+            };
+            if let Some(found) = self.kept(&item, found) {
+                self.crawl.contents.insert(item, found);
+            }
+        }
+        Ok(())
+    }
+
+    /// The ids of everything that a search finds.
+    async fn listed(&self, path: &str) -> Result<BTreeSet<String>, RestError> {
+        let mut ids = BTreeSet::new();
+        let limit = PAGE.to_string();
+        for page in 0.. {
+            let offset = (page * PAGE).to_string();
+            let query = [
+                ("fields", "id,deleted"),
+                ("deleted", "false"),
+                ("sorts", "id"),
+                ("limit", limit.as_str()),
+                ("offset", offset.as_str()),
+            ];
+            let answer = self.rest.get(path, &query).await?;
+            let part = list(self.rest, &answer, path)?;
+            let before = ids.len();
+            let there = part.iter().filter(|one| !is_so(one, "deleted"));
+            ids.extend(there.filter_map(|one| said(one, "id")));
+            if part.len() < PAGE {
+                break;
+            }
+            if ids.len() == before {
+                let what = format!("a list without its end for `{path}`");
+                return Err(self.rest.strange(&what));
+            }
+        }
+        Ok(ids)
+    }
+
+    /// What the server says about one thing; the outer error ends the crawl.
+    async fn look_at(&mut self, item: &Item) -> Result<Result<Value, RestError>, RestError> {
+        let Some(address) = item.address() else {
+            let what = "nothing: its name cannot stand in an address";
+            return Ok(Err(self.rest.strange(what)));
+        };
+        match self.rest.get(&address, &[]).await {
+            Ok(value) => {
+                self.in_a_row = 0;
+                Ok(Ok(value))
+            }
+            Err(error) if error.is_about_one() => {
+                let is_busy = error.kind == RestErrorKind::Busy;
+                self.in_a_row = if is_busy { self.in_a_row + 1 } else { 0 };
+                if self.in_a_row == ENOUGH {
+                    return Err(error);
+                }
+                Ok(Err(error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What was read, or what was read before of the same thing, which is told.
+    fn kept<T: Serialize + DeserializeOwned>(
+        &mut self,
+        item: &Item,
+        found: Result<T, RestError>,
+    ) -> Option<T> {
+        let file = item.file();
+        match found {
+            Ok(found) => {
+                if let Ok(value) = serde_json::to_value(&found) {
+                    self.shelf.put(&file, &value);
+                }
+                Some(found)
+            }
+            Err(error) => {
+                let before = self.shelf.get(&file);
+                let before = before.and_then(|value| serde_json::from_value(value).ok());
+                if before.is_some() {
+                    let told = format!("`{file}` was not read, and counts as it was before");
+                    self.crawl.warnings.push(format!("{told}: {error}"));
+                } else if !self.earlier.contains(item) {
+                    let told = format!("`{file}` was not read: {error}");
+                    self.crawl.warnings.push(told);
+                }
+                self.reasons.insert(item.clone(), error.message);
+                before
+            }
+        }
+    }
+
+    /// Leaves out dashboards and looks that show nothing of the connections in the scope.
+    fn keep_what_is_mapped(&mut self) {
+        let contents = std::mem::take(&mut self.crawl.contents);
+        let mut others = 0;
+        for (item, content) in contents {
+            let asked: Vec<Item> = content.asked().collect();
+            let mut known = asked
+                .iter()
+                .map(|item| self.crawl.explores.contains_key(item));
+            if asked.is_empty() || known.any(|is_known| is_known) {
+                if content.says_something() {
+                    self.crawl.contents.insert(item, content);
+                }
+                continue;
+            }
+            others += 1;
+            let reason = "it shows nothing that is read";
+            self.reasons.insert(item, reason.to_owned());
+        }
+        if others > 0 {
+            self.crawl.warnings.push(format!(
+                "{others} dashboards and looks show nothing of the mapped connections: they were not read"
+            ));
+        }
+        let names = std::mem::take(&mut self.unmapped);
+        let told = names.iter().map(|name| {
+            format!(
+                "the connection `{name}` is mapped to no warehouse: what is about it was not read"
+            )
+        });
+        self.crawl.warnings.extend(told);
+    }
+
+    fn tell_of_hidden_sql(&mut self) {
+        let explores = self.crawl.explores.values();
+        let hidden = explores.filter(|explore| explore.hides_sql()).count();
+        if hidden > 0 {
+            self.crawl.warnings.push(format!(
+                "the SQL of {hidden} explores is hidden from the key: its user lacks the permission `see_lookml`"
+            ));
+        }
+    }
+
+    fn write(&mut self) -> Result<(), RestError> {
+        let strange = |_| self.rest.strange("what cannot be written down");
+        let mut files = BTreeMap::new();
+        for explore in self.crawl.explores.values() {
+            files.extend(explore.files().map_err(strange)?);
+        }
+        for (item, content) in &self.crawl.contents {
+            let text = serde_yaml::to_string(content).map_err(strange)?;
+            files.insert(item.file(), text);
+        }
+        self.crawl.snapshot.files = files;
+        Ok(())
+    }
+
+    /// What was there earlier and was not read stays known. An explore that is not listed may be gone, or hidden
+    /// from the key: Looker answers the same.
+    fn leave_out(&mut self) {
+        let snapshot = &mut self.crawl.snapshot;
+        for file in &self.scope.earlier {
+            let Some(item) = Item::of(file) else { continue };
+            let is_read = snapshot.files.contains_key(&item.file());
+            if is_read || snapshot.files.contains_key(file) {
+                continue;
+            }
+            let reason = match (&item, self.reasons.get(&item)) {
+                (_, Some(reason)) => reason.clone(),
+                (Item::Explore { .. }, None) => {
+                    "the server does not list it any more, or not for this key".to_owned()
+                }
+                (Item::Dashboard(_) | Item::Look(_), None) => continue,
+            };
+            let path = file.clone();
+            snapshot.left_out.push(LeftOut { path, reason });
+        }
+    }
+}
+
+fn is_unmapped(connections: &[String]) -> String {
+    let names: Vec<String> = connections.iter().map(|name| format!("`{name}`")).collect();
+    format!(
+        "its connection {} is mapped to no warehouse",
+        names.join(", ")
+    )
+}

@@ -1,0 +1,244 @@
+//! Looker as a context source: which of its connections are read, and which warehouse each of them is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ktx_config::Connection;
+use ktx_context_sources::looker::{self, Crawl, Scope, Shelf};
+use ktx_context_sources::{Rest, RestError, RestErrorKind};
+use ktx_project_store::write_atomically;
+use ktx_secrets::Secret;
+use serde_json::Value;
+
+use super::kinds::{earlier, fetched, hashed, secret, unreachable};
+use super::plan::Source;
+use crate::commands::ingest::{Around, notes};
+use crate::exit::Exit;
+use crate::printer::Mode;
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session};
+
+/// The field that holds the id of the key.
+const ID: [&str; 1] = ["client_id"];
+
+/// The fields that hold its secret.
+const SECRET: [&str; 2] = ["client_secret_ref", "client_secret"];
+
+/// The warehouse of each connection of Looker that is read.
+type Mappings = BTreeMap<String, String>;
+
+/// Reads what is about each connection of Looker that is mapped to a warehouse.
+pub(super) fn read(
+    connection: &Connection,
+    target: Option<&str>,
+    (session, opened, printer): Around<'_>,
+) -> Outcome<Vec<Source>> {
+    let id = &connection.id;
+    let mappings = mappings(connection, opened)?;
+    let rest = client(connection, session, opened)?;
+    let hinted = |error: &RestError| hint(connection, error);
+    let known = fetched(connection, looker::connections(&rest), hinted)?;
+    if mappings.is_empty() {
+        return Err(no_mapping(connection, &known));
+    }
+    if let Some(target) = target
+        && !mappings.values().any(|warehouse| warehouse == target)
+    {
+        return Err(Failure::new(
+            Exit::Config,
+            "not_mapped",
+            format!("`{id}` maps no connection of Looker to `{target}`"),
+        )
+        .hint(format!(
+            "look at `connections.{id}.mappings.connectionMappings`"
+        )));
+    }
+    if printer.mode != Mode::Json {
+        printer.note(&format!("{id}: reading Looker"));
+    }
+    let scope = Scope {
+        connections: mappings.keys().cloned().collect(),
+        earlier: earlier(connection, opened)?,
+    };
+    let cache = opened.store.layout().cache();
+    let shelf = Folder {
+        place: cache.join("looker").join(id.as_str()),
+    };
+    let mut crawl = fetched(connection, looker::read(&rest, &scope, &shelf), hinted)?;
+    let left_out = crawl.snapshot.left_out.iter();
+    let told = left_out.map(|file| format!("`{}` was not read: {}", file.path, file.reason));
+    let told: Vec<String> = told.collect();
+    crawl.warnings.extend(told);
+    let missing = mappings.keys().filter(|name| !known.contains_key(*name));
+    let missing =
+        missing.map(|name| format!("the server has no connection `{name}`, or not for this key"));
+    crawl.warnings.extend(missing);
+    sources(connection, target, (crawl, &mappings), opened)
+}
+
+/// One source for each warehouse.
+fn sources(
+    connection: &Connection,
+    target: Option<&str>,
+    (mut crawl, mappings): (Crawl, &Mappings),
+    opened: &Opened,
+) -> Outcome<Vec<Source>> {
+    let snapshot = Arc::new(crawl.snapshot.clone());
+    let mut sources = Vec::new();
+    for (warehouse, units) in looker::units(&crawl, mappings) {
+        if target.is_some_and(|target| target != warehouse) {
+            continue;
+        }
+        let own = mappings.iter().filter(|(_, mapped)| **mapped == warehouse);
+        let own: BTreeSet<String> = own.map(|(name, _)| name.clone()).collect();
+        let mut facts = looker::facts(&crawl, &own);
+        // What is said once is said with the first of them.
+        let mut warnings = std::mem::take(&mut crawl.warnings);
+        warnings.append(&mut facts.warnings);
+        facts.warnings = warnings;
+        sources.push(Source {
+            id: connection.id.clone(),
+            warehouse: notes::connection(Some(&warehouse), opened)?,
+            snapshot: Arc::clone(&snapshot),
+            units,
+            facts,
+            has_facts: true,
+            documents: None,
+            scope: Some(looker::scope(&warehouse)),
+        });
+    }
+    Ok(sources)
+}
+
+/// Who the key belongs to.
+pub(super) fn test(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<String> {
+    let rest = client(connection, session, opened)?;
+    let user = fetched(connection, looker::user(&rest), |error| {
+        hint(connection, error)
+    })?;
+    Ok(format!("User: {user}"))
+}
+
+fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<Rest> {
+    let field = |fields: &[&str], what: &str| -> Outcome<Secret> {
+        secret(connection, fields, session, opened)?.ok_or_else(|| {
+            Failure::new(
+                Exit::Config,
+                "no_key",
+                format!("`connections.{}` has no `{what}`", connection.id),
+            )
+            .hint(
+                "make an API key in Looker (Admin, Users, Edit, API Keys), and set `client_id` and \
+                 `client_secret_ref: env:LOOKER_CLIENT_SECRET`",
+            )
+        })
+    };
+    let id = field(&ID, "client_id")?;
+    let secret = field(&SECRET, "client_secret_ref")?;
+    let address = connection.text(&["base_url"]).unwrap_or_default();
+    looker::client(&address, &id, &secret)
+        .map_err(|error| unreachable(connection, &error, hint(connection, &error)))
+}
+
+fn mappings(connection: &Connection, opened: &Opened) -> Outcome<Mappings> {
+    let id = &connection.id;
+    let written = connection.fields.get("mappings");
+    let written = written.and_then(|found| found.get("connectionMappings")?.as_object());
+    let mut mappings = Mappings::new();
+    for (name, warehouse) in written.into_iter().flatten() {
+        let Some(warehouse) = warehouse.as_str() else {
+            continue;
+        };
+        let mut known = opened.config.warehouses();
+        if !known.any(|found| found.id.as_str() == warehouse) {
+            return Err(Failure::new(
+                Exit::Config,
+                "not_a_warehouse",
+                format!(
+                    "`connections.{id}.mappings.connectionMappings.{name}`: there is no warehouse `{warehouse}`"
+                ),
+            )
+            .hint("`ktx connection list` shows the connections"));
+        }
+        mappings.insert(name.clone(), warehouse.to_owned());
+    }
+    Ok(mappings)
+}
+
+fn no_mapping(connection: &Connection, known: &BTreeMap<String, Option<String>>) -> Failure {
+    let listed: Vec<String> = known
+        .iter()
+        .map(|(name, dialect)| match dialect {
+            Some(dialect) => format!("`{name}` ({dialect})"),
+            None => format!("`{name}`"),
+        })
+        .collect();
+    let listed = if listed.is_empty() {
+        "none, or none for this key".to_owned()
+    } else {
+        listed.join(", ")
+    };
+    let first = known.keys().next().map_or("<name>", String::as_str);
+    Failure::new(
+        Exit::Config,
+        "not_mapped",
+        format!(
+            "`connections.{}.mappings.connectionMappings` names no connection of Looker that is read; the server has {listed}",
+            connection.id
+        ),
+    )
+    .hint(format!(
+        "write `mappings: {{connectionMappings: {{\"{first}\": <warehouse>}}}}` below the connection; what is about a connection without a \
+         warehouse is not read"
+    ))
+}
+
+/// What things were when they were last read, a file each. They are a copy: without them, what cannot be read is
+/// missing until it can.
+struct Folder {
+    place: PathBuf,
+}
+
+impl Folder {
+    fn file(&self, item: &str) -> PathBuf {
+        self.place.join(format!("{}.json", hashed(item)))
+    }
+}
+
+impl Shelf for Folder {
+    fn get(&self, item: &str) -> Option<Value> {
+        let text = std::fs::read_to_string(self.file(item)).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    fn put(&self, item: &str, read: &Value) {
+        let text = read.to_string();
+        let file = self.file(item);
+        if std::fs::read_to_string(&file).is_ok_and(|known| known == text) {
+            return;
+        }
+        if let Err(error) = write_atomically(&file, text.as_bytes()) {
+            tracing::warn!(%error, "what was read of Looker was not kept for the next run");
+        }
+    }
+}
+
+/// What helps at a failure of this server.
+fn hint(connection: &Connection, error: &RestError) -> Option<String> {
+    let id = &connection.id;
+    match error.kind {
+        // Of a key that it does not know Looker says that it is not there.
+        RestErrorKind::Auth => Some(format!(
+            "set `connections.{id}.client_id` and `client_secret_ref` to an API key that is still valid, and `base_url` to the address \
+             of its Looker server"
+        )),
+        RestErrorKind::Forbidden => Some(format!(
+            "give the user of `connections.{id}.client_id` the permissions `see_lookml`, `see_looks` and `see_user_dashboards`"
+        )),
+        RestErrorKind::NotFound | RestErrorKind::Strange | RestErrorKind::Refused => Some(format!(
+            "look at whether `connections.{id}.base_url` is the address of a Looker server with API 4.0"
+        )),
+        _ => None,
+    }
+}

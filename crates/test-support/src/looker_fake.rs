@@ -1,0 +1,289 @@
+//! A Looker server on loopback that checks what it is asked: the form of a login, the token, bounds on lists, and
+//! that nothing is ever run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+
+use crate::loopback::{Answer, Loopback, Request};
+
+/// The id of the key that the server accepts.
+pub const CLIENT_ID: &str = "PlantedClientId0123";
+
+/// Its secret.
+pub const SECRET: &str = "PlantedSecretOfTheFake+&=0123456789";
+
+/// What every token begins with.
+pub const TOKEN: &str = "PlantedTokenOfTheFake";
+
+/// The path of the API.
+const API: &str = "/api/4.0";
+
+/// Things of one list at most.
+const PAGE: usize = 100;
+
+/// What is on the server.
+#[derive(Debug, Clone, Default)]
+pub struct Instance {
+    /// The connections: name and dialect.
+    pub connections: Vec<(&'static str, &'static str)>,
+    /// The models: name, the connections that they may use, the names of the explores.
+    pub models: Vec<(&'static str, Vec<&'static str>, Vec<&'static str>)>,
+    /// The explores as the API gives them, by their address.
+    pub explores: BTreeMap<String, Value>,
+    /// The folders.
+    pub folders: Vec<Value>,
+    /// The dashboards, as the API gives them.
+    pub dashboards: Vec<Value>,
+    /// The looks, as the API gives them.
+    pub looks: Vec<Value>,
+    /// What a path is answered with instead, by status.
+    pub troubles: BTreeMap<String, u16>,
+    /// As many questions a token is good for; none for any number.
+    pub token_lasts: Option<usize>,
+    /// As many logins are answered as if the key were known; none for any number.
+    pub logins_last: Option<usize>,
+    /// Things that are there and that a search does not find.
+    pub unlisted: BTreeSet<String>,
+}
+
+/// An explore over one table: its dimensions and measures are given as name, type, SQL and description.
+pub fn explore(
+    connection: &str,
+    view: &str,
+    table: &str,
+    fields: &[(&str, &str, &str, &str)],
+) -> Value {
+    let field = |(name, kind, sql, description): &(&str, &str, &str, &str)| {
+        json!({
+            "name": format!("{view}.{name}"), "type": kind, "sql": sql, "description": description,
+            "view": view, "original_view": view, "hidden": false, "times_used": 7, "label_short": null,
+        })
+    };
+    let is_measure =
+        |kind: &str| ["count", "sum", "average", "max", "min", "count_distinct"].contains(&kind);
+    let (measures, dimensions): (Vec<_>, Vec<_>) =
+        fields.iter().partition(|(_, kind, ..)| is_measure(kind));
+    json!({
+        "name": view, "connection_name": connection, "sql_table_name": table, "joins": [],
+        "fields": {
+            "dimensions": dimensions.into_iter().map(field).collect::<Vec<_>>(),
+            "measures": measures.into_iter().map(field).collect::<Vec<_>>(),
+            "filters": [], "parameters": [],
+        },
+    })
+}
+
+/// A dashboard with a tile for each of these queries: model, explore, fields.
+pub fn dashboard(id: &str, title: &str, queries: &[(&str, &str, &[&str])]) -> Value {
+    let tile = |(number, (model, explore, fields)): (usize, &(&str, &str, &[&str]))| {
+        json!({
+            "id": number.to_string(), "type": "vis", "title": format!("Tile {number}"),
+            "result_maker": { "query": {
+                "id": "771", "model": model, "view": explore, "fields": fields, "limit": "500",
+                "share_url": "https://bi.example/x", "client_id": "abc",
+            } },
+        })
+    };
+    let tiles: Vec<Value> = queries.iter().enumerate().map(tile).collect();
+    json!({
+        "id": id, "title": title, "description": null, "deleted": false, "folder": { "id": "1", "name": "Shared" },
+        "view_count": 12, "last_viewed_at": "2026-11-01T00:00:00Z", "user_name": "Ada", "dashboard_filters": [],
+        "dashboard_elements": tiles,
+    })
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct LookerFake {
+    api: Loopback,
+    instance: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    instance: Instance,
+    /// Logins so far: the last one's token is good.
+    logins: usize,
+    /// Questions that this token has been good for.
+    used: usize,
+}
+
+impl LookerFake {
+    /// Starts a server.
+    ///
+    /// # Errors
+    /// No port.
+    pub fn start(instance: Instance) -> anyhow::Result<Self> {
+        let state = State {
+            instance,
+            ..State::default()
+        };
+        let state = Arc::new(Mutex::new(state));
+        let shared = Arc::clone(&state);
+        let api = Loopback::start(move |request, _| answer(&mut locked(&shared), request))?;
+        Ok(Self {
+            api,
+            instance: state,
+        })
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> String {
+        self.api.address()
+    }
+
+    /// What was asked, in its order, without the path of the API.
+    pub fn asked(&self) -> Vec<String> {
+        let requests = self.api.requests().into_iter();
+        requests
+            .map(|request| request.target.replace(API, ""))
+            .collect()
+    }
+
+    /// Changes what is on the server.
+    pub fn change(&self, change: impl FnOnce(&mut Instance)) {
+        change(&mut locked(&self.instance).instance);
+    }
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn refused(status: u16, message: &str) -> Answer {
+    let link = "https://cloud.google.com/looker/docs/";
+    Answer::json(
+        status,
+        &json!({ "message": message, "documentation_url": link }),
+    )
+}
+
+fn answer(state: &mut State, request: &Request) -> Answer {
+    let Some((method, address)) = request.target.split_once(' ') else {
+        return refused(400, "Bad request");
+    };
+    let Some(address) = address.strip_prefix(API) else {
+        return refused(404, "Not found");
+    };
+    let (path, query) = address.split_once('?').unwrap_or((address, ""));
+    if let Some(status) = state.instance.troubles.get(path) {
+        // Who is told so tries again at once.
+        return refused(*status, "Something is wrong").header("retry-after", "0");
+    }
+    match (method, path) {
+        ("POST", "/login") => login(state, request),
+        ("GET", _) => {
+            let token = format!("Bearer {TOKEN}{}", state.logins);
+            let is_over = state
+                .instance
+                .token_lasts
+                .is_some_and(|most| state.used >= most);
+            if state.logins == 0 || is_over || request.headers.get("authorization") != Some(&token)
+            {
+                return refused(401, "Requires authentication.");
+            }
+            state.used += 1;
+            found(&state.instance, path, query)
+        }
+        _ => refused(405, "This server only answers"),
+    }
+}
+
+/// The form is compared as it is written: names and values escaped, in this order.
+fn login(state: &mut State, request: &Request) -> Answer {
+    let kind = request.headers.get("content-type").map(String::as_str);
+    let secret = SECRET
+        .replace('+', "%2B")
+        .replace('&', "%26")
+        .replace('=', "%3D");
+    let form = format!("client_id={CLIENT_ID}&client_secret={secret}");
+    if kind != Some("application/x-www-form-urlencoded") {
+        return refused(415, "Not a form");
+    }
+    let last = state.instance.logins_last;
+    if last.is_some_and(|most| state.logins >= most) {
+        return refused(404, "Not found");
+    }
+    if request.body != form.as_bytes() {
+        return refused(401, "Requires authentication.");
+    }
+    state.logins += 1;
+    state.used = 0;
+    let token = format!("{TOKEN}{}", state.logins);
+    Answer::json(
+        200,
+        &json!({ "access_token": token, "token_type": "Bearer", "expires_in": 3600 }),
+    )
+}
+
+fn found(instance: &Instance, path: &str, query: &str) -> Answer {
+    let things = |list: &[Value]| Answer::json(200, &json!(list));
+    match path {
+        "/user" => Answer::json(200, &json!({ "id": "3", "display_name": "Ada Lovelace" })),
+        "/connections" => {
+            let all = instance.connections.iter();
+            let all = all.map(|(name, dialect)| json!({ "name": name, "dialect_name": dialect }));
+            things(&all.collect::<Vec<_>>())
+        }
+        "/lookml_models" => {
+            let all = instance.models.iter();
+            let all = all.map(|(name, connections, explores)| {
+                let explores: Vec<Value> = explores
+                    .iter()
+                    .map(|name| json!({ "name": name, "hidden": false }))
+                    .collect();
+                json!({
+                    "name": name, "allowed_db_connection_names": connections,
+                    "unlimited_db_connections": connections.is_empty(), "explores": explores,
+                })
+            });
+            things(&all.collect::<Vec<_>>())
+        }
+        "/folders" => things(&instance.folders),
+        "/dashboards/search" => listed(&instance.dashboards, instance, query),
+        "/looks/search" => listed(&instance.looks, instance, query),
+        path => match one(instance, path) {
+            Some(found) => Answer::json(200, found),
+            None => refused(404, "Not found"),
+        },
+    }
+}
+
+fn one<'a>(instance: &'a Instance, path: &str) -> Option<&'a Value> {
+    if let Some(found) = instance.explores.get(path) {
+        return Some(found);
+    }
+    let (kind, id) = path.trim_start_matches('/').split_once('/')?;
+    let list = match kind {
+        "dashboards" => &instance.dashboards,
+        "looks" => &instance.looks,
+        _ => return None,
+    };
+    let id = id.replace("%3A", ":").replace("%2E", ".");
+    list.iter().find(|thing| thing["id"] == json!(id))
+}
+
+/// A part of what a search finds. One without bounds is refused, so that a test of paging can fail.
+fn listed(all: &[Value], instance: &Instance, query: &str) -> Answer {
+    let fields: BTreeMap<&str, &str> = query
+        .split('&')
+        .filter_map(|field| field.split_once('='))
+        .collect();
+    let number = |name: &str| fields.get(name)?.parse::<usize>().ok();
+    let (Some(limit), Some(offset)) = (number("limit"), number("offset")) else {
+        return refused(422, "limit and offset are needed");
+    };
+    if limit > PAGE || fields.get("sorts") != Some(&"id") {
+        return refused(422, "a list that is too long, or in no order");
+    }
+    let is_wanted = |thing: &&Value| {
+        let is_live = thing["deleted"] != true || fields.get("deleted") != Some(&"false");
+        let id = thing["id"].as_str().unwrap_or_default();
+        is_live && !instance.unlisted.contains(id)
+    };
+    let found = all.iter().filter(is_wanted).skip(offset).take(limit);
+    let found = found.map(|thing| json!({ "id": thing["id"], "deleted": thing["deleted"] }));
+    Answer::json(200, &json!(found.collect::<Vec<_>>()))
+}
