@@ -292,6 +292,7 @@ impl Crawler<'_> {
                 lost.entry(id).or_default().push(file);
             }
         }
+        self.leave_out_parts(earlier);
         for (id, files) in lost {
             let reason = match self.look_at(&id).await {
                 Ok(page) if page.is_in_trash => continue,
@@ -310,6 +311,22 @@ impl Crawler<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The other files of a long page are no more gone than its first one.
+    fn leave_out_parts(&mut self, earlier: &BTreeSet<String>) {
+        let left_out = &mut self.crawl.snapshot.left_out;
+        let first: BTreeMap<String, String> = left_out
+            .iter()
+            .map(|left| (left.path.clone(), left.reason.clone()))
+            .collect();
+        for file in earlier.iter().filter(|file| !first.contains_key(*file)) {
+            let reason = units::page_of(file).and_then(|id| first.get(&file_of(&id)));
+            left_out.extend(reason.map(|reason| LeftOut {
+                path: file.clone(),
+                reason: reason.clone(),
+            }));
+        }
     }
 
     fn leave_out(&mut self, id: &PageId, reason: String) {

@@ -1,6 +1,6 @@
 //! Notion: what is read of a workspace, and what is not taken for gone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use ktx_context_sources::notion::{self, Crawl, PageId, Read, Roots, Scope, Shelf};
@@ -313,6 +313,36 @@ fn only_the_trash_is_gone() {
     let read = crawl(&api, &scope(&[HOME], 100, &earlier), &shelf).expect("a crawl");
     assert_eq!(left(&read).len(), 1, "{:?}", left(&read));
     assert!(!read.snapshot.files.contains_key(&file(BELOW)));
+}
+
+/// A long page has several files: when it is not read, none of them is gone.
+#[test]
+fn no_part_of_a_page_that_fails_is_gone() {
+    let api = NotionFake::start(workspace()).expect("an API");
+    api.change(|all| {
+        let words = "word ".repeat(300);
+        let blocks = (0..60).map(|_| block("paragraph", &words)).collect();
+        all.blocks.insert(BELOW.to_owned(), blocks);
+    });
+    let files = |read: &Crawl| -> BTreeSet<String> {
+        let files = read.snapshot.files.keys();
+        files.filter(|file| file.contains(BELOW)).cloned().collect()
+    };
+    let read = crawl(&api, &scope(&[HOME], 9, &[]), &Memory::default()).expect("a crawl");
+    let earlier = files(&read);
+    let names: Vec<&str> = earlier.iter().map(String::as_str).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    api.change(|all| {
+        all.broken.insert(BELOW.to_owned());
+    });
+    for most in [9, 1] {
+        let scope = scope(&[HOME], most, &names);
+        let read = crawl(&api, &scope, &Memory::default()).expect("a crawl");
+        let left = read.snapshot.left_out.iter();
+        let left: BTreeSet<String> = left.map(|left| left.path.clone()).collect();
+        assert!(left.is_superset(&earlier), "{left:?}");
+        api.change(|all| all.broken.clear());
+    }
 }
 
 /// What was not reached is read by the next run, which does not count what it knows.
