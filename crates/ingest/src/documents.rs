@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ktx_context_sources::{Snapshot, Unit};
 use ktx_llm_runtime::{LlmError, LlmErrorKind, ObjectRequest, generate_typed};
 use ktx_memory::{fenced, one_line};
+use ktx_secrets::Redactor;
 use ktx_tool_descriptors::object_schema_for;
 use ktx_vocabulary::ModelRole;
 use schemars::JsonSchema;
@@ -231,13 +232,14 @@ async fn asked<T: JsonSchema + DeserializeOwned>(
     Ok(answer)
 }
 
+/// Without its secrets, before anything is cut out of it: a part of a secret looks like none.
 fn text_of(unit: &Unit, snapshot: &Snapshot) -> String {
     let files = unit
         .files
         .iter()
         .filter_map(|path| snapshot.files.get(path));
     let texts: Vec<&str> = files.map(String::as_str).collect();
-    texts.join("\n")
+    Redactor::new().redact(&texts.join("\n"))
 }
 
 /// A document in sections: each begins at a heading, and long ones are cut between lines.

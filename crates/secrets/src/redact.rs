@@ -26,8 +26,8 @@ impl Redactor {
         }
     }
 
-    /// The text with every known value, every URL password, every bearer token, the values of options, and
-    /// what looks like a secret by its name or its shape replaced by `***`.
+    /// The text with every known value, every URL password, every private key, every bearer token, the values of
+    /// options, and what looks like a secret by its name or its shape replaced by `***`.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for value in &self.values {
@@ -35,7 +35,8 @@ impl Redactor {
                 text = text.replace(value.expose(), "***");
             }
         }
-        shapes::tokens(&named::values(&options::values(&redact_url(&text))))
+        let text = shapes::private_keys(&redact_url(&text));
+        shapes::tokens(&named::values(&options::values(&text)))
     }
 }
 

@@ -246,3 +246,35 @@ fn the_values_of_options_are_hidden() {
         assert_eq!(crate::Redactor::new().redact(text), expected, "{text}");
     }
 }
+
+/// RFC 7468: a private key goes whole, whatever breaks its lines; a certificate or a public key is no secret.
+#[test]
+fn private_keys_are_hidden() {
+    let cases = [
+        (
+            "key:\n-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIB+/x=\nAAAA\n-----END RSA PRIVATE KEY-----\nrest",
+            "key:\n***\nrest",
+        ),
+        (
+            r#"{"k": "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n", "x": 1}"#,
+            r#"{"k": "***\n", "x": 1}"#,
+        ),
+        (
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1r\nZXk=",
+            "***",
+        ),
+        ("-----BEGIN PRIVATE KEY----- MIIE [cut]", "***[cut]"),
+        (
+            "-----BEGIN PRIVATE KEY-----\nA\n-----END PRIVATE KEY-----, -----BEGIN EC PRIVATE KEY-----\nB\n-----END EC PRIVATE KEY-----.",
+            "***, ***.",
+        ),
+        (
+            "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
+            "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
+        ),
+        ("a -----BEGIN here", "a -----BEGIN here"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(crate::Redactor::new().redact(text), expected, "{text}");
+    }
+}

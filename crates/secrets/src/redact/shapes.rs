@@ -20,6 +20,52 @@ const PREFIXES: &[&str] = &[
 /// The shortest text that is taken for a secret.
 pub(super) const SHORTEST: usize = 8;
 
+/// How a private key in PEM begins and ends (RFC 7468), with the kind of the key in between.
+const PEM: [&str; 2] = ["-----BEGIN ", "-----END "];
+
+/// The end of both lines.
+const PEM_KIND: &str = "PRIVATE KEY-----";
+
+/// Replaces private keys in PEM. Of one that is cut off goes what still may be a part of it.
+pub(super) fn private_keys(text: &str) -> String {
+    let [begin, end] = PEM;
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(begin) {
+        let (before, block) = rest.split_at(at);
+        out.push_str(before);
+        let Some(body) = pem_line(block, begin) else {
+            out.push_str(begin);
+            rest = block.get(begin.len()..).unwrap_or_default();
+            continue;
+        };
+        let last = body.match_indices(end).find_map(|(at, _)| {
+            let line = body.get(at..)?;
+            pem_line(line, end)
+        });
+        out.push_str("***");
+        rest = last.unwrap_or_else(|| body.trim_start_matches(is_pem_letter));
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What follows a line of PEM about a private key, which `text` begins with.
+fn pem_line<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
+    let kind = text.strip_prefix(lead)?;
+    let at = kind.find(PEM_KIND)?;
+    let words = kind.get(..at)?;
+    let is_kind = words
+        .chars()
+        .all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == ' ');
+    kind.get(at + PEM_KIND.len()..).filter(|_| is_kind)
+}
+
+/// Letters of a key, of its line breaks, and of line breaks that are escaped.
+fn is_pem_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "+/=\\".contains(letter) || letter.is_whitespace()
+}
+
 /// Replaces the token after `Bearer ` and tokens with the well-known prefixes of keys.
 pub(super) fn tokens(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -1,0 +1,137 @@
+//! Who may ask over HTTP: decided from the head of a request, before its body is read.
+
+use http::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
+use http::uri::Authority;
+use http::{StatusCode, Uri};
+use ktx_secrets::Secret;
+use sha2::{Digest as _, Sha256};
+
+/// The hosts that mean this machine itself.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// What a request must show.
+pub struct Access {
+    hosts: Vec<(String, Option<u16>)>,
+    origins: Vec<String>,
+    token: Option<[u8; 32]>,
+}
+
+/// Why a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refused {
+    /// What the client gets.
+    pub status: StatusCode,
+    /// Why, for people.
+    pub reason: &'static str,
+}
+
+impl Access {
+    /// Requests must name one of these hosts, or this machine; an origin, where one is named, must be one of
+    /// these, letter for letter; with a token, tools are reached with that token only.
+    ///
+    /// Without the check of the host a page in a browser could reach the server by a name of its own that
+    /// leads to this machine; the check of the origin keeps pages out that reach it by its right name.
+    pub fn new(hosts: &[String], origins: &[String], token: Option<&Secret>) -> Self {
+        let given = hosts.iter().map(String::as_str);
+        let hosts = LOOPBACK.into_iter().chain(given);
+        Self {
+            hosts: hosts.map(split).collect(),
+            origins: origins.to_vec(),
+            token: token.map(|token| digest(token.expose())),
+        }
+    }
+
+    /// Whether a token is asked for.
+    pub fn asks_for_token(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// Whether a request may be answered at all.
+    pub(crate) fn look(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
+        let forbidden = |reason| Refused {
+            status: StatusCode::FORBIDDEN,
+            reason,
+        };
+        let named = match headers.get(HOST) {
+            Some(host) => host.to_str().ok().and_then(|text| text.parse().ok()),
+            None => uri.authority().cloned(),
+        };
+        let named: Authority = named.ok_or(Refused {
+            status: StatusCode::BAD_REQUEST,
+            reason: "the Host header is missing or wrong",
+        })?;
+        let (name, port) = split(named.as_str());
+        let fits = |known: &(String, Option<u16>)| {
+            known.0 == name && (known.1.is_none() || known.1 == port)
+        };
+        if !self.hosts.iter().any(fits) {
+            return Err(forbidden(
+                "the Host header names a host that is not allowed; see `--allowed-host`",
+            ));
+        }
+        let Some(origin) = headers.get(ORIGIN) else {
+            return Ok(());
+        };
+        let is_allowed = |origin: &str| self.origins.iter().any(|known| known == origin);
+        if origin.to_str().is_ok_and(is_allowed) {
+            return Ok(());
+        }
+        Err(forbidden(
+            "the Origin header names an origin that is not allowed; see `--allowed-origin`",
+        ))
+    }
+
+    /// Whether a request may reach the tools.
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        let Some(token) = self.token else {
+            return Ok(());
+        };
+        let shown = headers.get(AUTHORIZATION).and_then(|value| {
+            let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+        });
+        // Digests are compared, so that the time it takes says nothing about the token.
+        match shown {
+            Some(shown) if digest(shown) == token => Ok(()),
+            _ => Err(Refused {
+                status: StatusCode::UNAUTHORIZED,
+                reason: "the bearer token is missing or wrong",
+            }),
+        }
+    }
+}
+
+impl std::fmt::Debug for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Access")
+            .field("hosts", &self.hosts)
+            .field("origins", &self.origins)
+            .field("token", &self.token.map(|_| "***"))
+            .finish()
+    }
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+/// A host and its port: `Example.com:80`, `::1`, `[::1]:80`.
+fn split(text: &str) -> (String, Option<u16>) {
+    let bare = |name: &str| {
+        let name = name.strip_prefix('[').unwrap_or(name);
+        name.strip_suffix(']').unwrap_or(name).to_ascii_lowercase()
+    };
+    if text.parse::<std::net::Ipv6Addr>().is_ok() {
+        return (bare(text), None);
+    }
+    match text.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => match port.parse() {
+            Ok(port) => (bare(name), Some(port)),
+            Err(_) => (bare(text), None),
+        },
+        _ => (bare(text), None),
+    }
+}
+
+#[cfg(test)]
+mod tests;
