@@ -207,7 +207,10 @@ impl<'p> Reader<'p> {
         }));
         for at in &all {
             for ancestor in self.views[*at].ancestors() {
-                let found = namesakes(ancestor).find(|at| !self.views[*at].is_refinement);
+                let found = namesakes(ancestor).find(|at| {
+                    let view = &self.views[*at];
+                    !view.is_refinement && !elsewhere.contains(view.path)
+                });
                 if let Some(found) = found {
                     self.chain(found, elsewhere, seen, chain);
                 }

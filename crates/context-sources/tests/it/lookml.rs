@@ -208,6 +208,38 @@ fn models_of_other_connections_write_pages_only() {
     assert_eq!(shown(&facts(&snapshot, None)).len(), 4);
 }
 
+/// Two models may each have a view of the same name: what extends it extends that of its own warehouse.
+#[test]
+fn ancestors_are_of_the_same_connection() {
+    let base = |words: &str| {
+        format!(
+            "view: base {{ dimension: status {{ description: \"{words}\" sql: ${{TABLE}}.status ;; }} }}"
+        )
+    };
+    let (theirs, ours) = (base("Of the CRM."), base("Of the shop."));
+    let snapshot = snapshot(&[
+        ("a.model.lkml", "connection: \"crm\"\ninclude: \"base_a\""),
+        (
+            "b.model.lkml",
+            "connection: \"shop\"\ninclude: \"base_b\"\ninclude: \"orders\"",
+        ),
+        ("base_a.lkml", &theirs),
+        ("base_b.lkml", &ours),
+        (
+            "orders.lkml",
+            "view: orders { extends: [base] sql_table_name: orders ;; }",
+        ),
+    ]);
+    let found = facts(&snapshot, Some("shop"));
+    assert_eq!(
+        shown(&found),
+        [
+            "base: - | status = Of the shop.",
+            "orders: - | status = Of the shop."
+        ]
+    );
+}
+
 #[test]
 fn long_models_are_read_in_parts() {
     let filler = format!("# {}\n", "x".repeat(40_000));
