@@ -6,7 +6,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN, VARY,
+    WWW_AUTHENTICATE,
+};
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -21,7 +25,7 @@ use tokio::task::JoinSet;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::{Gate, Refused};
+use crate::access::{Access, Refused};
 use crate::serve::{identity, tools};
 
 /// Connections at the same time; further ones wait to be accepted.
@@ -62,7 +66,7 @@ pub struct HttpServer {
 /// What answers requests.
 struct Face {
     tools: HttpTools,
-    gate: Gate,
+    access: Access,
     /// What `/health` says.
     health: String,
     refused: std::sync::atomic::AtomicU64,
@@ -72,19 +76,19 @@ struct Face {
 impl std::fmt::Debug for Face {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Face")
-            .field("gate", &self.gate)
+            .field("access", &self.access)
             .field("health", &self.health)
             .finish_non_exhaustive()
     }
 }
 
 impl HttpServer {
-    /// A server of the project's tools, and of `more` that take something in, for who passes the gate.
+    /// A server of the project's tools, and of `more` that take something in, for those whom `access` lets in.
     /// `health` is the JSON that `/health` gives to everybody who is let in at all. `shutdown` ends sessions
     /// and calls. Needs a running runtime.
     pub fn new(
         listener: TcpListener,
-        gate: Gate,
+        access: Access,
         health: String,
         (context, more, version): (Arc<dyn ProjectContext>, Vec<ToolDescriptor>, &str),
         tell: impl Fn(&HttpEvent) + Send + Sync + 'static,
@@ -94,7 +98,7 @@ impl HttpServer {
         let tools = HttpTools::new(tools(context, more), identity, shutdown.child_token());
         let face = Face {
             tools,
-            gate,
+            access,
             health,
             refused: std::sync::atomic::AtomicU64::new(0),
             tell: Box::new(tell),
@@ -149,6 +153,20 @@ impl HttpServer {
     }
 }
 
+/// Lets a browser show an answer to the page of an origin that is allowed.
+fn shown_to(origin: HeaderValue, headers: &mut HeaderMap) {
+    let methods = HeaderValue::from_static("GET, POST, DELETE");
+    let asked = HeaderValue::from_static(
+        "authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id",
+    );
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked);
+    let session = HeaderValue::from_static("mcp-session-id");
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, session);
+    headers.insert(VARY, HeaderValue::from_static("Origin"));
+}
+
 /// One connection, to its end.
 async fn converse(stream: TcpStream, face: Arc<Face>, shutdown: CancellationToken) {
     let service = service_fn(move |request| {
@@ -172,11 +190,22 @@ async fn converse(stream: TcpStream, face: Arc<Face>, shutdown: CancellationToke
 
 impl Face {
     async fn answer(&self, request: Request<Incoming>) -> HttpAnswer {
-        if let Err(refused) = self.gate.look(request.uri(), request.headers()) {
+        if let Err(refused) = self.access.look(request.uri(), request.headers()) {
             return self.refused(refused);
         }
+        let page = request.headers().get(ORIGIN).cloned();
+        let mut answer = self.answer_admitted(request).await;
+        if let Some(page) = page {
+            shown_to(page, answer.headers_mut());
+        }
+        answer
+    }
+
+    async fn answer_admitted(&self, request: Request<Incoming>) -> HttpAnswer {
         match request.uri().path() {
-            "/mcp" => match self.gate.admit(request.headers()) {
+            // A browser asks so before it lets a page ask, without a token.
+            "/mcp" if request.method() == Method::OPTIONS => plain(StatusCode::NO_CONTENT, ""),
+            "/mcp" => match self.access.admit(request.headers()) {
                 Ok(()) => self.tools.answer(request).await,
                 Err(refused) => {
                     let mut answer = self.refused(refused);

@@ -3,17 +3,17 @@
 //! The handshake and the list of tools are answered from what is in the program: nothing of the
 //! project is opened before a tool is called. This crate must never know the terminal.
 
+mod access;
 mod background;
-mod gate;
 mod http;
 mod instructions;
 mod serve;
 
+pub use access::Access;
 pub use background::{
     Ending as BackgroundEnding, Started, TOKEN_VARIABLE, end as end_server, leave_terminal,
     start as start_server, tell,
 };
-pub use gate::Gate;
 pub use http::{HttpEvent, HttpServer};
 pub use ktx_mcp_bridge::Ended;
 pub use serve::{ServeError, serve_stdio, serve_stream};

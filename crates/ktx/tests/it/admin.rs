@@ -498,17 +498,19 @@ For more information, try '--help'.
     );
     check(
         &sandbox,
-        "mcp",
+        "admin",
         r"
 exit 2
 --- stderr
-Serve the project to agents over MCP
+Create projects and print schemas
 
-Usage: ktx mcp [OPTIONS] <COMMAND>
+Usage: ktx admin [OPTIONS] <COMMAND>
 
 Commands:
-  stdio  Serve over stdin and stdout, for one agent
-  help   Print this message or the help of the given subcommand(s)
+  init     Create a project
+  reindex  Bring the search index up to date; searches do that too
+  schema   Print the JSON Schema of `ktx.yaml`, or of source files
+  help     Print this message or the help of the given subcommand(s)
 
 Options:
   -h, --help  Print help
@@ -569,14 +571,14 @@ no connections; add one under `connections:` in ktx.yaml
     );
     check(
         &sandbox,
-        "mcp",
+        "admin",
         r#"
 exit 2
 {
   "error": {
     "code": "usage",
-    "message": "`ktx mcp` needs a command",
-    "hint": "run `ktx mcp --help` for what it takes"
+    "message": "`ktx admin` needs a command",
+    "hint": "run `ktx admin --help` for what it takes"
   }
 }
 "#,

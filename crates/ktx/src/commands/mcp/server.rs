@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use ktx_config::Backend;
-use ktx_mcp_server::{Gate, HttpEvent, HttpServer};
+use ktx_mcp_server::{Access, HttpEvent, HttpServer};
 use ktx_memory::{Desk, desk_tools};
 use ktx_project_store::{Wait, write_atomically};
 use ktx_secrets::{Secret, SecretRef, is_loopback};
@@ -96,7 +96,7 @@ fn serve_locked(
         let desk: Arc<dyn Desk> = Arc::<NoteDesk>::clone(desk);
         desk_tools(&desk)
     });
-    let gate = Gate::new(&hosts(args), &args.allowed_origin, token);
+    let access = Access::new(&hosts(args), &args.allowed_origin, token);
     let served = compose::block_on(|cancel: CancellationToken| async move {
         let listener = TcpListener::bind((args.host.as_str(), args.port)).await;
         let listener = listener.map_err(|error| not_bound(args, &error))?;
@@ -107,7 +107,7 @@ fn serve_locked(
             args,
             address.port(),
             (session, opened),
-            gate.asks_for_token(),
+            access.asks_for_token(),
         );
         let health = json!({
             "status": "ok",
@@ -117,7 +117,7 @@ fn serve_locked(
         });
         let server = HttpServer::new(
             listener,
-            gate,
+            access,
             health.to_string(),
             (context, more, env!("CARGO_PKG_VERSION")),
             log,

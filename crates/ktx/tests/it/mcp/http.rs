@@ -340,6 +340,27 @@ fn only_who_may_is_answered() {
             "status": "ok", "projectDir": sandbox.work(), "port": server.port, "pid": server.process,
         })
     );
+    let page = ("Origin", "https://app.example.com");
+    let (status, preflight) = server.ask("OPTIONS /mcp", &[page], "");
+    let allowed: Vec<&str> = preflight
+        .lines()
+        .filter(|line| line.starts_with("access-control"))
+        .collect();
+    assert_eq!(
+        (status, allowed),
+        (
+            204,
+            vec![
+                "access-control-allow-origin: https://app.example.com",
+                "access-control-allow-methods: GET, POST, DELETE",
+                "access-control-allow-headers: authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id",
+                "access-control-expose-headers: mcp-session-id",
+            ]
+        )
+    );
+    let other = ("Origin", "https://evil.example.com");
+    let (status, preflight) = server.ask("OPTIONS /mcp", &[other], "");
+    assert_eq!((status, preflight.contains("access-control")), (403, false));
     let arguments = std::fs::read(format!("/proc/{}/cmdline", server.process)).unwrap();
     let files = [".ktx/mcp.json", ".ktx/logs/mcp.log"].map(|file| sandbox.read(file).unwrap());
     let all = format!("{}{}", String::from_utf8_lossy(&arguments), files.concat());
