@@ -483,6 +483,11 @@ exit 2
 }
 "#,
     );
+}
+
+#[test]
+fn wrong_words_of_a_command_are_told_whole() {
+    let sandbox = sandbox();
     check(
         &sandbox,
         "connection test a --all",
