@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::{Child, Stdio};
 
 use ktx_secrets::Secret;
 
@@ -16,8 +16,15 @@ pub const TOKEN_VARIABLE: &str = "KTX_MCP_TOKEN";
 pub struct Started {
     /// What it has said when it was ready, or why it is not.
     pub told: String,
-    /// How it ended, when it did.
-    pub status: Option<ExitStatus>,
+    process: Child,
+}
+
+impl Started {
+    /// Waits for the end of a server that is not ready, and gives the code that it ended with.
+    #[must_use]
+    pub fn code(mut self) -> Option<i32> {
+        self.process.wait().ok()?.code()
+    }
 }
 
 /// Starts the program in the background and waits until it has told how that went: it closes its standard
@@ -46,17 +53,12 @@ pub fn start(
         Some(token) => command.env(TOKEN_VARIABLE, token.expose()),
         None => command.env_remove(TOKEN_VARIABLE),
     };
-    let mut child = command.spawn()?;
+    let mut process = command.spawn()?;
     let mut told = String::new();
-    if let Some(stdout) = &mut child.stdout {
+    if let Some(stdout) = &mut process.stdout {
         stdout.read_to_string(&mut told)?;
     }
-    let status = if told.is_empty() {
-        Some(child.wait()?)
-    } else {
-        child.try_wait()?
-    };
-    Ok(Started { told, status })
+    Ok(Started { told, process })
 }
 
 /// Leaves the terminal, so that its end is not the end of the server.

@@ -52,8 +52,13 @@ pub enum HttpEvent {
         /// How many requests were refused so far.
         count: u64,
     },
-    /// A connection could not be accepted.
-    NotAccepted(std::io::Error),
+    /// A connection could not be accepted, so many so far.
+    NotAccepted {
+        /// Why.
+        error: std::io::Error,
+        /// How many could not be accepted so far.
+        count: u64,
+    },
 }
 
 /// A server for one project.
@@ -121,6 +126,7 @@ impl HttpServer {
     pub async fn serve(self, shutdown: CancellationToken) {
         let room = Arc::new(Semaphore::new(CONNECTIONS));
         let mut connections = JoinSet::new();
+        let mut not_accepted = 0;
         loop {
             while connections.try_join_next().is_some() {}
             // The semaphore is never closed; without a permit the connection would be served all the same.
@@ -141,7 +147,9 @@ impl HttpServer {
                     });
                 }
                 Err(error) => {
-                    (self.face.tell)(&HttpEvent::NotAccepted(error));
+                    not_accepted += 1;
+                    let count = not_accepted;
+                    (self.face.tell)(&HttpEvent::NotAccepted { error, count });
                     tokio::time::sleep(NO_ROOM).await;
                 }
             }

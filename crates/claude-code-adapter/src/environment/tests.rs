@@ -145,7 +145,7 @@ fn future_routing_variables_are_stopped_by_their_family() {
 #[test]
 fn what_looks_like_a_secret_stays_out() {
     let secrets = "OPENAI_API_KEY GITHUB_TOKEN GH_TOKEN NPM_TOKEN npm_config__auth PGPASSWORD \
-        MYSQL_PWD SNOWFLAKE_PASSWORD MY_SECRET_VALUE SENTRY_DSN SSH_AUTH_SOCK KTX_DB_PASSPHRASE";
+        MYSQL_PWD SNOWFLAKE_PASSWORD MY_SECRET_VALUE SENTRY_DSN SSH_AUTH_SOCK KTX_DB_PASSPHRASE KTX_MCP_TOKEN";
     for name in secrets.split_whitespace() {
         assert!(!is_passed(name, "1"), "{name}");
     }

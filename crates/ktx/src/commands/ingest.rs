@@ -139,7 +139,7 @@ fn everything(
     let mut read = Vec::new();
     for connection in &wanted.sources {
         let id = &connection.id;
-        match sources::planned(connection, target, around) {
+        match sources::read(connection, target, around) {
             Ok(all) => read.extend(all.into_iter().map(|source| (id.clone(), Ok(source)))),
             Err(failure) => read.push((id.clone(), Err(failure))),
         }

@@ -8,14 +8,15 @@ mod state;
 use std::sync::Arc;
 
 use ktx_config::Backend;
+use ktx_context_tools::ProjectContext;
 use ktx_memory::{Desk, desk_tools};
 use ktx_tool_descriptors::ToolDescriptor;
 
 use crate::cli::{McpArgs, McpCommand, OutputArgs};
-use crate::context;
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
-use crate::session::Session;
+use crate::session::{Opened, Session};
+use crate::{compose, context};
 
 /// Serves the project.
 pub(crate) fn run(args: &McpArgs, session: &Session) -> Outcome {
@@ -33,25 +34,36 @@ pub(crate) fn run(args: &McpArgs, session: &Session) -> Outcome {
 fn stdio(session: &Session) -> Outcome {
     let dir = session.project_dir()?;
     let opened = crate::session::load(&dir, &session.environment)?;
-    let context = context::open(session, &opened)?;
+    with_desk(session, &opened, |context, more| {
+        compose::block_on(|cancel| async move {
+            ktx_mcp_server::serve_stdio(context, more, env!("CARGO_PKG_VERSION"), cancel)
+                .await
+                .map_err(|error| Failure::from_error(Exit::Failure, "mcp_server", &error))
+        })
+    })?;
+    compose::was_served();
+    Ok(Exit::Success)
+}
+
+/// Serves the project with the tools that take notes, if there is a model to capture them.
+fn with_desk<T>(
+    session: &Session,
+    opened: &Opened,
+    serve: impl FnOnce(Arc<dyn ProjectContext>, Vec<ToolDescriptor>) -> Outcome<T>,
+) -> Outcome<T> {
+    let context = context::open(session, opened)?;
     let desk = (opened.config.llm.backend != Backend::None)
-        .then(|| Arc::new(desk::NoteDesk::new(session.clone(), dir)));
+        .then(|| Arc::new(desk::NoteDesk::new(session.clone(), opened.dir.clone())));
     let more = desk.as_ref().map_or_else(Vec::new, |desk| {
         let desk: Arc<dyn Desk> = Arc::<desk::NoteDesk>::clone(desk);
         desk_tools(&desk)
     });
-    let served = crate::compose::block_on(|cancel| async move {
-        ktx_mcp_server::serve_stdio(context, more, env!("CARGO_PKG_VERSION"), cancel)
-            .await
-            .map_err(|error| Failure::from_error(Exit::Failure, "mcp_server", &error))
-    });
+    let served = serve(context, more);
     // Notes that were taken are captured, unless the program was asked to end.
     if let Some(desk) = desk {
         desk.close();
     }
-    served?;
-    crate::compose::was_served();
-    Ok(Exit::Success)
+    served
 }
 
 /// The tools that take notes, for the reference page.

@@ -4,6 +4,7 @@
 //! flags that add it, and the command can be run again at any time.
 
 mod agents;
+mod connect;
 mod database;
 mod model;
 mod source;

@@ -3,6 +3,7 @@
 mod client;
 mod http;
 mod notes;
+mod served;
 mod tools;
 
 use std::path::Path;

@@ -28,8 +28,9 @@ use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 
+pub(super) use kinds::read;
 pub(crate) use kinds::tested;
-pub(super) use plan::{Source, Wanted, planned, wanted};
+pub(super) use plan::{Source, Wanted, wanted};
 pub(super) use report::{items, print, targets};
 
 use super::Around;

@@ -60,7 +60,7 @@ pub(super) fn start(args: &McpStartArgs, session: &Session) -> Outcome {
     })?;
     match serde_json::from_str(&started.told) {
         Ok(state) => told(&state, "started"),
-        Err(_) => Err(not_started(&started, &opened, begin)),
+        Err(_) => Err(not_started(started, &opened, begin)),
     }?;
     Ok(Exit::Success)
 }
@@ -145,8 +145,15 @@ fn already(
 }
 
 /// The failure that the server told, or what its log says.
-fn not_started(started: &Started, opened: &Opened, begin: u64) -> Failure {
+fn not_started(started: Started, opened: &Opened, begin: u64) -> Failure {
     let value: Value = serde_json::from_str(&started.told).unwrap_or_default();
+    let code = started.code();
+    let exit = Exit::ALL
+        .into_iter()
+        .find(|exit| Some(i32::from(exit.code())) == code);
+    let exit = exit
+        .filter(|exit| *exit != Exit::Success)
+        .unwrap_or(Exit::Failure);
     let error = value.get("error");
     let text = |key: &str| error?.get(key)?.as_str().map(str::to_owned);
     let texts = |key: &str| -> Vec<String> {
@@ -157,7 +164,7 @@ fn not_started(started: &Started, opened: &Opened, begin: u64) -> Failure {
             .collect()
     };
     if let (Some(code), Some(message)) = (text("code"), text("message")) {
-        let mut failure = Failure::new(Exit::Failure, &code, message);
+        let mut failure = Failure::new(exit, &code, message);
         failure.causes = texts("causes");
         failure.hints = texts("hints");
         if failure.hints.is_empty() {
@@ -167,11 +174,7 @@ fn not_started(started: &Started, opened: &Opened, begin: u64) -> Failure {
     }
     let log = opened.store.layout().mcp_log();
     let said = read_from(&log, begin).unwrap_or_default();
-    let mut failure = Failure::new(
-        Exit::Failure,
-        "mcp_start",
-        "the server ended before it was ready",
-    );
+    let mut failure = Failure::new(exit, "mcp_start", "the server ended before it was ready");
     failure.causes = said.lines().rev().take(3).map(str::to_owned).collect();
     failure.hint("`ktx mcp start --foreground` shows what it does")
 }

@@ -1,26 +1,23 @@
 //! The server over HTTP: what it is started with, and its life.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use jiff::Timestamp;
-use ktx_config::Backend;
 use ktx_mcp_server::{Access, HttpEvent, HttpServer};
-use ktx_memory::{Desk, desk_tools};
 use ktx_project_store::{Wait, write_atomically};
 use ktx_secrets::{Secret, SecretRef, is_loopback};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::desk::NoteDesk;
 use super::state::{State, lock_failure};
+use super::with_desk;
 use crate::cli::McpStartArgs;
+use crate::compose;
 use crate::exit::Exit;
 use crate::printer::stderr_line;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
-use crate::{compose, context};
 
 /// For the lock of a server that is about to end, or that somebody looks at.
 const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
@@ -89,51 +86,41 @@ fn serve_locked(
     token: Option<&Secret>,
     announce: impl FnOnce(&State) -> Outcome<()>,
 ) -> Outcome<()> {
-    let context = context::open(session, opened)?;
-    let desk = (opened.config.llm.backend != Backend::None)
-        .then(|| Arc::new(NoteDesk::new(session.clone(), opened.dir.clone())));
-    let more = desk.as_ref().map_or_else(Vec::new, |desk| {
-        let desk: Arc<dyn Desk> = Arc::<NoteDesk>::clone(desk);
-        desk_tools(&desk)
-    });
     let access = Access::new(&hosts(args), &args.allowed_origin, token);
-    let served = compose::block_on(|cancel: CancellationToken| async move {
-        let listener = TcpListener::bind((args.host.as_str(), args.port)).await;
-        let listener = listener.map_err(|error| not_bound(args, &error))?;
-        let address = listener
-            .local_addr()
-            .map_err(|error| not_bound(args, &error))?;
-        let state = state(
-            args,
-            address.port(),
-            (session, opened),
-            access.asks_for_token(),
-        );
-        let health = json!({
-            "status": "ok",
-            "projectDir": state.project_dir,
-            "port": state.port,
-            "pid": state.pid,
-        });
-        let server = HttpServer::new(
-            listener,
-            access,
-            health.to_string(),
-            (context, more, env!("CARGO_PKG_VERSION")),
-            log,
-            &cancel,
-        );
-        announce(&state)?;
-        stderr_line(&stamped(&format!("listening on {}", state.url())));
-        server.serve(cancel).await;
-        stderr_line(&stamped("ended"));
-        Ok(())
-    });
-    // Notes that were taken are captured, unless the program was asked to end.
-    if let Some(desk) = desk {
-        desk.close();
-    }
-    served
+    with_desk(session, opened, |context, more| {
+        compose::block_on(|cancel: CancellationToken| async move {
+            let listener = TcpListener::bind((args.host.as_str(), args.port)).await;
+            let listener = listener.map_err(|error| not_bound(args, &error))?;
+            let address = listener
+                .local_addr()
+                .map_err(|error| not_bound(args, &error))?;
+            let state = state(
+                args,
+                address.port(),
+                (session, opened),
+                access.asks_for_token(),
+            );
+            let health = json!({
+                "status": "ok",
+                "projectDir": state.project_dir,
+                "port": state.port,
+                "pid": state.pid,
+            });
+            let server = HttpServer::new(
+                listener,
+                access,
+                health.to_string(),
+                (context, more, env!("CARGO_PKG_VERSION")),
+                log,
+                &cancel,
+            );
+            announce(&state)?;
+            stderr_line(&stamped(&format!("listening on {}", state.url())));
+            server.serve(cancel).await;
+            stderr_line(&stamped("ended"));
+            Ok(())
+        })
+    })
 }
 
 /// The hosts by which the server may be reached beside this machine's own names.
@@ -164,22 +151,20 @@ fn state(
     }
 }
 
-/// Lines about refused requests become rarer, so that nobody can fill the log with them.
+/// Lines about the same trouble become rarer, so that nobody can fill the log with them.
 fn log(event: &HttpEvent) {
-    match event {
+    let (text, count) = match event {
         HttpEvent::Refused {
             status,
             reason,
             count,
-        } => {
-            if count.is_power_of_two() {
-                let text = format!("refused a request ({status}): {reason}; {count} so far");
-                stderr_line(&stamped(&text));
-            }
+        } => (format!("refused a request ({status}): {reason}"), count),
+        HttpEvent::NotAccepted { error, count } => {
+            (format!("could not accept a connection: {error}"), count)
         }
-        HttpEvent::NotAccepted(error) => {
-            tracing::warn!(%error, "a connection could not be accepted");
-        }
+    };
+    if count.is_power_of_two() {
+        stderr_line(&stamped(&format!("{text}; {count} so far")));
     }
 }
 

@@ -2,12 +2,11 @@
 
 use ktx_config::Driver;
 
-use super::super::connection::{add, find, probe};
-use super::{State, Step};
+use super::{State, Step, connect};
 use crate::cli::{ConnectionAddArgs, SetupArgs};
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
-use crate::session::{Opened, Session, load};
+use crate::session::{Opened, Session};
 
 /// Adds, reaches or misses a warehouse.
 pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {
@@ -33,12 +32,7 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
             .hint("`--database sqlite --database-url data.sqlite` reads a file")
             .hint("`--skip-databases` does without"));
     }
-    let mut names = Vec::new();
-    for tested in probe(&warehouses, session, opened)? {
-        tested.result?;
-        names.push(tested.connection.id.to_string());
-    }
-    let detail = format!("{}: reached", names.join(", "));
+    let detail = connect::reach(&warehouses, session, opened)?;
     Ok(Step::new("database", State::Ready, detail))
 }
 
@@ -75,52 +69,18 @@ fn added(args: &SetupArgs, driver: &str, session: &Session, opened: &Opened) -> 
         schema: args.database_schema.clone(),
         ..ConnectionAddArgs::default()
     };
-    if let Some(step) = known(args, &entry, session, opened)? {
+    let asked = args.database_connection_id.as_deref();
+    let known = connect::known("database", &entry, asked, (session, opened))?;
+    let Some((standing, step)) = known else {
+        return connect::added("database", &entry, (session, opened));
+    };
+    if args.database_schema.is_empty() {
         return Ok(step);
     }
-    let entered = add::enter(&entry, session, opened)?;
-    let id = entered.connection.id.to_string();
-    let opened = load(&opened.dir, &session.environment)?;
-    for tested in probe(&[find(&opened, &id)?], session, &opened)? {
-        tested.result.map_err(|failure| {
-            failure
-                .hint("the connection stays in ktx.yaml")
-                .hint(format!("run `ktx connection test {id}` again"))
-        })?;
-    }
-    let mut step = Step::new("database", State::Done, format!("{id}: reached"));
-    for note in entered.notes {
-        step = step.hint(note);
-    }
-    Ok(step.hint("ktx.yaml is changed and not committed"))
-}
-
-/// The step for a database that is configured already: it is reached, and `ktx.yaml` stays. Another
-/// id that is asked for by name is another connection.
-fn known(
-    args: &SetupArgs,
-    entry: &ConnectionAddArgs,
-    session: &Session,
-    opened: &Opened,
-) -> Outcome<Option<Step>> {
-    let Some(standing) = add::standing(entry, session, opened)? else {
-        return Ok(None);
-    };
-    let asked = args.database_connection_id.as_deref();
-    if asked.is_some_and(|id| id != standing.id.as_str()) {
-        return Ok(None);
-    }
-    for tested in probe(&[standing], session, opened)? {
-        tested.result?;
-    }
-    let id = &standing.id;
-    let mut step = Step::new("database", State::Ready, format!("{id}: reached"));
-    if !args.database_schema.is_empty() {
-        step = step.hint(format!(
-            "its schemas stay as they are; change them under connections.{id} in ktx.yaml"
-        ));
-    }
-    Ok(Some(step))
+    Ok(step.hint(format!(
+        "its schemas stay as they are; change them under connections.{} in ktx.yaml",
+        standing.id
+    )))
 }
 
 /// `sqlite-local`, `postgres-warehouse`; with a number when that is taken.

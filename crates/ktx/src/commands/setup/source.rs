@@ -1,14 +1,13 @@
 //! A context source: added with references to its secrets, and reached once.
 
-use ktx_config::{Connection, Driver, DriverKind};
+use ktx_config::{Driver, DriverKind};
 use serde_json::json;
 
-use super::super::connection::{add, find, probe};
-use super::{State, Step};
+use super::{Step, connect};
 use crate::cli::{ConnectionAddArgs, SetupArgs, SetupSourceArgs};
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
-use crate::session::{Opened, Session, load};
+use crate::session::{Opened, Session};
 
 /// Adds a context source, when one is named: a project is whole without.
 pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Option<Step>> {
@@ -24,28 +23,13 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
         field,
         ..ConnectionAddArgs::default()
     };
-    if let Some(standing) = add::standing(&entry, session, opened)?
-        && asked.is_none_or(|id| id == standing.id.as_str())
-    {
-        reached(standing, session, opened)?;
-        let detail = format!("{}: reached", standing.id);
-        return Ok(Some(Step::new("source", State::Ready, detail)));
+    let known = connect::known("source", &entry, asked.as_deref(), (session, opened))?;
+    if let Some((_, step)) = known {
+        return Ok(Some(step));
     }
-    let entered = add::enter(&entry, session, opened)?;
-    let id = entered.connection.id.to_string();
-    let opened = load(&opened.dir, &session.environment)?;
-    reached(find(&opened, &id)?, session, &opened).map_err(|failure| {
-        failure
-            .hint("the connection stays in ktx.yaml")
-            .hint(format!("run `ktx connection test {id}` again"))
-    })?;
-    let mut step = Step::new("source", State::Done, format!("{id}: reached"));
-    for note in entered.notes {
-        step = step.hint(note);
-    }
+    let step = connect::added("source", &entry, (session, opened))?;
     Ok(Some(
-        step.hint("ktx.yaml is changed and not committed")
-            .hint(format!("`ktx ingest {id}` reads it")),
+        step.hint(format!("`ktx ingest {}` reads it", entry.id)),
     ))
 }
 
@@ -53,13 +37,6 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
 pub(super) fn fitting(args: &SetupArgs) -> Outcome<()> {
     if let Some(driver) = driver(&args.source)? {
         fields(&args.source, driver)?;
-    }
-    Ok(())
-}
-
-fn reached(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<()> {
-    for tested in probe(&[connection], session, opened)? {
-        tested.result?;
     }
     Ok(())
 }

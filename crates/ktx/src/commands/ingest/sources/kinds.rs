@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Instant;
 
 use ktx_config::{Connection, Driver};
@@ -9,11 +10,13 @@ use ktx_context_sources::{Facts, FolderKind, RestError, RestErrorKind, Snapshot,
 use ktx_diagnostics::Hints;
 use ktx_memory::Quota;
 use ktx_secrets::{Secret, SecretRef};
-use ktx_warehouse::{ConnectionCheck, RoleCheck};
+use ktx_vocabulary::ConnectionId;
+use ktx_warehouse::{ConnectionCheck, Dialect, RoleCheck};
 use sha2::{Digest as _, Sha256};
 use tokio_util::future::FutureExt as _;
 
 use super::journal::UNIT;
+use super::plan::{Source, warehouse};
 use super::{files, looker, metabase, notion};
 use crate::commands::ingest::Around;
 use crate::commands::ingest::kept::names;
@@ -23,13 +26,32 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 use crate::session::{Opened, ProjectSecrets, Session};
 
-/// What a source consists of.
+/// What a source consists of that is about one warehouse.
 pub(super) struct Material {
     pub(super) snapshot: Snapshot,
     pub(super) units: Vec<Unit>,
     pub(super) facts: Facts,
     /// As many pages may be written in one run, when its units are documents.
     pub(super) documents: Option<Quota>,
+}
+
+impl Material {
+    fn into_source(
+        self,
+        connection: &Connection,
+        warehouse: Option<(ConnectionId, Dialect)>,
+    ) -> Source {
+        Source {
+            id: connection.id.clone(),
+            warehouse,
+            snapshot: Arc::new(self.snapshot),
+            units: self.units,
+            facts: self.facts,
+            has_facts: self.documents.is_none(),
+            documents: self.documents,
+            scope: None,
+        }
+    }
 }
 
 /// The kind of folder that sources of a kind are.
@@ -42,11 +64,22 @@ const fn folder(driver: Driver) -> Option<FolderKind> {
     }
 }
 
-/// Reads a source that is about one warehouse.
-pub(super) fn read(connection: &Connection, around: Around<'_>) -> Outcome<Material> {
+/// Reads a source: once for each warehouse that it is about. Nothing is asked of a model.
+pub(in crate::commands::ingest) fn read(
+    connection: &Connection,
+    target: Option<&str>,
+    around: Around<'_>,
+) -> Outcome<Vec<Source>> {
+    let one = |read: &dyn Fn() -> Outcome<Material>| {
+        let (_, opened, _) = around;
+        let warehouse = warehouse(connection, target, opened)?;
+        Ok(vec![read()?.into_source(connection, warehouse)])
+    };
     match (folder(connection.driver), connection.driver) {
-        (Some(kind), _) => files::read(kind, connection, around),
-        (None, Driver::Notion) => notion::read(connection, around),
+        (Some(kind), _) => one(&|| files::read(kind, connection, around)),
+        (None, Driver::Looker) => looker::read(connection, target, around),
+        (None, Driver::Metabase) => metabase::read(connection, target, around),
+        (None, Driver::Notion) => one(&|| notion::read(connection, around)),
         (None, _) => Err(no_source(connection)),
     }
 }

@@ -8,9 +8,7 @@ use ktx_memory::Quota;
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
 
-use super::kinds::{self, Material};
-use super::{looker, metabase};
-use crate::commands::ingest::{Around, notes};
+use crate::commands::ingest::notes;
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
@@ -77,40 +75,9 @@ pub(in crate::commands::ingest) fn wanted<'a>(
     })
 }
 
-/// Reads a source: once for each warehouse that it is about. Nothing is asked of a model.
-pub(in crate::commands::ingest) fn planned(
-    connection: &Connection,
-    target: Option<&str>,
-    around: Around<'_>,
-) -> Outcome<Vec<Source>> {
-    let (_, opened, _) = around;
-    match connection.driver {
-        Driver::Looker => return looker::read(connection, target, around),
-        Driver::Metabase => return metabase::read(connection, target, around),
-        _ => {}
-    }
-    let warehouse = warehouse(connection, target, opened)?;
-    let Material {
-        snapshot,
-        units,
-        facts,
-        documents,
-    } = kinds::read(connection, around)?;
-    Ok(vec![Source {
-        id: connection.id.clone(),
-        warehouse,
-        units,
-        snapshot: Arc::new(snapshot),
-        facts,
-        has_facts: documents.is_none(),
-        documents,
-        scope: None,
-    }])
-}
-
 /// The warehouse whose sources may be written: the one that is named, else the one that setup knows, else
 /// the only one.
-fn warehouse(
+pub(super) fn warehouse(
     connection: &Connection,
     target: Option<&str>,
     opened: &Opened,
