@@ -7,7 +7,7 @@ use ktx_project_store::{Change, ProjectPath};
 use ktx_scan::edit_shard;
 use serde_yaml::{Mapping, Value};
 
-use crate::facts::{ColumnFacts, Facts, TableFacts, Writer};
+use crate::facts::{ColumnFacts, Facts, Place as Named, Reference, TableFacts, Writer};
 use crate::folder::is_yaml;
 
 /// What becomes of values that the metadata no longer says.
@@ -82,7 +82,7 @@ pub fn apply(
         .iter()
         .partition(|table| table.schema.is_some());
     for table in placed.into_iter().chain(unplaced) {
-        let mut found = matching(table, &places);
+        let mut found = matching(&table.place(), !table.is_empty(), &places);
         if table.schema.is_none() {
             found.retain(|place| !wanted.contains_key(place));
         }
@@ -97,9 +97,11 @@ pub fn apply(
     applied.tables = wanted.values().filter(|table| !table.is_empty()).count();
     applied.unknown.sort();
     let prunes = pruning == Pruning::Remove && facts.is_complete;
+    let references = references(facts, &places, &read);
     let told = Told {
         writer: facts.writer,
         prunes,
+        references: &references,
     };
     for (place, _) in &places {
         let table = wanted.get(place);
@@ -187,13 +189,43 @@ fn parts(name: &str) -> Vec<String> {
     parts
 }
 
+/// What the columns refer to, as it is written: the place of an entry, and a column of it. What no entry has is
+/// left out.
+fn references<'f>(
+    facts: &'f Facts,
+    places: &Places,
+    shards: &[Shard<'_>],
+) -> BTreeMap<&'f Reference, Value> {
+    let columns = facts.tables.iter().flat_map(|table| &table.columns);
+    let references = columns.filter_map(|column| column.references.as_ref());
+    let written = references.filter_map(|reference| {
+        let found = matching(&reference.table, true, places);
+        let [(shard, key)] = found.as_slice() else {
+            return None;
+        };
+        let tables = shards.get(*shard)?.old.get("tables")?.as_mapping()?;
+        let entry = tables.get(key.as_str())?.as_mapping()?;
+        let table = entry.get("table").and_then(Value::as_str).unwrap_or(key);
+        let mut names = entry.get("columns")?.as_sequence()?.iter();
+        let wanted = reference.column.to_lowercase();
+        let column = names.find_map(|column| {
+            let name = column.as_mapping()?.get("name")?.as_str()?;
+            (name.to_lowercase() == wanted).then_some(name)
+        })?;
+        let pair = [("table", table), ("column", column)];
+        let pair = pair.map(|(key, text)| (Value::from(key), Value::from(text)));
+        Some((reference, Value::Mapping(Mapping::from_iter(pair))))
+    });
+    written.collect()
+}
+
 /// The entries that a table may be. An entry without a schema has them all, but not for a table about which
-/// nothing is said.
-fn matching<'p>(table: &TableFacts, places: &'p Places) -> Vec<&'p Place> {
+/// nothing `is_said`.
+fn matching<'p>(table: &Named, is_said: bool, places: &'p Places) -> Vec<&'p Place> {
     let name = table.name.to_lowercase();
     let schema = table.schema.as_ref().map(|schema| schema.to_lowercase());
     let is_same = |parts: &[String]| match parts {
-        [own] => *own == name && !table.is_empty(),
+        [own] => *own == name && is_said,
         [outer @ .., around, own] => {
             let wanted = table.database.as_ref().map(|name| name.to_lowercase());
             let is_there = wanted
@@ -227,13 +259,14 @@ fn entry<'m>(shard: &'m mut Mapping, key: &str) -> Option<&'m mut Mapping> {
 
 /// How what is said is written.
 #[derive(Clone, Copy)]
-struct Told {
+struct Told<'a> {
     writer: Writer,
     /// Whether what is no longer said is removed.
     prunes: bool,
+    references: &'a BTreeMap<&'a Reference, Value>,
 }
 
-impl Told {
+impl Told<'_> {
     /// Writes what is said about one table.
     fn table(self, entry: &mut Mapping, table: &TableFacts) {
         let description = table
@@ -276,6 +309,10 @@ impl Told {
             if is_so {
                 constraints.insert(key.into(), Value::Bool(true));
             }
+        }
+        let reference = facts.references.as_ref();
+        if let Some(written) = reference.and_then(|reference| self.references.get(reference)) {
+            constraints.insert("references".into(), written.clone());
         }
         let constraints = (!constraints.is_empty()).then_some(Value::Mapping(constraints));
         self.set(column, "constraints", constraints);

@@ -5,6 +5,7 @@ mod docs;
 mod facts;
 mod models;
 mod project;
+mod references;
 mod sql;
 mod units;
 

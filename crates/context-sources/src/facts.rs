@@ -70,6 +70,28 @@ pub struct ColumnFacts {
     pub is_unique: bool,
     /// The values that the team tests for.
     pub accepted: Option<Vec<String>>,
+    /// The column that has all its values, as the team tests.
+    pub references: Option<Reference>,
+}
+
+/// A column of another table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reference {
+    /// The table.
+    pub table: Place,
+    /// The column.
+    pub column: String,
+}
+
+/// Where a table is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The name in the warehouse.
+    pub name: String,
+    /// The schema, where the metadata knows it.
+    pub schema: Option<String>,
+    /// The database, where the metadata knows it.
+    pub database: Option<String>,
 }
 
 impl Facts {
@@ -95,6 +117,9 @@ impl Facts {
                     own.is_not_null |= column.is_not_null;
                     own.is_unique |= column.is_unique;
                     if !agrees(&mut own.accepted, column.accepted) {
+                        differing.push(format!("{}.{}", known.name, own.name));
+                    }
+                    if !agrees(&mut own.references, column.references) {
                         differing.push(format!("{}.{}", known.name, own.name));
                     }
                     if !agrees(&mut own.description, column.description) {
@@ -143,6 +168,15 @@ fn agrees<T: PartialEq>(known: &mut Option<T>, text: Option<T>) -> bool {
 }
 
 impl TableFacts {
+    /// Where it is.
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            name: self.name.clone(),
+            schema: self.schema.clone(),
+            database: self.database.clone(),
+        }
+    }
+
     /// Whether anything is said.
     pub(crate) fn is_empty(&self) -> bool {
         self.description.is_none() && self.columns.is_empty()
@@ -156,5 +190,6 @@ impl ColumnFacts {
             && !self.is_not_null
             && !self.is_unique
             && self.accepted.is_none()
+            && self.references.is_none()
     }
 }

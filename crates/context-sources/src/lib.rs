@@ -19,6 +19,6 @@ mod snapshot;
 mod yaml;
 
 pub use apply::{Applied, ApplyError, Pruning, apply};
-pub use facts::{ColumnFacts, Facts, TableFacts, Writer};
+pub use facts::{ColumnFacts, Facts, Place, Reference, TableFacts, Writer};
 pub use rest::{Rest, RestError, RestErrorKind};
 pub use snapshot::{FolderKind, LeftOut, ReadError, Snapshot, Unit};

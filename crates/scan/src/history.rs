@@ -7,7 +7,7 @@ mod equalities;
 mod read;
 mod scope;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use catalog::Catalog;
 pub(crate) use read::read;
@@ -21,10 +21,11 @@ mod tests;
 /// the table that comes first.
 pub(crate) type Group = Vec<(At, At)>;
 
-/// How often which columns were set equal.
+/// How often which columns were set equal, and which ones context sources say refer to which.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Joins {
     runs: BTreeMap<Group, u64>,
+    stated: BTreeSet<(At, At)>,
 }
 
 impl Joins {
@@ -38,6 +39,21 @@ impl Joins {
     pub(crate) fn runs(&self, left: At, right: At) -> u64 {
         let pair = (left.min(right), left.max(right));
         self.runs.get(&vec![pair]).copied().unwrap_or(0)
+    }
+
+    /// Adds what a context source says: the values of the first column are those of the second.
+    pub(crate) fn state(&mut self, child: At, parent: At) {
+        self.stated.insert((child, parent));
+    }
+
+    /// Whether a context source says that the child refers to the parent.
+    pub(crate) fn is_stated(&self, child: At, parent: At) -> bool {
+        self.stated.contains(&(child, parent))
+    }
+
+    /// Every child with its parent that a context source tells.
+    pub(crate) fn stated(&self) -> impl Iterator<Item = (At, At)> {
+        self.stated.iter().copied()
     }
 
     /// All pairs of columns that were set equal alone.

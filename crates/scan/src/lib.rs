@@ -23,6 +23,7 @@ mod run;
 mod settings;
 mod spending;
 mod stage_rows;
+mod stated;
 mod structural;
 mod types;
 

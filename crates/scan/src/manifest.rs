@@ -3,7 +3,7 @@
 pub(crate) mod edit;
 mod joins;
 pub(crate) mod merge;
-mod place;
+pub(crate) mod place;
 pub(crate) mod shard;
 mod write;
 mod yaml;

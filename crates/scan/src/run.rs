@@ -22,6 +22,7 @@ use crate::relationships::discover::{Grounds, discover, formal_links};
 use crate::request::{ScanError, ScanMode, ScanOutcome, ScanRequest};
 use crate::spending::{Spending, Spent};
 use crate::stage_rows::StageRows;
+use crate::stated;
 use crate::structural::artifact::table_artifact;
 use crate::structural::diff::diff;
 use crate::structural::sync::{Previous, sync_id};
@@ -87,8 +88,9 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     let all_read = |profiles: &Profiles| profiles.left.is_empty();
     // A key that was not read cannot be found: its columns would be given to the next best one.
     if gathered.profiles.as_ref().is_some_and(all_read) {
-        let (joins, warnings) = history::read(request, &snapshot.tables, &spending).await?;
+        let (mut joins, warnings) = history::read(request, &snapshot.tables, &spending).await?;
         gathered.warnings.extend(warnings);
+        stated::read(request, &snapshot.tables, &mut joins)?;
         let grounds = Grounds {
             tables: &snapshot.tables,
             profiles,

@@ -8,9 +8,10 @@ use serde_yaml::{Mapping, Value};
 use super::PROJECT_FILES;
 use super::checks;
 use super::docs::blocks;
-use super::models::{Models, is_false, versions};
+use super::models::{Models, is_false, latest, versions};
+use super::references::{Node, References};
 use super::sql::Given;
-use crate::facts::{ColumnFacts, Facts, TableFacts, is_secret};
+use crate::facts::{ColumnFacts, Facts, Place, TableFacts, is_secret};
 use crate::folder::{has_ending, is_yaml};
 use crate::snapshot::Snapshot;
 use crate::yaml::{mapping, maps, text};
@@ -31,6 +32,7 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
             ..Facts::default()
         },
         models,
+        references: References::default(),
         path: "",
         body: "",
     };
@@ -44,7 +46,7 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
             Err(wrong) => reader.warn(&wrong.place, &wrong.what),
         }
     }
-    let mut facts = reader.facts;
+    let mut facts = reader.settled();
     facts.sort();
     facts
 }
@@ -91,6 +93,7 @@ struct Reader<'a> {
     words: Environment<'static>,
     facts: Facts,
     models: Models<'a>,
+    references: References,
     path: &'a str,
     body: &'a str,
 }
@@ -108,13 +111,21 @@ impl Reader<'_> {
                 let Some(name) = text(model, "name") else {
                     continue;
                 };
+                let latest = latest(model, &name);
                 for version in versions(model, &name) {
                     // The schema of a model depends on the target that dbt runs with.
-                    if let Some(relation) = self.relation(kind, &version.map, version.name) {
-                        let table = TableFacts {
-                            name: relation,
-                            ..TableFacts::default()
-                        };
+                    let relation = self.relation(kind, &version.map, version.name.clone());
+                    let table = relation.map(|name| TableFacts {
+                        name,
+                        ..TableFacts::default()
+                    });
+                    let place = table.as_ref().map(TableFacts::place);
+                    if latest.as_ref() == Some(&version.name) {
+                        self.references
+                            .place(Node::Model(name.clone()), place.clone());
+                    }
+                    self.references.place(Node::Model(version.name), place);
+                    if let Some(table) = table {
                         self.table(&version.map, table);
                     }
                 }
@@ -131,6 +142,7 @@ impl Reader<'_> {
             found => found,
         };
         let Ok(schema) = schema else { return };
+        let named = text(source, "name").unwrap_or_default();
         let database = text(source, "database").filter(|name| !name.contains("{{"));
         for table in maps(source, "tables") {
             let name = match self.read(table, "identifier") {
@@ -146,6 +158,8 @@ impl Reader<'_> {
                     database: database.clone(),
                     ..TableFacts::default()
                 };
+                let node = Node::Source(named.clone(), text(table, "name").unwrap_or_default());
+                self.references.place(node, Some(place.place()));
                 self.table(table, place);
             }
         }
@@ -200,7 +214,7 @@ impl Reader<'_> {
         table.description = self.text(map, "description");
         let defaults = self.models.checks(self.path);
         for column in maps(map, "columns") {
-            let column = self.column(column, &defaults);
+            let column = self.column(column, &table.place(), &defaults);
             table
                 .columns
                 .extend(column.filter(|column| !column.is_empty()));
@@ -210,7 +224,7 @@ impl Reader<'_> {
         }
     }
 
-    fn column(&mut self, map: &Mapping, defaults: &Mapping) -> Option<ColumnFacts> {
+    fn column(&mut self, map: &Mapping, table: &Place, defaults: &Mapping) -> Option<ColumnFacts> {
         let mut column = ColumnFacts {
             name: self.text(map, "name")?,
             description: self.text(map, "description"),
@@ -227,10 +241,31 @@ impl Reader<'_> {
                     let values = arguments.and_then(checks::accepted);
                     column.accepted = column.accepted.or(values);
                 }
+                "relationships" => {
+                    let arguments = arguments.unwrap_or(defaults);
+                    self.references
+                        .test(table, &column.name, arguments, self.path);
+                }
                 _ => {}
             }
         }
         Some(column)
+    }
+
+    /// Everything that was said, with what each column refers to.
+    fn settled(mut self) -> Facts {
+        let references = std::mem::take(&mut self.references);
+        let mut facts = std::mem::take(&mut self.facts);
+        // A model that only SQL describes may have another name there; why it may not be known was not asked for.
+        references.settle(&mut facts, |name| {
+            let relation = self.relation("models", &Mapping::new(), name.to_owned());
+            relation.map(|name| Place {
+                name,
+                schema: None,
+                database: None,
+            })
+        });
+        facts
     }
 
     /// A text with its Jinja written out; an empty one says nothing.

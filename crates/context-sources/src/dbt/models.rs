@@ -84,6 +84,17 @@ pub(super) fn is_false(text: &str) -> bool {
     text.eq_ignore_ascii_case("false")
 }
 
+/// The version that a model without one means: the one that is named, else the highest.
+pub(super) fn latest(model: &Mapping, name: &str) -> Option<String> {
+    let named = text(model, "latest_version").or_else(|| {
+        let listed = maps(model, "versions").into_iter();
+        let mut all: Vec<String> = listed.filter_map(|version| text(version, "v")).collect();
+        all.sort_by_key(|version| (version.parse::<u64>().ok(), version.clone()));
+        all.pop()
+    });
+    named.map(|version| format!("{name}_v{version}"))
+}
+
 /// The versions of a model, each with all that holds for it; a model without versions is its only one.
 pub(super) fn versions(model: &Mapping, name: &str) -> Vec<Version> {
     let listed = maps(model, "versions");

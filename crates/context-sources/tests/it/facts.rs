@@ -1,7 +1,7 @@
 //! What the metadata says, without a model.
 
 use ktx_context_sources::dbt::facts;
-use ktx_context_sources::{ColumnFacts, TableFacts};
+use ktx_context_sources::{ColumnFacts, Place, Reference, TableFacts};
 
 use crate::snapshot;
 
@@ -80,6 +80,14 @@ seeds: [{name: codes, description: Codes., columns: [{name: code, tests: [{accep
             ColumnFacts {
                 is_not_null: true,
                 is_unique: true,
+                references: Some(Reference {
+                    table: Place {
+                        name: "x".to_owned(),
+                        schema: None,
+                        database: None,
+                    },
+                    column: "id".to_owned(),
+                }),
                 ..column("id", None)
             },
         ],

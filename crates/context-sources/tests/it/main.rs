@@ -15,6 +15,7 @@ mod metricflow;
 mod notion;
 mod odd;
 mod reading;
+mod references;
 mod units;
 
 use std::path::Path;

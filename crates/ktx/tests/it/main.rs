@@ -62,6 +62,7 @@ mod sl_live;
 mod sl_query;
 mod sl_usage;
 mod sources;
+mod sources_joins;
 mod sources_models;
 mod sources_remote;
 mod sql;

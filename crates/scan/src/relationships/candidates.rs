@@ -1,5 +1,5 @@
 //! Pairs worth comparing: by values for keys whose values tell something, by size for dense numbers,
-//! by names for all, and what past queries have joined.
+//! by names for all, and what past queries have joined or context sources state.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -48,12 +48,14 @@ pub(crate) fn collect(facts: &Facts<'_>, per_column: usize) -> Candidates {
     }
     by_calendar(facts, &mut candidates);
     by_queries(facts, &mut candidates);
+    by_statement(facts, &mut candidates);
     for (child, parents) in &mut candidates.of {
         parents.retain(|parent| {
             parent != child
                 && may_compare(facts, *child, *parent)
                 && (!facts.has_nearer_copy(*child, *parent)
-                    || facts.joins.runs(*child, *parent) > 0)
+                    || facts.joins.runs(*child, *parent) > 0
+                    || facts.joins.is_stated(*child, *parent))
         });
     }
     candidates.of.retain(|_, parents| !parents.is_empty());
@@ -68,6 +70,16 @@ fn by_queries(facts: &Facts<'_>, candidates: &mut Candidates) {
             if is_key && facts.column(child).is_some_and(ColumnFacts::can_be_child) {
                 candidates.of.entry(child).or_default().insert(parent);
             }
+        }
+    }
+}
+
+/// Tries every pair that a context source states, where the parent is a key.
+fn by_statement(facts: &Facts<'_>, candidates: &mut Candidates) {
+    for (child, parent) in facts.joins.stated() {
+        let is_key = facts.column(parent).is_some_and(|column| column.key > 0.0);
+        if is_key && facts.column(child).is_some_and(ColumnFacts::can_be_child) {
+            candidates.of.entry(child).or_default().insert(parent);
         }
     }
 }

@@ -40,6 +40,8 @@ pub(crate) enum Origin {
     Values,
     /// Past queries gave the candidate.
     Queries,
+    /// A context source states it.
+    Stated,
     /// A model decided it.
     Model,
 }
@@ -53,6 +55,7 @@ impl Origin {
             Self::Names => "name_match",
             Self::Values => "value_containment",
             Self::Queries => "query_history",
+            Self::Stated => "context_source",
             Self::Model => "llm_adjudication",
         }
     }
@@ -146,6 +149,15 @@ pub(crate) struct Evidence {
     pub null_rate: Option<f64>,
     /// How often past queries joined the two.
     pub queries: u64,
+    /// Whether a context source says that the one refers to the other.
+    pub stated: bool,
+}
+
+impl Evidence {
+    /// Whether somebody has joined the two, or says that they belong together.
+    pub(crate) const fn is_backed(&self) -> bool {
+        self.queries > 0 || self.stated
+    }
 }
 
 /// A link or what was to become one.

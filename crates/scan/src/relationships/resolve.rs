@@ -136,7 +136,7 @@ fn doubt_second_keys(facts: &Facts<'_>, best: &mut [Scored], settings: &Relation
             link.odds = link.odds.min(1.0);
             link.reasons
                 .push("another column leads to the table by its key".to_owned());
-        } else if own && link.evidence.queries == 0 {
+        } else if own && !link.evidence.is_backed() {
             link.odds = link.odds.min(1.0);
             link.reasons
                 .push("each row of both tables has a text of its own".to_owned());
@@ -362,15 +362,15 @@ fn agree(
 fn status_of(facts: &Facts<'_>, winner: &Scored, settings: &RelationshipSettings) -> Status {
     let likelihood = winner.likelihood();
     let unconfirmed = match winner.check {
-        // Joins that people have run stand for the values that could not be compared.
-        Check::None => settings.validation_required == Switch::On && winner.evidence.queries == 0,
+        // Joins that people have run or state stand for the values that could not be compared.
+        Check::None => settings.validation_required == Switch::On && !winner.evidence.is_backed(),
         // More than 1 stands for a table that extends another: whether both number the same things
         // only values tell.
         Check::Empty => {
             let name = winner.evidence.name;
             let family = |at: At| facts.column(at).map(|column| column.family);
             let same_type = family(winner.child) == family(winner.parent);
-            !((0.9..=1.0).contains(&name) && same_type) && winner.evidence.queries == 0
+            !((0.9..=1.0).contains(&name) && same_type) && !winner.evidence.is_backed()
         }
         Check::Complete | Check::Probed => false,
     };
@@ -420,6 +420,7 @@ fn break_circles(best: &mut Vec<Scored>) {
 pub(crate) fn link_of(facts: &Facts<'_>, scored: &Scored, status: Status) -> Link {
     let origin = match &scored.evidence {
         evidence if evidence.queries > 0 => Origin::Queries,
+        evidence if evidence.stated => Origin::Stated,
         evidence if evidence.name >= 0.4 => Origin::Names,
         _ => Origin::Values,
     };

@@ -32,6 +32,8 @@ pub(crate) const LEAST_COVERAGE: f64 = 0.8;
 /// The likeness of names from which a column is believed to name a key.
 pub(crate) const NAMED: f64 = 0.78;
 
+/// What a tested statement counts for: as much as a join that people run every day.
+const STATED: f64 = 5.0;
 /// The log odds of a day that stands in a list of days.
 const DAY_IN_LIST: f64 = 2.6;
 
@@ -85,6 +87,15 @@ struct Pair<'f> {
     facts: &'f Facts<'f>,
     /// Runs of past queries that joined the two.
     queries: u64,
+    /// Whether a context source says that the child refers to the parent.
+    stated: bool,
+}
+
+impl Pair<'_> {
+    /// Whether somebody has joined the two, or says that they belong together.
+    const fn is_backed(&self) -> bool {
+        self.queries > 0 || self.stated
+    }
 }
 
 /// Compares two columns. `None`: they cannot be linked.
@@ -105,16 +116,17 @@ pub(crate) fn score(
         calls_other: child_at.table == parent_at.table && calls_other(facts, child_at),
         facts,
         queries: facts.joins.runs(child_at, parent_at),
+        stated: facts.joins.is_stated(child_at, parent_at),
     };
     let own_primary = pair.from.primary == Some(child_at.column);
     let name = name_evidence(&pair, own_primary);
     if is_own_number(&pair, own_primary, name.score) {
         return None;
     }
-    if pair.child.many_parents && name.score < 0.85 && pair.queries == 0 {
+    if pair.child.many_parents && name.score < 0.85 && !pair.is_backed() {
         return None;
     }
-    if pair.queries == 0 && is_technical(&pair) {
+    if !pair.is_backed() && is_technical(&pair) {
         return None;
     }
     let days = pair.child.holds_days() && pair.parent.holds_days();
@@ -138,8 +150,8 @@ pub(crate) fn score(
         odds -= 3.0;
         reasons.push("a plural without a key word rather counts rows".to_owned());
     }
-    let queries = pair.queries;
-    if name.score > 1.0 && queries == 0 && may_be_own_count(&pair, probed, ignored) {
+    let (queries, backed) = (pair.queries, pair.is_backed());
+    if name.score > 1.0 && !backed && may_be_own_count(&pair, probed, ignored) {
         odds = odds.min(1.0);
         reasons.push("each of the two may count its own rows".to_owned());
     }
@@ -147,13 +159,17 @@ pub(crate) fn score(
         odds += (3.0 + 0.5 * ratio(queries, 1).ln()).min(6.0);
         reasons.push(format!("past queries join them, {queries} runs"));
     }
+    if pair.stated {
+        odds += STATED;
+        reasons.push("a context source tests that its values are there".to_owned());
+    }
     let flag = pair.child.profile.is_some_and(|profile| {
         profile.distinct <= 2
             && profile
                 .range
                 .is_some_and(|(low, high)| low >= 0 && high <= 1)
     });
-    if flag && name.score < 0.85 && queries == 0 {
+    if flag && name.score < 0.85 && !backed {
         return None;
     }
     let beside = beside::column_beside(&pair, values.evidence.coverage, ignored);
@@ -165,7 +181,7 @@ pub(crate) fn score(
         )
     }));
     Some(Scored {
-        barred: beside.is_some() && queries == 0,
+        barred: beside.is_some() && !backed,
         child: child_at,
         parent: parent_at,
         odds,
@@ -174,6 +190,7 @@ pub(crate) fn score(
         evidence: Evidence {
             name: name.score,
             queries,
+            stated: pair.stated,
             ..values.evidence
         },
         check: values.check,
@@ -217,7 +234,7 @@ fn counts_rows(pair: &Pair<'_>, fit: Option<Fit>) -> bool {
 fn may_be_day(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
     let same_layer = pair.from.name.layer == pair.to.name.layer;
     let listed = pair.parent.lists_days() && !pair.child.lists_days() && same_layer;
-    listed || pair.queries > 0 || (name >= NAMED && !own_primary)
+    listed || pair.is_backed() || (name >= NAMED && !own_primary)
 }
 
 /// Whether the child numbers the rows of its own table, so that it refers to nothing.
@@ -226,7 +243,7 @@ fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
     if (pair.from.name.satellite && !pair.to.name.satellite) || is_log_of(pair) {
         return false;
     }
-    if pair.queries > 0 {
+    if pair.is_backed() {
         return own_primary && named && (pair.child.own >= name || names_same_entity(pair));
     }
     let unique = pair
@@ -420,9 +437,9 @@ fn may_be_own_count(pair: &Pair<'_>, probed: Option<Containment>, ignored: &[u64
     })
 }
 
-/// How values are spread says nothing against a join that people have run.
+/// How values are spread says nothing against a join that people have run or state.
 fn joined(pair: &Pair<'_>, odds: f64) -> f64 {
-    if pair.queries > 0 {
+    if pair.is_backed() {
         odds.max(0.0)
     } else {
         odds

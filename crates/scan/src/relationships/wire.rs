@@ -61,6 +61,9 @@ pub(crate) struct Measured {
     /// Runs of past queries that join the two; absent when none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) joined_in_queries: Option<u64>,
+    /// Whether a context source says so; absent when none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stated: Option<bool>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -122,6 +125,7 @@ impl Edge {
                 parent_share: evidence.parent_share.map(rounded),
                 child_null_rate: evidence.null_rate.map(rounded),
                 joined_in_queries: (evidence.queries > 0).then_some(evidence.queries),
+                stated: evidence.stated.then_some(true),
             },
             validation: Validation {
                 status: link.check.name(),

@@ -19,4 +19,5 @@ mod scans;
 mod schemas;
 mod shapes;
 mod sqlite;
+mod stated;
 mod styles;

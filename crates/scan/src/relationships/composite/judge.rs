@@ -74,6 +74,7 @@ pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts
             proposal.name
         },
         queries: proposal.queries,
+        stated: false,
         ..Evidence::default()
     };
     let (score, status, check) = match count {

@@ -63,7 +63,7 @@ pub(super) fn by_chance(
     (containers, name): (usize, f64),
     shared: f64,
 ) -> f64 {
-    let named = (NAMED..=1.0).contains(&name) || pair.queries > 0;
+    let named = (NAMED..=1.0).contains(&name) || pair.is_backed();
     let sole = containers <= 1 && contained.distinct >= 1.0;
     let alone = if name < 0.4 { 1.5 } else { 0.0 };
     let Some(inside) = surprise(pair, contained) else {

@@ -1,0 +1,149 @@
+//! The `relationships` tests: which column refers to which.
+
+use std::collections::BTreeMap;
+
+use minijinja::value::Kwargs;
+use minijinja::{Environment, Value as Jinja};
+use serde_yaml::{Mapping, Value};
+
+use crate::facts::{ColumnFacts, Facts, Place, Reference, TableFacts};
+use crate::yaml::text;
+
+/// Something with rows, as tests name it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Node {
+    /// A model, seed or snapshot; with its version where there are several.
+    Model(String),
+    /// A table of a source.
+    Source(String, String),
+}
+
+/// What the tests of a project say.
+#[derive(Default)]
+pub(super) struct References {
+    /// Where each node is; none for one that is not in the warehouse.
+    places: BTreeMap<Node, Option<Place>>,
+    tests: Vec<Test>,
+}
+
+struct Test {
+    table: Place,
+    column: String,
+    to: Node,
+    field: String,
+    path: String,
+}
+
+impl References {
+    /// Remembers where a node is.
+    pub(super) fn place(&mut self, node: Node, place: Option<Place>) {
+        self.places.entry(node).or_insert(place);
+    }
+
+    /// Takes the test of a column.
+    pub(super) fn test(
+        &mut self,
+        table: &Place,
+        column: &str,
+        arguments: &Mapping,
+        path: &str,
+    ) -> Option<()> {
+        let (to, field) = target(arguments)?;
+        self.tests.push(Test {
+            table: table.clone(),
+            column: column.to_owned(),
+            to,
+            field,
+            path: path.to_owned(),
+        });
+        Some(())
+    }
+
+    /// Adds what the tests say to the columns. A model without a description is where `undescribed` says.
+    pub(super) fn settle(
+        self,
+        facts: &mut Facts,
+        mut undescribed: impl FnMut(&str) -> Option<Place>,
+    ) {
+        for test in self.tests {
+            let place = match (self.places.get(&test.to), &test.to) {
+                (Some(known), _) => known.clone(),
+                (None, Node::Model(name)) => undescribed(name),
+                (None, Node::Source(..)) => None,
+            };
+            let Some(table) = place else { continue };
+            let column = ColumnFacts {
+                name: test.column,
+                references: Some(Reference {
+                    table,
+                    column: test.field,
+                }),
+                ..ColumnFacts::default()
+            };
+            let Place {
+                name,
+                schema,
+                database,
+            } = test.table;
+            let told = TableFacts {
+                name,
+                schema,
+                database,
+                columns: vec![column],
+                ..TableFacts::default()
+            };
+            facts.add(told, &test.path);
+        }
+    }
+}
+
+/// What a test says its column refers to; none when that is known only to dbt.
+fn target(arguments: &Mapping) -> Option<(Node, String)> {
+    let inner = arguments.get("arguments").and_then(Value::as_mapping);
+    let word = |key: &str| {
+        inner
+            .and_then(|inner| text(inner, key))
+            .or_else(|| text(arguments, key))
+    };
+    let (to, field) = (word("to")?, word("field")?);
+    let bare = to.trim().trim_start_matches("{{").trim_end_matches("}}");
+    let is_name = field
+        .chars()
+        .all(|letter| letter.is_alphanumeric() || letter == '_');
+    let words = words();
+    let found = words.compile_expression(bare.trim()).ok()?.eval(()).ok()?;
+    let parts: Vec<String> = found
+        .try_iter()
+        .ok()?
+        .map(|part| part.to_string())
+        .collect();
+    let node = match parts.as_slice() {
+        [model] => Node::Model(model.clone()),
+        [source, table] => Node::Source(source.clone(), table.clone()),
+        _ => return None,
+    };
+    (is_name && !field.is_empty()).then_some((node, field))
+}
+
+/// The two functions that name a node.
+fn words() -> Environment<'static> {
+    let mut words = Environment::new();
+    words.add_function(
+        "ref",
+        |first: String, second: Option<String>, options: Kwargs| {
+            // With two names the first one is the package.
+            let name = second.unwrap_or(first);
+            let version = ["v", "version"]
+                .into_iter()
+                .find_map(|key| options.get::<Option<Jinja>>(key).ok().flatten());
+            match version {
+                Some(version) => Jinja::from(vec![format!("{name}_v{version}")]),
+                None => Jinja::from(vec![name]),
+            }
+        },
+    );
+    words.add_function("source", |source: String, table: String| {
+        Jinja::from(vec![source, table])
+    });
+    words
+}
