@@ -139,7 +139,7 @@ fn applied(shard: &str, schema: &str) -> String {
     match applied.changes.as_slice() {
         [change] => match &change.content {
             Content::Write(bytes) => String::from_utf8(bytes.clone()).expect("text"),
-            other => format!("{other:?}"),
+            other @ Content::Delete => format!("{other:?}"),
         },
         changes => format!("{} changes", changes.len()),
     }

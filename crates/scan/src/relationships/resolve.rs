@@ -370,7 +370,8 @@ fn status_of(facts: &Facts<'_>, winner: &Scored, settings: &RelationshipSettings
             let name = winner.evidence.name;
             let family = |at: At| facts.column(at).map(|column| column.family);
             let same_type = family(winner.child) == family(winner.parent);
-            !((0.9..=1.0).contains(&name) && same_type) && !winner.evidence.is_backed()
+            let is_named = same_type && (0.9..=1.0).contains(&name);
+            !is_named && !winner.evidence.is_backed()
         }
         Check::Complete | Check::Probed => false,
     };

@@ -85,6 +85,12 @@ struct Pair<'f> {
     calls_other: bool,
     /// All tables.
     facts: &'f Facts<'f>,
+    backing: Backing,
+}
+
+/// Who says that the two belong together.
+#[derive(Clone, Copy)]
+struct Backing {
     /// Runs of past queries that joined the two.
     queries: u64,
     /// Whether a context source says that the child refers to the parent.
@@ -94,7 +100,7 @@ struct Pair<'f> {
 impl Pair<'_> {
     /// Whether somebody has joined the two, or says that they belong together.
     const fn is_backed(&self) -> bool {
-        self.queries > 0 || self.stated
+        self.backing.queries > 0 || self.backing.stated
     }
 }
 
@@ -115,8 +121,10 @@ pub(crate) fn score(
         is_self: child_at.table == parent_at.table,
         calls_other: child_at.table == parent_at.table && calls_other(facts, child_at),
         facts,
-        queries: facts.joins.runs(child_at, parent_at),
-        stated: facts.joins.is_stated(child_at, parent_at),
+        backing: Backing {
+            queries: facts.joins.runs(child_at, parent_at),
+            stated: facts.joins.is_stated(child_at, parent_at),
+        },
     };
     let own_primary = pair.from.primary == Some(child_at.column);
     let name = name_evidence(&pair, own_primary);
@@ -150,7 +158,7 @@ pub(crate) fn score(
         odds -= 3.0;
         reasons.push("a plural without a key word rather counts rows".to_owned());
     }
-    let (queries, backed) = (pair.queries, pair.is_backed());
+    let (Backing { queries, stated }, backed) = (pair.backing, pair.is_backed());
     if name.score > 1.0 && !backed && may_be_own_count(&pair, probed, ignored) {
         odds = odds.min(1.0);
         reasons.push("each of the two may count its own rows".to_owned());
@@ -159,7 +167,7 @@ pub(crate) fn score(
         odds += (3.0 + 0.5 * ratio(queries, 1).ln()).min(6.0);
         reasons.push(format!("past queries join them, {queries} runs"));
     }
-    if pair.stated {
+    if stated {
         odds += STATED;
         reasons.push("a context source tests that its values are there".to_owned());
     }
@@ -190,7 +198,7 @@ pub(crate) fn score(
         evidence: Evidence {
             name: name.score,
             queries,
-            stated: pair.stated,
+            stated,
             ..values.evidence
         },
         check: values.check,

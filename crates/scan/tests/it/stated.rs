@@ -70,7 +70,7 @@ async fn what_a_context_source_tests_is_believed_where_values_allow_it() {
         true,
         "a context source tests that its values are there"
     ]);
-    assert_eq!(scanned(&world).await, [link.clone()]);
+    assert_eq!(scanned(&world).await, std::slice::from_ref(&link));
     // The statements are still there, and so is the link.
     assert_eq!(scanned(&world).await, [link]);
     let decision = "rejected:\n  - from: {table: a, columns: [v]}\n    to: {table: b, columns: [id]}\naccepted: []\n";
