@@ -2,7 +2,7 @@
 //! expressions of sources.
 
 mod quotes;
-mod refusals;
+pub(crate) mod refusals;
 
 use std::collections::BTreeSet;
 

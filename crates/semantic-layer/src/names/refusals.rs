@@ -28,14 +28,17 @@ impl Names<'_> {
             return QueryError::new(ErrorKind::UnknownColumn, message).about(text);
         }
         let columns: Vec<&str> = source.map_or(Vec::new(), visible_columns);
-        let near = nearest(name, columns).into_iter();
-        let mut near: Vec<String> = near
-            .map(|column| format!("{}.{}", self.node_name(node), self.member(column)))
-            .collect();
+        let whole = |column: &str| format!("{}.{}", self.node_name(node), self.member(column));
+        let near = nearest(name, columns.iter().copied()).into_iter();
+        let mut near: Vec<String> = near.map(whole).collect();
         if near.is_empty() {
             near = self.elsewhere(name);
         }
-        QueryError::new(ErrorKind::UnknownColumn, format!("unknown column `{text}`"))
+        let mut message = format!("unknown column `{text}`");
+        if near.is_empty() {
+            message.push_str(&having(self.node_name(node), "columns", &columns));
+        }
+        QueryError::new(ErrorKind::UnknownColumn, message)
             .about(text)
             .suggest(near)
     }
@@ -96,5 +99,22 @@ impl Names<'_> {
                 .take(MOST_PROPOSED)
                 .map(|node| format!("{}.{}", self.node_name(*node), self.member(name))),
         )
+    }
+}
+
+/// What a source has of one kind, to go on behind the name that it has not: `: "orders" has the columns ...`.
+pub(crate) fn having(source: &str, kind: &str, members: &[&str]) -> String {
+    let shown: Vec<String> = members
+        .iter()
+        .take(MOST_PROPOSED)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let more = match members.len().saturating_sub(shown.len()) {
+        0 => String::new(),
+        left => format!(" and {left} more"),
+    };
+    match shown.is_empty() {
+        true => format!(": `{source}` has no {kind}"),
+        false => format!(": `{source}` has the {kind} {}{more}", shown.join(", ")),
     }
 }

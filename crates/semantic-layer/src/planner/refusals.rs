@@ -1,6 +1,7 @@
 //! Refusals that several steps of the planner share, with what could be asked instead.
 
 use crate::graph::{Edge, NodeId};
+use crate::names::refusals::having;
 use crate::names::{Names, Scope};
 use crate::resolved::Source;
 use crate::{ErrorKind, QueryError};
@@ -100,10 +101,19 @@ pub(crate) fn no_measure(names: Names<'_>, parts: &[&str]) -> QueryError {
                 .map(|source| format!("{}.{last}", source.name)),
         );
     }
-    QueryError::new(
-        ErrorKind::UnknownMeasure,
-        format!("unknown measure `{text}`"),
-    )
-    .about(text.as_str())
-    .suggest(suggestions)
+    let mut message = format!("unknown measure `{text}`");
+    if suggestions.is_empty()
+        && let Some(node) = front
+        && names.source(node).is_ok()
+    {
+        let prefix = names.node_name(node);
+        let known: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+        message.push_str(&having(prefix, "measures", &known));
+        if known.is_empty() {
+            suggestions.push(format!("count({prefix}.*)"));
+        }
+    }
+    QueryError::new(ErrorKind::UnknownMeasure, message)
+        .about(text.as_str())
+        .suggest(suggestions)
 }

@@ -99,7 +99,7 @@ fn the_colons_of_a_cast_are_no_granularity() {
     );
     assert_eq!(
         refused("orders.at::date"),
-        "unknown_column: unknown column `orders.at::date`"
+        "unknown_column: unknown column `orders.at::date`: `orders` has the columns `id`, `status`, `amount`, `at`"
     );
 }
 

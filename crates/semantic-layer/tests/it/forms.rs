@@ -124,7 +124,7 @@ fn what_the_planner_cannot_answer_is_refused() {
         (
             "expr: sum(cost), semi_additive: {dimension: day, at: last, per: [kind]}",
             "sales.at:day",
-            "unknown_column: unknown column `sales.day`",
+            "unknown_column: unknown column `sales.day`: `sales` has the columns `id`, `at`, `kind`, `cost`",
         ),
         (
             "expr: \"sum_if(cost)\"",

@@ -251,6 +251,18 @@ fn names_of_other_sources_are_proposed() {
             json!({"measures": ["sales.sales_total"], "dimensions": ["sales.town"]}),
             "unknown column `sales.town`; did you mean `people.town`",
         ),
+        (
+            json!({"measures": ["sales.profit"]}),
+            "unknown measure `sales.profit`: `sales` has the measures `sales_total`",
+        ),
+        (
+            json!({"measures": ["people.profit"]}),
+            "unknown measure `people.profit`: `people` has no measures; did you mean `count(people.*)`",
+        ),
+        (
+            json!({"measures": ["sales.sales_total"], "dimensions": ["people.shoe_size"]}),
+            "unknown column `people.shoe_size`: `people` has the columns `id`, `town`",
+        ),
     ] {
         assert_eq!(ask(query), expected);
     }
