@@ -72,6 +72,19 @@ impl SlReference {
             entity,
         }
     }
+
+    /// The same entry read in the older spelling, `connection.source` or `connection.source.entity`. `None`: it
+    /// cannot be meant so.
+    #[must_use]
+    pub fn older(&self) -> Option<Self> {
+        let rest = self.entity.as_deref()?;
+        if self.connection.is_some() {
+            return None;
+        }
+        let mut older = Self::parse(rest);
+        older.connection = Some(self.source.clone());
+        Some(older)
+    }
 }
 
 /// The links of a Markdown text in their order; code is left alone.

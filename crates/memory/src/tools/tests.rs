@@ -31,6 +31,10 @@ fn session() -> Session {
             "wiki/global/refunds.md",
             "---\nsummary: Refunds.\n---\n\nMoney back.\n",
         ),
+        (
+            "wiki/global/gone.md",
+            "---\nsummary: Old orders.\nsl_refs: [archive.orders_2019]\n---\n\nText.\n",
+        ),
         ("wiki/global/broken.md", "---\nsummary: [\n---\n\nText.\n"),
         ("semantic-layer/shop/_schema/public.yaml", SHARD),
     ];
@@ -105,6 +109,25 @@ fn an_edit_leaves_every_other_byte() {
     });
     call(&mut session, wiki::write, back).unwrap();
     assert_eq!(changes(&session), []);
+}
+
+/// A page of KTX 0.12 may say `connection.source`, and what it has said already is not held against an edit.
+#[test]
+fn older_references_to_sources_are_known() {
+    let mut session = session();
+    let older = json!({
+        "key": "vat", "summary": "s", "content": "c",
+        "sl_refs": ["shop.orders", "lake.events.count", "orders.amount"],
+    });
+    call(&mut session, wiki::write, older).unwrap();
+    let other = json!({ "key": "vat", "sl_refs": ["shop.events"] });
+    assert_eq!(
+        call(&mut session, wiki::write, other).unwrap_err(),
+        "`sl_refs`: there is no semantic source `shop`"
+    );
+    let gone =
+        json!({ "key": "gone", "tags": ["old"], "sl_refs": ["archive.orders_2019", "orders"] });
+    call(&mut session, wiki::write, gone).unwrap();
 }
 
 /// A refused write changes nothing and says what to do.

@@ -281,6 +281,12 @@ fn targets(page: &Page) -> BTreeSet<String> {
         .collect()
 }
 
+/// What a page has referred to before a call.
+struct Said {
+    targets: BTreeSet<String>,
+    sl_refs: Vec<String>,
+}
+
 /// Refuses references to what is not there. What the page has said before this call is not held
 /// against it.
 fn check_references(session: &Session, page: &Page, input: &WriteInput) -> Result<(), ToolError> {
@@ -288,10 +294,16 @@ fn check_references(session: &Session, page: &Page, input: &WriteInput) -> Resul
     let old = session.draft.text(&page_place(page.key())?);
     let old = old.ok().flatten().map(|text| {
         let old = parse(page.path.clone(), text).page;
-        targets(&old)
+        let targets = targets(&old);
+        Said {
+            targets,
+            sl_refs: old.front_matter.sl_refs,
+        }
     });
     for target in targets(page) {
-        let was_there = old.as_ref().is_some_and(|old| old.contains(&target));
+        let was_there = old
+            .as_ref()
+            .is_some_and(|old| old.targets.contains(&target));
         let known = target == page.key().as_str() || keys.iter().any(|key| key.as_str() == target);
         if !known && !was_there {
             let near = nearest(&target, keys.iter().map(WikiKey::as_str));
@@ -301,17 +313,19 @@ fn check_references(session: &Session, page: &Page, input: &WriteInput) -> Resul
             )));
         }
     }
+    let sources = session.sources();
+    let is_there = |reference: &SlReference| {
+        sources.iter().any(|(connection, names)| {
+            let wanted = reference.connection.as_deref();
+            wanted.is_none_or(|wanted| wanted == connection.as_str())
+                && names.contains(&reference.source)
+        })
+    };
     for entry in input.sl_refs.iter().flatten() {
         let reference = SlReference::parse(entry);
-        let sources = session.sources();
-        let is_there = sources.iter().any(|(connection, names)| {
-            let here = reference
-                .connection
-                .as_ref()
-                .is_none_or(|wanted| wanted == connection.as_str());
-            here && names.contains(&reference.source)
-        });
-        if !is_there {
+        let was_there = old.as_ref().is_some_and(|old| old.sl_refs.contains(entry));
+        let known = is_there(&reference) || reference.older().is_some_and(|older| is_there(&older));
+        if !known && !was_there {
             let names = sources.iter().flat_map(|(_, names)| names);
             let near = nearest(&reference.source, names.map(String::as_str));
             return Err(ToolError::new(format!(
