@@ -123,6 +123,11 @@ impl<'a> Parser<'a> {
         if is_sql(key) {
             return self.sql(key);
         }
+        self.plain(key, depth)
+    }
+
+    /// A value that does not end at `;;`.
+    fn plain(&mut self, key: &str, depth: usize) -> Result<Value, Wrong> {
         match self.peek() {
             Some('"') => self.quoted().map(Value::Text),
             Some('[') => self.list(depth),
@@ -184,14 +189,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A word of a list, or `key: value`.
+    /// A word of a list, or `key: value`, whose key is a field of any name.
     fn item(&mut self, depth: usize) -> Result<Value, Wrong> {
         let at = self.at;
         let key = self.word()?.to_owned();
         if !self.takes(':') {
             return Ok(Value::Text(key));
         }
-        let value = self.value(&key, depth + 1)?;
+        let value = self.plain(&key, depth + 1)?;
         Ok(Value::Block(None, vec![Entry { key, value, at }]))
     }
 

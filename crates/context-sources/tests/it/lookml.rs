@@ -257,6 +257,20 @@ fn long_models_are_read_in_parts() {
     );
 }
 
+/// Fields are called as their authors like: in lists a name that begins as a key of SQL does is a name.
+#[test]
+fn fields_in_lists_may_be_called_as_sql_is() {
+    let view = r#"view: orders {
+  dimension: sql_status { sql: ${TABLE}.sql_status ;; description: "The state." }
+  measure: paid { type: count filters: [sql_status: "paid", html: "x"] }
+  drill: { sorts: [sql_rank: desc, expression: asc] }
+}
+"#;
+    let facts = facts(&snapshot(&[("orders.view.lkml", view)]), None);
+    assert_eq!(facts.warnings, Vec::<String>::new());
+    assert_eq!(shown(&facts), ["orders: - | sql_status = The state."]);
+}
+
 #[test]
 fn odd_files_are_left_out() {
     let folder = folder(&[
