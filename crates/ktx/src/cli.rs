@@ -1,5 +1,6 @@
 //! The command tree. Doc comments here are the help text and the generated reference.
 
+mod agent;
 mod connection;
 mod mcp;
 mod scan;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use agent::{AgentArgs, AgentCommand, AgentRunArgs};
 pub(crate) use connection::{ConnectionAddArgs, ConnectionArgs, ConnectionCommand};
 pub(crate) use mcp::{McpArgs, McpCommand, McpStartArgs};
 pub(crate) use scan::{ScanArgs, ScanCommand, ScanDecisionArgs, ScanReviewCommand};
@@ -83,6 +85,24 @@ pub struct OutputArgs {
     pub json: bool,
 }
 
+/// What a run may use of models.
+#[expect(
+    clippy::struct_field_names,
+    reason = "each is a flag of the command line"
+)]
+#[derive(Debug, Default, Args)]
+pub struct SpendingArgs {
+    /// Stop before the model call that would make the run cost more than this, at list prices
+    #[arg(long, value_name = "USD")]
+    pub max_usd: Option<f64>,
+    /// Stop before the model call that would make the run use more tokens than this
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<u64>,
+    /// Make no model call after so many minutes
+    #[arg(long, value_name = "N")]
+    pub max_minutes: Option<u64>,
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -105,6 +125,8 @@ pub enum Command {
     Sql(SqlArgs),
     /// List, search and read wiki pages
     Wiki(WikiArgs),
+    /// Ask an agent that answers from the context layer
+    Agent(AgentArgs),
     /// Serve the project to agents over MCP
     Mcp(McpArgs),
     /// Show what models were used for and what it cost
@@ -133,6 +155,7 @@ impl Command {
             Self::Sl(_) => "sl",
             Self::Sql(_) => "sql",
             Self::Wiki(_) => "wiki",
+            Self::Agent(_) => "agent",
             Self::Mcp(_) => "mcp",
             Self::Usage(_) => "usage",
             Self::Llm(_) => "llm",
@@ -212,15 +235,9 @@ pub struct IngestArgs {
     /// Stop at the first text or file that fails
     #[arg(long)]
     pub fail_fast: bool,
-    /// Stop before the model call that would make the run cost more than this, at list prices
-    #[arg(long, value_name = "USD")]
-    pub max_usd: Option<f64>,
-    /// Stop before the model call that would make the run use more tokens than this
-    #[arg(long, value_name = "N")]
-    pub max_tokens: Option<u64>,
-    /// Make no model call after so many minutes
-    #[arg(long, value_name = "N")]
-    pub max_minutes: Option<u64>,
+    /// What the run may use
+    #[command(flatten)]
+    pub spending: SpendingArgs,
     /// Print plain lines
     #[arg(long, conflicts_with = "json")]
     pub plain: bool,

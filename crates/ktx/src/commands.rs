@@ -1,6 +1,7 @@
 //! One file per command: load, call one library function, print.
 
 mod admin;
+mod agent;
 mod completion;
 mod connection;
 mod demo;
@@ -43,6 +44,7 @@ pub(crate) fn run(command: Option<Command>, session: &Session) -> Outcome {
         Some(Command::Wiki(args)) => wiki::run(&args, session),
         Some(Command::Usage(args)) => usage::run(&args, session),
         Some(Command::Llm(args)) => llm::run(&args, session),
+        Some(Command::Agent(args)) => agent::run(&args, session),
         Some(Command::Mcp(args)) => mcp::run(&args, session),
         Some(Command::Admin(args)) => admin::run(&args, session),
         Some(Command::Completion(args)) => completion::run(&args),

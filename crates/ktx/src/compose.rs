@@ -26,7 +26,7 @@ use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
 pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink, ledger_to_read};
-pub(crate) use budget::budget;
+pub(crate) use budget::{budget, limits_of};
 pub(crate) use http::{location, model_facts};
 pub(crate) use limits::known_limit;
 pub(crate) use prices::{list_price, price_file, prices};

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::cli::{OutputArgs, OutputFormat};
 use crate::exit::Exit;
@@ -97,6 +98,11 @@ impl Printer {
             .because(error.to_string())
         })?;
         write_json(&text)
+    }
+
+    /// Writes a value to stdout as one line of JSON.
+    pub(crate) fn json_line(&self, value: &Value) -> Outcome<()> {
+        write_json(&value.to_string())
     }
 
     /// Writes one line to stderr. A closed stderr is no reason to fail.

@@ -6,14 +6,13 @@ pub(super) mod notes;
 pub(super) mod sources;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use ktx_config::Connection;
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime};
 use ktx_project_store::ProjectLock;
 use ktx_scan::wire::StageOutcome;
 use ktx_scan::{Paused, ScanMode, Writing};
-use ktx_usage_ledger::{Limits, Money};
+use ktx_usage_ledger::Limits;
 use ktx_vocabulary::{ConnectionId, ModelRole};
 use serde_json::{Value, json};
 
@@ -56,7 +55,7 @@ pub(crate) type Around<'a> = (&'a Session, &'a Opened, &'a Printer);
 pub(crate) fn run(args: &IngestArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     let opened = session.open(&printer)?;
-    let limits = limits(args)?;
+    let limits = compose::limits_of(&args.spending)?;
     let session = &session.ending_after(limits.time);
     if notes::are_given(args) {
         return notes::run(args, limits, session, &opened, &printer);
@@ -187,37 +186,13 @@ fn described(
 }
 
 /// The failure of a project whose backend is `none`.
-fn no_model(what: &str) -> Failure {
+pub(super) fn no_model(what: &str) -> Failure {
     Failure::new(
         Exit::Config,
         "model_required",
         format!("{what} and `llm.provider.backend` is `none`"),
     )
     .hint("set `llm.provider.backend: claude-code` to use your own local Claude Code session")
-}
-
-/// What the run may use, from the command line.
-fn limits(args: &IngestArgs) -> Outcome<Limits> {
-    let cost = match args.max_usd {
-        Some(dollars) if dollars.is_finite() && dollars > 0.0 => Some(Money::from_dollars(dollars)),
-        Some(dollars) => {
-            return Err(Failure::new(
-                Exit::Usage,
-                "usage",
-                format!("`--max-usd {dollars}` is no amount of money"),
-            )
-            .hint("give dollars, such as `--max-usd 2.50`"));
-        }
-        None => None,
-    };
-    let time = args
-        .max_minutes
-        .map(|minutes| Duration::from_secs(minutes.saturating_mul(60)));
-    Ok(Limits {
-        cost,
-        tokens: args.max_tokens,
-        time,
-    })
 }
 
 fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outcome {

@@ -1,16 +1,42 @@
 //! The budget of a run, with the list prices of the models that it will use.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ktx_llm_runtime::TokenUsage;
-use ktx_usage_ledger::{Budget, Limits, Meter};
+use ktx_usage_ledger::{Budget, Limits, Meter, Money};
 use ktx_vocabulary::ModelRole;
 
 use super::prices::{list_price, prices};
 use super::telemetry::asked_model;
+use crate::cli::SpendingArgs;
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
+
+/// What a run may use, from the command line.
+pub(crate) fn limits_of(args: &SpendingArgs) -> Outcome<Limits> {
+    let cost = match args.max_usd {
+        Some(dollars) if dollars.is_finite() && dollars > 0.0 => Some(Money::from_dollars(dollars)),
+        Some(dollars) => {
+            return Err(Failure::new(
+                Exit::Usage,
+                "usage",
+                format!("`--max-usd {dollars}` is no amount of money"),
+            )
+            .hint("give dollars, such as `--max-usd 2.50`"));
+        }
+        None => None,
+    };
+    let time = args
+        .max_minutes
+        .map(|minutes| Duration::from_secs(minutes.saturating_mul(60)));
+    Ok(Limits {
+        cost,
+        tokens: args.max_tokens,
+        time,
+    })
+}
 
 /// Makes the budget of a run that asks for these roles. A limit of money is refused when a model is
 /// known to have no price: an unknown price is unknown, never zero.

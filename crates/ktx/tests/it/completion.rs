@@ -26,6 +26,7 @@ status
         r"
 exit 0
 admin
+agent
 completion
 connection
 demo

@@ -13,6 +13,7 @@
 mod addresses;
 mod adjudication;
 mod admin;
+mod agent;
 mod audit;
 mod backends;
 mod bad_input;

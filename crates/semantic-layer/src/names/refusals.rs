@@ -113,8 +113,9 @@ pub(crate) fn having(source: &str, kind: &str, members: &[&str]) -> String {
         0 => String::new(),
         left => format!(" and {left} more"),
     };
-    match shown.is_empty() {
-        true => format!(": `{source}` has no {kind}"),
-        false => format!(": `{source}` has the {kind} {}{more}", shown.join(", ")),
+    if shown.is_empty() {
+        format!(": `{source}` has no {kind}")
+    } else {
+        format!(": `{source}` has the {kind} {}{more}", shown.join(", "))
     }
 }

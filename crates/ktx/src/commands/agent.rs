@@ -1,0 +1,320 @@
+//! `ktx agent`: questions to an agent over the project's own tools.
+
+use std::sync::Arc;
+
+use ktx_agent_session::{AskError, ExecutionResult, Question, RESEARCH, invoke_once};
+use ktx_config::Research;
+use ktx_llm_runtime::{LlmRuntime, RunEvent, chosen_tools};
+use ktx_tool_descriptors::ToolSet;
+use ktx_usage_ledger::Limits;
+use ktx_vocabulary::ModelRole;
+use serde_json::{Value, json};
+use tokio_util::future::FutureExt as _;
+
+use crate::cli::{AgentArgs, AgentCommand, AgentRunArgs};
+use crate::compose::{self, LedgerSink};
+use crate::context;
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session};
+
+/// The stage that the calls of a question are accounted to.
+const STAGE: &str = "research";
+
+/// Characters of a tool call's arguments that are shown.
+const SHOWN: usize = 100;
+
+/// Asks an agent.
+pub(crate) fn run(args: &AgentArgs, session: &Session) -> Outcome {
+    match &args.command {
+        AgentCommand::Run(args) => ask(args, session),
+    }
+}
+
+/// How a run is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    /// The answer as it is written, for people.
+    Live,
+    /// The answer when it is whole.
+    Whole,
+    /// The result as one JSON value.
+    Result,
+    /// Every event as a line of JSON.
+    Events,
+}
+
+fn ask(args: &AgentRunArgs, session: &Session) -> Outcome {
+    let printer = session.printer(&args.output)?;
+    let limits = compose::limits_of(&args.spending)?;
+    let session = &session.ending_after(limits.time);
+    let message = message(&args.message)?;
+    let opened = session.open(&printer)?;
+    let telling = match printer.mode {
+        _ if args.events => Telling::Events,
+        Mode::Pretty => Telling::Live,
+        Mode::Plain => Telling::Whole,
+        Mode::Json => Telling::Result,
+    };
+    let research = &opened.config.research;
+    if !research.enabled {
+        return Err(Failure::new(
+            Exit::Config,
+            "agent_disabled",
+            "the research agent may not run here: `agent.run_research.enabled` is false",
+        )
+        .hint("set `agent: {run_research: {enabled: true}}` in ktx.yaml"));
+    }
+    if research.max_iterations == 0 {
+        return Err(Failure::new(
+            Exit::Config,
+            "no_turns",
+            "the research agent has no turns: `agent.run_research.max_iterations` is 0",
+        )
+        .hint("set it to 1 or more in ktx.yaml"));
+    }
+    let tools = tools(research, session, &opened)?;
+    let sink = Arc::new(LedgerSink::new(session, &opened, printer.clone()));
+    let work = Work {
+        session,
+        opened: &opened,
+        printer: &printer,
+        limits,
+        telling,
+    };
+    let result = work.asked(message, tools, &sink);
+    sink.finish();
+    let result = result?;
+    work.print(&result)?;
+    if result.is_error {
+        Ok(Exit::Partial)
+    } else {
+        Ok(Exit::Success)
+    }
+}
+
+fn message(given: &str) -> Outcome<String> {
+    if given != "-" {
+        return Ok(given.to_owned());
+    }
+    std::io::read_to_string(std::io::stdin()).map_err(|error| {
+        Failure::from_error(Exit::Usage, "message", &error)
+            .context("the message cannot be read from standard input")
+    })
+}
+
+/// The tools that the agent may call.
+fn tools(research: &Research, session: &Session, opened: &Opened) -> Outcome<ToolSet> {
+    let context = context::open(session, opened)?;
+    let all = ktx_context_tools::context_tools(&context)
+        .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+    chosen_tools(&all, &research.toolset).map_err(|error| {
+        let failure = Failure::new(
+            Exit::Config,
+            "unknown_tool",
+            format!("`agent.run_research.default_toolset`: {}", error.message),
+        );
+        match error.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    })
+}
+
+struct Work<'a> {
+    session: &'a Session,
+    opened: &'a Opened,
+    printer: &'a Printer,
+    limits: Limits,
+    telling: Telling,
+}
+
+impl Work<'_> {
+    fn asked(
+        &self,
+        message: String,
+        tools: ToolSet,
+        sink: &Arc<LedgerSink>,
+    ) -> Outcome<ExecutionResult> {
+        let (session, opened) = (self.session, self.opened);
+        let budget = self
+            .limits
+            .any()
+            .then(|| {
+                compose::budget(
+                    session,
+                    opened,
+                    self.limits,
+                    sink.meter(),
+                    &[ModelRole::Default],
+                )
+            })
+            .transpose()?;
+        let events = Arc::clone(sink);
+        let Some(runtime) = compose::llm(session, opened, events, budget)? else {
+            return Err(super::ingest::no_model("an agent needs a model"));
+        };
+        let turns = opened.config.research.max_iterations;
+        let max_turns = u32::try_from(turns).unwrap_or(u32::MAX);
+        compose::block_on(|cancel| async move {
+            let question = Question {
+                system: RESEARCH.to_owned(),
+                message,
+                tools,
+                max_turns,
+                stage: STAGE.to_owned(),
+                run_id: session.run_id.clone(),
+                cancel: cancel.clone(),
+            };
+            let result = self.heard(runtime.as_ref(), question).await;
+            // Who presses Ctrl-C waits for nothing more.
+            runtime.settle().with_cancellation_token(&cancel).await;
+            result
+        })
+    }
+
+    /// Asks, and tells what happens. What cannot be printed does not end a run that is paid for; it is told behind it.
+    async fn heard(
+        &self,
+        runtime: &dyn LlmRuntime,
+        question: Question,
+    ) -> Outcome<ExecutionResult> {
+        let (mut printed, mut teller) = (Ok(()), Teller::new(self.printer, self.telling));
+        let result = invoke_once(runtime, question, |event| {
+            if printed.is_ok() {
+                printed = teller.tell(event);
+            }
+        })
+        .await;
+        let result = result.map_err(failure)?;
+        printed.map(|()| result)
+    }
+
+    fn print(&self, result: &ExecutionResult) -> Outcome<()> {
+        match self.telling {
+            Telling::Result => return self.printer.json(result),
+            Telling::Events => {
+                let mut line = json!({ "type": "result" });
+                if let (Some(line), Ok(Value::Object(result))) =
+                    (line.as_object_mut(), serde_json::to_value(result))
+                {
+                    line.extend(result);
+                }
+                return self.printer.json_line(&line);
+            }
+            Telling::Whole if result.response.is_empty() => {}
+            Telling::Whole => self
+                .printer
+                .page(&format!("{}\n", result.response.trim_end()))?,
+            Telling::Live => self.printer.out("\n")?,
+        }
+        super::usage::totals(self.session, self.opened, self.printer);
+        if let Some(reason) = &result.error_reason {
+            let turns = self.opened.config.research.max_iterations;
+            self.printer.note(&format!(
+                "warning: there is no whole answer: {reason}; `agent.run_research.max_iterations` is {turns}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Tells of events while a run goes on.
+struct Teller<'a> {
+    printer: &'a Printer,
+    telling: Telling,
+    /// Whether a line of the answer has begun and not ended.
+    is_within_line: bool,
+}
+
+impl<'a> Teller<'a> {
+    const fn new(printer: &'a Printer, telling: Telling) -> Self {
+        Self {
+            printer,
+            telling,
+            is_within_line: false,
+        }
+    }
+
+    fn tell(&mut self, event: &RunEvent) -> Outcome<()> {
+        match (self.telling, event) {
+            (Telling::Events, event) => match line_of(event) {
+                Some(line) => self.printer.json_line(&line),
+                None => Ok(()),
+            },
+            (Telling::Live, RunEvent::TextDelta(text)) => {
+                self.is_within_line = !text.ends_with('\n');
+                self.printer.out(text)
+            }
+            (
+                Telling::Live | Telling::Whole,
+                RunEvent::ToolCallStart {
+                    name, arguments, ..
+                },
+            ) => {
+                let arguments = arguments.to_string();
+                let shown: String = arguments.chars().take(SHOWN).collect();
+                let more = if shown.len() < arguments.len() {
+                    " …"
+                } else {
+                    ""
+                };
+                self.note(&format!("{name} {shown}{more}"))
+            }
+            (Telling::Live | Telling::Whole, RunEvent::Status(words)) => self.note(words),
+            _ => Ok(()),
+        }
+    }
+
+    /// A line on stderr, below the answer so far where both are seen on one screen.
+    fn note(&mut self, words: &str) -> Outcome<()> {
+        if std::mem::take(&mut self.is_within_line) {
+            self.printer.out("\n")?;
+        }
+        self.printer.note(words);
+        Ok(())
+    }
+}
+
+fn failure(error: AskError) -> Failure {
+    match error {
+        AskError::Model(error) => Failure::from(error),
+        AskError::Empty | AskError::TooLong { .. } => {
+            Failure::from_error(Exit::Usage, "message", &error)
+        }
+    }
+}
+
+/// An event as a line of JSON. The result tells the whole answer itself.
+fn line_of(event: &RunEvent) -> Option<Value> {
+    Some(match event {
+        RunEvent::TextDelta(text) => json!({ "type": "text", "text": text }),
+        RunEvent::ToolCallStart {
+            call_id,
+            name,
+            arguments,
+        } => {
+            json!({ "type": "tool_call", "call_id": call_id, "name": name, "arguments": arguments })
+        }
+        RunEvent::ToolCallResult {
+            call_id,
+            markdown,
+            is_error,
+        } => {
+            json!({ "type": "tool_result", "call_id": call_id, "result": markdown, "is_error": is_error })
+        }
+        RunEvent::UsageReport(fact) => json!({
+            "type": "usage",
+            "message_id": fact.message_id,
+            "model": fact.model,
+            "prompt_tokens": fact.usage.input_total(),
+            "completion_tokens": fact.usage.output,
+        }),
+        RunEvent::Status(words) => json!({ "type": "status", "text": words }),
+        RunEvent::Error(error) => {
+            json!({ "type": "error", "code": error.kind.code(), "message": error.message })
+        }
+        RunEvent::AssistantFinal(_) | RunEvent::Done => return None,
+    })
+}
