@@ -189,19 +189,16 @@ warning: the model `fake-sonnet` has no list price; what it costs is unknown
 
 /// The stream of one message.
 fn streamed(number: usize, block: &Value) -> String {
-    let (stop, begun, delta) = match block["name"].as_str() {
-        Some(_) => {
-            let mut begun = block.clone();
-            begun["input"] = json!({});
-            let delta =
-                json!({ "type": "input_json_delta", "partial_json": block["input"].to_string() });
-            ("tool_use", begun, delta)
-        }
-        None => {
-            let begun = json!({ "type": "text", "text": "" });
-            let delta = json!({ "type": "text_delta", "text": block["text"] });
-            ("end_turn", begun, delta)
-        }
+    let (stop, begun, delta) = if block["type"] == "tool_use" {
+        let mut begun = block.clone();
+        begun["input"] = json!({});
+        let input = block["input"].to_string();
+        let delta = json!({ "type": "input_json_delta", "partial_json": input });
+        ("tool_use", begun, delta)
+    } else {
+        let begun = json!({ "type": "text", "text": "" });
+        let delta = json!({ "type": "text_delta", "text": block["text"] });
+        ("end_turn", begun, delta)
     };
     let events = [
         json!({ "type": "message_start", "message": {
