@@ -2,6 +2,7 @@
 
 mod agent;
 mod connection;
+mod history;
 mod mcp;
 mod scan;
 mod semantic;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use agent::{AgentArgs, AgentCommand, AgentRunArgs};
 pub(crate) use connection::{ConnectionAddArgs, ConnectionArgs, ConnectionCommand};
+pub(crate) use history::QueryHistoryArgs;
 pub(crate) use mcp::{McpArgs, McpCommand, McpStartArgs};
 pub(crate) use scan::{ScanArgs, ScanCommand, ScanDecisionArgs, ScanReviewCommand};
 pub(crate) use semantic::{
@@ -238,6 +240,9 @@ pub struct IngestArgs {
     /// What the run may use
     #[command(flatten)]
     pub spending: SpendingArgs,
+    /// What past queries tell
+    #[command(flatten)]
+    pub history: QueryHistoryArgs,
     /// Print plain lines
     #[arg(long, conflicts_with = "json")]
     pub plain: bool,

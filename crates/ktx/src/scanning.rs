@@ -23,6 +23,7 @@ use serde_json::Value;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
+use crate::cli::QueryHistoryArgs;
 use crate::compose;
 use crate::exit::Exit;
 use crate::local_files;
@@ -36,6 +37,7 @@ use files::Files;
 use stages::Stages;
 
 pub(crate) use estimate::{estimate_all, estimate_json, estimate_text};
+pub(crate) use settings::{days_of_history, reads_history};
 
 /// What one scan did.
 #[derive(Debug)]
@@ -62,6 +64,8 @@ pub(crate) struct Job<'a> {
     pub runtime: Option<Arc<dyn LlmRuntime>>,
     /// What may be spent in the warehouse.
     pub budget: Budget,
+    /// What this run reads of past queries, where it differs from `ktx.yaml`.
+    pub history: QueryHistoryArgs,
 }
 
 /// What every scan of a run shares.
@@ -205,7 +209,7 @@ fn request(
         now: session.now,
         writing: job.writing,
         reuse: Reuse::Unchanged,
-        settings: settings::settings(opened, connection, job.budget)?,
+        settings: settings::settings(opened, connection, (job.budget, job.history))?,
         runtime: job.runtime.clone(),
         model: format!(
             "{}/{}",

@@ -20,7 +20,9 @@ use crate::relationships::wire::{
     DiagnosticsArtifact, Policy, RelationshipsArtifact, StatusCounts, Thresholds,
     ValidationSummary, no_accepted_reason,
 };
-use crate::request::{Paused, ScanError, ScanMode, ScanOutcome, ScanRequest, Stopped, Writing};
+use crate::request::{
+    HistoryRead, Paused, ScanError, ScanMode, ScanOutcome, ScanRequest, Stopped, Writing,
+};
 use crate::settings::Switch;
 use crate::spending::{Spent, StopReason};
 use crate::structural::artifact::{json, structural_files};
@@ -73,6 +75,8 @@ pub(crate) struct Gathered {
     pub(crate) spent: Spent,
     /// Links that could not be checked for that.
     pub(crate) links_left: usize,
+    /// What became of the record of past queries.
+    pub(crate) history: HistoryRead,
 }
 
 /// What discovery cost.
@@ -180,6 +184,7 @@ pub(crate) fn compose_outcome(
                 .as_ref()
                 .map_or(0, |descriptions| descriptions.calls),
         spent: gathered.spent,
+        history: gathered.history,
         stopped,
         paused,
     })

@@ -151,6 +151,22 @@ pub struct ScanOutcome {
     pub stopped: Option<Stopped>,
     /// What was spent in the warehouse.
     pub spent: Spent,
+    /// What became of the warehouse's record of past queries.
+    pub history: HistoryRead,
+}
+
+/// What became of the warehouse's record of past queries.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum HistoryRead {
+    /// It was not wanted.
+    #[default]
+    NotWanted,
+    /// It was wanted, and the scan did not come to it.
+    NotRun,
+    /// It was read.
+    Read,
+    /// It could not be read, for this reason.
+    Unavailable(String),
 }
 
 /// A scan that left a part of the warehouse unread.

@@ -19,7 +19,8 @@ use crate::profile::read::{Profiles, read_all};
 use crate::profile::standing::Standing;
 use crate::relationships::decisions::{Decisions, decisions_path};
 use crate::relationships::discover::{Grounds, discover, formal_links};
-use crate::request::{ScanError, ScanMode, ScanOutcome, ScanRequest};
+use crate::request::{HistoryRead, ScanError, ScanMode, ScanOutcome, ScanRequest};
+use crate::settings::Switch;
 use crate::spending::{Spending, Spent};
 use crate::stage_rows::StageRows;
 use crate::stated;
@@ -66,6 +67,9 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
         let profiles = read_all(request, &snapshot.tables, kept, &spending).await?;
         gathered.profiles = Some(profiles);
     }
+    if request.settings.history.warehouse == Switch::On {
+        gathered.history = HistoryRead::NotRun;
+    }
     let pause = Pause::default();
     let empty = BTreeMap::new();
     let profiles = gathered
@@ -88,8 +92,10 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     let all_read = |profiles: &Profiles| profiles.left.is_empty();
     // A key that was not read cannot be found: its columns would be given to the next best one.
     if gathered.profiles.as_ref().is_some_and(all_read) {
-        let (mut joins, warnings) = history::read(request, &snapshot.tables, &spending).await?;
-        gathered.warnings.extend(warnings);
+        let past = history::read(request, &snapshot.tables, &spending).await?;
+        gathered.warnings.extend(past.warnings);
+        gathered.history = past.read;
+        let mut joins = past.joins;
         stated::read(request, &snapshot.tables, &mut joins)?;
         let grounds = Grounds {
             tables: &snapshot.tables,
@@ -166,6 +172,7 @@ fn begin(
         stopped: None,
         spent: Spent::default(),
         links_left: 0,
+        history: HistoryRead::NotWanted,
     }
 }
 

@@ -77,12 +77,13 @@ pub(crate) fn start(repository: &Repository, folder: &Path, account: &Account) -
 }
 
 /// Nothing here has to survive a crash.
-fn settings(port: u16) -> [String; 8] {
+fn settings(port: u16) -> [String; 9] {
     [
         format!("port={port}"),
         "listen_addresses=127.0.0.1".to_owned(),
         "unix_socket_directories=".to_owned(),
         "fsync=off".to_owned(),
+        "shared_preload_libraries=pg_stat_statements".to_owned(),
         "synchronous_commit=off".to_owned(),
         "full_page_writes=off".to_owned(),
         "max_connections=200".to_owned(),

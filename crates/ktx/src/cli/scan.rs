@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::OutputArgs;
+use super::{OutputArgs, QueryHistoryArgs};
 
 /// `ktx scan`
 #[derive(Debug, Args)]
@@ -29,6 +29,9 @@ pub struct ScanArgs {
     /// the warehouse tells them before, else bytes received
     #[arg(long, value_name = "N")]
     pub max_bytes: Option<u64>,
+    /// What past queries tell
+    #[command(flatten)]
+    pub history: QueryHistoryArgs,
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::OutputArgs;
+use super::history::SetupHistoryArgs;
 use super::source::SetupSourceArgs;
 
 /// `ktx setup`
@@ -62,9 +63,9 @@ pub struct SetupArgs {
     /// Taken from older scripts: nobody has to add a context source
     #[arg(long, hide = true)]
     pub skip_sources: bool,
-    /// Taken from older scripts: query history is not read
-    #[arg(long, hide = true)]
-    pub disable_query_history: bool,
+    /// What past queries tell
+    #[command(flatten)]
+    pub history: SetupHistoryArgs,
     /// Attach a coding agent; needs `--target`
     #[arg(long, requires = "target")]
     pub agents: bool,

@@ -2,6 +2,7 @@
 
 pub(super) mod add;
 pub(super) mod edit;
+mod history;
 mod mask;
 mod remove;
 mod rename;
@@ -20,6 +21,8 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 use crate::tables::aligned;
+
+pub(super) use history::PastQueries;
 
 /// Lists, tests, shows or changes connections.
 pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
@@ -130,6 +133,8 @@ pub(super) struct Tested<'a> {
     /// What there is of its schemas, if it was reached and names some.
     pub(super) schemas: SchemaReport,
     pub(super) result: Result<ConnectionCheck, Failure>,
+    /// What there is of past queries, if scans are to read them.
+    pub(super) history: Option<PastQueries>,
 }
 
 fn test(
@@ -188,6 +193,7 @@ pub(super) fn probe<'c>(
     let sources = sources.into_iter().map(|connection| Tested {
         connection,
         schemas: SchemaReport::default(),
+        history: None,
         result: super::ingest::sources::tested(connection, session, opened),
     });
     let mut tested: Vec<Tested<'c>> = sources.collect();
@@ -207,10 +213,10 @@ fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Tested<'_>>> {
     compose::block_on(|cancel| async move {
         let mut tasks = Vec::new();
         for (connection, connector) in opened_connectors {
-            let names = compose::scope(connection).schemas;
+            let settings = connection.clone();
             let cancel = cancel.clone();
             let task = connector.map(|connector| {
-                tokio::spawn(async move { look(&*connector, &names, &cancel).await })
+                tokio::spawn(async move { look(&*connector, &settings, &cancel).await })
             });
             tasks.push((connection, task));
         }
@@ -223,40 +229,53 @@ fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Tested<'_>>> {
                     .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
                     .flatten(),
             };
-            let (schemas, result) = match looked {
-                Err(failure) => (SchemaReport::default(), Err(failure)),
-                Ok((check, report)) => {
-                    let result = schemas::judge(connection, &report).map(|()| check);
-                    (report, result)
-                }
-            };
-            tested.push(Tested {
-                connection,
-                schemas,
-                result,
+            tested.push(match looked {
+                Err(failure) => Tested {
+                    connection,
+                    schemas: SchemaReport::default(),
+                    history: None,
+                    result: Err(failure),
+                },
+                Ok(looked) => Tested {
+                    connection,
+                    result: schemas::judge(connection, &looked.schemas).map(|()| looked.check),
+                    schemas: looked.schemas,
+                    history: looked.history,
+                },
             });
         }
         Ok(tested)
     })
 }
 
-/// Who answers, and what there is of the schemas of these names.
+/// What a warehouse has answered.
+struct Looked {
+    check: ConnectionCheck,
+    schemas: SchemaReport,
+    history: Option<PastQueries>,
+}
+
+/// Who answers, and what there is of the schemas and past queries that the connection is about.
 async fn look(
     connector: &dyn Connector,
-    names: &[String],
+    connection: &Connection,
     cancel: &CancellationToken,
-) -> Outcome<(ConnectionCheck, SchemaReport)> {
+) -> Outcome<Looked> {
     let check = connector.check(cancel).await?;
-    if names.is_empty() {
-        return Ok((check, SchemaReport::default()));
-    }
-    let report = connector
-        .check_schemas(names, cancel)
-        .await
-        .map_err(|error| {
+    let names = compose::scope(connection).schemas;
+    let schemas = if names.is_empty() {
+        SchemaReport::default()
+    } else {
+        let report = connector.check_schemas(&names, cancel).await;
+        report.map_err(|error| {
             Failure::from(error).context("the schemas of the connection could not be looked at")
-        })?;
-    Ok((check, report))
+        })?
+    };
+    Ok(Looked {
+        check,
+        schemas,
+        history: history::look(connector, connection, cancel).await,
+    })
 }
 
 fn tested_text(tested: &Tested<'_>, check: &ConnectionCheck, printer: &Printer) -> Outcome<()> {
@@ -276,6 +295,12 @@ fn tested_text(tested: &Tested<'_>, check: &ConnectionCheck, printer: &Printer) 
         printer.line(&format!("Schemas: {}", names.join(", ")))?;
     }
     printer.line(&format!("Role: {}", role(&check.role)))?;
+    if let Some(past) = &tested.history {
+        printer.line(&format!("Query history: {}", past.detail()))?;
+        if let Some(fix) = past.fix(compose::dialect(connection.driver)) {
+            printer.note(&format!("hint: {fix}"));
+        }
+    }
     if let RoleCheck::CanWrite { fix, .. } = &check.role {
         printer.note("ktx itself cannot write; to make the login read-only, run:");
         for statement in fix {
@@ -358,6 +383,10 @@ fn tested_item(tested: &Tested<'_>) -> serde_json::Value {
         item.extend(more);
         if !tested.schemas.asked.is_empty() {
             item.insert("schemas".to_owned(), schemas::to_json(&tested.schemas));
+        }
+        if let Some(past) = &tested.history {
+            let dialect = compose::dialect(tested.connection.driver);
+            item.insert("queryHistory".to_owned(), past.to_json(dialect));
         }
     }
     item

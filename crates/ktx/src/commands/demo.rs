@@ -309,6 +309,7 @@ fn scan(session: &Session, opened: &Opened, printer: &Printer) -> Outcome<ScanFa
         writing: Writing::Publish,
         runtime: None,
         budget: ktx_scan::Budget::default(),
+        history: crate::cli::QueryHistoryArgs::default(),
     };
     let results = scan_all("ktx demo", vec![job], session, opened, printer)?;
     let Some((_, result)) = results.into_iter().next() else {

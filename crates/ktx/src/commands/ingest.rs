@@ -16,8 +16,8 @@ use ktx_usage_ledger::Limits;
 use ktx_vocabulary::{ConnectionId, ModelRole};
 use serde_json::{Value, json};
 
-use super::scan::{add_left_alone, left_alone, targets};
-use crate::cli::IngestArgs;
+use super::scan::{add_left_alone, history, left_alone, targets};
+use crate::cli::{IngestArgs, QueryHistoryArgs};
 use crate::compose::{self, LedgerSink};
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
@@ -87,7 +87,12 @@ pub(crate) fn ingest(
     let connections = targets(opened, None)?;
     let around = (session, opened, printer);
     let results = with_model((limits, &ROLES), around, |held, runtime| {
-        described(&connections, (held, runtime), around)
+        described(
+            &connections,
+            QueryHistoryArgs::default(),
+            (held, runtime),
+            around,
+        )
     });
     results.map_err(going_on)
 }
@@ -98,6 +103,8 @@ struct Done {
     sources: sources::Results,
     /// Context sources that were not tried, once for each warehouse that they are about.
     left: Vec<ConnectionId>,
+    /// Whether the record of past queries was asked for.
+    needs_history: bool,
 }
 
 /// Works under the project's lock with the configured model; what it costs is in the ledger when this ends.
@@ -147,7 +154,7 @@ fn everything(
     let warehouses = if wanted.warehouses.is_empty() {
         Vec::new()
     } else {
-        described(&wanted.warehouses, (held, runtime), around)?
+        described(&wanted.warehouses, args.history, (held, runtime), around)?
     };
     let is_stopped = warehouses.iter().any(|(_, result)| match result {
         Ok(scanned) => scanned.outcome.paused.is_some(),
@@ -163,11 +170,13 @@ fn everything(
         warehouses,
         sources,
         left,
+        needs_history: args.history.query_history,
     })
 }
 
 fn described(
     connections: &[&Connection],
+    history: QueryHistoryArgs,
     (held, runtime): (&ProjectLock, &Arc<dyn LlmRuntime>),
     (session, opened, printer): Around<'_>,
 ) -> Outcome<Results> {
@@ -180,6 +189,7 @@ fn described(
             writing: Writing::Publish,
             runtime: Some(Arc::clone(runtime)),
             budget: ktx_scan::Budget::default(),
+            history,
         })
         .collect();
     scan_locked(held, (COMMAND, jobs), session, opened, printer)
@@ -226,6 +236,7 @@ fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outc
         result.as_ref().is_ok_and(sources::Ingested::is_whole)
     };
     let is_tried = done.left.is_empty();
+    let is_missed = done.needs_history && history::is_missing(results);
     let failed = results.iter().any(|(_, result)| result.is_err());
     let unread = stopped(results).is_some();
     let sources = done.sources.iter();
@@ -238,7 +249,7 @@ fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outc
     }
     Ok(match paused {
         Some(paused) => pause_exit(&paused),
-        None if failed || unread || left => Exit::Partial,
+        None if failed || unread || left || is_missed => Exit::Partial,
         None if !is_tried || !done.sources.iter().all(is_whole) => Exit::Partial,
         None => Exit::Success,
     })
@@ -265,8 +276,18 @@ fn nothing_done(done: &Done) -> Option<Failure> {
 }
 
 fn print(results: &Results, printer: &Printer) -> Outcome<()> {
-    printer.line("Source\tDatabase schema\tDescriptions")?;
+    let read = |result: &Outcome<Scanned>| {
+        let scanned = result.as_ref().ok()?;
+        history::status(&scanned.outcome.history)
+    };
+    let is_wanted = results.iter().any(|(_, result)| read(result).is_some());
+    let head = if is_wanted { "\tQuery history" } else { "" };
+    printer.line(&format!("Source\tDatabase schema{head}\tDescriptions"))?;
     for (id, result) in results {
+        let cell = match read(result) {
+            _ if !is_wanted => String::new(),
+            status => format!("\t{}", status.unwrap_or("-")),
+        };
         let (schema, descriptions) = match result {
             Ok(scanned) if scanned.outcome.paused.is_some() => ("done", "paused"),
             Ok(scanned) => (
@@ -275,7 +296,7 @@ fn print(results: &Results, printer: &Printer) -> Outcome<()> {
             ),
             Err(_) => ("failed", "not-run"),
         };
-        printer.line(&format!("{id}\t{schema}\t{descriptions}"))?;
+        printer.line(&format!("{id}\t{schema}{cell}\t{descriptions}"))?;
     }
     for (id, result) in results {
         match result {
@@ -363,7 +384,12 @@ fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value
     let results = &done.warehouses;
     let mut targets: Vec<Value> = results
         .iter()
-        .map(|(id, _)| {
+        .map(|(id, result)| {
+            let mut steps = vec!["database-schema"];
+            let read = result.as_ref().ok().map(|scanned| &scanned.outcome.history);
+            if read.is_some_and(|read| history::status(read).is_some()) {
+                steps.push("query-history");
+            }
             let driver = opened
                 .config
                 .connection(id.as_str())
@@ -373,7 +399,7 @@ fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value
                 "driver": driver,
                 "operation": "database-ingest",
                 "debugCommand": format!("ktx ingest {id} --debug"),
-                "steps": ["database-schema"],
+                "steps": steps,
                 "detectRelationships": opened.config.scan.relationships.enabled,
             })
         })
@@ -410,10 +436,12 @@ fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value
 /// One connection; `paused` only where the model stopped in the middle, `skipped` only where a file was
 /// left as it is.
 fn done_item(id: &str, scanned: &Scanned) -> Value {
+    let mut steps = vec![json!({ "operation": "database-schema", "status": "done" })];
+    steps.extend(history::step(&scanned.outcome.history));
     let mut item = json!({
         "connectionId": id,
         "driver": scanned.driver,
-        "steps": [{ "operation": "database-schema", "status": "done" }],
+        "steps": steps,
         "commit": scanned.published.as_ref().and_then(|published| published.commit.clone()),
         "modelCalls": scanned.outcome.model_calls,
         "report": scanned.outcome.report,

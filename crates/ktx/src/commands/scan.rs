@@ -1,5 +1,6 @@
 //! `ktx scan`: structure, values and joins, without a model.
 
+pub(super) mod history;
 mod links;
 mod relationships;
 mod review;
@@ -38,11 +39,11 @@ fn about_joins(
 ) -> Outcome {
     let budget =
         args.max_queries.is_some() || args.max_minutes.is_some() || args.max_bytes.is_some();
-    if args.structural || args.dry_run || args.estimate || budget {
+    if args.structural || args.dry_run || args.estimate || budget || args.history.is_given() {
         return Err(Failure::new(
             Exit::Usage,
             "usage",
-            "`--structural`, `--dry-run`, `--estimate` and the `--max-…` options are options of the scan itself",
+            "`--structural`, `--dry-run`, `--estimate`, `--max-…` and `--query-history…` are options of the scan itself",
         ));
     }
     let opened = session.open(printer)?;
@@ -93,10 +94,16 @@ fn scan(args: &ScanArgs, session: &Session, printer: &Printer) -> Outcome {
             writing,
             runtime: None,
             budget,
+            history: args.history,
         })
         .collect();
     let results = scan_all("ktx scan", jobs, session, &opened, printer)?;
-    report("scan", results, printer)
+    let is_missed = args.history.query_history && history::is_missing(&results);
+    let exit = report("scan", results, printer)?;
+    Ok(match exit {
+        Exit::Success if is_missed => Exit::Partial,
+        exit => exit,
+    })
 }
 
 /// The connections to work on: the one named, or every warehouse by id.

@@ -6,6 +6,7 @@
 mod agents;
 mod connect;
 mod database;
+mod history;
 mod model;
 mod source;
 
@@ -93,6 +94,10 @@ pub(crate) fn run(args: &SetupArgs, session: &Session) -> Outcome {
         &mut steps,
         database::step(args, session, &opened)?,
     )?;
+    let opened = load(&opened.dir, &session.environment)?;
+    if let Some(step) = history::step(args, session, &opened)? {
+        report(&printer, &mut steps, step)?;
+    }
     let opened = load(&opened.dir, &session.environment)?;
     if let Some(step) = source::step(args, session, &opened)? {
         report(&printer, &mut steps, step)?;

@@ -7,6 +7,7 @@ use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
 use super::{Around, Files, Job, Stages, request, state_failure};
+use crate::cli::QueryHistoryArgs;
 use crate::compose;
 use crate::printer::Printer;
 use crate::report::Outcome;
@@ -40,6 +41,7 @@ pub(crate) fn estimate_all(
                 writing: Writing::DryRun,
                 runtime: None,
                 budget: ktx_scan::Budget::default(),
+                history: QueryHistoryArgs::default(),
             };
             results.push((connection.id.clone(), estimate_one(&job, around).await));
         }

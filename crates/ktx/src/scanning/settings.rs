@@ -6,6 +6,7 @@ use ktx_scan::{
 };
 use serde_json::Value;
 
+use crate::cli::QueryHistoryArgs;
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
@@ -14,12 +15,12 @@ use crate::session::Opened;
 pub(super) fn settings(
     opened: &Opened,
     connection: &Connection,
-    budget: Budget,
+    (budget, asked): (Budget, QueryHistoryArgs),
 ) -> Outcome<ScanSettings> {
     let configured = &opened.config.scan.relationships;
     Ok(ScanSettings {
         budget,
-        history: history(opened, connection)?,
+        history: asked_history(history(opened, connection)?, asked),
         relationships: RelationshipSettings {
             discovery: switch(configured.enabled),
             model: switch(configured.llm_proposals),
@@ -49,25 +50,52 @@ fn count(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
 
+/// The same for one run that wants more or less of it.
+fn asked_history(mut history: History, asked: QueryHistoryArgs) -> History {
+    if asked.query_history || asked.query_history_window_days.is_some() {
+        history.warehouse = Switch::On;
+    }
+    if asked.no_query_history {
+        history.warehouse = Switch::Off;
+        history.queries.clear();
+    }
+    if let Some(days) = asked.query_history_window_days {
+        history.days = days;
+    }
+    history
+}
+
+fn of_history<'a>(connection: &'a Connection, key: &str) -> Option<&'a Value> {
+    let context = connection.fields.get("context")?;
+    context.get("queryHistory")?.get(key)
+}
+
+/// Whether scans read the warehouse's record of past queries.
+pub(crate) fn reads_history(connection: &Connection) -> bool {
+    let enabled = of_history(connection, "enabled").and_then(Value::as_bool);
+    enabled.unwrap_or(false)
+}
+
+/// How many days of it.
+pub(crate) fn days_of_history(connection: &Connection) -> u32 {
+    let days = of_history(connection, "windowDays").and_then(Value::as_u64);
+    days.and_then(|days| u32::try_from(days).ok())
+        .unwrap_or(History::default().days)
+}
+
 /// `context.queryHistory` of a connection.
 fn history(opened: &Opened, connection: &Connection) -> Outcome<History> {
     let usual = History::default();
-    let found = connection.fields.get("context");
-    let Some(found) = found.and_then(|context| context.get("queryHistory")) else {
-        return Ok(usual);
-    };
-    let number = |key: &str| found.get(key).and_then(Value::as_u64);
-    let enabled = found.get("enabled").and_then(Value::as_bool);
-    let queries = match found.get("file").and_then(Value::as_str) {
+    let queries = match of_history(connection, "file").and_then(Value::as_str) {
         Some(file) => vec![file_of_queries(opened, connection, file)?],
         None => Vec::new(),
     };
     Ok(History {
-        warehouse: switch(enabled.unwrap_or(false)),
-        days: number("windowDays")
-            .and_then(|days| u32::try_from(days).ok())
-            .unwrap_or(usual.days),
-        least_runs: number("minExecutions").unwrap_or(usual.least_runs),
+        warehouse: switch(reads_history(connection)),
+        days: days_of_history(connection),
+        least_runs: of_history(connection, "minExecutions")
+            .and_then(Value::as_u64)
+            .unwrap_or(usual.least_runs),
         queries,
     })
 }

@@ -50,7 +50,7 @@ fn project(scenario: Value) -> Sandbox {
 }
 
 /// Describes the table of regions and both of its columns.
-fn describes() -> Value {
+pub(crate) fn describes() -> Value {
     json!({
         "steps": [{ "text": "ok" }],
         "when": [{ "prompt_contains": "table: regions", "steps": [{ "object": {

@@ -184,8 +184,11 @@ review
 --max-bytes
 --max-minutes
 --max-queries
+--no-query-history
 --output
 --project-dir
+--query-history
+--query-history-window-days
 --structural
 ",
     );

@@ -47,6 +47,7 @@ mod notes;
 mod notion;
 mod notion_troubles;
 mod probes;
+mod query_history;
 mod real_claude;
 mod same_text;
 mod scan;

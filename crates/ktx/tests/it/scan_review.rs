@@ -274,7 +274,7 @@ hint: run `ktx scan relationships` to see the joins and their keys
         r"
 exit 2
 --- stderr
-error: `--structural`, `--dry-run`, `--estimate` and the `--max-…` options are options of the scan itself
+error: `--structural`, `--dry-run`, `--estimate`, `--max-…` and `--query-history…` are options of the scan itself
 ",
     );
 }

@@ -6,7 +6,7 @@ use ktx_warehouse::{Caps, Cell, Dialect, ErrorKind, QueryResult, ScanWarning, Ta
 
 use crate::history::equalities::equalities;
 use crate::history::{Catalog, Joins};
-use crate::request::{ScanError, ScanRequest};
+use crate::request::{HistoryRead, ScanError, ScanRequest};
 use crate::settings::{PastQuery, Switch};
 use crate::spending::Spending;
 
@@ -17,32 +17,51 @@ const TEXT_BYTES: usize = 256 << 10;
 /// Stack of the thread that parses: room for the longest condition.
 const STACK_BYTES: usize = 256 << 20;
 
-/// What past queries set equal, and what could not be read.
+/// What past queries say.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    /// What they set equal.
+    pub(crate) joins: Joins,
+    /// What could not be read.
+    pub(crate) warnings: Vec<ScanWarning>,
+    /// What became of the warehouse's own record.
+    pub(crate) read: HistoryRead,
+}
+
+/// Reads past queries.
 pub(crate) async fn read(
     request: &ScanRequest,
     tables: &[Table],
     spending: &Spending<'_>,
-) -> Result<(Joins, Vec<ScanWarning>), ScanError> {
+) -> Result<Past, ScanError> {
     let history = &request.settings.history;
     let mut queries = history.queries.clone();
-    let mut warnings = Vec::new();
+    let mut past = Past::default();
     if history.warehouse == Switch::On {
-        match recorded(request, spending).await? {
-            Ok(more) => queries.extend(more),
-            Err(warning) => warnings.push(warning),
-        }
+        past.read = match recorded(request, spending).await? {
+            Ok(more) => {
+                queries.extend(more);
+                HistoryRead::Read
+            }
+            Err(warning) => {
+                let reason = warning.message.clone();
+                past.warnings.push(warning);
+                HistoryRead::Unavailable(reason)
+            }
+        };
     }
     if queries.is_empty() {
-        return Ok((Joins::default(), warnings));
+        return Ok(past);
     }
     let (joins, unread) = joins(&queries, request.connector.dialect(), tables)?;
+    past.joins = joins;
     if unread * 2 > queries.len() {
-        warnings.push(warning(format!(
+        past.warnings.push(warning(format!(
             "{unread} of {} past queries could not be read; check that they are in the dialect of the connection",
             queries.len()
         )));
     }
-    Ok((joins, warnings))
+    Ok(past)
 }
 
 /// The columns that queries set equal; the second part counts statements that could not be read.

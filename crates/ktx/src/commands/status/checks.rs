@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::Probe;
 use super::looks::{Looks, counted};
 use crate::compose;
+use crate::scanning::reads_history;
 use crate::session::{Opened, Session};
 
 /// Everything that status says.
@@ -45,7 +46,7 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe, looks: &
         "embeddings": embeddings(opened),
         "storage": { "state": "sqlite", "search": "sqlite-fts5", "gitAuthor": "git config" },
         "connections": connections,
-        "queryHistory": [],
+        "queryHistory": query_history(opened),
         "capabilities": capabilities,
         "pipeline": {
             "adapters": config.ingest.adapters,
@@ -143,6 +144,51 @@ fn embeddings(opened: &Opened) -> Value {
         "status": "off",
         "detail": "search is full-text; embeddings are not used by this version",
     })
+}
+
+/// The warehouses whose record of past queries scans read, by their settings alone.
+fn query_history(opened: &Opened) -> Vec<Value> {
+    let mut connections: Vec<&Connection> = opened.config.warehouses().collect();
+    connections.retain(|connection| reads_history(connection));
+    connections.sort_by(|left, right| left.id.cmp(&right.id));
+    let item = |connection: &Connection| {
+        let keeps = matches!(
+            connection.driver,
+            Driver::Postgres | Driver::BigQuery | Driver::ClickHouse | Driver::Snowflake
+        );
+        let id = &connection.id;
+        let (status, detail, fix) = if keeps {
+            let detail = "read by the next scan".to_owned();
+            (
+                "ok",
+                detail,
+                format!("run `ktx connection test {id}` to try it"),
+            )
+        } else {
+            let detail = format!(
+                "{} keeps no record of queries that ktx can read",
+                connection.driver
+            );
+            let path = format!("connections.{id}.context.queryHistory");
+            (
+                "fail",
+                detail,
+                format!(
+                    "set `{path}.enabled` to false, or name a file of queries with `{path}.file`"
+                ),
+            )
+        };
+        let dialect = compose::dialect(connection.driver);
+        json!({
+            "connection": id.as_str(),
+            "driver": connection.driver.as_str(),
+            "dialect": dialect.map(ktx_warehouse::Dialect::name),
+            "status": status,
+            "detail": detail,
+            "fix": fix,
+        })
+    };
+    connections.into_iter().map(item).collect()
 }
 
 fn connections(session: &Session, opened: &Opened) -> Vec<Value> {

@@ -114,6 +114,14 @@ fn parts(status: &Value, line: &mut dyn FnMut(&str, &str)) {
             line("", &format!("hint: {fix}"));
         }
     }
+    for (index, past) in items(&status["queryHistory"]).iter().enumerate() {
+        let label = if index == 0 { "History" } else { "" };
+        let (name, detail) = (text(&past["connection"]), text(&past["detail"]));
+        line(label, &format!("{} {name} · {detail}", mark(past)));
+        if let Some(fix) = past["fix"].as_str() {
+            line("", &format!("hint: {fix}"));
+        }
+    }
     for (label, look) in [("Git", "git"), ("Local state", "localState")] {
         if status[look]["status"] == "fail" {
             line(label, &format!("✗ {}", text(&status[look]["detail"])));

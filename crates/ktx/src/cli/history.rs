@@ -1,0 +1,47 @@
+//! The options about a warehouse's record of past queries.
+
+use clap::Args;
+
+/// What one run reads of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub struct QueryHistoryArgs {
+    /// Read the warehouse's record of past queries, whatever `ktx.yaml` says
+    #[arg(long, conflicts_with = "no_query_history")]
+    pub query_history: bool,
+    /// Do not read it
+    #[arg(long)]
+    pub no_query_history: bool,
+    /// Read so many days of it (BigQuery, ClickHouse, Snowflake) [default: `windowDays` in `ktx.yaml`]
+    #[arg(long, value_name = "N", conflicts_with = "no_query_history", value_parser = clap::value_parser!(u32).range(1..))]
+    pub query_history_window_days: Option<u32>,
+}
+
+impl QueryHistoryArgs {
+    /// Whether the run is about it at all.
+    pub(crate) const fn is_given(self) -> bool {
+        self.query_history || self.no_query_history || self.query_history_window_days.is_some()
+    }
+}
+
+/// What `ktx setup` writes into `context.queryHistory` of a connection.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub struct SetupHistoryArgs {
+    /// Let scans read the warehouse's record of past queries
+    #[arg(long, conflicts_with = "disable_query_history")]
+    pub enable_query_history: bool,
+    /// Do not let them
+    #[arg(long)]
+    pub disable_query_history: bool,
+    /// How many days back (BigQuery, ClickHouse, Snowflake) [default: 90]
+    #[arg(long, value_name = "N", requires = "enable_query_history", value_parser = clap::value_parser!(u32).range(1..))]
+    pub query_history_window_days: Option<u32>,
+    /// How often a query must have run [default: 5]
+    #[arg(long, value_name = "N", requires = "enable_query_history", value_parser = clap::value_parser!(u32).range(1..))]
+    pub query_history_min_executions: Option<u32>,
+    /// Users of programs, as a pattern (can be repeated); kept for KTX 0.12, has no effect on scans
+    #[arg(long, value_name = "PATTERN", requires = "enable_query_history")]
+    pub query_history_service_account_pattern: Vec<String>,
+    /// What to hide in queries, as a pattern (can be repeated); kept for KTX 0.12: of queries only pairs of columns are kept
+    #[arg(long, value_name = "PATTERN", requires = "enable_query_history")]
+    pub query_history_redaction_pattern: Vec<String>,
+}

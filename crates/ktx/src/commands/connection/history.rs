@@ -1,0 +1,117 @@
+//! Whether a warehouse's record of past queries can be read.
+
+use std::time::Duration;
+
+use ktx_config::Connection;
+use ktx_warehouse::{Caps, Connector, Dialect, QueryResult, gate};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::scanning::{days_of_history, reads_history};
+
+/// In which the record must answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Bytes of a text that are fetched: enough to know one that the server hides.
+const TEXT_BYTES: usize = 256;
+
+/// What PostgreSQL gives instead of the text of another login's statement.
+const HIDDEN: &str = "<insufficient privilege>";
+
+/// What there is of a record of past queries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::commands) enum PastQueries {
+    /// The connection keeps none that ktx can read.
+    None,
+    /// So many statements, and how many of them the login may not see.
+    Seen { texts: usize, hidden: usize },
+    /// Why it cannot be read.
+    Failed(String),
+}
+
+/// Looks at the record, when scans are to read it.
+pub(super) async fn look(
+    connector: &dyn Connector,
+    connection: &Connection,
+    cancel: &CancellationToken,
+) -> Option<PastQueries> {
+    if !reads_history(connection) {
+        return None;
+    }
+    let Some(text) = connector.query_history(days_of_history(connection)) else {
+        return Some(PastQueries::None);
+    };
+    let caps = Caps {
+        rows: 5000,
+        cell_bytes: TEXT_BYTES,
+        timeout: PATIENCE,
+        ..Caps::default()
+    };
+    let sql = match gate::check(&text, connector.dialect()) {
+        Ok(sql) => sql,
+        Err(refusal) => return Some(PastQueries::Failed(refusal.reason)),
+    };
+    let mut answer = QueryResult::default();
+    if let Err(error) = connector.query(&sql, &caps, &mut answer, cancel).await {
+        return Some(PastQueries::Failed(error.to_string()));
+    }
+    let is_hidden = |row: &&Vec<ktx_warehouse::Cell>| {
+        let text = row.first().and_then(ktx_warehouse::Cell::to_text);
+        text.is_some_and(|text| text == HIDDEN)
+    };
+    Some(PastQueries::Seen {
+        texts: answer.rows.len(),
+        hidden: answer.rows.iter().filter(is_hidden).count(),
+    })
+}
+
+impl PastQueries {
+    /// In a line.
+    pub(in crate::commands) fn detail(&self) -> String {
+        match self {
+            Self::None => "this connection keeps no record of queries that ktx can read".to_owned(),
+            Self::Seen { texts, hidden: 0 } => format!("{texts} statements"),
+            Self::Seen { texts, hidden } => {
+                format!("{texts} statements, {hidden} of them hidden from this login")
+            }
+            Self::Failed(reason) => format!("cannot be read: {reason}"),
+        }
+    }
+
+    /// What to do, when there is something.
+    pub(in crate::commands) const fn fix(&self, dialect: Option<Dialect>) -> Option<&'static str> {
+        match (self, dialect) {
+            (Self::None, _) => Some("name a file of queries with `context.queryHistory.file`"),
+            (Self::Seen { hidden: 0, .. }, _) => None,
+            (Self::Seen { .. }, _) => {
+                Some("let the login see them: `GRANT pg_read_all_stats TO` it")
+            }
+            (Self::Failed(_), Some(Dialect::Postgres)) => Some(
+                "load `pg_stat_statements` with `shared_preload_libraries`, then run `CREATE EXTENSION pg_stat_statements` in this database",
+            ),
+            (Self::Failed(_), Some(Dialect::Snowflake)) => Some(
+                "let the role see the account's usage: `GRANT IMPORTED PRIVILEGES ON DATABASE SNOWFLAKE TO ROLE` it",
+            ),
+            (Self::Failed(_), Some(Dialect::BigQuery)) => {
+                Some("give the account `roles/bigquery.resourceViewer` on the project")
+            }
+            (Self::Failed(_), Some(Dialect::ClickHouse)) => Some(
+                "let the login read `system.query_log`, and keep it on in the server's settings",
+            ),
+            (Self::Failed(_), _) => None,
+        }
+    }
+
+    pub(super) fn to_json(&self, dialect: Option<Dialect>) -> Value {
+        let status = match self {
+            Self::None | Self::Failed(_) => "fail",
+            Self::Seen { hidden: 0, .. } => "ok",
+            Self::Seen { .. } => "warn",
+        };
+        let mut item = json!({ "status": status, "detail": self.detail() });
+        if let (Some(fix), Some(item)) = (self.fix(dialect), item.as_object_mut()) {
+            item.insert("fix".to_owned(), json!(fix));
+        }
+        item
+    }
+}

@@ -1,0 +1,37 @@
+//! What became of the record of past queries, for people and as JSON.
+
+use ktx_scan::HistoryRead;
+use ktx_vocabulary::ConnectionId;
+use serde_json::{Value, json};
+
+use crate::report::Outcome;
+use crate::scanning::Scanned;
+
+/// Whether a record that was wanted is missing.
+pub(in crate::commands) fn is_missing(results: &[(ConnectionId, Outcome<Scanned>)]) -> bool {
+    let scanned = results
+        .iter()
+        .filter_map(|(_, result)| result.as_ref().ok());
+    scanned
+        .map(|scanned| &scanned.outcome.history)
+        .any(|read| matches!(read, HistoryRead::Unavailable(_) | HistoryRead::NotRun))
+}
+
+/// The status of the step. `None`: it was not wanted.
+pub(in crate::commands) const fn status(read: &HistoryRead) -> Option<&'static str> {
+    match read {
+        HistoryRead::NotWanted => None,
+        HistoryRead::NotRun => Some("not-run"),
+        HistoryRead::Read => Some("done"),
+        HistoryRead::Unavailable(_) => Some("skipped"),
+    }
+}
+
+/// The step in the shape of KTX 0.12, when it was wanted.
+pub(in crate::commands) fn step(read: &HistoryRead) -> Option<Value> {
+    let mut step = json!({ "operation": "query-history", "status": status(read)? });
+    if let (HistoryRead::Unavailable(reason), Some(step)) = (read, step.as_object_mut()) {
+        step.insert("detail".to_owned(), json!(reason));
+    }
+    Some(step)
+}

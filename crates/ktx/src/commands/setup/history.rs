@@ -1,0 +1,149 @@
+//! Past queries of a warehouse: whether scans read them.
+
+use ktx_config::{Connection, edit};
+use serde_json::{Value, json};
+
+use super::super::connection::edit::{current, edit_failure, meaning, write};
+use super::super::connection::{PastQueries, find, probe};
+use super::{State, Step};
+use crate::cli::SetupArgs;
+use crate::compose;
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::scanning::{lock, reads_history};
+use crate::session::{Opened, Session, load};
+
+/// Turns the reading of past queries on or off, when that was said, and tries it.
+pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Option<Step>> {
+    let asked = &args.history;
+    if !asked.enable_query_history && !asked.disable_query_history {
+        return Ok(None);
+    }
+    if asked.disable_query_history {
+        return turned_off(args, opened);
+    }
+    let Some(connection) = connection(args, opened)? else {
+        let nothing = Step::new("history", State::Skipped, "there is no warehouse");
+        return Ok(Some(nothing));
+    };
+    let id = connection.id.as_str();
+    let connector = compose::connector(session, &opened.dir, connection)?;
+    if connector.query_history(1).is_none() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "query_history_unsupported",
+            format!("`{id}` is {}, which keeps no record of queries that ktx can read", connection.driver),
+        )
+        .hint("leave `--enable-query-history` out; `context.queryHistory.file` names queries of your own"));
+    }
+    change(opened, id, &wanted(args))?;
+    let opened = load(&opened.dir, &session.environment)?;
+    tried(id, session, &opened).map(Some)
+}
+
+/// Turns it off for the warehouse that is named, or for all. Where it is off already there is nothing to tell.
+fn turned_off(args: &SetupArgs, opened: &Opened) -> Outcome<Option<Step>> {
+    let mut reading: Vec<&Connection> = match (&args.database, &args.database_connection_id) {
+        (None, None) => opened.config.warehouses().collect(),
+        _ => connection(args, opened)?.into_iter().collect(),
+    };
+    reading.retain(|connection| reads_history(connection));
+    let ids: Vec<&str> = reading
+        .iter()
+        .map(|connection| connection.id.as_str())
+        .collect();
+    for id in &ids {
+        change(opened, id, &[(&["enabled"], json!(false))])?;
+    }
+    if ids.is_empty() {
+        return Ok(None);
+    }
+    let detail = format!("{}: past queries are not read", ids.join(", "));
+    let step = Step::new("history", State::Done, detail);
+    Ok(Some(step.hint("ktx.yaml is changed and not committed")))
+}
+
+/// The warehouse that is meant: the one of `--database`, or the only one.
+fn connection<'a>(args: &SetupArgs, opened: &'a Opened) -> Outcome<Option<&'a Connection>> {
+    if let Some(id) = &args.database_connection_id {
+        return find(opened, id).map(Some);
+    }
+    let Some(driver) = &args.database else {
+        let is_there = opened.config.warehouses().next().is_some();
+        return is_there
+            .then(|| compose::warehouse(&opened.config, None))
+            .transpose();
+    };
+    let mut fitting = opened
+        .config
+        .warehouses()
+        .filter(|found| found.driver.as_str() == driver);
+    match (fitting.next(), fitting.next()) {
+        (found, None) => Ok(found),
+        (_, Some(_)) => Err(Failure::new(
+            Exit::Usage,
+            "connection_required",
+            format!("the project has several {driver} connections"),
+        )
+        .hint("name one with `--database-connection-id`")),
+    }
+}
+
+/// The keys below `context.queryHistory` that the options are about.
+fn wanted(args: &SetupArgs) -> Vec<(&'static [&'static str], Value)> {
+    let asked = &args.history;
+    let mut keys: Vec<(&'static [&'static str], Value)> = vec![(&["enabled"], json!(true))];
+    if let Some(days) = asked.query_history_window_days {
+        keys.push((&["windowDays"], json!(days)));
+    }
+    if let Some(runs) = asked.query_history_min_executions {
+        keys.push((&["minExecutions"], json!(runs)));
+    }
+    let accounts = &asked.query_history_service_account_pattern;
+    if !accounts.is_empty() {
+        keys.push((&["filters", "serviceAccounts", "patterns"], json!(accounts)));
+        keys.push((&["filters", "serviceAccounts", "mode"], json!("exclude")));
+    }
+    let hidden = &asked.query_history_redaction_pattern;
+    if !hidden.is_empty() {
+        keys.push((&["redactionPatterns"], json!(hidden)));
+    }
+    keys
+}
+
+/// Writes keys below `context.queryHistory` of a connection, all or none.
+fn change(opened: &Opened, id: &str, keys: &[(&[&str], Value)]) -> Outcome<()> {
+    let held = lock(opened, "ktx setup")?;
+    let mut text = current(opened)?.text;
+    for (key, value) in keys {
+        let mut path = vec!["connections", id, "context", "queryHistory"];
+        path.extend_from_slice(key);
+        text = edit::set(&text, &path, value).map_err(|error| edit_failure(&error))?;
+    }
+    meaning(&text)?;
+    write(opened, &text)?;
+    drop(held);
+    Ok(())
+}
+
+/// What stands in `ktx.yaml` now, and whether the record can be read. A record that cannot is no failure: scans do
+/// without it and say so.
+fn tried(id: &str, session: &Session, opened: &Opened) -> Outcome<Step> {
+    let connection = find(opened, id)?;
+    let tested = probe(&[connection], session, opened)?;
+    let past = tested.into_iter().find_map(|tested| tested.history);
+    let detail = match &past {
+        Some(PastQueries::Failed(reason)) => {
+            format!("{id}: past queries cannot be read yet: {reason}")
+        }
+        Some(past) => format!("{id}: past queries are read: {}", past.detail()),
+        None => format!("{id}: past queries are read"),
+    };
+    let dialect = compose::dialect(connection.driver);
+    let fix = past
+        .as_ref()
+        .and_then(|past: &PastQueries| past.fix(dialect));
+    let step = Step::new("history", State::Done, detail);
+    let step = fix.into_iter().fold(step, Step::hint);
+    Ok(step.hint("ktx.yaml is changed and not committed"))
+}
