@@ -135,9 +135,9 @@ impl Connector for Postgres {
         self.dialect
     }
 
-    fn query_history(&self, _: u32) -> Option<String> {
+    fn query_history(&self, days: u32) -> Option<String> {
         // The view keeps no dates; it counts since its last reset.
-        (self.dialect == Dialect::Postgres).then(history::postgres)
+        (self.dialect == Dialect::Postgres).then(|| history::postgres(days))
     }
 
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {

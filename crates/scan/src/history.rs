@@ -1,11 +1,12 @@
 //! What past queries say about links: the columns that people have set equal in them.
 //!
-//! Of a query nothing is kept but the pairs of columns, by position, and how often it ran.
+//! Of a query nothing is kept but tables and columns, by position, and how often it ran.
 
 mod catalog;
 mod equalities;
 mod read;
 mod scope;
+pub(crate) mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -38,7 +38,7 @@ pub use request::{
 };
 pub use run::scan;
 pub use settings::{
-    History, PastQuery, RelationshipSettings, ScanSettings, Switch, ValidationBudget,
+    History, PastQuery, People, RelationshipSettings, ScanSettings, Switch, ValidationBudget,
 };
 pub use spending::{Budget, Spent, StopReason};
 pub use structural::DiffSummary;

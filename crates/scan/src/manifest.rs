@@ -5,6 +5,7 @@ mod joins;
 pub(crate) mod merge;
 pub(crate) mod place;
 pub(crate) mod shard;
+mod usage;
 mod write;
 mod yaml;
 

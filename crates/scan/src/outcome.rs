@@ -10,6 +10,7 @@ use ktx_warehouse::{ScanWarning, SchemaSnapshot};
 
 use crate::describe::Descriptions;
 use crate::describe::wire::DescriptionsArtifact;
+use crate::history::usage::Usage;
 use crate::manifest::merge::{Manifest, ManifestInput, compose};
 use crate::outcome::files::Files;
 use crate::profile::read::Profiles;
@@ -77,6 +78,8 @@ pub(crate) struct Gathered {
     pub(crate) links_left: usize,
     /// What became of the record of past queries.
     pub(crate) history: HistoryRead,
+    /// How past queries use tables.
+    pub(crate) usage: Usage,
 }
 
 /// What discovery cost.
@@ -107,6 +110,7 @@ pub(crate) fn compose_outcome(
         links: &gathered.links,
         profiles: gathered.profiles.as_ref().map(|read| &read.tables),
         descriptions: described,
+        usage: &gathered.usage,
     })?;
     gathered.warnings.extend(manifest.warnings.iter().cloned());
     let folder = format!("{}/{}", syncs_folder(&request.connection), gathered.sync);

@@ -96,6 +96,7 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
         gathered.warnings.extend(past.warnings);
         gathered.history = past.read;
         let mut joins = past.joins;
+        gathered.usage = past.usage.unwrap_or_default();
         stated::read(request, &snapshot.tables, &mut joins)?;
         let grounds = Grounds {
             tables: &snapshot.tables,
@@ -173,6 +174,7 @@ fn begin(
         spent: Spent::default(),
         links_left: 0,
         history: HistoryRead::NotWanted,
+        usage: BTreeMap::new(),
     }
 }
 

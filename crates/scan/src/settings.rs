@@ -88,7 +88,7 @@ pub struct PastQuery {
 }
 
 /// Query history (`context.queryHistory` of a connection).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct History {
     /// `enabled`: whether the warehouse's own record is read, where it keeps one.
     pub warehouse: Switch,
@@ -98,6 +98,60 @@ pub struct History {
     pub least_runs: u64,
     /// Queries from elsewhere, such as a file.
     pub queries: Vec<PastQuery>,
+    /// `enabledSchemas`: the schemas whose queries count; all when empty or `*`.
+    pub schemas: Vec<String>,
+    /// `enabledTables`: the tables whose queries count, as `name`, `db.name` or `catalog.db.name`;
+    /// all when empty.
+    pub tables: Vec<String>,
+    /// `filters.serviceAccounts`: whose queries count.
+    pub people: People,
+}
+
+/// Whose queries count, by patterns of user names that the caller has checked.
+#[derive(Debug, Clone, Default)]
+pub enum People {
+    /// Everybody's.
+    #[default]
+    All,
+    /// Those of users that no pattern matches.
+    Without(regex::RegexSet),
+    /// Those of users that a pattern matches.
+    Only(regex::RegexSet),
+}
+
+impl People {
+    /// Everybody but the users that a pattern matches; the error says which one is no expression.
+    pub fn without(patterns: &[String]) -> Result<Self, String> {
+        let set = regex::RegexSet::new(patterns).map_err(|error| error.to_string())?;
+        Ok(Self::Without(set))
+    }
+
+    /// The users that a pattern matches; the error says which one is no expression.
+    pub fn only(patterns: &[String]) -> Result<Self, String> {
+        let set = regex::RegexSet::new(patterns).map_err(|error| error.to_string())?;
+        Ok(Self::Only(set))
+    }
+
+    /// Whether the queries of a user count. Where the record tells no user they do.
+    pub(crate) fn count(&self, user: Option<&str>) -> bool {
+        match (self, user) {
+            (Self::All, _) | (_, None) => true,
+            (Self::Without(patterns), Some(user)) => !patterns.is_match(user),
+            (Self::Only(patterns), Some(user)) => patterns.is_match(user),
+        }
+    }
+}
+
+impl PartialEq for People {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All, Self::All) => true,
+            (Self::Without(own), Self::Without(other)) | (Self::Only(own), Self::Only(other)) => {
+                own.patterns() == other.patterns()
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Default for History {
@@ -107,6 +161,9 @@ impl Default for History {
             days: 90,
             least_runs: 5,
             queries: Vec::new(),
+            schemas: Vec::new(),
+            tables: Vec::new(),
+            people: People::All,
         }
     }
 }

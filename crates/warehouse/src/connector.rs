@@ -218,8 +218,9 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError>;
 
-    /// The statement that lists the queries that were run in the last `days` days: two columns, the
-    /// text and how often it ran, the most frequent first. `None` where no such record is kept.
+    /// The statement that lists the queries that were run in the last `days` days, the most frequent first: the text, how
+    /// often it ran and, where that is known, who ran it and whether the record has missed nothing in these days.
+    /// `None` where no such record is kept.
     fn query_history(&self, _days: u32) -> Option<String> {
         None
     }

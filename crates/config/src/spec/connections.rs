@@ -83,7 +83,7 @@ const QUERY_HISTORY: &[Field] = &[
         "windowDays",
         POSITIVE,
         "90",
-        "How many days back (BigQuery and Snowflake).",
+        "How many days back (BigQuery, ClickHouse and Snowflake).",
     ),
     Field::defaulted(
         "minExecutions",
@@ -94,7 +94,7 @@ const QUERY_HISTORY: &[Field] = &[
     Field::optional(
         "file",
         Shape::Text,
-        "A file of SQL texts, relative to the project, whose joins count as evidence too.",
+        "A file of SQL texts, relative to the project, whose joins count as evidence too, and whose tables as used where the warehouse keeps no record.",
     ),
     Field::optional(
         "enabledSchemas",
@@ -112,11 +112,15 @@ const QUERY_HISTORY: &[Field] = &[
             Field::optional(
                 "serviceAccounts",
                 Shape::OpenObject(&[
-                    Field::optional("patterns", Shape::Texts, "Patterns of user names."),
+                    Field::optional(
+                        "patterns",
+                        Shape::Texts,
+                        "Regular expressions of user names.",
+                    ),
                     Field::optional(
                         "mode",
                         Shape::Choice(&["exclude", "include", "mark-only"]),
-                        "What happens to their queries.",
+                        "What happens to their queries: left out (also when absent), the only ones, or nothing.",
                     ),
                 ]),
                 "Queries of service accounts.",
@@ -127,7 +131,7 @@ const QUERY_HISTORY: &[Field] = &[
                     "mode",
                     Shape::Choice(&["exclude", "include", "mark-only"]),
                     r#""mark-only""#,
-                    "What happens to their queries.",
+                    "Taken from older files; has no effect.",
                 )]),
                 "Queries of orchestrators.",
             ),
@@ -135,13 +139,21 @@ const QUERY_HISTORY: &[Field] = &[
                 "dropTrivialProbes",
                 Shape::Flag,
                 "true",
-                "Whether queries such as `SELECT 1` are left out.",
+                "Has no effect: a query that reads no table never counts.",
             ),
             Field::optional(
                 "dropFailedBelow",
                 Shape::OpenObject(&[
-                    Field::optional("errorRate", Shape::Ratio, "The least share of failures."),
-                    Field::optional("executions", POSITIVE, "The least number of runs."),
+                    Field::optional(
+                        "errorRate",
+                        Shape::Ratio,
+                        "Has no effect: failed runs are never read.",
+                    ),
+                    Field::optional(
+                        "executions",
+                        POSITIVE,
+                        "Has no effect: failed runs are never read.",
+                    ),
                 ]),
                 "Which failing queries are left out.",
             ),
@@ -151,13 +163,13 @@ const QUERY_HISTORY: &[Field] = &[
     Field::optional(
         "redactionPatterns",
         Shape::Texts,
-        "Regular expressions whose matches in literals are hidden.",
+        "Has no effect: literals of queries are never written.",
     ),
     Field::defaulted(
         "staleArchiveAfterDays",
         POSITIVE,
         "90",
-        "After how many days without use a pattern page is archived.",
+        "Has no effect: no pattern pages are written.",
     ),
 ];
 

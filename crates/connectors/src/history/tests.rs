@@ -10,7 +10,7 @@ fn the_gate_lets_every_list_of_queries_through() {
         let checked = gate::check(sql, dialect);
         assert!(checked.is_ok(), "{dialect}: {sql}: {checked:?}");
     };
-    check(Dialect::Postgres, &postgres());
+    check(Dialect::Postgres, &postgres(90));
     check(Dialect::ClickHouse, &clickhouse(90));
     check(Dialect::Snowflake, &snowflake(90));
     check(Dialect::BigQuery, &bigquery("EU", 90));

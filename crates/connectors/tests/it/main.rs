@@ -14,6 +14,7 @@ mod generated;
 mod live_clickhouse;
 mod mysql;
 mod postgres;
+mod postgres_history;
 mod redshift;
 mod render;
 mod snowflake;

@@ -38,7 +38,7 @@ pub struct SetupHistoryArgs {
     /// How often a query must have run [default: 5]
     #[arg(long, value_name = "N", requires = "enable_query_history", value_parser = clap::value_parser!(u32).range(1..))]
     pub query_history_min_executions: Option<u32>,
-    /// Users of programs, as a pattern (can be repeated); kept for KTX 0.12, has no effect on scans
+    /// Users whose queries do not count, such as those of programs, as a regular expression (can be repeated)
     #[arg(long, value_name = "PATTERN", requires = "enable_query_history")]
     pub query_history_service_account_pattern: Vec<String>,
     /// What to hide in queries, as a pattern (can be repeated); kept for KTX 0.12: of queries only pairs of columns are kept

@@ -2,7 +2,8 @@
 
 use ktx_config::{Connection, ValidationBudget as ConfigBudget};
 use ktx_scan::{
-    Budget, History, PastQuery, RelationshipSettings, ScanSettings, Switch, ValidationBudget,
+    Budget, History, PastQuery, People, RelationshipSettings, ScanSettings, Switch,
+    ValidationBudget,
 };
 use serde_json::Value;
 
@@ -97,6 +98,44 @@ fn history(opened: &Opened, connection: &Connection) -> Outcome<History> {
             .and_then(Value::as_u64)
             .unwrap_or(usual.least_runs),
         queries,
+        schemas: texts(of_history(connection, "enabledSchemas")),
+        tables: texts(of_history(connection, "enabledTables")),
+        people: people(connection)?,
+    })
+}
+
+fn texts(value: Option<&Value>) -> Vec<String> {
+    let all = value.and_then(Value::as_array).into_iter().flatten();
+    all.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// `filters.serviceAccounts`: patterns without a mode leave out whom they match.
+fn people(connection: &Connection) -> Outcome<People> {
+    let found = of_history(connection, "filters").and_then(|found| found.get("serviceAccounts"));
+    let patterns = texts(found.and_then(|found| found.get("patterns")));
+    if patterns.is_empty() {
+        return Ok(People::All);
+    }
+    let mode = found.and_then(|found| found.get("mode")?.as_str());
+    let people = match mode {
+        Some("include") => People::only(&patterns),
+        _ => People::without(&patterns),
+    };
+    let people = people.map_err(|error| {
+        Failure::new(
+            Exit::Config,
+            "query_history_pattern",
+            format!("a pattern of user names is no regular expression: {error}"),
+        )
+        .hint(format!(
+            "correct `connections.{}.context.queryHistory.filters.serviceAccounts.patterns`",
+            connection.id
+        ))
+    })?;
+    Ok(if mode == Some("mark-only") {
+        People::All
+    } else {
+        people
     })
 }
 

@@ -234,6 +234,7 @@ Commands:
   sl          List, search, read, validate and query semantic sources
   sql         Run one read-only SQL statement
   wiki        List, search and read wiki pages
+  agent       Ask an agent that answers from the context layer
   mcp         Serve the project to agents over MCP
   usage       Show what models were used for and what it cost
   llm         Show the models of the project and their prices, or ask the backend

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ktx_warehouse::Table;
+use ktx_warehouse::{Dialect, Table};
 
 use crate::relationships::At;
 
@@ -75,6 +75,46 @@ impl<'a> Catalog<'a> {
                 }
             }
         }
+    }
+
+    /// The tables that a word of a text may mean.
+    pub(crate) fn named(&self, word: &str) -> impl Iterator<Item = usize> {
+        let last = word.rsplit('.').next().unwrap_or(word).to_lowercase();
+        self.by_name.get(&last).into_iter().flatten().copied()
+    }
+
+    /// The table at exactly this place. Where the record spans databases every part must be said;
+    /// elsewhere the database is the connection's own, and a bare name is one of a usual schema.
+    pub(crate) fn exact(&self, parts: &[String], dialect: Dialect) -> Option<usize> {
+        let (name, places) = parts.split_last()?;
+        let spans = matches!(
+            dialect,
+            Dialect::Snowflake | Dialect::BigQuery | Dialect::ClickHouse
+        );
+        let mut said = places.iter().rev();
+        let (schema, catalog) = (said.next(), said.next());
+        if said.next().is_some() {
+            return None;
+        }
+        let is_at = |at: &&usize| {
+            let Some(place) = self.tables.get(**at).map(|table| &table.table) else {
+                return false;
+            };
+            let schema_fits = match (schema, place.db.as_deref()) {
+                (Some(said), Some(own)) => own.eq_ignore_ascii_case(said),
+                (None, None) => true,
+                (Some(said), None) => said.eq_ignore_ascii_case("main"),
+                (None, Some(own)) => !spans && USUAL_SCHEMAS.contains(&own.to_lowercase().as_str()),
+            };
+            let catalog_fits = match (catalog, place.catalog.as_deref()) {
+                (Some(said), Some(own)) => own.eq_ignore_ascii_case(said),
+                (Some(_), None) => false,
+                (None, own) => own.is_none() || !spans,
+            };
+            schema_fits && catalog_fits
+        };
+        let mut fitting = self.by_name.get(&name.to_lowercase())?.iter().filter(is_at);
+        fitting.next().copied().filter(|_| fitting.next().is_none())
     }
 
     /// A column of a table.

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, Statement, TableAlias, TableFactor, TableWithJoins,
+    BinaryOperator, Expr, GroupByExpr, Join, JoinConstraint, JoinOperator, Query, Select,
+    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableAlias, TableFactor,
+    TableWithJoins,
 };
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
@@ -12,45 +13,74 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 use ktx_warehouse::Dialect;
 
 use crate::history::scope::{Scope, Source, parts};
+use crate::history::usage::Reading;
 use crate::history::{Catalog, Group};
 use crate::relationships::At;
 
 /// Texts longer than this are not looked at.
 const LONGEST: usize = 256 << 10;
 
-/// The groups of columns that the statements of a text set equal, and how many statements could not
-/// be read. Must run on a thread with a large stack: trees are as deep as a condition is long.
-pub(super) fn equalities(
-    text: &str,
-    dialect: Dialect,
-    catalog: &Catalog<'_>,
-) -> (Vec<Group>, usize) {
+/// What the statements of a text say.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// Groups of columns that are set equal.
+    pub(super) groups: Vec<Group>,
+    /// What each statement reads.
+    pub(super) readings: Vec<Reading>,
+    /// Statements that could not be read.
+    pub(super) unread: usize,
+    /// Whether at least the words of all statements are known.
+    pub(super) has_words: bool,
+}
+
+/// What the statements of a text say. Must run on a thread with a large stack: trees are as deep as a condition is long.
+pub(super) fn equalities(text: &str, dialect: Dialect, catalog: &Catalog<'_>) -> Said {
+    let unknown = || Said {
+        unread: 1,
+        ..Said::default()
+    };
     if text.len() > LONGEST {
-        return (Vec::new(), 1);
+        return unknown();
     }
     let grammar = dialect.grammar();
     let Ok(tokens) = Tokenizer::new(grammar.as_ref(), text).tokenize() else {
-        return (Vec::new(), 1);
+        return unknown();
     };
-    let (mut groups, mut unread) = (Vec::new(), 0);
+    let mut said = Said {
+        has_words: true,
+        ..Said::default()
+    };
     for statement in tokens.split(|token| *token == Token::SemiColon) {
         let empty = |token: &Token| matches!(token, Token::Whitespace(_));
         if statement.iter().all(empty) {
             continue;
         }
+        let mut reading = Reading::default();
+        for token in statement {
+            if let Token::Word(word) = token {
+                reading.named.extend(catalog.named(&word.value));
+            }
+        }
         let mut parser = Parser::new(grammar.as_ref()).with_tokens(statement.to_vec());
         match parser.parse_statement() {
             Ok(statement) => {
                 if let Some(query) = query_of(&statement) {
-                    let mut walk = Walk::default();
+                    let mut walk = Walk {
+                        found: Vec::new(),
+                        reading,
+                        dialect,
+                    };
                     walk.query(query, &Scope::inside(catalog, None));
-                    groups.append(&mut walk.found);
+                    reading = walk.reading;
+                    reading.joins = walk.found.iter().cloned().collect();
+                    said.groups.append(&mut walk.found);
                 }
             }
-            Err(_) => unread += 1,
+            Err(_) => said.unread += 1,
         }
+        said.readings.push(reading);
     }
-    (groups, unread)
+    said
 }
 
 /// The query inside a statement.
@@ -64,9 +94,10 @@ fn query_of(statement: &Statement) -> Option<&Query> {
     }
 }
 
-#[derive(Default)]
 struct Walk {
     found: Vec<Group>,
+    reading: Reading,
+    dialect: Dialect,
 }
 
 impl Walk {
@@ -111,6 +142,10 @@ impl Walk {
             .flatten()
         {
             self.condition(condition, &scope, &mut equal);
+        }
+        if let GroupByExpr::Expressions(keys, _) = &select.group_by {
+            let columns = keys.iter().filter_map(|key| scope.column(key));
+            self.reading.grouped.extend(columns);
         }
         for item in &select.projection {
             if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
@@ -164,7 +199,12 @@ impl Walk {
                 let source = if args.is_some() {
                     Source::Unknown
                 } else {
-                    scope.relation(name)
+                    let source = scope.relation(name);
+                    if !matches!(source, Source::Columns(_)) {
+                        let exact = scope.catalog.exact(&parts(name), self.dialect);
+                        self.reading.tables.extend(exact);
+                    }
+                    source
                 };
                 let known = alias.as_ref().map_or_else(
                     || parts(name).pop().unwrap_or_default(),
@@ -213,6 +253,7 @@ impl Walk {
                     let pair = scope.column(left).zip(scope.column(right));
                     equal.extend(pair.and_then(ordered));
                     if pair.is_none() {
+                        self.filter([left.as_ref(), right.as_ref()], scope);
                         self.nested(left, scope);
                         self.nested(right, scope);
                     }
@@ -223,14 +264,24 @@ impl Walk {
                     negated: _,
                 } => {
                     let columns = self.query(subquery, scope);
+                    self.filter([expr.as_ref()], scope);
                     let only = (columns.len() == 1).then(|| columns.into_values().next());
                     let pair = scope.column(expr).zip(only.flatten());
                     self.found
                         .extend(pair.and_then(ordered).map(|pair| vec![pair]));
                 }
-                other => self.nested(other, scope),
+                other => {
+                    self.filter(operands(other), scope);
+                    self.nested(other, scope);
+                }
             }
         }
+    }
+
+    /// Columns that a condition compares with something else.
+    fn filter<'e>(&mut self, sides: impl IntoIterator<Item = &'e Expr>, scope: &Scope<'_>) {
+        let columns = sides.into_iter().filter_map(|side| scope.column(side));
+        self.reading.filters.extend(columns);
     }
 
     /// Walks the queries inside an expression.
@@ -255,6 +306,34 @@ impl Walk {
             }
         }
     }
+}
+
+/// The sides of a comparison, down through `OR` and `NOT`.
+fn operands(condition: &Expr) -> Vec<&Expr> {
+    let (mut open, mut sides) = (vec![condition], Vec::new());
+    while let Some(part) = open.pop() {
+        match part {
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Or | BinaryOperator::And,
+                right,
+            } => {
+                open.extend([left.as_ref(), right.as_ref()]);
+            }
+            Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => open.push(inner),
+            Expr::BinaryOp { left, right, .. } => {
+                sides.extend([left.as_ref(), right.as_ref()]);
+            }
+            Expr::Between { expr, .. }
+            | Expr::InList { expr, .. }
+            | Expr::Like { expr, .. }
+            | Expr::ILike { expr, .. }
+            | Expr::IsNull(expr)
+            | Expr::IsNotNull(expr) => sides.push(expr.as_ref()),
+            _ => {}
+        }
+    }
+    sides
 }
 
 /// The output columns of a select that are plain columns of tables, by lower-case name.

@@ -1,13 +1,15 @@
 //! Reads past queries: those that the caller hands over, and those of the warehouse's own record.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ktx_warehouse::{Caps, Cell, Dialect, ErrorKind, QueryResult, ScanWarning, Table};
+use ktx_warehouse::{Caps, Cell, Dialect, ErrorKind, QueryResult, ScanWarning, Table, TableKind};
 
 use crate::history::equalities::equalities;
-use crate::history::{Catalog, Joins};
+use crate::history::usage::{Tally, Usage};
+use crate::history::{Catalog, Group, Joins};
 use crate::request::{HistoryRead, ScanError, ScanRequest};
-use crate::settings::{PastQuery, Switch};
+use crate::settings::{History, PastQuery, People, Switch};
 use crate::spending::Spending;
 
 /// Queries of the warehouse's record that are looked at, the most frequent first.
@@ -20,12 +22,26 @@ const STACK_BYTES: usize = 256 << 20;
 /// What past queries say.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
-    /// What they set equal.
+    /// The columns that are set equal.
     pub(crate) joins: Joins,
+    /// How tables are used; absent when nothing may be said of it.
+    pub(crate) usage: Option<Usage>,
     /// What could not be read.
     pub(crate) warnings: Vec<ScanWarning>,
     /// What became of the warehouse's own record.
     pub(crate) read: HistoryRead,
+}
+
+/// The record of a warehouse.
+#[derive(Debug, Default)]
+struct Record {
+    queries: Vec<PastQuery>,
+    /// Queries that ran too rarely to count.
+    rare: Vec<PastQuery>,
+    /// Whether nothing of it is missing.
+    is_whole: bool,
+    /// Whether texts of others are hidden from the login.
+    is_hidden: bool,
 }
 
 /// Reads past queries.
@@ -35,57 +51,141 @@ pub(crate) async fn read(
     spending: &Spending<'_>,
 ) -> Result<Past, ScanError> {
     let history = &request.settings.history;
-    let mut queries = history.queries.clone();
-    let mut past = Past::default();
+    let (mut past, mut record, mut tells_usage) = (Past::default(), Record::default(), false);
     if history.warehouse == Switch::On {
-        past.read = match recorded(request, spending).await? {
-            Ok(more) => {
-                queries.extend(more);
-                HistoryRead::Read
+        match recorded(request, spending).await? {
+            Ok(found) => {
+                past.read = HistoryRead::Read;
+                tells_usage = !found.is_hidden;
+                if found.is_hidden {
+                    past.warnings.push(warning(
+                        "the texts of other users' queries are hidden from this login, so `usage` stays as it was; \
+                         run `GRANT pg_read_all_stats TO` its role".to_owned(),
+                    ));
+                }
+                record = found;
             }
-            Err(warning) => {
-                let reason = warning.message.clone();
-                past.warnings.push(warning);
-                HistoryRead::Unavailable(reason)
+            Err(reason) => {
+                past.warnings.push(warning(reason.clone()));
+                past.read = HistoryRead::Unavailable(reason);
             }
-        };
+        }
+        // A file stands in where the warehouse keeps no record.
+        let keeps_none = request.connector.query_history(history.days).is_none();
+        tells_usage |= keeps_none && !history.queries.is_empty();
     }
-    if queries.is_empty() {
-        return Ok(past);
-    }
-    let (joins, unread) = joins(&queries, request.connector.dialect(), tables)?;
-    past.joins = joins;
-    if unread * 2 > queries.len() {
+    let mut queries = history.queries.clone();
+    queries.append(&mut record.queries);
+    let dialect = request.connector.dialect();
+    let scope = in_scope(history, tables);
+    let said = said((&queries, &record.rare), dialect, tables, &scope)?;
+    if said.unread * 2 > queries.len() {
         past.warnings.push(warning(format!(
-            "{unread} of {} past queries could not be read; check that they are in the dialect of the connection",
+            "{} of {} past queries could not be read; check that they are in the dialect of the connection",
+            said.unread,
             queries.len()
         )));
     }
+    // A table may be read through a view, whose text names it and whose callers do not.
+    let has_views = tables.iter().any(|table| table.kind == TableKind::View);
+    let knows_all = record.is_whole && said.has_words && !has_views;
+    let least = knows_all.then_some(history.least_runs);
+    past.joins = said.joins;
+    past.usage = tells_usage.then(|| said.tally.usage(tables, &scope, least));
     Ok(past)
 }
 
-/// The columns that queries set equal; the second part counts statements that could not be read.
-pub(crate) fn joins(
-    queries: &[PastQuery],
+/// The tables whose queries count.
+fn in_scope(history: &History, tables: &[Table]) -> BTreeSet<usize> {
+    let is_in = |(at, table): (usize, &Table)| {
+        let place = &table.table;
+        let schema = || {
+            history.schemas.iter().any(|schema| {
+                schema == "*"
+                    || place
+                        .db
+                        .as_ref()
+                        .is_some_and(|own| own.eq_ignore_ascii_case(schema))
+            })
+        };
+        let table = || {
+            let parts: Vec<&str> = place.parts().collect();
+            (0..parts.len()).any(|from| {
+                let name = parts.get(from..).unwrap_or_default().join(".");
+                history
+                    .tables
+                    .iter()
+                    .any(|known| known.eq_ignore_ascii_case(&name))
+            })
+        };
+        let counts = match (history.tables.is_empty(), history.schemas.is_empty()) {
+            (false, _) => table(),
+            (true, false) => schema(),
+            (true, true) => true,
+        };
+        counts.then_some(at)
+    };
+    tables.iter().enumerate().filter_map(is_in).collect()
+}
+
+/// What texts say.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    pub(crate) joins: Joins,
+    /// Statements that could not be read.
+    pub(crate) unread: usize,
+    tally: Tally,
+    has_words: bool,
+}
+
+/// What queries say, and which tables the rare ones name. Only queries of the scope count.
+pub(crate) fn said(
+    (queries, rare): (&[PastQuery], &[PastQuery]),
     dialect: Dialect,
     tables: &[Table],
-) -> Result<(Joins, usize), ScanError> {
+    scope: &BTreeSet<usize>,
+) -> Result<Texts, ScanError> {
     let internal = |reason: String| ScanError::Internal { reason };
+    if queries.is_empty() && rare.is_empty() {
+        return Ok(Texts {
+            has_words: true,
+            ..Texts::default()
+        });
+    }
+    let work = || {
+        let catalog = Catalog::of(tables);
+        let mut texts = Texts {
+            has_words: true,
+            ..Texts::default()
+        };
+        let in_scope = |group: &Group| {
+            let mut columns = group.iter().flat_map(|(left, right)| [left, right]);
+            columns.any(|at| scope.contains(&at.table))
+        };
+        for query in queries {
+            let said = equalities(&query.text, dialect, &catalog);
+            texts.unread += said.unread;
+            texts.has_words &= said.has_words;
+            for reading in &said.readings {
+                texts.tally.add(reading, query.runs, scope);
+            }
+            for group in said.groups.into_iter().filter(in_scope) {
+                texts.joins.add(group, query.runs);
+            }
+        }
+        for query in rare {
+            let said = equalities(&query.text, dialect, &catalog);
+            texts.has_words &= said.has_words;
+            for reading in &said.readings {
+                texts.tally.name(reading, query.runs);
+            }
+        }
+        texts
+    };
     let result = std::thread::scope(|scope| {
         std::thread::Builder::new()
             .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || {
-                let catalog = Catalog::of(tables);
-                let (mut joins, mut unread) = (Joins::default(), 0);
-                for query in queries {
-                    let (groups, not) = equalities(&query.text, dialect, &catalog);
-                    unread += not;
-                    for group in groups {
-                        joins.add(group, query.runs);
-                    }
-                }
-                (joins, unread)
-            })
+            .spawn_scoped(scope, work)
             .map(std::thread::ScopedJoinHandle::join)
     });
     match result {
@@ -95,16 +195,19 @@ pub(crate) fn joins(
     }
 }
 
-/// The queries that the warehouse has recorded.
+/// What PostgreSQL shows in place of texts that a role may not see.
+const HIDDEN: &str = "<insufficient privilege>";
+
+/// The queries that the warehouse has recorded, or why they could not be read.
 async fn recorded(
     request: &ScanRequest,
     spending: &Spending<'_>,
-) -> Result<Result<Vec<PastQuery>, ScanWarning>, ScanError> {
+) -> Result<Result<Record, String>, ScanError> {
     let history = &request.settings.history;
     let Some(sql) = request.connector.query_history(history.days) else {
-        return Ok(Err(warning(
+        return Ok(Err(
             "this connection keeps no record of queries that ktx can read".to_owned(),
-        )));
+        ));
     };
     let caps = Caps {
         rows: QUERIES,
@@ -117,22 +220,46 @@ async fn recorded(
         Ok(_) => {}
         Err(error) if error.kind == ErrorKind::Cancelled => return Err(ScanError::Cancelled),
         Err(error) => {
-            return Ok(Err(warning(format!(
+            return Ok(Err(format!(
                 "could not read the record of past queries: {error}"
-            ))));
+            )));
         }
     }
-    let query = |row: &Vec<Cell>| match row.as_slice() {
-        [text, runs] => Some(PastQuery {
-            text: text.to_text()?,
-            runs: whole(runs)?,
-        }),
-        _ => None,
+    let mut record = Record {
+        is_whole: !answer.truncated
+            && !answer.rows.is_empty()
+            && answer.rows.len() < QUERIES
+            && answer.cut_cells(&caps) == 0
+            && matches!(history.people, People::All),
+        ..Record::default()
     };
-    let queries = answer.rows.iter().filter_map(query);
-    Ok(Ok(queries
-        .filter(|query| query.runs >= history.least_runs)
-        .collect()))
+    // One text stands once for each of its users.
+    let mut by_text: BTreeMap<String, u64> = BTreeMap::new();
+    for row in &answer.rows {
+        let text = row.first().and_then(Cell::to_text);
+        let runs = row.get(1).and_then(whole);
+        let (Some(text), Some(runs)) = (text, runs) else {
+            record.is_whole = false;
+            continue;
+        };
+        record.is_whole &= row.get(3).is_some_and(is_true);
+        if text == HIDDEN {
+            record.is_hidden = true;
+        } else if (history.people).count(row.get(2).and_then(Cell::to_text).as_deref()) {
+            let known = by_text.entry(text).or_default();
+            *known = known.saturating_add(runs);
+        }
+    }
+    let queries = by_text
+        .into_iter()
+        .map(|(text, runs)| PastQuery { text, runs });
+    (record.queries, record.rare) = queries.partition(|query| query.runs >= history.least_runs);
+    Ok(Ok(record))
+}
+
+fn is_true(cell: &Cell) -> bool {
+    cell.to_text()
+        .is_some_and(|text| ["true", "t", "1"].contains(&&*text))
 }
 
 /// A count, which some servers send as a decimal.

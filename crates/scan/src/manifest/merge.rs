@@ -7,11 +7,13 @@ use ktx_warehouse::{Column, ScanWarning, Table};
 use serde_yaml::{Mapping, Value};
 
 use crate::describe::TableDescription;
+use crate::history::usage::Usage;
 use crate::manifest::joins::{
     Join, JoinSource, Standing, collapsed, forbidden, joins_of, merged_joins, simple_pairs,
 };
 use crate::manifest::place;
 use crate::manifest::shard::{Placement, place_all, shards_folder};
+use crate::manifest::usage::usage;
 use crate::manifest::write::{Change, change, not_edited, parse, unreadable};
 use crate::ports::{FileChange, ProjectFiles};
 use crate::profile::table::TableProfile;
@@ -28,6 +30,8 @@ pub(crate) struct ManifestInput<'a> {
     /// What was read of the tables; none in a scan of the structure.
     pub(crate) profiles: Option<&'a BTreeMap<TableRef, TableProfile>>,
     pub(crate) descriptions: &'a BTreeMap<TableRef, TableDescription>,
+    /// How past queries use tables; the others keep what stands there.
+    pub(crate) usage: &'a Usage,
 }
 
 /// The shards after a scan.
@@ -229,8 +233,9 @@ impl Merger<'_> {
             table.comment.as_deref(),
             ai,
         );
-        if let Some(usage) = old("usage") {
-            entry.insert("usage".into(), usage.clone());
+        let seen = self.input.usage.get(&table.table);
+        if let Some(usage) = usage(old("usage"), seen, self.input.request.now) {
+            entry.insert("usage".into(), usage);
         }
         let columns = table.columns.iter().map(|column| {
             let standing = old("columns")

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use ktx_scan::{PastQuery, ScanMode, ScanOutcome, Switch, scan};
+use ktx_scan::{FileChange, History, PastQuery, People, ScanMode, ScanOutcome, Switch, scan};
 use serde_json::{Value, json};
 
 use crate::faulty::{Faults, Faulty};
@@ -133,4 +133,218 @@ async fn a_record_that_cannot_be_read_is_a_warning() {
             "{told:?}"
         );
     }
+}
+
+const RECORD: &str = "SELECT text, runs, person, 1 AS is_whole FROM record ORDER BY runs DESC";
+
+/// The `usage` of each table in the one shard.
+fn usages(world: &World) -> Value {
+    let path = world.project.paths().into_iter();
+    let path = path
+        .filter(|path| path.contains("/_schema/"))
+        .collect::<Vec<_>>();
+    let [path] = path.as_slice() else {
+        panic!("one shard: {path:?}");
+    };
+    let shard: Value = serde_yaml::from_str(&world.project.text(path)).expect("yaml");
+    let tables = shard["tables"].as_object().expect("tables");
+    let usage = |(name, entry): (&String, &Value)| (name.clone(), entry["usage"].clone());
+    Value::Object(tables.iter().map(usage).collect())
+}
+
+async fn with_history(world: &World, history: History) -> ScanOutcome {
+    let mut request = world.request(ScanMode::Relationships);
+    request.settings.history = history;
+    let outcome = scan(request).await.expect("a scan");
+    world.project.publish(&outcome.changes);
+    outcome
+}
+
+fn switched_on() -> History {
+    History {
+        warehouse: Switch::On,
+        ..History::default()
+    }
+}
+
+/// A world whose record holds these queries beside its own table `record`.
+fn recorded(rows: &str) -> (World, Arc<Sqlite>) {
+    let (world, sqlite) = world(Some(RECORD));
+    sqlite.execute(
+        "CREATE TABLE record (text TEXT, runs INTEGER, person TEXT); CREATE TABLE d (id INTEGER, b TEXT);",
+    );
+    sqlite.execute(&format!("INSERT INTO record VALUES {rows}"));
+    (world, sqlite)
+}
+
+const ROWS: &str = "
+    ('SELECT v, count(*) FROM a JOIN b ON a.v = b.id WHERE a.id > 7 AND b.w = ''secret'' GROUP BY v', 60, 'ann'),
+    ('SELECT * FROM other.c WHERE z = 1', 90, 'ann'),
+    ('SELECT w FROM b WHERE w IS NULL', 50, 'etl_1'),
+    ('SELECT z FROM c', 4, 'ann')";
+
+#[tokio::test]
+async fn usage_is_written_and_never_holds_a_value() {
+    let (world, sqlite) = recorded(ROWS);
+    with_history(&world, switched_on()).await;
+    let first = usages(&world);
+    // `c` is named, though not by its exact place; that is neither a use nor the lack of one.
+    assert_eq!(
+        first,
+        json!({
+            "a": {"frequencyTier": "high", "commonFilters": ["id"], "commonGroupBys": ["v"], "commonJoins": [{"table": "b", "on": ["v = id"]}]},
+            "b": {"frequencyTier": "high", "commonFilters": ["w"], "commonGroupBys": [], "commonJoins": [{"table": "a", "on": ["id = v"]}]},
+            "c": null,
+            "d": {"frequencyTier": "unused"},
+            "record": {"frequencyTier": "unused"},
+        })
+    );
+    sqlite.execute("UPDATE record SET runs = runs * 11 / 10");
+    let again = with_history(&world, switched_on()).await;
+    let shards = |change: &FileChange| format!("{change:?}").contains("/_schema/");
+    assert_eq!(
+        again.changes.iter().filter(|change| shards(change)).count(),
+        0
+    );
+}
+
+/// What others wrote stays; a table that is used no more says since when, once.
+#[tokio::test]
+async fn usage_keeps_what_others_wrote_and_the_first_stale_day() {
+    let (world, sqlite) = recorded(ROWS);
+    with_history(&world, switched_on()).await;
+    let path = world.project.paths().into_iter();
+    let path = path
+        .filter(|path| path.contains("/_schema/"))
+        .collect::<String>();
+    let text = world.project.text(&path).replacen(
+        "frequencyTier: high",
+        "narrative: asked daily\n      frequencyTier: high",
+        1,
+    );
+    world.project.put(&path, &text);
+    sqlite.execute("DELETE FROM record WHERE text LIKE '%JOIN%'");
+    for day in ["2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"] {
+        let mut request = world.request(ScanMode::Relationships);
+        request.settings.history = switched_on();
+        request.now = day.parse().expect("a time");
+        let outcome = scan(request).await.expect("a scan");
+        world.project.publish(&outcome.changes);
+        assert_eq!(
+            usages(&world)["a"],
+            json!({"narrative": "asked daily", "frequencyTier": "unused", "staleSince": "2026-02-01"})
+        );
+    }
+    // Not read is not unused.
+    let before = usages(&world);
+    sqlite.execute(
+        "DELETE FROM record; INSERT INTO record VALUES ('<insufficient privilege>', 9, NULL)",
+    );
+    let hidden = with_history(&world, switched_on()).await;
+    assert_eq!(usages(&world), before);
+    let told: Vec<&str> = (hidden.report.warnings.iter())
+        .map(|warning| warning.message.as_str())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "the texts of other users' queries are hidden from this login, so `usage` stays as it was; run `GRANT pg_read_all_stats TO` its role"
+        ]
+    );
+    sqlite.execute("DROP TABLE record; CREATE TABLE record (id INTEGER)");
+    with_history(&world, switched_on()).await;
+    assert_eq!(usages(&world)["a"], before["a"]);
+}
+
+/// Users and tables that do not count leave no trace in the shares, and nothing is called unused.
+#[tokio::test]
+async fn filters_say_whose_queries_of_which_tables_count() {
+    let patterns = regex::RegexSet::new(["^etl_"]).expect("patterns");
+    let cases = [
+        (
+            History {
+                people: People::Without(patterns.clone()),
+                ..switched_on()
+            },
+            json!([["id"], "high", ["w"], null]),
+        ),
+        (
+            History {
+                people: People::Only(patterns),
+                ..switched_on()
+            },
+            json!([null, "high", ["w"], null]),
+        ),
+        (
+            History {
+                tables: vec!["B".to_owned()],
+                ..switched_on()
+            },
+            json!([null, "high", ["w"], null]),
+        ),
+        (
+            History {
+                least_runs: 55,
+                ..switched_on()
+            },
+            json!([["id"], "high", ["w"], "unused"]),
+        ),
+        (
+            History {
+                schemas: vec!["sales".to_owned()],
+                ..switched_on()
+            },
+            json!([null, null, null, null]),
+        ),
+        (
+            History {
+                schemas: vec!["*".to_owned()],
+                ..switched_on()
+            },
+            json!([["id"], "high", ["w"], "unused"]),
+        ),
+    ];
+    for (history, expected) in cases {
+        let (world, _) = recorded(ROWS);
+        with_history(&world, history.clone()).await;
+        let usage = usages(&world);
+        let found = json!([
+            usage["a"]["commonFilters"],
+            usage["b"]["frequencyTier"],
+            usage["b"]["commonFilters"],
+            usage["d"]["frequencyTier"],
+        ]);
+        assert_eq!(found, expected, "{history:?}");
+    }
+}
+
+/// A file of queries is no record of everything: it tells uses, not their lack.
+#[tokio::test]
+async fn a_file_of_queries_tells_uses_where_there_is_no_record() {
+    let (world, _) = world(None);
+    let text = "SELECT z FROM c WHERE z = 905; SELECT 1 FROM c JOIN b USING (id);";
+    let history = History {
+        queries: vec![PastQuery {
+            text: text.to_owned(),
+            runs: 1,
+        }],
+        ..switched_on()
+    };
+    let warnings = with_history(&world, history).await.report.warnings;
+    let told: Vec<&str> = warnings
+        .iter()
+        .map(|warning| warning.message.as_str())
+        .collect();
+    assert_eq!(
+        told,
+        ["this connection keeps no record of queries that ktx can read"]
+    );
+    assert_eq!(
+        usages(&world),
+        json!({
+            "a": null,
+            "b": {"frequencyTier": "high", "commonFilters": [], "commonGroupBys": [], "commonJoins": [{"table": "c", "on": ["id = id"]}]},
+            "c": {"frequencyTier": "high", "commonFilters": ["z"], "commonGroupBys": [], "commonJoins": [{"table": "b", "on": ["id = id"]}]},
+        })
+    );
 }

@@ -1,6 +1,6 @@
 //! Past queries of a real PostgreSQL: turned on by setup, tried, and read by scans.
 
-use crate::support::{compare, json as json_of, run, write};
+use crate::support::{compare, compare_text, json as json_of, run, write};
 
 use super::server::{Postgres, Server as _};
 use super::warehouse;
@@ -11,6 +11,8 @@ const TABLES: &str = "CREATE TABLE people (id int PRIMARY KEY, name text);
     CREATE TABLE visits (visit int PRIMARY KEY, who int);
     INSERT INTO visits SELECT n, 101 + n % 15 FROM generate_series(1, 60) n;";
 const JOIN: &str = "SELECT count(*) FROM visits JOIN people ON visits.who = people.id";
+
+const SHARD: &str = "semantic-layer/warehouse/_schema/public.yaml";
 
 /// The number of statements differs from server to server.
 fn without_counts(text: &str) -> String {
@@ -42,7 +44,7 @@ exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  ready    warehouse: reached
-history   done     warehouse: past queries cannot be read yet: relation "pg_stat_statements" does not exist (at character 51)
+history   done     warehouse: past queries cannot be read yet: relation "pg_stat_statements" does not exist (at character 189)
                    load `pg_stat_statements` with `shared_preload_libraries`, then run `CREATE EXTENSION pg_stat_statements` in this database
                    ktx.yaml is changed and not committed
 agents    skipped  none was named
@@ -50,7 +52,7 @@ next: run `ktx status` to see what works
 "#,
     );
     let mut config = sandbox.read("ktx.yaml").expect("the file");
-    crate::support::compare_text(
+    compare_text(
         "what setup has written",
         config.strip_prefix(&plain).unwrap_or(&config),
         r"
@@ -68,7 +70,7 @@ next: run `ktx status` to see what works
 exit 0
 warehouse: 2 added, 0 modified, 0 deleted, 0 unchanged tables
   joins: 0 accepted, 1 to review
-  warning: could not read the record of past queries: relation "pg_stat_statements" does not exist (at character 51)
+  warning: could not read the record of past queries: relation "pg_stat_statements" does not exist (at character 189)
   commit: [COMMIT]
 --- stderr
 Project: [SANDBOX]/work
@@ -93,8 +95,7 @@ warehouse · artifacts
     let joins = |line: &str| {
         let printed = run(&sandbox, line);
         assert_eq!(printed.code, Some(0), "{printed}");
-        let shard = "semantic-layer/warehouse/_schema/public.yaml";
-        let shard = sandbox.read(shard).expect("a shard");
+        let shard = sandbox.read(SHARD).expect("a shard");
         shard.matches("visits.who = people.id").count()
     };
     assert_eq!(joins("scan --no-query-history"), 0);
@@ -102,6 +103,24 @@ warehouse · artifacts
     write(&sandbox, "ktx.yaml", &config);
     assert_eq!(joins("scan"), 0);
     assert_eq!(joins("scan --query-history"), 1);
+    let shard = sandbox.read(SHARD).expect("a shard");
+    let usage = shard
+        .split("usage:")
+        .nth(1)
+        .and_then(|rest| rest.split("columns:").next());
+    compare_text(
+        "how `people` is used",
+        usage.unwrap_or(&shard).trim(),
+        r"
+frequencyTier: high
+      commonFilters: []
+      commonGroupBys: []
+      commonJoins:
+        - table: public.visits
+          'on':
+            - id = who
+",
+    );
     write(&sandbox, "ktx.yaml", &enabled);
     let line = "setup --skip-llm --skip-agents --disable-query-history";
     compare(
