@@ -110,7 +110,7 @@ warehouse · artifacts
         .and_then(|rest| rest.split("columns:").next());
     compare_text(
         "how `people` is used",
-        usage.unwrap_or(&shard).trim(),
+        &format!("{}\n", usage.unwrap_or(&shard).trim()),
         r"
 frequencyTier: high
       commonFilters: []
