@@ -8,6 +8,7 @@ mod scan;
 mod semantic;
 mod setup;
 mod source;
+mod statement;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ pub(crate) use semantic::{
 };
 pub(crate) use setup::{AgentTarget, SetupArgs};
 pub(crate) use source::SetupSourceArgs;
+pub(crate) use statement::as_values;
 
 /// The context layer for data agents
 ///
@@ -260,7 +262,7 @@ pub struct IngestArgs {
 /// `ktx sql`
 #[derive(Debug, Args)]
 pub struct SqlArgs {
-    /// The statement; several words are joined by spaces
+    /// The statement; several words are joined by spaces, and `-` reads it from stdin
     pub sql: Vec<String>,
     /// The connection [default: the only warehouse]
     #[arg(short = 'c', long, value_name = "ID")]

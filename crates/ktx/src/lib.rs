@@ -45,7 +45,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let environment = Environment::from_process();
     let json = wants_json(&arguments);
     let all_json = json || environment.text("KTX_OUTPUT") == Some("json");
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::try_parse_from(cli::as_values(arguments)) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, all_json),
     };

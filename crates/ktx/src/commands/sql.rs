@@ -1,6 +1,6 @@
 //! `ktx sql`: one read-only statement, or the verdict about one.
 
-use std::io::{BufRead as _, IsTerminal as _};
+use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::time::Duration;
 
 use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink as _, cut_note};
@@ -19,14 +19,18 @@ use crate::tables::{aligned, csv, tsv};
 /// The most that `--max-rows` takes.
 const MOST_ROWS: usize = 10_000;
 
+/// The longest statement that is read from stdin, as long as the gate reads at all.
+const MOST_BYTES: u64 = 1 << 20;
+
 /// Runs or judges a statement.
 pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
     let printer = session.printer(&output(args))?;
-    let sql = args.sql.join(" ");
+    let sql = statement(args)?;
+    let sql = sql.trim();
     if args.check {
-        return check(args, &sql, session, &printer);
+        return check(args, sql, session, &printer);
     }
-    if sql.trim().is_empty() {
+    if sql.is_empty() {
         return Err(Failure::new(Exit::Usage, "usage", "no statement")
             .hint("give one statement, such as `ktx sql \"select 1\"`"));
     }
@@ -43,8 +47,8 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
             outcome,
         });
     };
-    let statement = gate::check(&sql, connector.dialect()).inspect_err(|refusal| {
-        note(&sql, AuditOutcome::Refused { code: refusal.code });
+    let statement = gate::check(sql, connector.dialect()).inspect_err(|refusal| {
+        note(sql, AuditOutcome::Refused { code: refusal.code });
     })?;
     let caps = Caps {
         rows: usize::try_from(args.max_rows).unwrap_or(usize::MAX),
@@ -81,6 +85,43 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
         printer.note(&cut_off(result.rows.len(), &caps));
     }
     Ok(Exit::Success)
+}
+
+/// The statement of the command line, or of stdin when it is only `-`.
+fn statement(args: &SqlArgs) -> Outcome<String> {
+    if args.sql != ["-"] {
+        return Ok(args.sql.join(" "));
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| {
+            Failure::from_error(Exit::Failure, "input", &error).context("stdin cannot be read")
+        })?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Failure::new(
+            Exit::Usage,
+            "usage",
+            format!(
+                "the statement on stdin is longer than {} MiB",
+                MOST_BYTES >> 20
+            ),
+        ));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::new(
+            Exit::Usage,
+            "usage",
+            format!("the statement on stdin is no text: byte {at} is no UTF-8"),
+        )
+    })?;
+    if text.trim().is_empty() {
+        return Err(Failure::new(Exit::Usage, "usage", "no statement on stdin")
+            .hint("pipe one, such as `echo 'select 1' | ktx sql -`"));
+    }
+    Ok(text)
 }
 
 /// Says which of the caps ended the answer after so many rows, and what helps.
@@ -190,7 +231,7 @@ fn to_json(result: &QueryResult, connection: &str, cut: Option<&str>) -> Value {
 
 /// Prints the gate's verdict. Without a statement and with piped input, judges JSON lines.
 fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Outcome {
-    if sql.trim().is_empty() {
+    if sql.is_empty() {
         if std::io::stdin().is_terminal() {
             return Err(Failure::new(Exit::Usage, "usage", "no statement to check")
                 .hint("give one, or pipe JSON lines `{\"id\",\"dialect\",\"sql\"}` to stdin"));

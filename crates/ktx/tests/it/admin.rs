@@ -266,7 +266,7 @@ Usage: ktx sql [OPTIONS] [SQL]...
 
 Arguments:
   [SQL]...
-          The statement; several words are joined by spaces
+          The statement; several words are joined by spaces, and `-` reads it from stdin
 
 Options:
   -c, --connection <ID>

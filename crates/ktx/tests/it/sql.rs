@@ -323,6 +323,112 @@ hint: run `ktx connection list` to see the connections
 }
 
 #[test]
+fn a_statement_may_begin_with_a_comment() {
+    let sandbox = shop();
+    for arguments in [
+        &["sql", "-- how many\nselect count(*) as n from regions"][..],
+        &[
+            "sql",
+            "--how many\nselect count(*) as n from regions",
+            "--output",
+            "plain",
+        ],
+        &[
+            "sql",
+            "--output",
+            "plain",
+            "--",
+            "-- how many\nselect count(*) as n from regions",
+        ],
+    ] {
+        compare(
+            "sql with a comment",
+            &sandbox.run_arguments(arguments).unwrap(),
+            r"
+exit 0
+n
+3
+--- stderr
+Project: [SANDBOX]/work
+",
+        );
+    }
+    compare(
+        "sql --check with a comment",
+        &sandbox
+            .run_arguments(&[
+                "sql",
+                "--check",
+                "--dialect",
+                "postgres",
+                "-- note\nselect 1",
+            ])
+            .unwrap(),
+        r"
+exit 0
+allowed: SELECT 1
+",
+    );
+    check(
+        &sandbox,
+        "sql --max-row 1 'select 1'",
+        r"
+exit 2
+--- stderr
+error: unexpected argument '--max-row' found
+
+  tip: a similar argument exists: '--max-rows'
+
+Usage: ktx sql --max-rows <N> [SQL]...
+
+For more information, try '--help'.
+",
+    );
+}
+
+#[test]
+fn a_statement_is_read_from_stdin() {
+    let sandbox = shop();
+    let piped = |arguments: &[&str], input: &str| sandbox.run_with_input(arguments, input).unwrap();
+    compare(
+        "sql -",
+        &piped(
+            &["sql", "-"],
+            "-- how many\nselect count(*) as n\nfrom regions;\n",
+        ),
+        r"
+exit 0
+n
+3
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+    compare(
+        "sql --check --dialect postgres -",
+        &piped(
+            &["sql", "--check", "--dialect", "postgres", "-"],
+            "delete from regions\n",
+        ),
+        r"
+exit 6
+refused (not_a_query): only queries are allowed
+",
+    );
+    compare(
+        "sql -",
+        &piped(&["sql", "-"], " \n"),
+        r"
+exit 2
+--- stderr
+error: no statement on stdin
+
+hint: pipe one, such as `echo 'select 1' | ktx sql -`
+",
+    );
+}
+
+#[test]
 fn check_judges_without_a_warehouse() {
     let sandbox = shop();
     check(
