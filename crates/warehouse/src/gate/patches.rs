@@ -23,6 +23,7 @@ mod reports;
 mod tails;
 mod text;
 mod types;
+mod values;
 mod versions;
 mod xml;
 
@@ -66,6 +67,7 @@ impl Patched {
         patched.rewrite_common(dialect)?;
         patched.rewrite_own(dialect)?;
         commands_as_tables(&patched.tokens)?;
+        writes_into(&patched.tokens)?;
         Ok(patched)
     }
 
@@ -81,13 +83,14 @@ impl Patched {
         self.apply_carrying(frames::exclusions)?;
         self.apply_carrying(queries::search_and_cycle)?;
         self.apply_carrying(json::endings)?;
-        self.apply_carrying(types::of_casts)?;
+        self.apply_carrying(|tokens, carried| types::of_casts(tokens, carried, dialect))?;
         self.apply(|tokens| marks::in_calls(tokens, dialect))
     }
 
     fn rewrite_own(&mut self, dialect: Dialect) -> Result<(), Refusal> {
         match dialect {
             Dialect::Postgres => {
+                self.apply(frames::bracket_bounds)?;
                 self.apply(groups::group_distinct)?;
                 self.apply(json::drop_path_names)?;
                 self.apply(clauses::name_rows_from)?;
@@ -112,6 +115,7 @@ impl Patched {
                 self.apply(versions::mark)?;
             }
             Dialect::Redshift => {
+                self.apply(frames::bracket_bounds)?;
                 self.apply(clauses::name_approximate)?;
                 self.apply_carrying(json::transformations)?;
             }
@@ -137,6 +141,7 @@ impl Patched {
             }
             Dialect::Databricks => {
                 self.apply(versions::at_signs)?;
+                self.apply_carrying(queries::name_lateral_views)?;
                 self.apply_carrying(offsets::excepted_fields)?;
                 self.apply(versions::drop_for)?;
             }
@@ -183,6 +188,12 @@ impl Patched {
         self.tokens = pivot::as_select(&self.tokens);
         self.apply(clauses::complete_filters)?;
         self.apply(clauses::caret_for_power)?;
+        self.apply(frames::bracket_bounds)?;
+        self.apply(values::known_units)?;
+        self.apply_carrying(values::rows_of_one)?;
+        self.apply_carrying(|tokens, carried| {
+            types::behind_colons(tokens, carried, Dialect::DuckDb)
+        })?;
         self.apply(offsets::open_slices)?;
         self.apply_carrying(clauses::samples)?;
         self.apply(marks::comprehensions)?;
@@ -330,6 +341,18 @@ fn commands_as_tables(tokens: &[Token]) -> Result<(), Refusal> {
         ),
         None => Ok(()),
     }
+}
+
+/// Refuses `SELECT INTO x FROM y`, which selects nothing into a new table; the parser takes `INTO` for a column.
+fn writes_into(tokens: &[Token]) -> Result<(), Refusal> {
+    let found = (1..tokens.len()).any(|index| {
+        is_word(tokens.get(index), "INTO")
+            && is_any_word(tokens.get(index - 1), &["SELECT", "ALL", "DISTINCT"])
+    });
+    if found {
+        return refuse("into", "`INTO` writes the result somewhere");
+    }
+    Ok(())
 }
 
 /// Whether the token is this unquoted word, in any case of letters.

@@ -1,5 +1,6 @@
 //! Tests of the gate's front door.
 
+mod meaning;
 mod typed_texts;
 
 use super::{ReadOnlySql, check};

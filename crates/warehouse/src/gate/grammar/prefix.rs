@@ -55,6 +55,16 @@ pub(super) fn parse(parser: &mut Parser<'_>, dialect: Dialect, between: u8) -> O
             )
         }
         (Dialect::Databricks, "INTERVAL") => long_interval(parser),
+        (Dialect::Redshift, "CONNECT_BY_ROOT")
+            if matches!(parser.peek_nth_token_ref(1).token, Token::Word(_)) =>
+        {
+            parser.advance_token();
+            Some(
+                parser
+                    .parse_subexpr(UNARY)
+                    .map(|column| prefixed(&word, column)),
+            )
+        }
         (Dialect::Snowflake | Dialect::Trino, "FINAL" | "RUNNING") if calls(parser) => {
             parser.advance_token();
             Some(parser.parse_prefix().map(|call| prefixed(&word, call)))

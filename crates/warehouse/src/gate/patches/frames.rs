@@ -1,4 +1,4 @@
-//! `EXCLUDE` at the end of a window frame, and `FROM LAST` before it.
+//! `EXCLUDE` at the end of a window frame, texts as its bounds, and `FROM LAST` before it.
 
 use sqlparser::tokenizer::Token;
 
@@ -75,6 +75,23 @@ pub(super) fn directions(tokens: &[Token], carried: &mut Carried) -> Edits {
         let name = carried.name(", ", ")", ") FROM LAST".to_owned());
         let with = [Token::Comma, word(&name), Token::RParen];
         edits.replace(index - 1..index + 2, with);
+    }
+    edits
+}
+
+/// `BETWEEN '1 day' PRECEDING AND …` gets brackets around the text, which means the same: the parser would make an interval
+/// of it, whatever the type of the column is.
+pub(super) fn bracket_bounds(tokens: &[Token]) -> Edits {
+    const BEFORE: &[&str] = &["BETWEEN", "AND", "RANGE", "ROWS", "GROUPS"];
+    let mut edits = Edits::default();
+    for index in 1..tokens.len() {
+        if matches!(tokens.get(index), Some(Token::SingleQuotedString(_)))
+            && is_any_word(tokens.get(index - 1), BEFORE)
+            && is_any_word(tokens.get(index + 1), &["PRECEDING", "FOLLOWING"])
+        {
+            edits.insert(index, [Token::LParen]);
+            edits.insert(index + 1, [Token::RParen]);
+        }
     }
     edits
 }

@@ -149,6 +149,63 @@ pub(super) fn subsets(tokens: &[Token], carried: &mut Carried) -> Edits {
     edits
 }
 
+/// Databricks: a `LATERAL VIEW` without a name of its own carries one, since the parser would take the next word for it.
+pub(super) fn name_lateral_views(tokens: &[Token], carried: &mut Carried) -> Edits {
+    const NEXT: &[&str] = &[
+        "AS",
+        "LATERAL",
+        "WHERE",
+        "GROUP",
+        "HAVING",
+        "ORDER",
+        "SORT",
+        "CLUSTER",
+        "DISTRIBUTE",
+        "WINDOW",
+        "QUALIFY",
+        "LIMIT",
+        "OFFSET",
+        "UNION",
+        "EXCEPT",
+        "INTERSECT",
+        "MINUS",
+        "PIVOT",
+        "UNPIVOT",
+        "TABLESAMPLE",
+        "JOIN",
+        "LEFT",
+        "RIGHT",
+        "INNER",
+        "FULL",
+        "CROSS",
+        "SEMI",
+        "ANTI",
+        "NATURAL",
+    ];
+    let mut edits = Edits::default();
+    for index in 2..tokens.len() {
+        if !are_words(tokens, index - 2, &["LATERAL", "VIEW"]) {
+            continue;
+        }
+        let start = index + usize::from(is_word(tokens.get(index), "OUTER"));
+        let Some(open) = find_level(tokens, start, |_, token| *token == Token::LParen) else {
+            continue;
+        };
+        let Some(end) = closing(tokens, open).map(|close| close + 1) else {
+            continue;
+        };
+        let nameless = match tokens.get(end) {
+            None | Some(Token::RParen | Token::Comma) => true,
+            next => is_any_word(next, NEXT),
+        };
+        if nameless {
+            let name = carried.name(" ", "", String::new());
+            edits.insert(end, [word(&name)]);
+        }
+    }
+    edits
+}
+
 /// DuckDB: `FROM t WHERE …` without a `SELECT` gets its `SELECT *`, which is the same.
 pub(super) fn complete_from_first(tokens: &[Token]) -> Edits {
     const CLAUSES: &[&str] = &["WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW"];

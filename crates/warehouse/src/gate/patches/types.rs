@@ -12,8 +12,8 @@ const NOT_IN_TYPES: &[&str] = &[
     "SELECT", "WITH", "FROM", "VALUES", "TABLE", "INTO", "AS", "USING", "FORMAT", "AT",
 ];
 
-/// The type of every `CAST(x AS type)` is carried as a name.
-pub(super) fn of_casts(tokens: &[Token], carried: &mut Carried) -> Edits {
+/// The type of every `CAST(x AS type)` is carried as a name, but for the plain ones that are the same in capitals.
+pub(super) fn of_casts(tokens: &[Token], carried: &mut Carried, dialect: Dialect) -> Edits {
     const CASTS: &[&str] = &["CAST", "TRY_CAST", "SAFE_CAST"];
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -25,8 +25,10 @@ pub(super) fn of_casts(tokens: &[Token], carried: &mut Carried) -> Edits {
             continue;
         };
         let written = tokens.get(place + 1..end).unwrap_or_default();
-        let simple = matches!(written, [Token::Word(_)]) && !is_word(written.first(), "String");
-        if !simple && is_type(written) {
+        let plain = matches!(written, [Token::Word(_)])
+            && dialect != Dialect::ClickHouse
+            && !is_word(written.first(), "String");
+        if !plain && is_type(written) {
             let name = carried.name("", "", compact(written));
             edits.replace(place + 1..end, [super::word(&name)]);
         }
@@ -34,7 +36,7 @@ pub(super) fn of_casts(tokens: &[Token], carried: &mut Carried) -> Edits {
     edits
 }
 
-/// Types with brackets behind `::`, and ClickHouse's `String`, are carried as names.
+/// Types with brackets behind `::`, and all of ClickHouse, are carried as names.
 pub(super) fn behind_colons(tokens: &[Token], carried: &mut Carried, dialect: Dialect) -> Edits {
     const NESTED: &[&str] = &["ARRAY", "OBJECT", "MAP", "ROW", "VECTOR"];
     let mut edits = Edits::default();
@@ -46,6 +48,7 @@ pub(super) fn behind_colons(tokens: &[Token], carried: &mut Carried, dialect: Di
         let taken = match dialect {
             Dialect::ClickHouse => unquoted(tokens.get(index)).is_some(),
             Dialect::Snowflake => bracket && is_any_word(tokens.get(index), NESTED),
+            Dialect::DuckDb => bracket && is_word(tokens.get(index), "ROW"),
             _ => false,
         };
         let end = if bracket {
