@@ -1,6 +1,7 @@
 //! What the value tests share: connections, secrets in memory, and results as text.
 
 pub(crate) mod effects;
+pub(crate) mod reprint;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

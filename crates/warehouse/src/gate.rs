@@ -71,6 +71,15 @@ pub fn check(sql: &str, dialect: Dialect) -> Result<ReadOnlySql, Refusal> {
     run(sql, dialect, None)
 }
 
+/// Whether a query of the dialect may call this function, in an expression or as a table. A session that judges calls by
+/// itself asks here, so that it takes what [`check`] lets through.
+pub fn lists_function(name: &str, dialect: Dialect) -> bool {
+    let name = name.to_lowercase();
+    [functions::Place::Expression, functions::Place::Table]
+        .into_iter()
+        .any(|place| functions::is_allowed(&name, dialect, place))
+}
+
 /// Runs the whole check on a thread whose stack fits the deepest tree.
 fn run(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<ReadOnlySql, Refusal> {
     if sql.len() > MAX_BYTES {

@@ -2,6 +2,7 @@
 
 mod effects;
 mod library;
+mod reprint;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! The session alone, on a server: statements that have not passed the static gate.
 
 mod effects;
+mod reprint;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ktx_warehouse::WarehouseError;
+use ktx_warehouse::{Dialect, WarehouseError, gate};
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
@@ -25,9 +25,9 @@ const VALUE_BYTES: i32 = 256 << 20;
 /// What a session may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rights {
-    /// Queries of users: reads and listed functions.
+    /// Queries of users: reads, and the functions and pragmas that the static gate lists.
     Query,
-    /// The connector's own catalog queries: the table pragmas as well.
+    /// The connector's own catalog queries: the size of the file as well.
     Catalog,
 }
 
@@ -74,23 +74,18 @@ fn look_at(session: &mut Connection, stop: &Stop) -> Result<(), rusqlite::Error>
 fn authorize(rights: Rights, action: AuthAction<'_>) -> Authorization {
     let allowed = match action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => true,
-        AuthAction::Function { function_name } => is_listed(function_name),
+        AuthAction::Function { function_name } => {
+            gate::lists_function(function_name, Dialect::Sqlite) || is_any(function_name, INTERNAL)
+        }
         // Full-text tables ask for it while they are read.
         AuthAction::Pragma {
             pragma_name,
             pragma_value: None,
-        } if is(pragma_name, "data_version") => true,
+        } if is_any(pragma_name, "data_version") => true,
+        // The table function `pragma_table_info` runs the pragma of its name.
         AuthAction::Pragma { pragma_name, .. } => {
-            rights == Rights::Catalog
-                && [
-                    "table_list",
-                    "table_xinfo",
-                    "foreign_key_list",
-                    "page_count",
-                    "page_size",
-                ]
-                .iter()
-                .any(|listed| is(pragma_name, listed))
+            gate::lists_function(&format!("pragma_{pragma_name}"), Dialect::Sqlite)
+                || rights == Rights::Catalog && is_any(pragma_name, "page_count page_size")
         }
         _ => false,
     };
@@ -101,34 +96,11 @@ fn authorize(rights: Rights, action: AuthAction<'_>) -> Authorization {
     }
 }
 
-fn is(name: &str, listed: &str) -> bool {
-    name.eq_ignore_ascii_case(listed)
+fn is_any(name: &str, listed: &str) -> bool {
+    listed
+        .split_ascii_whitespace()
+        .any(|listed| name.eq_ignore_ascii_case(listed))
 }
 
-fn is_listed(function: &str) -> bool {
-    FUNCTIONS
-        .iter()
-        .flat_map(|group| group.split_ascii_whitespace())
-        .any(|listed| is(function, listed))
-}
-
-/// The functions that a query may call: all that compute from their arguments and rows. Left out are
-/// those that load code, reach into the file or set state.
-const FUNCTIONS: &[&str] = &[
-    "abs changes char coalesce concat concat_ws format glob hex if ifnull iif instr last_insert_rowid \
-     length like likelihood likely lower ltrim max min nullif octet_length printf quote random randomblob \
-     replace round rtrim sign soundex sqlite_version substr substring total_changes trim typeof unhex \
-     unicode unistr unistr_quote unlikely upper zeroblob subtype",
-    "avg count group_concat string_agg sum total median percentile percentile_cont percentile_disc",
-    "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value",
-    "date time datetime julianday unixepoch strftime timediff current_date current_time \
-     current_timestamp",
-    "acos acosh asin asinh atan atan2 atanh ceil ceiling cos cosh degrees exp floor ln log log10 log2 \
-     mod pi pow power radians sin sinh sqrt tan tanh trunc",
-    "json jsonb json_array jsonb_array json_array_length json_array_insert jsonb_array_insert \
-     json_error_position json_extract jsonb_extract json_insert jsonb_insert json_object jsonb_object \
-     json_patch jsonb_patch json_pretty json_quote json_remove jsonb_remove json_replace jsonb_replace \
-     json_set jsonb_set json_type json_valid json_each json_tree jsonb_each jsonb_tree json_group_array \
-     jsonb_group_array json_group_object jsonb_group_object -> ->>",
-    "match regexp bm25 highlight snippet matchinfo offsets rtreedepth rtreecheck rtreenode",
-];
+/// Functions under the names that SQLite itself gives to operators and to the checks of its own tables.
+const INTERNAL: &str = "-> ->> glob like match regexp rtreecheck";

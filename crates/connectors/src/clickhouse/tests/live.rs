@@ -1,5 +1,7 @@
 //! The session alone, on ClickHouse's own engine: statements that have not passed the static gate.
 
+mod reprint;
+
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;

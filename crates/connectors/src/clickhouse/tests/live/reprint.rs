@@ -1,0 +1,21 @@
+//! The texts of the case files on ClickHouse's engine, as they were written and as the gate prints them.
+
+use ktx_warehouse::Dialect;
+
+use super::{run_with, server};
+use crate::tests::reprint::compare;
+
+const TABLES: &str = include_str!("../../../../../../fixtures/readonly-sql/tables/clickhouse.sql");
+
+#[tokio::test]
+async fn what_the_gate_prints_gives_the_same_rows() {
+    let statements: Vec<&str> = TABLES.lines().collect();
+    let Some((_admin, connector)) = server("ktx_unit_reprint", &statements) else {
+        return;
+    };
+    compare(Dialect::ClickHouse, async |sql, caps| {
+        run_with(&connector, sql, caps).await
+    })
+    .await
+    .expect(60);
+}

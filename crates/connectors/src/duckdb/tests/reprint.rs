@@ -1,0 +1,22 @@
+//! The texts of the case files on DuckDB, as they were written and as the gate prints them.
+
+use ktx_warehouse::Dialect;
+
+use super::{database, run_with};
+use crate::tests::reprint::compare;
+
+const TABLES: &str = include_str!("../../../../../fixtures/readonly-sql/tables/duckdb.sql");
+
+#[tokio::test]
+async fn what_the_gate_prints_gives_the_same_rows() {
+    let Some((_folder, connector)) = database(TABLES) else {
+        return;
+    };
+    // Opened once and not for each text.
+    let _instance = connector.engine.instance().unwrap();
+    compare(Dialect::DuckDb, async |sql, caps| {
+        run_with(&connector, sql, caps).await
+    })
+    .await
+    .expect(70);
+}

@@ -1,0 +1,35 @@
+//! The texts of the case files on MariaDB, as they were written and as the gate prints them.
+
+use ktx_warehouse::{Dialect, QueryResult};
+use tokio_util::sync::CancellationToken;
+
+use super::server;
+use crate::tests::reprint::{Report, compare};
+
+const TABLES: &str = include_str!("../../../../../fixtures/readonly-sql/tables/mariadb.sql");
+
+async fn reprinted(dialect: Dialect, schema: &str) -> Option<Report> {
+    let (_admin, connector) = server(schema, TABLES).await?;
+    let report = compare(dialect, async |sql, caps| {
+        let mut result = QueryResult::default();
+        let cancel = CancellationToken::new();
+        connector.run(sql, caps, &mut result, &cancel).await?;
+        Ok(result)
+    });
+    Some(report.await)
+}
+
+#[tokio::test]
+async fn what_the_gate_prints_gives_the_same_rows() {
+    if let Some(report) = reprinted(Dialect::MariaDb, "ktx_unit_reprint").await {
+        report.expect(70);
+    }
+}
+
+/// MariaDB does not read all that MySQL does; what it reads stays the same.
+#[tokio::test]
+async fn what_the_gate_prints_for_mysql_gives_the_same_rows() {
+    if let Some(report) = reprinted(Dialect::MySql, "ktx_unit_reprint_mysql").await {
+        report.expect(50);
+    }
+}

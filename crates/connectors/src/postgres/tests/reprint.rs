@@ -1,0 +1,24 @@
+//! The texts of the case files on PostgreSQL, as they were written and as the gate prints them.
+
+use ktx_warehouse::{Dialect, QueryResult};
+use tokio_util::sync::CancellationToken;
+
+use super::server;
+use crate::tests::reprint::compare;
+
+const TABLES: &str = include_str!("../../../../../fixtures/readonly-sql/tables/postgres.sql");
+
+#[tokio::test]
+async fn what_the_gate_prints_gives_the_same_rows() {
+    let Some((_admin, connector)) = server("ktx_unit_reprint", TABLES).await else {
+        return;
+    };
+    compare(Dialect::Postgres, async |sql, caps| {
+        let mut result = QueryResult::default();
+        let cancel = CancellationToken::new();
+        connector.run(sql, caps, &mut result, &cancel).await?;
+        Ok(result)
+    })
+    .await
+    .expect(60);
+}

@@ -1,0 +1,28 @@
+//! The texts of the case files on SQLite, as they were written and as the gate prints them.
+
+use ktx_warehouse::{Dialect, QueryResult};
+use rusqlite::Connection;
+use tokio_util::sync::CancellationToken;
+
+use super::Sqlite;
+use crate::tests::reprint::compare;
+
+const TABLES: &str = include_str!("../../../../../fixtures/readonly-sql/tables/sqlite.sql");
+
+#[tokio::test]
+async fn what_the_gate_prints_gives_the_same_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shop.db");
+    let session = Connection::open(&path).unwrap();
+    session.execute_batch(TABLES).unwrap();
+    drop(session);
+    let connector = Sqlite::at(path);
+    compare(Dialect::Sqlite, async |sql, caps| {
+        let mut result = QueryResult::default();
+        let cancel = CancellationToken::new();
+        connector.run(sql, caps, &mut result, &cancel).await?;
+        Ok(result)
+    })
+    .await
+    .expect(70);
+}
