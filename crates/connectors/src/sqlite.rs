@@ -6,6 +6,7 @@
 
 mod catalog;
 mod error;
+mod math;
 mod pool;
 mod query;
 mod session;

@@ -9,7 +9,7 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
-use super::{FILE, error};
+use super::{FILE, error, math};
 use crate::file;
 use crate::stop::Stop;
 
@@ -45,6 +45,7 @@ pub(super) fn open(path: &Path, rights: Rights, stop: &Stop) -> Result<Connectio
         session.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         session.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
         session.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES)?;
+        math::add(&session)?;
         look_at(&mut session, stop)?;
         session.authorizer(Some(move |context: AuthContext<'_>| {
             authorize(rights, context.action)

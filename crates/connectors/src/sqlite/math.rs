@@ -1,0 +1,145 @@
+//! The mathematical functions of SQLite, which its library has only when it was compiled so. They answer as SQLite's own
+//! do: NULL for what is no number and where there is no result.
+
+use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Result};
+
+type One = fn(f64) -> f64;
+type Two = fn(f64, f64) -> f64;
+
+/// Functions of one number.
+const OF_ONE: &[(&str, One)] = &[
+    ("acos", f64::acos),
+    ("acosh", f64::acosh),
+    ("asin", f64::asin),
+    ("asinh", f64::asinh),
+    ("atan", f64::atan),
+    ("atanh", f64::atanh),
+    ("cos", f64::cos),
+    ("cosh", f64::cosh),
+    ("degrees", |x| x * (180.0 / std::f64::consts::PI)),
+    ("exp", f64::exp),
+    ("radians", |x| x * (std::f64::consts::PI / 180.0)),
+    ("sin", f64::sin),
+    ("sinh", f64::sinh),
+    ("sqrt", f64::sqrt),
+    ("tan", f64::tan),
+    ("tanh", f64::tanh),
+];
+
+/// Logarithms, which have no result for zero and below.
+const LOGARITHMS: &[(&str, One)] = &[
+    ("ln", f64::ln),
+    ("log", f64::log10),
+    ("log10", f64::log10),
+    ("log2", f64::log2),
+];
+
+/// Functions that keep a whole number as it is.
+const ROUNDING: &[(&str, One)] = &[
+    ("ceil", f64::ceil),
+    ("ceiling", f64::ceil),
+    ("floor", f64::floor),
+    ("trunc", f64::trunc),
+];
+
+/// Functions of two numbers.
+const OF_TWO: &[(&str, Two)] = &[
+    ("atan2", f64::atan2),
+    ("mod", |x, y| x % y),
+    ("pow", f64::powf),
+    ("power", f64::powf),
+];
+
+/// Adds the functions to a session. Where the library has them already, these take their place.
+pub(super) fn add(session: &Connection) -> Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8
+        | FunctionFlags::SQLITE_DETERMINISTIC
+        | FunctionFlags::SQLITE_INNOCUOUS;
+    for &(name, compute) in OF_ONE {
+        session.create_scalar_function(name, 1, flags, move |context| {
+            Ok(real(context, 0).map(compute))
+        })?;
+    }
+    for &(name, compute) in LOGARITHMS {
+        session.create_scalar_function(name, 1, flags, move |context| {
+            Ok(positive(context, 0).map(compute))
+        })?;
+    }
+    session.create_scalar_function("log", 2, flags, |context| Ok(logarithm(context)))?;
+    for &(name, compute) in ROUNDING {
+        session.create_scalar_function(name, 1, flags, move |context| {
+            Ok(match number(context.get_raw(0)) {
+                Some(Number::Whole(whole)) => Value::Integer(whole),
+                Some(Number::Real(real)) => Value::Real(compute(real)),
+                None => Value::Null,
+            })
+        })?;
+    }
+    for &(name, compute) in OF_TWO {
+        session.create_scalar_function(name, 2, flags, move |context| {
+            Ok(real(context, 0)
+                .zip(real(context, 1))
+                .map(|(first, second)| compute(first, second)))
+        })?;
+    }
+    session.create_scalar_function("pi", 0, flags, |_| Ok(std::f64::consts::PI))
+}
+
+/// `log(base, x)`, which has no result for a base up to one.
+fn logarithm(context: &Context<'_>) -> Option<f64> {
+    let base = positive(context, 0)?.ln();
+    let value = positive(context, 1)?;
+    (base > 0.0).then(|| value.ln() / base)
+}
+
+fn positive(context: &Context<'_>, index: usize) -> Option<f64> {
+    real(context, index).filter(|value| *value > 0.0)
+}
+
+fn real(context: &Context<'_>, index: usize) -> Option<f64> {
+    match number(context.get_raw(index))? {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "SQLite computes with the nearest double as well"
+        )]
+        Number::Whole(whole) => Some(whole as f64),
+        Number::Real(real) => Some(real),
+    }
+}
+
+/// A value as SQLite reads it where a number is wanted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Number {
+    Whole(i64),
+    Real(f64),
+}
+
+/// The number that a value is, or that all of its text is; blobs are none.
+fn number(value: ValueRef<'_>) -> Option<Number> {
+    match value {
+        ValueRef::Integer(whole) => Some(Number::Whole(whole)),
+        ValueRef::Real(real) => Some(Number::Real(real)),
+        ValueRef::Text(bytes) => written(std::str::from_utf8(bytes).ok()?),
+        ValueRef::Null | ValueRef::Blob(_) => None,
+    }
+}
+
+fn written(text: &str) -> Option<Number> {
+    let text = text.trim_matches([' ', '\t', '\n', '\r', '\u{b}', '\u{c}']);
+    // Rust also reads `inf` and `nan`.
+    let plain = text
+        .bytes()
+        .all(|letter| matches!(letter, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
+    if !plain {
+        return None;
+    }
+    match text.parse() {
+        Ok(whole) => Some(Number::Whole(whole)),
+        Err(_) => text.parse().ok().map(Number::Real),
+    }
+}
+
+#[cfg(test)]
+mod tests;
