@@ -14,12 +14,12 @@ use sqlparser::ast::Expr;
 
 use crate::bound::Printer;
 use crate::graph::NodeId;
-use crate::planner::{Part, PartKind, Planned};
+use crate::planner::{Part, PartKind, Planned, SortKey};
 use crate::planner::{sanitized, unique};
 use crate::predicates::{Place, placed};
 use crate::query::Direction;
 use crate::sql_text::{identifier, is_boxed, only_value, typed_null};
-use crate::{ColumnType, QueryError, aggregates, scalars};
+use crate::{ColumnRole, ColumnType, QueryError, aggregates, scalars};
 
 /// The SQL of a plan.
 #[derive(Debug)]
@@ -332,13 +332,13 @@ impl Writer<'_, '_> {
                     identifier(dialect, &one.name)
                 )
             });
-        let measures = self
+        let named = self
             .planned
             .measures
             .iter()
             .zip(measures)
             .map(|(one, sql)| format!("{sql} AS {}", identifier(dialect, &one.name)));
-        let columns: Vec<String> = dimensions.chain(measures).collect();
+        let columns: Vec<String> = dimensions.chain(named).collect();
         let top = match dialect {
             Dialect::SqlServer => format!("TOP {} ", self.planned.limit),
             _ => String::new(),
@@ -362,11 +362,11 @@ impl Writer<'_, '_> {
             .order
             .iter()
             .map(|key| {
-                let direction = match key.direction {
-                    Direction::Ascending => "",
-                    Direction::Descending => " DESC",
-                };
-                format!("{}{direction}", identifier(dialect, &key.name))
+                let measure = self.planned.measures.iter().zip(measures);
+                let measure = measure
+                    .filter(|(one, _)| key.role == ColumnRole::Measure && one.name == key.name);
+                let measure = measure.map(|(_, sql)| sql.as_str()).next();
+                sort_key(dialect, key, measure)
             })
             .collect();
         if !keys.is_empty() {
@@ -376,5 +376,22 @@ impl Writer<'_, '_> {
             lines.push(format!("LIMIT {}", self.planned.limit));
         }
         lines.join("\n")
+    }
+}
+
+/// A sort key; a measure, given by its SQL, has NULL last whatever the warehouse takes NULL for.
+fn sort_key(dialect: Dialect, key: &SortKey, measure: Option<&str>) -> String {
+    let name = identifier(dialect, &key.name);
+    let direction = match key.direction {
+        Direction::Ascending => "",
+        Direction::Descending => " DESC",
+    };
+    match (dialect, measure) {
+        (_, None) => format!("{name}{direction}"),
+        // These know no NULLS LAST, and an expression of SQL Server names no result column.
+        (Dialect::MySql | Dialect::MariaDb | Dialect::SqlServer, Some(sql)) => {
+            format!("CASE WHEN {sql} IS NULL THEN 1 ELSE 0 END, {name}{direction}")
+        }
+        (_, Some(_)) => format!("{name}{direction} NULLS LAST"),
     }
 }

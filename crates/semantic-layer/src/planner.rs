@@ -21,7 +21,7 @@ use crate::graph::{Edge, NodeId};
 use crate::names::Names;
 use crate::query::{DEFAULT_LIMIT, Direction, Granularity, MissingPeriods, OrderRequest, Query};
 use crate::sql_text::table_parts;
-use crate::{ErrorKind, QueryError};
+use crate::{ColumnRole, ErrorKind, QueryError};
 use atoms::{Atom, Evaluator};
 pub(crate) use filters::{RowFilter, Sees};
 pub(crate) use formulas::SnapshotTrees;
@@ -86,10 +86,11 @@ pub(crate) struct Part {
     pub(crate) joins: Vec<Edge>,
 }
 
-/// A sort key: the position of a result column and its direction.
+/// A sort key: a result column and its direction.
 #[derive(Debug, Clone)]
 pub(crate) struct SortKey {
     pub(crate) name: String,
+    pub(crate) role: ColumnRole,
     pub(crate) direction: Direction,
 }
 
@@ -157,6 +158,7 @@ pub(crate) fn plan<'a>(
         dimensions: &dimensions,
         row_filters: &row_filters,
         empty_members: query.empty_members,
+        ranked_by: ranked_by(query, &order),
         time: time.as_ref(),
     };
     let parts = parts::build(&mut evaluator, &asked, &mut notes)?;
@@ -316,6 +318,7 @@ fn order(
     if query.order_by.is_empty() {
         let key = |dimension: &Dimension| SortKey {
             name: dimension.name.clone(),
+            role: ColumnRole::Dimension,
             direction: Direction::Ascending,
         };
         return Ok(dimensions.iter().map(key).collect());
@@ -324,13 +327,25 @@ fn order(
     for request in &query.order_by {
         let name = order_field(names, request, dimensions, measures)?;
         if !keys.iter().any(|key| key.name == name) {
+            let is_measure = measures.iter().any(|measure| measure.name == name);
             keys.push(SortKey {
                 name,
+                role: if is_measure {
+                    ColumnRole::Measure
+                } else {
+                    ColumnRole::Dimension
+                },
                 direction: request.direction,
             });
         }
     }
     Ok(keys)
+}
+
+/// The measure by which a query asks for the first rows.
+fn ranked_by<'o>(query: &Query, order: &'o [SortKey]) -> Option<&'o str> {
+    let first = order.first().filter(|_| query.limit.is_some())?;
+    (first.role == ColumnRole::Measure).then_some(first.name.as_str())
 }
 
 /// The result column that a sort field names: by what is written in full, else by the last part of a

@@ -12,8 +12,10 @@ pub const DEFAULT_LIMIT: u64 = 1000;
 /// Whether members that no fact reaches get a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EmptyMembers {
-    /// Members of the dimensions' own source that no fact reaches are added.
+    /// They are added, unless the query asks for the first rows by a measure.
     #[default]
+    UnlessRanked,
+    /// Members of the dimensions' own source that no fact reaches are added.
     Include,
     /// Only groups that some fact reaches.
     Exclude,

@@ -143,6 +143,11 @@ fn with_one_more(query: &Query, catalog: &Catalog, compiled: &Compiled) -> Resul
     }
     let query = Query {
         limit: Some(limit + 1),
+        // The usual limit asks for no first rows.
+        empty_members: match query.empty_members {
+            EmptyMembers::UnlessRanked if query.limit.is_none() => EmptyMembers::Include,
+            asked => asked,
+        },
         ..query.clone()
     };
     Ok(compile(catalog, &query, catalog.dialect())?.sql)
@@ -241,7 +246,8 @@ pub fn query_of(input: &SlQueryInput) -> Query {
         limit: input.limit,
         empty_members: match input.include_empty {
             Some(false) => EmptyMembers::Exclude,
-            Some(true) | None => EmptyMembers::Include,
+            Some(true) => EmptyMembers::Include,
+            None => EmptyMembers::default(),
         },
         missing_periods: match input.fill {
             Some(true) => MissingPeriods::Fill,

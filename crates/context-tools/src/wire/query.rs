@@ -82,7 +82,7 @@ pub struct SlQueryInput {
     /// At most so many rows (1000 when left out).
     #[schemars(range(min = 0))]
     pub limit: Option<u64>,
-    /// Whether members of a dimension without facts get a row (true when left out).
+    /// Whether members of a dimension without facts get a row (true when left out, but not in the first rows by a measure: `order_by` with `limit`).
     pub include_empty: Option<bool>,
     /// Whether periods of a time dimension without rows get a row (false when left out).
     pub fill: Option<bool>,

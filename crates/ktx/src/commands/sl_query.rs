@@ -72,7 +72,7 @@ fn asked(parent: &SlArgs, args: &SlQueryArgs) -> Outcome<Query> {
             segments: args.segment.clone(),
             order_by: args.order_by.clone(),
             limit: None,
-            empty_members: EmptyMembers::Include,
+            empty_members: EmptyMembers::default(),
             missing_periods: MissingPeriods::LeaveOut,
         })
         .map_err(wrong)?,

@@ -62,6 +62,7 @@ mod sl_interchange;
 mod sl_listing;
 mod sl_live;
 mod sl_query;
+mod sl_query_answers;
 mod sl_usage;
 mod sources;
 mod sources_joins;

@@ -16,6 +16,8 @@ pub(super) struct Asked<'a> {
     pub(super) dimensions: &'a [Dimension],
     pub(super) row_filters: &'a [RowFilter],
     pub(super) empty_members: EmptyMembers,
+    /// The measure by which the first rows are asked for.
+    pub(super) ranked_by: Option<&'a str>,
     pub(super) time: Option<&'a TimeAxis>,
 }
 
@@ -57,10 +59,18 @@ pub(super) fn build(
         .map(|dimension| dimension.node)
         .collect();
     if let Some((own, rest)) = nodes.split_first()
-        && asked.empty_members == EmptyMembers::Include
+        && asked.empty_members != EmptyMembers::Exclude
         && !homes.contains(own)
     {
-        if rest.iter().any(|node| node != own) {
+        if let Some(measure) = asked.ranked_by
+            && asked.empty_members == EmptyMembers::UnlessRanked
+        {
+            notes.push(format!(
+                "members of `{}` without facts are left out of the first rows by `{measure}`; \
+                 `include_empty` adds them",
+                names.node_name(*own)
+            ));
+        } else if rest.iter().any(|node| node != own) {
             notes.push(
                 "members without facts are left out: the dimensions hang on several sources"
                     .to_owned(),

@@ -38,7 +38,8 @@ pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
         limit: limit(object)?,
         empty_members: match truth(object, "include_empty")? {
             Some(false) => EmptyMembers::Exclude,
-            _ => EmptyMembers::Include,
+            Some(true) => EmptyMembers::Include,
+            None => EmptyMembers::default(),
         },
         missing_periods: match truth(object, "fill")? {
             Some(true) => MissingPeriods::Fill,

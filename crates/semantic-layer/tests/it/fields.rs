@@ -40,12 +40,16 @@ fn an_order_by_expression_names_the_expression_itself() {
     let found = ["A b", "a b", "ab"].map(|status| order(&measures, &json!(sum(status))));
     assert_eq!(
         found,
-        ["ORDER BY upper", "ORDER BY lower", "ORDER BY together"]
+        [
+            "ORDER BY upper NULLS LAST",
+            "ORDER BY lower NULLS LAST",
+            "ORDER BY together NULLS LAST"
+        ]
     );
     let spaced = sum("a b").replace("sum(", "SUM( ");
     assert_eq!(
         order(&measures, &json!({"field": spaced})),
-        "ORDER BY lower"
+        "ORDER BY lower NULLS LAST"
     );
     let unknown = order(&measures, &json!(sum("B")));
     assert!(
@@ -58,10 +62,10 @@ fn an_order_by_expression_names_the_expression_itself() {
 fn the_colons_of_a_cast_are_part_of_a_field() {
     let measures = json!([{"expr": "sum(orders.amount::int)", "name": "x"}, "orders.revenue"]);
     for (field, expected) in [
-        ("sum(orders.amount::int)", "ORDER BY x"),
-        ("sum(orders.amount::int):desc", "ORDER BY x DESC"),
-        ("sum(orders.amount::int) DESC", "ORDER BY x DESC"),
-        ("orders.revenue: desc", "ORDER BY revenue DESC"),
+        ("sum(orders.amount::int)", "ORDER BY x NULLS LAST"),
+        ("sum(orders.amount::int):desc", "ORDER BY x DESC NULLS LAST"),
+        ("sum(orders.amount::int) DESC", "ORDER BY x DESC NULLS LAST"),
+        ("orders.revenue: desc", "ORDER BY revenue DESC NULLS LAST"),
         ("orders.at:month", "ORDER BY at_month"),
         ("orders.at:month:desc", "ORDER BY at_month DESC"),
         ("orders.at:month desc", "ORDER BY at_month DESC"),

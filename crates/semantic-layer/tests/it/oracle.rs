@@ -105,7 +105,7 @@ fn compared(question: &Question, expected: &Rows, rows: &Rows, sql: &str) -> Out
             .iter()
             .map(|row| engine::spelled(question, row))
             .collect();
-        return match engine::is_top(&wanted, &rows, top) {
+        return match engine::is_top(&wanted, &rows, top, engine::Nulls::of(question, top)) {
             Ok(()) => Outcome::Answered,
             Err(reason) => Outcome::Wrong(format!("{reason}\nof {wanted:?}\ngot {rows:?}\n{sql}")),
         };

@@ -261,7 +261,7 @@ impl<'w> Asking<'w> {
         let nodes: BTreeSet<usize> = question.dimensions.iter().map(|one| one.node()).collect();
         if question.dimensions.is_empty() {
             tuples.insert(Vec::new());
-        } else if question.include_empty
+        } else if question.adds_members()
             && nodes.len() == 1
             && let Some(rows) = nodes
                 .first()

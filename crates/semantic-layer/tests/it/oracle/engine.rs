@@ -75,12 +75,32 @@ pub(super) fn spelled(question: &Question, row: &[Option<String>]) -> Vec<String
     row.iter().enumerate().map(cell).collect()
 }
 
+/// Where NULLs stand in an order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nulls {
+    /// Of a measure: behind all values, upwards and downwards.
+    Last,
+    /// Of a dimension: wherever the warehouse puts them.
+    Anywhere,
+}
+
+impl Nulls {
+    pub(super) fn of(question: &Question, (column, ..): (usize, bool, usize)) -> Self {
+        if column < question.dimensions.len() {
+            Self::Anywhere
+        } else {
+            Self::Last
+        }
+    }
+}
+
 /// Whether `rows` are so many of `all` as are wanted, in order, and none that is left out comes before
-/// one of them. NULLs stand wherever the warehouse puts them, and equals in any order.
+/// one of them. Equals stand in any order.
 pub(super) fn is_top(
     all: &[Vec<String>],
     rows: &[Vec<String>],
     (column, downwards, count): (usize, bool, usize),
+    nulls: Nulls,
 ) -> Result<(), String> {
     let mut left = all.to_vec();
     for row in rows {
@@ -99,7 +119,7 @@ pub(super) fn is_top(
             return false;
         };
         if one == "null" || other == "null" {
-            return false;
+            return nulls == Nulls::Last && one != "null";
         }
         let order = match (one.parse::<f64>(), other.parse::<f64>()) {
             (Ok(one), Ok(other)) => one.total_cmp(&other),
@@ -132,10 +152,20 @@ pub(super) fn is_top(
 fn rows_at_the_top_are_told_from_others() {
     let row = |text: &str| vec![text.to_owned()];
     let all = [row("3.0"), row("1.0"), row("null"), row("2.0"), row("2.0")];
-    let top = |rows: &[&str], downwards, count| {
+    let stands = |rows: &[&str], downwards, count, nulls| {
         let rows: Vec<Vec<String>> = rows.iter().map(|text| row(text)).collect();
-        is_top(&all, &rows, (0, downwards, count)).is_ok()
+        is_top(&all, &rows, (0, downwards, count), nulls).is_ok()
     };
+    let top = |rows: &[&str], downwards, count| stands(rows, downwards, count, Nulls::Anywhere);
+    assert!(stands(&["3.0", "2.0"], true, 2, Nulls::Last));
+    assert!(stands(
+        &["1.0", "2.0", "2.0", "3.0", "null"],
+        false,
+        5,
+        Nulls::Last
+    ));
+    assert!(!stands(&["null", "3.0"], true, 2, Nulls::Last));
+    assert!(!stands(&["null", "1.0"], false, 2, Nulls::Last));
     assert!(top(&["3.0", "2.0"], true, 2));
     assert!(top(&["null", "3.0"], true, 2));
     assert!(top(&["1.0", "2.0", "2.0"], false, 3));

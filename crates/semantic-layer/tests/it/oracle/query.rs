@@ -115,11 +115,13 @@ impl Question {
             "measures": measures.collect::<Vec<_>>(),
             "dimensions": dimensions.collect::<Vec<_>>(),
             "filters": filters.collect::<Vec<_>>(),
-            "include_empty": self.include_empty,
             "fill": self.fill,
             "limit": self.top.map_or(1_000_000, |(_, _, count)| count),
         });
         let fields = query.as_object_mut().expect("an object");
+        if let Some(include_empty) = self.include_empty {
+            fields.insert("include_empty".to_owned(), json!(include_empty));
+        }
         if !self.segments.is_empty() {
             fields.insert("segments".to_owned(), json!(segments.collect::<Vec<_>>()));
         }

@@ -62,7 +62,8 @@ pub(super) struct Question {
     pub(super) filters: Vec<Filter>,
     /// Tables whose measures see rows with the text `a` only.
     pub(super) segments: Vec<usize>,
-    pub(super) include_empty: bool,
+    /// Whether members without facts are wanted, where the question says so.
+    pub(super) include_empty: Option<bool>,
     pub(super) fill: bool,
     /// The column that rows are ordered by, downwards or not, and how many are wanted.
     pub(super) top: Option<(usize, bool, usize)>,
@@ -129,10 +130,17 @@ impl Question {
             dimensions,
             filters,
             segments,
-            include_empty: random.chance(70),
+            include_empty: (!random.chance(25)).then(|| random.chance(70)),
             fill: by_periods && random.chance(25),
             top,
         }
+    }
+
+    /// Whether members without facts get a row: unless the first rows by a measure are asked for.
+    pub(super) fn adds_members(&self) -> bool {
+        let is_ranking = |(column, ..): (usize, bool, usize)| column >= self.dimensions.len();
+        let usual = !self.top.is_some_and(is_ranking);
+        self.include_empty.unwrap_or(usual)
     }
 
     /// The nodes whose rows dimensions and filters look at.

@@ -59,8 +59,8 @@ fn smaller((world, question): &Case) -> Vec<Case> {
     if question.fill {
         asked_less(&|less| less.fill = false);
     }
-    if question.include_empty {
-        asked_less(&|less| less.include_empty = false);
+    if question.include_empty != Some(false) {
+        asked_less(&|less| less.include_empty = Some(false));
     }
     for (table, own) in world.tables.iter().enumerate() {
         for row in 0..own.rows.len() {
