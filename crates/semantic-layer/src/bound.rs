@@ -1,10 +1,10 @@
 //! Bound trees: SQL trees whose column references name a node and a column, and nothing else.
 //!
 //! A reference is a compound identifier whose first part is a marker with the node's number; an atom
-//! is an identifier that is a marker. Markers begin with control characters, which no parsed
+//! is an identifier that is a marker, and so is the mark of a part. Markers begin with control characters, which no parsed
 //! expression can hold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use ktx_warehouse::Dialect;
@@ -22,6 +22,7 @@ use crate::{ErrorKind, QueryError};
 
 const NODE: char = '\u{1}';
 const ATOM: char = '\u{2}';
+const MARK: char = '\u{4}';
 /// In the place of a column: the row of the node itself.
 pub(crate) const ROW: &str = "\u{3}";
 
@@ -65,6 +66,30 @@ pub(crate) fn atom_of(tree: &Expr) -> Option<usize> {
         Expr::Identifier(name) => name.value.strip_prefix(ATOM)?.parse().ok(),
         _ => None,
     }
+}
+
+/// The tree that is NULL in the groups for which a part has no row.
+pub(crate) fn mark(part: usize) -> Expr {
+    raw(format!("{MARK}{part}"))
+}
+
+/// The number of the part whose mark a tree is.
+pub(crate) fn mark_of(tree: &Expr) -> Option<usize> {
+    match tree {
+        Expr::Identifier(name) => name.value.strip_prefix(MARK)?.parse().ok(),
+        _ => None,
+    }
+}
+
+/// The parts whose marks a tree names.
+pub(crate) fn marks(tree: &Expr) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let flow: ControlFlow<()> = visit_expressions(tree, |part| {
+        found.extend(mark_of(part));
+        ControlFlow::Continue(())
+    });
+    debug_assert!(flow.is_continue());
+    found
 }
 
 /// The columns that a tree names, in the order of the text, each once.
@@ -294,6 +319,8 @@ pub(crate) struct Printer<'a> {
     pub(crate) node: &'a dyn Fn(NodeId) -> String,
     /// The SQL of an atom, ready to print.
     pub(crate) atom: &'a dyn Fn(usize) -> String,
+    /// The SQL of a part's mark, ready to print.
+    pub(crate) mark: &'a dyn Fn(usize) -> String,
 }
 
 impl Printer<'_> {
@@ -318,6 +345,8 @@ impl VisitorMut for Spelling<'_, '_> {
         let dialect = self.printer.dialect;
         let text = if let Some(number) = atom_of(tree) {
             Some((self.printer.atom)(number))
+        } else if let Some(part) = mark_of(tree) {
+            Some((self.printer.mark)(part))
         } else if let (Some((node, column)), Expr::CompoundIdentifier(parts)) =
             (column_of(tree), &*tree)
         {

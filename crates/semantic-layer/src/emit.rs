@@ -5,14 +5,14 @@ mod periods;
 mod relation;
 mod snapshot;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_warehouse::Dialect;
 use periods::PeriodNames;
 pub(crate) use relation::parse_query;
 use sqlparser::ast::Expr;
 
-use crate::bound::Printer;
+use crate::bound::{self, Printer};
 use crate::graph::NodeId;
 use crate::planner::{Part, PartKind, Planned, SortKey};
 use crate::planner::{sanitized, unique};
@@ -41,11 +41,21 @@ struct Inner {
     atoms: Vec<String>,
     merged: Vec<String>,
     parts: Vec<String>,
+    /// By the number of the part: the marks that some value asks for.
+    marks: BTreeMap<usize, Mark>,
     periods: PeriodNames,
     stacked: String,
     all: String,
     /// All of these in lower case, and all that they must not be.
     taken: Vec<String>,
+}
+
+/// The columns that say for which groups a part has a row.
+struct Mark {
+    /// In the part.
+    own: String,
+    /// Over the merged parts.
+    merged: String,
 }
 
 /// Writes SQL for one plan.
@@ -59,6 +69,8 @@ struct Writer<'p, 'a> {
     lifted_names: BTreeMap<(String, String), String>,
     /// Of the part that is written: what is never NULL in a row that is looked up.
     keys: BTreeMap<NodeId, Expr>,
+    /// The number of the part that is written.
+    at: usize,
 }
 
 /// Writes the SQL of a plan.
@@ -69,6 +81,7 @@ pub(crate) fn write(planned: &Planned<'_>) -> Result<Written, QueryError> {
         dialect: planned.names.dialect,
         inner,
         keys: BTreeMap::new(),
+        at: 0,
         lifted: Vec::new(),
         lifted_names: BTreeMap::new(),
     };
@@ -98,7 +111,7 @@ fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
         let own = planned
             .measures
             .iter()
-            .find(|one| crate::bound::atom_of(&one.tree) == Some(at));
+            .find(|one| bound::atom_of(&one.tree) == Some(at));
         own.map_or_else(|| atom_label(planned, at), |measure| short(&measure.name))
     };
     let count = planned.atoms.len();
@@ -125,6 +138,17 @@ fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
         .iter()
         .map(|part| fresh(part_name(part)))
         .collect();
+    let marks = marked(planned).into_iter().enumerate();
+    let marks = marks.map(|(number, at)| {
+        let home = planned.parts.get(at).map(|part| part.home);
+        let home = short(home.map_or("", |home| planned.names.node_name(home)));
+        let mark = Mark {
+            own: fresh(format!("p{}_{home}", number + 1)),
+            merged: fresh(format!("has{}_{home}", number + 1)),
+        };
+        (at, mark)
+    });
+    let marks = marks.collect();
     let stacked = fresh("stacked".to_owned());
     let all = fresh("merged".to_owned());
     Ok(Inner {
@@ -132,11 +156,22 @@ fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
         atoms,
         merged,
         parts,
+        marks,
         periods: PeriodNames::new(&mut fresh),
         stacked,
         all,
         taken,
     })
+}
+
+/// The parts whose marks the values and the filters on groups ask for.
+fn marked(planned: &Planned<'_>) -> BTreeSet<usize> {
+    let values = planned.measures.iter().map(|measure| &measure.tree);
+    let filters = planned.group_filters.iter().map(|(_, tree)| tree);
+    let trees = values.chain(filters);
+    trees
+        .flat_map(|tree| bound::marks(&scalars::finish(tree, planned)))
+        .collect()
 }
 
 /// A word for an atom that no measure names.
@@ -152,6 +187,7 @@ impl Writer<'_, '_> {
     fn whole(&mut self) -> Result<Written, QueryError> {
         let mut parts: Vec<(String, String)> = Vec::new();
         for (at, part) in self.planned.parts.iter().enumerate() {
+            self.at = at;
             let sql = self.part(part)?;
             parts.push((self.inner.parts.get(at).cloned().unwrap_or_default(), sql));
         }
@@ -214,12 +250,16 @@ impl Writer<'_, '_> {
 
     /// The SQL of a scalar tree over the columns of the merged parts.
     fn scalar(&self, tree: &Expr, place: Place, values: &[String]) -> String {
-        let tree = scalars::finish(tree, &self.planned.atoms, self.planned.names);
+        let tree = scalars::finish(tree, self.planned);
         let tree = placed(&tree, place, self.planned.names);
         let printer = Printer {
             dialect: self.dialect,
             node: &|_| String::new(),
             atom: &|at| identifier(self.dialect, values.get(at).map_or("", String::as_str)),
+            mark: &|part| {
+                let mark = self.inner.marks.get(&part);
+                identifier(self.dialect, mark.map_or("", |mark| mark.merged.as_str()))
+            },
         };
         printer.print(&tree)
     }
@@ -231,7 +271,8 @@ impl Writer<'_, '_> {
             .parts
             .iter()
             .zip(&self.inner.parts)
-            .map(|(part, name)| {
+            .enumerate()
+            .map(|(number, (part, name))| {
                 let mut columns: Vec<String> = self
                     .inner
                     .dimensions
@@ -252,6 +293,14 @@ impl Writer<'_, '_> {
                         column
                     });
                 }
+                columns.extend(self.inner.marks.iter().map(|(of, mark)| {
+                    let column = identifier(self.dialect, &mark.own);
+                    if *of == number {
+                        column
+                    } else {
+                        format!("{} AS {column}", self.no_mark())
+                    }
+                }));
                 format!(
                     "SELECT {}\nFROM {}",
                     columns.join(", "),
@@ -259,6 +308,23 @@ impl Writer<'_, '_> {
                 )
             });
         selects.collect::<Vec<_>>().join("\nUNION ALL\n")
+    }
+
+    /// The mark where a part has no row.
+    fn no_mark(&self) -> String {
+        typed_null(self.dialect, Some(ColumnType::Number))
+    }
+
+    /// The mark of the part that is written, which is NULL over no rows.
+    fn mark_column(&self) -> Option<String> {
+        let mark = self.inner.marks.get(&self.at)?;
+        let one = match self.dialect {
+            // Over no rows its aggregates are 0 unless their values may be NULL.
+            Dialect::ClickHouse => "toNullable(1)",
+            _ => "1",
+        };
+        let column = identifier(self.dialect, &mark.own);
+        Some(format!("MAX({one}) AS {column}"))
     }
 
     /// NULL in the place of an atom that a part does not compute, of the type that it has elsewhere: a
@@ -308,7 +374,13 @@ impl Writer<'_, '_> {
                 format!("{value} AS {name}")
             }
         });
-        let columns: Vec<String> = dimensions.iter().cloned().chain(values).collect();
+        let marks = self.inner.marks.values().map(|mark| {
+            let own = identifier(self.dialect, &mark.own);
+            let merged = identifier(self.dialect, &mark.merged);
+            format!("MAX({own}) AS {merged}")
+        });
+        let columns = dimensions.iter().cloned().chain(values).chain(marks);
+        let columns: Vec<String> = columns.collect();
         let stacked = identifier(self.dialect, from);
         let group = match dimensions.as_slice() {
             [] => String::new(),
@@ -357,10 +429,8 @@ impl Writer<'_, '_> {
         if !filters.is_empty() {
             lines.push(format!("WHERE {}", filters.join(" AND ")));
         }
-        let keys: Vec<String> = self
-            .planned
-            .order
-            .iter()
+        let order = self.planned.order.iter();
+        let keys: Vec<String> = order
             .map(|key| {
                 let measure = self.planned.measures.iter().zip(measures);
                 let measure = measure

@@ -367,16 +367,29 @@ fn measures(planned: &Planned<'_>, written: &Written) -> Vec<MeasureInfo> {
     infos.collect()
 }
 
+/// A bound tree in words.
+fn printer<'p>(planned: &'p Planned<'_>, node: &'p dyn Fn(NodeId) -> String) -> Printer<'p> {
+    Printer {
+        dialect: planned.names.dialect,
+        node,
+        atom: &|_| String::new(),
+        mark: &|_| String::new(),
+    }
+}
+
+/// A filter of a measure in words, such as `visits.kind = 'first'`.
+pub(crate) fn filter_text(planned: &Planned<'_>, filter: &sqlparser::ast::Expr) -> String {
+    let node = |node| planned.names.node_name(node).to_owned();
+    printer(planned, &node).print(filter)
+}
+
 /// An atom in words, such as `SUM(visits.cost)`.
-fn atom_text(planned: &Planned<'_>, at: usize) -> String {
+pub(crate) fn atom_text(planned: &Planned<'_>, at: usize) -> String {
     let Some(atom) = planned.atoms.get(at) else {
         return String::new();
     };
-    let printer = Printer {
-        dialect: planned.names.dialect,
-        node: &|node| planned.names.node_name(node).to_owned(),
-        atom: &|_| String::new(),
-    };
+    let node = |node| planned.names.node_name(node).to_owned();
+    let printer = printer(planned, &node);
     let home = planned.names.node_name(atom.home);
     let call = match &atom.call {
         Call::Rows => format!("count({home}.*)"),

@@ -9,18 +9,17 @@ use sqlparser::ast::{
 };
 
 use crate::expression::nested;
-use crate::names::Names;
-use crate::planner::atoms::Atom;
+use crate::planner::Planned;
 use crate::sides::count_missing;
 use crate::sql_text::real_type;
 
 /// Gives a scalar tree the contract's arithmetic: `/` divides real numbers and answers NULL on a
 /// zero divisor; where values of different homes meet, a missing side counts as 0.
-pub(crate) fn finish(tree: &Expr, atoms: &[Atom], names: Names<'_>) -> Expr {
+pub(crate) fn finish(tree: &Expr, planned: &Planned<'_>) -> Expr {
     let mut tree = tree.clone();
-    count_missing(&mut tree, atoms, names);
+    count_missing(&mut tree, planned);
     let mut arithmetic = Arithmetic {
-        dialect: names.dialect,
+        dialect: planned.names.dialect,
     };
     let flow = VisitMut::visit(&mut tree, &mut arithmetic);
     debug_assert!(flow.is_continue());

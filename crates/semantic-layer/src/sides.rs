@@ -1,4 +1,5 @@
-//! Values of several sources in one expression: a side that is missing counts as 0.
+//! Values of several sources in one expression: a side that is missing counts as 0. Whether a group has
+//! rows of a source is said by the marks of its parts, never by a value.
 
 use std::ops::{ControlFlow, Range};
 
@@ -9,21 +10,22 @@ use sqlparser::ast::{
 };
 
 use crate::ColumnType;
-use crate::aggregates::{arguments, is_count};
+use crate::aggregates::arguments;
 use crate::bound;
 use crate::graph::NodeId;
 use crate::names::Names;
 use crate::planner::atoms::Atom;
-use crate::planner::types;
+use crate::planner::{Part, Planned, types};
 use crate::scalars::{call, digit};
 
 /// Makes every number of a source count as 0 where the source has none, in whatever joins it to a number
 /// of another source. Constants stay what they are; a division by zero stays NULL, and so does what one
 /// source alone says. Tests for NULL and `coalesce` see the NULL.
-pub(crate) fn count_missing(tree: &mut Expr, atoms: &[Atom], names: Names<'_>) {
+pub(crate) fn count_missing(tree: &mut Expr, planned: &Planned<'_>) {
     let mut sides = Sides {
-        atoms,
-        names,
+        atoms: &planned.atoms,
+        parts: &planned.parts,
+        names: planned.names,
         open: Vec::new(),
     };
     if sides.homes(tree).len() < 2 {
@@ -49,6 +51,7 @@ struct Open {
 
 struct Sides<'a> {
     atoms: &'a [Atom],
+    parts: &'a [Part],
     names: Names<'a>,
     open: Vec<Open>,
 }
@@ -98,25 +101,28 @@ impl Sides<'_> {
         open(false, counted(tree))
     }
 
-    /// The number of one source, 0 where the source has none. What divides may be NULL though the source
-    /// has something to say: that stays.
+    /// The number of one source, 0 where the source has no rows. What divides may be NULL though the
+    /// source has rows: that stays.
     fn or_zero(&self, side: &Expr) -> Expr {
-        if !divides(side) {
-            return call("COALESCE", vec![side.clone(), digit("0")]);
-        }
-        let is_missing = |at: usize| {
-            let is_count = self.atoms.get(at).is_some_and(|atom| is_count(&atom.call));
-            let value = Box::new(bound::atom(at));
-            if is_count {
-                binary(value, BinaryOperator::Eq, Box::new(digit("0")))
-            } else {
-                Expr::IsNull(value)
-            }
+        let known = if divides(side) {
+            side.clone()
+        } else {
+            call("COALESCE", vec![side.clone(), digit("0")])
         };
-        let all = bound::atoms(side).into_iter().map(is_missing);
-        let and = |one, other| binary(Box::new(one), BinaryOperator::And, Box::new(other));
-        let Some(condition) = all.reduce(and) else {
-            return side.clone();
+        if bound::atom_of(side).is_some() {
+            return known;
+        }
+        let used = bound::atoms(side);
+        let parts = self.parts.iter().enumerate();
+        let parts = parts.filter(|(_, part)| part.atoms.iter().any(|atom| used.contains(atom)));
+        let is_missing = |(at, _)| Expr::IsNull(Box::new(bound::mark(at)));
+        let and = |one, other| Expr::BinaryOp {
+            left: Box::new(one),
+            op: BinaryOperator::And,
+            right: Box::new(other),
+        };
+        let Some(condition) = parts.map(is_missing).reduce(and) else {
+            return known;
         };
         Expr::Case {
             case_token: AttachedToken::empty(),
@@ -126,7 +132,7 @@ impl Sides<'_> {
                 condition,
                 result: digit("0"),
             }],
-            else_result: Some(Box::new(side.clone())),
+            else_result: Some(Box::new(known)),
         }
     }
 }
@@ -171,10 +177,6 @@ impl VisitorMut for Numbers<'_> {
         }
         ControlFlow::Continue(())
     }
-}
-
-fn binary(left: Box<Expr>, op: BinaryOperator, right: Box<Expr>) -> Expr {
-    Expr::BinaryOp { left, op, right }
 }
 
 /// Whether a tree stands in the place of a measure's name.

@@ -86,6 +86,7 @@ impl Writer<'_, '_> {
             dialect: self.dialect,
             node: &|node| identifier(self.dialect, aliases.get(&node).map_or("", String::as_str)),
             atom: &|_| String::new(),
+            mark: &|_| String::new(),
         };
         printer.print(&presence::resolved(tree, &self.keys))
     }
@@ -286,6 +287,7 @@ impl Writer<'_, '_> {
             let sql = aggregates::sql(&call, filter.as_ref(), self.dialect, kind, &print);
             columns.push(format!("{sql} AS {}", self.atom_name(*at)));
         }
+        columns.extend(self.mark_column());
         [
             format!("SELECT {}\nFROM {}", columns.join(", "), pieces.from),
             where_clause(&pieces.filters),
@@ -377,7 +379,8 @@ impl Writer<'_, '_> {
             "SUM(CASE WHEN ABS({distance}) < 1 THEN {ranked} * (1 - ABS({distance})) END) AS {}",
             self.atom_name(at)
         );
-        let columns = listed(&weighed);
+        let values = std::iter::once(weighed).chain(self.mark_column());
+        let columns = listed(&values.collect::<Vec<_>>().join(", "));
         Ok([
             format!("SELECT {columns}\nFROM (\n{places}\n) AS {outer}"),
             group_clause(&keys),

@@ -164,6 +164,14 @@ impl Writer<'_, '_> {
             let null = typed_null(self.dialect, atom.kind);
             columns.push(format!("{null} AS {}", self.atom_name(at)));
         }
+        let marks = self.inner.marks.values();
+        let marks: Vec<String> = marks
+            .map(|mark| identifier(self.dialect, &mark.own))
+            .collect();
+        let no_marks = marks
+            .iter()
+            .map(|mark| format!("{} AS {mark}", self.no_mark()));
+        columns.extend(no_marks);
         let table = identifier(self.dialect, &self.inner.periods.table);
         let mut from = table;
         if !others.is_empty() {
@@ -177,6 +185,7 @@ impl Writer<'_, '_> {
         let own: Vec<String> = all
             .into_iter()
             .chain(own.map(|(at, _)| self.atom_name(at)))
+            .chain(marks)
             .collect();
         format!(
             "SELECT {}\nFROM {stacked}\nUNION ALL\nSELECT {}\nFROM {from}",
@@ -261,6 +270,7 @@ impl Writer<'_, '_> {
         let pieces = self.frame(part.frame, pieces);
         let mut columns = self.dimension_columns(&pieces);
         columns.extend(again);
+        columns.extend(self.mark_column());
         Some(
             [
                 format!("SELECT {}\nFROM {}", columns.join(", "), pieces.from),

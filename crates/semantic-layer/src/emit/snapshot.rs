@@ -49,6 +49,7 @@ impl Writer<'_, '_> {
         let value = aggregates::sql(&call, Some(&first), self.dialect, kind, &print);
         let mut columns = groups.clone();
         columns.push(format!("{value} AS {}", self.atom_name(at)));
+        columns.extend(self.mark_column());
         Ok([
             format!(
                 "SELECT {}\nFROM (\n{places}\n) AS snapshot_places",

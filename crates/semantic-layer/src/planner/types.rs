@@ -59,8 +59,10 @@ pub(crate) fn of(tree: &Expr, names: Names<'_>) -> Option<ColumnType> {
             "upper" | "lower" | "concat" | "substr" | "replace" | "strftime" => {
                 Some(ColumnType::String)
             }
-            "abs" | "round" | "length" | "mod" | "power" | "sqrt" | "ln" | "exp" | "datediff"
-            | "date_diff" => Some(ColumnType::Number),
+            "abs" | "round" | "length" | "mod" | "power" | "pow" | "sqrt" | "ln" | "log"
+            | "log2" | "log10" | "exp" | "sign" | "datediff" | "date_diff" => {
+                Some(ColumnType::Number)
+            }
             _ => None,
         },
         tree if is_predicate(tree) => Some(ColumnType::Boolean),

@@ -270,7 +270,7 @@ fn the_order_of_addends_does_not_change_a_sum() {
             "SELECT d1_label AS label, 1 + COALESCE(v1_sum, 0) + COALESCE(v2_sum, 0) AS x",
             "SELECT d1_label AS label, COALESCE(v1_sum, 0) + (COALESCE(v2_sum, 0) + 1) AS x",
             "SELECT d1_label AS label, COALESCE(v1_sum, 0) + COALESCE(v2_sum, 0) + 1 AS x",
-            "SELECT d1_label AS label, COALESCE(v1_sum, 0) + COALESCE((v2_sum + 1), 0) AS x",
+            "SELECT d1_label AS label, COALESCE(v1_sum, 0) + CASE WHEN has1_a IS NULL THEN 0 ELSE COALESCE((v2_sum + 1), 0) END AS x",
             "SELECT d1_label AS label, COALESCE(v1_sum, 0) * (COALESCE(v2_sum, 0) + 1) AS x",
         ]
     );

@@ -21,6 +21,10 @@ measures:
   - {name: each, expr: total / n}
   - {name: plus_one, expr: sum(v) + 1}
   - {name: rounded, expr: \"round(sum(v) + 1, 0)\"}
+  - {name: paid, expr: count_if(v > 10)}
+  - {name: score, expr: (paid - 4) / 2}
+  - {name: left_of_ten, expr: 10 - paid}
+  - {name: at_least, expr: \"coalesce(sum(v), 5)\"}
   - {name: size, expr: \"case when total > 10 then 'big' when total <= 10 then 'small' end\"}
 ";
 
@@ -183,6 +187,42 @@ fn a_measure_by_its_name_is_one_side() {
     ] {
         assert_eq!(five(expr), expected, "{expr}");
     }
+}
+
+/// A count of 0 is no missing side, and a missing side is no constant.
+#[test]
+fn rows_say_what_is_missing_and_values_do_not() {
+    for (expr, expected) in [
+        (
+            "orders.score + refunds.n",
+            [Some(-1.5), Some(-0.5), Some(1.0), Some(-2.0), Some(0.0)],
+        ),
+        ("orders.left_of_ten + refunds.n", are([9, 10, 1, 10, 0])),
+        ("orders.at_least + refunds.n", are([20, 31, 1, 8, 0])),
+        ("refunds.n - orders.left_of_ten", are([-9, -8, 1, -10, 0])),
+        // Written out, its constants are those of the whole.
+        ("10 - orders.paid + refunds.n", are([9, 10, 11, 10, 10])),
+    ] {
+        assert_eq!(five(expr), expected, "{expr}");
+    }
+    assert_eq!(
+        kept(&some(), &["orders.score + refunds.n > 0"]),
+        vec![3],
+        "of filters as well"
+    );
+    let total = |facts: &Facts| {
+        let query = json!({"measures": [{"expr": "orders.score + refunds.n", "name": "x"}]});
+        let sql = written(&catalog(Dialect::Sqlite), &query);
+        let (_, rows) = sqlite::run(&database(facts, 5), &sql);
+        number(&rows[0][0])
+    };
+    let refunds = vec![(2, Some(3), Some(1))];
+    assert_eq!(total(&[Vec::new(), refunds.clone()]), Some(1.0));
+    assert_eq!(
+        total(&[vec![(1, Some(8), None)], refunds]),
+        Some(-1.0),
+        "a count of 0"
+    );
 }
 
 /// What one source says stays what it is, and so does what asks for NULLs.

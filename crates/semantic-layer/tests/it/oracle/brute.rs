@@ -361,7 +361,32 @@ impl<'w> Asking<'w> {
                 let side = |table| self.measure(table, TOTAL, tuple).unwrap_or(0.0);
                 Some(side(left) - side(right))
             }
+            Asked::Mixed(left, measure, right) => {
+                let value = self.measure(left, measure, tuple);
+                let value = if left == right {
+                    value
+                } else if !self.has_rows(left, measure, tuple) {
+                    Some(0.0)
+                } else if formula(measure).divides() {
+                    value
+                } else {
+                    Some(value.unwrap_or(0.0))
+                };
+                let count = self.measure(right, COUNT, tuple).unwrap_or(0.0);
+                value.map(|value| value - 2.0 * count + 1.0)
+            }
             Asked::Product(table, node) => self.product(table, node, tuple),
+        }
+    }
+
+    /// Whether a group has rows of a table that a measure looks at, segments or not.
+    fn has_rows(&self, table: usize, measure: Measure, tuple: &Tuple) -> bool {
+        let frames = formula(measure).frames();
+        let has = |frame| !self.rows(table, tuple, frame).is_empty();
+        if frames.is_empty() {
+            has(None)
+        } else {
+            frames.into_iter().any(|frame| has(Some(frame)))
         }
     }
 }

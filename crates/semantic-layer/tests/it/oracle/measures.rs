@@ -30,6 +30,10 @@ pub(super) enum Base {
     Halves,
     /// Twice the sum of the numbers of the rows whose flag is set.
     Twice,
+    /// Half of the number of large rows less four: never NULL, and never 0 for want of rows.
+    Score,
+    /// Ten less the number of rows whose flag is set.
+    Left,
     /// The sum at the last moment of each text.
     Balance,
     /// The sum at the first moment of all.
@@ -65,10 +69,10 @@ pub(super) const COUNT: Measure = 0;
 /// The sum of the numbers.
 pub(super) const TOTAL: Measure = 1;
 /// How many of the measures need no time dimension.
-pub(super) const PLAIN: usize = 19;
+pub(super) const PLAIN: usize = 21;
 
 /// Name, definition, meaning.
-pub(super) const MEASURES: [(&str, &str, Formula); 37] = [
+pub(super) const MEASURES: [(&str, &str, Formula); 39] = [
     ("cnt", "expr: count(*)", Formula::Of(Base::Count)),
     ("total", "expr: sum(num)", Formula::Of(Base::Total)),
     (
@@ -128,6 +132,8 @@ pub(super) const MEASURES: [(&str, &str, Formula); 37] = [
         "expr: 2 * sum(num), filter: flag",
         Formula::Of(Base::Twice),
     ),
+    ("score", "expr: (large - 4) / 2", Formula::Of(Base::Score)),
+    ("left_of_ten", "expr: 10 - flagged", Formula::Of(Base::Left)),
     (
         "all_high",
         "cumulative: {measure: high}",
@@ -276,6 +282,17 @@ impl Formula {
         }
     }
 
+    /// Whether values of the groups are divided by one another, so that a group with rows may have none.
+    pub(super) fn divides(self) -> bool {
+        match self {
+            Self::Of(base) | Self::Over(base, _) | Self::Earlier(base, ..) => {
+                matches!(base, Base::Mean | Base::Share | Base::Score)
+            }
+            Self::Change(..) => false,
+            Self::Growth(..) => true,
+        }
+    }
+
     /// The value, where `over` answers the rows of the group or of a frame.
     pub(super) fn value<'w>(self, over: &dyn Fn(Option<Frame>) -> Vec<&'w Row>) -> Option<f64> {
         let frames = self.frames();
@@ -378,6 +395,8 @@ impl Base {
             Self::Flagged => Some(counted(
                 rows.iter().filter(|row| row.flag == Some(true)).count(),
             )),
+            Self::Score => Self::Large.over(rows).map(|large| (large - 4.0) / 2.0),
+            Self::Left => Self::Flagged.over(rows).map(|flagged| 10.0 - flagged),
             Self::Opening => at_one_moment(rows, false),
             Self::Balance => {
                 let mut by_text: BTreeMap<Option<&str>, Vec<&Row>> = BTreeMap::new();

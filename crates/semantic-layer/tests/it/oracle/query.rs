@@ -47,6 +47,9 @@ impl Question {
             Asked::Difference(left, right) => {
                 json!({"expr": format!("t{left}.total - t{right}.total"), "name": format!("m{at}")})
             }
+            Asked::Mixed(left, measure, right) => json!({
+                "expr": format!("t{left}.{} - 2 * t{right}.cnt + 1", measure_name(*measure)), "name": format!("m{at}"),
+            }),
             Asked::Product(table, node) => json!({
                 "expr": format!("sum({}.num * t{table}.num)", name(*node)), "name": format!("m{at}"),
             }),

@@ -16,6 +16,8 @@ pub(super) enum Asked {
     Ratio(usize, usize),
     /// The total of one table less that of another.
     Difference(usize, usize),
+    /// A measure of one table less twice the count of another, and one.
+    Mixed(usize, Measure, usize),
     /// The sum over a table's rows of their number times that of a node that they look up.
     Product(usize, usize),
 }
@@ -82,6 +84,7 @@ impl Question {
                 Asked::Measure(table, _)
                 | Asked::Ratio(table, _)
                 | Asked::Difference(table, _)
+                | Asked::Mixed(table, ..)
                 | Asked::Product(table, _),
             ) => *table,
             None => 0,
@@ -171,6 +174,7 @@ impl Question {
             Asked::Ratio(left, right) | Asked::Difference(left, right) => {
                 vec![(left, COUNT), (right, COUNT)]
             }
+            Asked::Mixed(left, measure, right) => vec![(left, measure), (right, COUNT)],
             Asked::Product(table, _) => vec![(table, COUNT)],
         });
         let filters = self.filters.iter().flat_map(|filter| match *filter {
@@ -206,7 +210,7 @@ fn unit(random: &mut Random, asked: &[Asked]) -> Unit {
     let longer: Vec<Unit> = asked
         .iter()
         .flat_map(|asked| match *asked {
-            Asked::Measure(_, measure) => formula(measure).frames(),
+            Asked::Measure(_, measure) | Asked::Mixed(_, measure, _) => formula(measure).frames(),
             Asked::Ratio(..) | Asked::Difference(..) | Asked::Product(..) => Vec::new(),
         })
         .flat_map(Frame::units)
@@ -252,7 +256,7 @@ fn asked(
     };
     let mut asked: Vec<Asked> = Vec::new();
     for _ in 0..=random.below(3) {
-        let one = match random.below(10) {
+        let one = match random.below(11) {
             0 => Asked::Ratio(table(random), table(random)),
             1 => Asked::Difference(table(random), table(random)),
             2 => {
@@ -261,6 +265,7 @@ fn asked(
                     Asked::Product(table, node)
                 })
             }
+            3..5 => Asked::Mixed(table(random), measure(random, by_periods), table(random)),
             _ => Asked::Measure(table(random), measure(random, by_periods)),
         };
         if !asked.contains(&one) {

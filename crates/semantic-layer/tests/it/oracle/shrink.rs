@@ -86,6 +86,7 @@ fn named(question: &Question) -> Vec<usize> {
     let asked = question.asked.iter().flat_map(|asked| match *asked {
         Asked::Measure(table, _) => vec![table],
         Asked::Ratio(left, right)
+        | Asked::Mixed(left, _, right)
         | Asked::Difference(left, right)
         | Asked::Product(left, right) => {
             vec![left, right]
@@ -122,6 +123,7 @@ fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case>
             Asked::Measure(table, measure) => Asked::Measure(place(table), measure),
             Asked::Ratio(left, right) => Asked::Ratio(place(left), place(right)),
             Asked::Difference(left, right) => Asked::Difference(place(left), place(right)),
+            Asked::Mixed(left, measure, right) => Asked::Mixed(place(left), measure, place(right)),
             Asked::Product(left, right) => Asked::Product(place(left), place(right)),
         };
     }
