@@ -152,6 +152,9 @@ impl<'a> Names<'a> {
         if column.visibility == Visibility::Hidden && !own_source {
             return Err(self.hidden(node, &column.name));
         }
+        if let Some(error) = self.no_fields((node, column), fields) {
+            return Err(error);
+        }
         self.bind(node, at, fields, &mut Vec::new())
     }
 

@@ -4,9 +4,9 @@ use super::{MOST_PROPOSED, Names, visible_columns};
 use crate::authored::Visibility;
 use crate::graph::NodeId;
 use crate::near::nearest;
-use crate::resolved::Source;
+use crate::resolved::{Column, Source};
 use crate::sql_text::table_parts;
-use crate::{ErrorKind, QueryError};
+use crate::{ColumnType, ErrorKind, QueryError};
 
 impl Names<'_> {
     /// The error for a hidden column.
@@ -17,6 +17,30 @@ impl Names<'_> {
             format!("column `{text}` is hidden"),
         )
         .about(text)
+    }
+
+    /// The error for parts of a column whose values have none.
+    pub(super) fn no_fields(
+        &self,
+        (node, column): (NodeId, &Column),
+        fields: &[&str],
+    ) -> Option<QueryError> {
+        let kind = match column.kind {
+            _ if fields.is_empty() => return None,
+            ColumnType::Number => "a number",
+            ColumnType::Time => "a time",
+            ColumnType::Boolean => "a truth value",
+            // Whatever is no plain type counts as a text.
+            ColumnType::String => return None,
+        };
+        let whole = format!("{}.{}", self.node_name(node), self.member(&column.name));
+        let text = format!("{whole}.{}", fields.join("."));
+        let message = format!("`{text}` is not a column: `{whole}` is {kind} and has no parts");
+        Some(
+            QueryError::new(ErrorKind::UnknownColumn, message)
+                .about(text)
+                .suggest([whole]),
+        )
     }
 
     /// The error for a column that a node does not have.
@@ -60,7 +84,7 @@ impl Names<'_> {
 
     /// A column or measure as it is written behind its source: in quotes where it would be read as
     /// something else.
-    pub(super) fn member(&self, name: &str) -> String {
+    pub(crate) fn member(&self, name: &str) -> String {
         match table_parts(name).as_slice() {
             [only] if only == name => name.to_owned(),
             _ => self.dialect.quote(name),

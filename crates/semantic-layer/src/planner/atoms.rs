@@ -17,6 +17,7 @@ use crate::planner::refusals::{ambiguous_path, doubtful_path};
 use crate::planner::types;
 use crate::query::MeasureRequest;
 use crate::resolved::Segment;
+use crate::sql_text::{has_empty_part, table_parts};
 use crate::{ColumnType, ErrorKind, QueryError};
 
 use meaning::InQuery;
@@ -123,9 +124,10 @@ impl<'a> Evaluator<'a> {
     /// The tree of an expression of the query: a measure, or one side of a filter on measures.
     fn scalar(&mut self, text: &str, own: Option<usize>) -> Result<Expr, QueryError> {
         // Names that are no plain SQL words still name measures.
-        let parts: Vec<String> = crate::sql_text::table_parts(text);
+        let parts: Vec<String> = table_parts(text);
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         if parts.len() > 1
+            && !has_empty_part(text)
             && let Some(at) = self.names.known_measure(&parts)
         {
             return self.predefined(at, &[]);
@@ -331,7 +333,7 @@ impl<'a> Evaluator<'a> {
             )
             .about("count(*)")),
             (Counted::RowsOf(name), _) => {
-                let name = crate::sql_text::table_parts(&name.to_string()).join(".");
+                let name = table_parts(&name.to_string()).join(".");
                 let node = self.names.catalog.graph.node_id(&name);
                 node.ok_or_else(|| self.names.catalog.unknown_source(&name))
             }

@@ -6,9 +6,11 @@ use super::Dimension;
 use crate::authored::Visibility;
 use crate::bound;
 use crate::expression;
+use crate::graph::NodeId;
 use crate::names::{Names, Scope};
 use crate::query::{DimensionRequest, Granularity, Query};
-use crate::sql_text::table_parts;
+use crate::resolved::Column;
+use crate::sql_text::{has_empty_part, table_parts};
 use crate::{ColumnType, ErrorKind, QueryError};
 
 /// Resolves the dimensions; one asked for twice comes out once.
@@ -35,17 +37,18 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
     }
     let parts = table_parts(field);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let (node, name) = match parts.as_slice() {
+    let (node, name, fields) = match parts.as_slice() {
         [] => return Err(not_a_dimension(names, field)),
         [name] => match names.only_holder(name) {
-            Ok(node) => (node, *name),
+            Ok(node) => (node, *name, &[] as &[&str]),
             Err(error) => return Err(bare_error(names, name, error)),
         },
         parts => {
             let (node, rest) = names
                 .split(parts)
                 .map_err(|error| not_a_column(names, field, error))?;
-            (node, rest.first().copied().unwrap_or_default())
+            let (name, fields) = rest.split_first().unwrap_or((&"", &[]));
+            (node, *name, fields)
         }
     };
     let source = names.source(node)?;
@@ -58,6 +61,16 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
     };
     if column.visibility == Visibility::Hidden {
         return Err(names.hidden(node, &column.name));
+    }
+    if !fields.is_empty() {
+        return Err(beyond_a_column(names, (node, column), fields, field));
+    }
+    if has_empty_part(field) {
+        let whole = format!("{}.{}", names.node_name(node), names.member(&column.name));
+        let message = format!("`{field}` has a dot without a name before or after it");
+        return Err(QueryError::new(ErrorKind::NotADimension, message)
+            .about(field)
+            .suggest([whole]));
     }
     let unit = request
         .granularity
@@ -77,6 +90,34 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
         name: String::new(),
         reference: field.to_owned(),
     })
+}
+
+/// The error for a name that continues after that of a column.
+fn beyond_a_column(
+    names: Names<'_>,
+    (node, column): (NodeId, &Column),
+    fields: &[&str],
+    field: &str,
+) -> QueryError {
+    let whole = format!("{}.{}", names.node_name(node), names.member(&column.name));
+    if let ([unit], ColumnType::Time) = (fields, column.kind)
+        && let Some(unit) = Granularity::parse(unit)
+    {
+        let unit = unit.name();
+        let message = format!(
+            "`{field}` is not a column: write the unit of `{whole}` after a colon, or as `granularity: {unit}`"
+        );
+        return QueryError::new(ErrorKind::BadGranularity, message)
+            .about(field)
+            .suggest([format!("{whole}:{unit}")]);
+    }
+    let message = format!(
+        "`{field}` is not a column: the column is `{whole}`; to group by a part of its values, add a computed column \
+         to its source"
+    );
+    QueryError::new(ErrorKind::UnknownColumn, message)
+        .about(field)
+        .suggest([whole])
 }
 
 fn granularity(text: &str) -> Result<Granularity, QueryError> {

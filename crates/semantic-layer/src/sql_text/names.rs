@@ -102,6 +102,11 @@ pub(crate) fn has_gap(dialect: Dialect, text: &str) -> bool {
     gaps > most || (gaps > 0 && (is_empty(parts.first()) || is_empty(parts.last())))
 }
 
+/// Whether a dot of a name has nothing before or behind it.
+pub(crate) fn has_empty_part(text: &str) -> bool {
+    all_parts(text).iter().any(String::is_empty)
+}
+
 fn all_parts(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut closing: Option<char> = None;

@@ -107,6 +107,59 @@ fn the_colons_of_a_cast_are_no_granularity() {
     );
 }
 
+/// What follows a column's name is refused, not ignored.
+#[test]
+fn parts_after_a_column_are_refused_with_the_right_spelling() {
+    let catalog = folder(&[("orders.yaml", ORDERS)]);
+    let told = |query: &Value| {
+        let query = Query::from_value(query).expect("a query");
+        match compile(&catalog, &query, Dialect::Sqlite) {
+            Ok(compiled) => compiled.sql,
+            Err(error) => format!(
+                "{}: {error}; {}",
+                error.kind.as_str(),
+                error.suggestions.join(", ")
+            ),
+        }
+    };
+    for (field, expected) in [
+        (
+            "orders.at.month",
+            "bad_granularity: `orders.at.month` is not a column: write the unit of `orders.at` after a colon, or as \
+             `granularity: month`; orders.at:month",
+        ),
+        (
+            "orders.status.foo.bar",
+            "unknown_column: `orders.status.foo.bar` is not a column: the column is `orders.status`; to group by a \
+             part of its values, add a computed column to its source; orders.status",
+        ),
+        (
+            "orders..status",
+            "not_a_dimension: `orders..status` has a dot without a name before or after it; orders.status",
+        ),
+        (
+            ".status",
+            "not_a_dimension: `.status` has a dot without a name before or after it; orders.status",
+        ),
+        (
+            "orders.status.",
+            "not_a_dimension: `orders.status.` has a dot without a name before or after it; orders.status",
+        ),
+    ] {
+        let found = told(&json!({"measures": ["orders.revenue"], "dimensions": [field]}));
+        assert_eq!(found, expected, "{field}");
+    }
+    let filter = json!({"measures": ["orders.revenue"], "filters": ["orders.at.month = 3"]});
+    assert_eq!(
+        told(&filter),
+        "unknown_column: `orders.at.month` is not a column: `orders.at` is a time and has no parts; orders.at"
+    );
+    for measure in ["orders..revenue", ".revenue", "orders.revenue."] {
+        let found = told(&json!({"measures": [measure]}));
+        assert!(found.starts_with("parse_error: "), "{found}");
+    }
+}
+
 /// A role of a file that cannot be read is known by that file.
 #[test]
 fn roles_of_a_broken_file_name_the_file() {
