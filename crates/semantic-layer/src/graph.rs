@@ -5,7 +5,7 @@ mod build;
 mod missing;
 mod paths;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 pub(crate) use missing::{Missing, aliases, targets};
@@ -62,6 +62,8 @@ pub(crate) struct Graph {
     components: Vec<NodeId>,
     /// The roles of each source that has some.
     roles: BTreeMap<usize, Vec<NodeId>>,
+    /// The roles that a role takes over from its source.
+    behind_roles: BTreeSet<NodeId>,
     /// What may be there once all files can be read.
     pub(crate) missing: Missing,
     /// Aliases that name two different things: alias, declaring source.
@@ -112,6 +114,11 @@ impl Graph {
     /// Whether a node is a role.
     pub(crate) fn is_alias(&self, id: NodeId) -> bool {
         self.nodes.get(id).is_some_and(|node| node.is_alias)
+    }
+
+    /// Whether a node is a role that another role takes over from its source.
+    pub(crate) fn is_behind_role(&self, id: NodeId) -> bool {
+        self.behind_roles.contains(&id)
     }
 
     /// The names of all nodes, in order.

@@ -301,7 +301,10 @@ impl<'a> Names<'a> {
             while !level.is_empty() {
                 let mut next: BTreeSet<NodeId> = BTreeSet::new();
                 for edge in level.iter().flat_map(|node| graph.safe_edges_from(*node)) {
-                    let is_open = with_aliases == Aliases::With || !graph.is_alias(edge.to);
+                    let is_open = match with_aliases {
+                        Aliases::Without => !graph.is_alias(edge.to),
+                        Aliases::With => !graph.is_behind_role(edge.to),
+                    };
                     if is_open && !seen.contains(&edge.to) {
                         next.insert(edge.to);
                     }

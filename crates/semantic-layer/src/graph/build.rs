@@ -171,7 +171,8 @@ impl Builder {
     }
 
     /// Gives every role the look-ups of the source behind it, as roles of their own: what `depots`
-    /// finds in `districts`, the role `from_depot` finds in `from_depot.districts`.
+    /// finds in `districts`, the role `from_depot` finds in `from_depot.districts`. Where it finds them by
+    /// its role `area`, they are in `from_depot.area`.
     fn expand_roles(&mut self) {
         let roles: Vec<(NodeId, usize)> = self
             .graph
@@ -192,13 +193,19 @@ impl Builder {
         }
         for (role, source) in roles {
             for step in steps.get(&source).into_iter().flatten() {
-                self.extend_role(role, source, step);
+                let is_role = self.graph.is_alias(step.to);
+                let Some(behind) = self.extend_role(role, source, step) else {
+                    continue;
+                };
+                if is_role {
+                    self.graph.behind_roles.insert(behind);
+                }
             }
         }
     }
 
     /// Adds the last step of a path behind a role; the steps before it are there already.
-    fn extend_role(&mut self, role: NodeId, source: usize, last: &Edge) {
+    fn extend_role(&mut self, role: NodeId, source: usize, last: &Edge) -> Option<NodeId> {
         let graph = &self.graph;
         let name = format!("{}.{}", graph.name(role), graph.name(last.to));
         let parent = if last.from == source {
@@ -229,7 +236,9 @@ impl Builder {
             ];
             let id = self.add_node(name, target, true);
             self.add_edge(parent, id, last.relationship, &last.pairs, grounds);
+            return Some(id);
         }
+        None
     }
 
     /// Finds out what joins connect.
@@ -276,16 +285,21 @@ fn is_same(one: &Edge, other: &Edge) -> bool {
 }
 
 /// The last steps of the paths on which a source looks up others, nearer ones first: only paths that
-/// are the one way there and lead through no role.
+/// are the one way there. A path may end in a role and leads through none.
 fn last_steps(graph: &Graph, source: usize) -> Vec<Edge> {
     let routes = Routes::new(graph, source);
     let mut through_role: BTreeSet<NodeId> = BTreeSet::new();
     let mut steps = Vec::new();
     for (node, arrival) in routes.nearest_first() {
         let Some(arrival) = arrival else { continue };
-        if graph.is_alias(node) || through_role.contains(&arrival.from) {
+        if through_role.contains(&arrival.from) {
             through_role.insert(node);
-        } else if !routes.is_ambiguous(node) {
+            continue;
+        }
+        if graph.is_alias(node) {
+            through_role.insert(node);
+        }
+        if !routes.is_ambiguous(node) {
             steps.push(arrival.clone());
         }
     }

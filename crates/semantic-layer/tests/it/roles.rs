@@ -61,3 +61,36 @@ fn computed_columns_of_a_role_are_the_roles_own() {
         &json!([[0, 16], [1, 16]]),
     );
 }
+
+/// What a measure's filter finds by a role of its source, a role of the source finds by that role.
+#[test]
+fn measures_of_a_role_are_filtered_by_a_role_of_its_source() {
+    let depots = DEPOTS
+        .replace("many_to_one}", "many_to_one, alias: area}")
+        .replace("districts.name = 'West'", "area.name = 'West'");
+    let mut files = fixtures::model_files("fleet");
+    files.retain(|file| file.path != "depots.yaml");
+    files.push(ktx_semantic_layer::SourceFile::new("depots.yaml", depots));
+    let catalog = ktx_semantic_layer::Catalog::load(files, Dialect::Sqlite);
+    let connection = sqlite::database(&fixtures::model_data("fleet"));
+    for (measures, dimensions, expected) in [
+        (json!(["depots.western"]), json!([]), json!([[2]])),
+        (json!(["from_depot.western"]), json!([]), json!([[2]])),
+        (
+            json!(["from_depot.western"]),
+            json!(["from_depot.area.name"]),
+            json!([["East", 0], ["West", 2]]),
+        ),
+        (
+            json!(["trips.trip_count"]),
+            json!(["from_depot.area.name"]),
+            json!([["East", 16], ["West", 16]]),
+        ),
+    ] {
+        let query = json!({"measures": measures, "dimensions": dimensions, "include_empty": false});
+        let query = Query::from_value(&query).expect("a query");
+        let compiled = compile(&catalog, &query, Dialect::Sqlite).expect("compiles");
+        let (_, rows) = sqlite::run(&connection, &compiled.sql);
+        assert_eq!(json!(rows), expected, "{}", compiled.sql);
+    }
+}
