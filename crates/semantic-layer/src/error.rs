@@ -55,6 +55,7 @@ error_kinds! {
     FilterFanout = "filter_fanout",
     FilterUnreachable = "filter_unreachable",
     MixedOrFilter = "mixed_or_filter",
+    TotalFilter = "total_filter",
     SegmentNotQualified = "segment_not_qualified",
     SegmentNoMeasure = "segment_no_measure",
     BadGranularity = "bad_granularity",

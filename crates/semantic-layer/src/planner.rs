@@ -5,6 +5,7 @@ mod dimensions;
 mod filters;
 mod formulas;
 mod frames;
+mod groups;
 mod naming;
 mod parts;
 mod refusals;
@@ -139,7 +140,12 @@ pub(crate) fn plan<'a>(
         return Err(QueryError::new(ErrorKind::SegmentNoMeasure, message).about(segment));
     }
     let order = order(names, query, &dimensions, &measures)?;
-    let mut notes = Vec::new();
+    let tested = groups::Tested {
+        dimensions: &dimensions,
+        measures: &measures,
+        filters: &group_filters,
+    };
+    let mut notes = groups::check(&mut evaluator, &tested)?;
     let mut time = time::axis(names, query, &dimensions, &measures, &evaluator.atoms)?;
     if let Some(axis) = &mut time {
         let trees = measures.iter_mut().map(|one| &mut one.tree);

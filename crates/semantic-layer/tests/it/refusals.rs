@@ -97,6 +97,16 @@ fn hidden_columns_have_no_spelling() {
     }
 }
 
+/// A filter on the measure of another source tests the total where nothing is grouped.
+#[test]
+fn a_filter_that_would_test_a_total_is_refused() {
+    check(
+        "clinic",
+        r#"{"measures": ["patients.patient_count"], "filters": ["visits.visit_count > 2"]}"#,
+        ("total_filter", Some("patients.id")),
+    );
+}
+
 #[test]
 fn expressions_are_scalar_and_flat() {
     for (expression, kind) in [

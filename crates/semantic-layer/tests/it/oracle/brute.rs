@@ -431,6 +431,9 @@ pub(super) fn answer(world: &World, question: &Question) -> Expected {
     if question.names_hidden(world) {
         refused.insert("hidden_column");
     }
+    if question.tests_totals() {
+        refused.insert("total_filter");
+    }
     let is_used = |table: &usize| question.measures().iter().any(|(own, _)| own == table);
     if !question.segments.iter().all(is_used) {
         refused.insert("segment_no_measure");

@@ -167,6 +167,28 @@ impl Question {
         named.any(|(node, column)| world.table_of(node).columns[column].is_hidden)
     }
 
+    /// Whether a filter would test the total of a table that something asked for has nothing of.
+    pub(super) fn tests_totals(&self) -> bool {
+        let homes = self.asked.iter().map(|asked| match *asked {
+            Asked::Measure(table, _) | Asked::Product(table, _) => [table, table],
+            Asked::Ratio(left, right)
+            | Asked::Difference(left, right)
+            | Asked::Mixed(left, _, right) => [left, right],
+        });
+        let homes: Vec<[usize; 2]> = homes.collect();
+        let is_apart = |filter: &Filter| {
+            let tested = match *filter {
+                Filter::MeasureAbove(table, ..) => [table, table],
+                Filter::EitherAbove(one, other, _) => [one, other],
+                _ => return false,
+            };
+            homes
+                .iter()
+                .any(|own| !own.iter().any(|home| tested.contains(home)))
+        };
+        self.dimensions.is_empty() && self.filters.iter().any(is_apart)
+    }
+
     /// The measures of tables that are asked for or filtered by.
     pub(super) fn measures(&self) -> Vec<(usize, Measure)> {
         let asked = self.asked.iter().flat_map(|asked| match *asked {
