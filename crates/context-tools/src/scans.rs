@@ -83,6 +83,8 @@ pub struct ProfiledColumn {
     pub distinct: Option<u64>,
     /// Values that occur, most frequent first.
     pub values: Vec<String>,
+    /// Whether no others occurred in any row.
+    pub is_complete: bool,
 }
 
 impl ScanSnapshot {
@@ -97,6 +99,12 @@ impl ScanSnapshot {
 
     /// The values that are known of a column.
     pub fn values(&self, table: &TableRef, column: &str) -> &[String] {
+        let found = self.profiled(table, column);
+        found.map(|one| one.values.as_slice()).unwrap_or_default()
+    }
+
+    /// What is known about the values of a column.
+    pub(crate) fn profiled(&self, table: &TableRef, column: &str) -> Option<&ProfiledColumn> {
         let columns = self
             .profile
             .as_ref()
@@ -108,8 +116,7 @@ impl ScanSnapshot {
                 .then_with(|| one.column.as_str().cmp(column))
         });
         // Not found means that nothing is known.
-        let found = found.ok().and_then(|at| columns.get(at));
-        found.map(|one| one.values.as_slice()).unwrap_or_default()
+        found.ok().and_then(|at| columns.get(at))
     }
 
     /// The tables by every way to name them.

@@ -8,6 +8,7 @@ mod entities;
 mod query;
 mod sources;
 mod sql;
+mod unknown_values;
 mod wiki;
 
 pub use connections::list_connections;

@@ -6,6 +6,7 @@ use crate::catalog::Catalog;
 use crate::deep::deep;
 use crate::plan::Plan;
 use crate::query::Query;
+use crate::remarks::{self, ComparedValue};
 use crate::{QueryError, emit, planner};
 
 /// What a result column is.
@@ -39,6 +40,8 @@ pub struct Compiled {
     pub plan: Plan,
     /// What a reader of the numbers should know.
     pub notes: Vec<String>,
+    /// The texts that the filters compare columns with.
+    pub compared: Vec<ComparedValue>,
 }
 
 /// Compiles a query to SQL, or says why it has no right answer.
@@ -61,11 +64,13 @@ fn compiled(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compil
     });
     let columns = dimensions.chain(measures).collect();
     let plan = Plan::of(&planned, &written);
-    let notes = planned.notes.clone();
+    let mut notes = planned.notes.clone();
+    notes.extend(remarks::of(&planned));
     Ok(Compiled {
         sql: written.sql,
         columns,
         plan,
         notes,
+        compared: remarks::compared(&planned),
     })
 }

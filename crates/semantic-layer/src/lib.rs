@@ -34,6 +34,7 @@ mod predicates;
 mod presence;
 mod probes;
 mod query;
+mod remarks;
 mod resolved;
 mod roles;
 mod scalars;
@@ -63,6 +64,7 @@ pub use query::{
     DEFAULT_LIMIT, DimensionRequest, Direction, EmptyMembers, Granularity, MeasureRequest,
     MissingPeriods, OrderRequest, Query, QueryWords,
 };
+pub use remarks::ComparedValue;
 pub use resolved::{Column, Join, Measure, Origin, Relation, SaidBy, Segment, Source, column_type};
 pub use selftest::{Expectation, SelfTest, SelfTestKind, Verdict, judge, self_tests};
 pub use shape::source_schema;

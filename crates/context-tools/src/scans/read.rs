@@ -114,6 +114,7 @@ fn profile(artifact: wire::Profile, tables: &[ScannedTable]) -> Profile {
                 column,
                 distinct: entry.distinct_count,
                 values: entry.sample_values.into_iter().filter_map(text).collect(),
+                is_complete: entry.sample_values_complete,
             }
         })
         .collect();
@@ -234,5 +235,7 @@ mod wire {
         pub(super) distinct_count: Option<u64>,
         #[serde(default)]
         pub(super) sample_values: Vec<Value>,
+        #[serde(default)]
+        pub(super) sample_values_complete: bool,
     }
 }

@@ -106,6 +106,16 @@ impl<'a> Shown<'a> {
         self.snapshot.values(table, column)
     }
 
+    /// All values of a column, where the scan knows that there are no others and they may be shown.
+    pub(crate) fn all_values(&self, table: &TableRef, column: &str) -> Option<&'a [String]> {
+        let is_complete = self
+            .snapshot
+            .profiled(table, column)
+            .is_some_and(|known| known.is_complete);
+        let values = self.values(table, column);
+        (is_complete && !values.is_empty()).then_some(values)
+    }
+
     /// Whether no value of a table is shown: a file that may say which of its columns are hidden
     /// cannot be read, or extends a table that no shard holds.
     pub(crate) fn withholds(&self, table: &TableRef) -> bool {

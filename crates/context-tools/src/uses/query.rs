@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::wire::{DirectionInput, IncludePart, MeasureInput, SlQueryInput, SlQueryOutput};
 
 use super::sql::{MAX_ROWS, Reader, Statement, cut_note, fetched, headers, rows};
+use super::unknown_values::unknown_values;
 
 /// Whether a query is run after it was compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +87,12 @@ pub(crate) async fn query_for(
     let dialect = catalog.dialect();
     let compiled = compile(&catalog, &request.query, dialect)?;
     let mut notes = compiled.notes.clone();
+    if !compiled.compared.is_empty() {
+        // An answer does not wait for a scan that cannot be read: other commands say so.
+        let snapshot = context.snapshot(&connection.id).await.ok().flatten();
+        let told = snapshot.map(|scan| unknown_values(&compiled.compared, &catalog, &scan));
+        notes.extend(told.unwrap_or_default());
+    }
     let (result, execution) = match request.execution {
         Execution::CompileOnly => (None, compile_only("execution was not asked for")),
         Execution::Run { max_rows } => match context.runner(&connection).await? {

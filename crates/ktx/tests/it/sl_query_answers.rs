@@ -44,3 +44,49 @@ note: rows of `orders` whose `customer_id`, then `customers.region_id` has no ma
         );
     }
 }
+
+/// What makes a number doubtful is said beside it.
+#[test]
+fn doubtful_filters_and_ratios_are_told_with_the_answer() {
+    let sandbox = shop();
+    for (measure, filter, notes) in [
+        (
+            "orders.order_count",
+            Some("orders.status = 'piad'"),
+            "note: filter `orders.status = 'piad'`: the last scan found no `piad` in `orders.status`; the nearest value \
+             is `paid`\n",
+        ),
+        (
+            "orders.order_count",
+            Some("orders.status <> 'returned'"),
+            "note: filter `orders.status <> 'returned'`: the last scan found no `returned` in `orders.status`; its \
+             values are `paid`, `open`\n",
+        ),
+        (
+            "orders.revenue",
+            Some("orders.status = 'open'"),
+            "note: no row counts for `revenue`: its own filter `orders.status = 'paid' AND customers.test = 0` \
+             contradicts filter `orders.status = 'open'`\n",
+        ),
+        (
+            "orders.revenue / orders.order_count",
+            None,
+            "note: the two sides of `orders_revenue_orders_order_count` are over different rows: `sum(orders.amount) \
+             where orders.status = 'paid' AND customers.test = 0` is divided by `count(orders.id)`\n",
+        ),
+        ("orders.order_count", Some("orders.status = 'open'"), ""),
+    ] {
+        let mut line = vec!["sl", "query", "--measure", measure, "--format", "csv"];
+        line.extend(filter.iter().flat_map(|filter| ["--filter", filter]));
+        line.push("--execute");
+        let printed = sandbox.run_arguments(&line).expect("the program runs");
+        assert_eq!(printed.code, Some(0), "{printed}");
+        let told: String = printed
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("note: "))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert_eq!(told, notes, "{measure} {filter:?}");
+    }
+}

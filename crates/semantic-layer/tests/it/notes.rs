@@ -362,3 +362,121 @@ fn a_doubtful_key_behind_a_role_is_told_in_both_directions() {
         assert_eq!(notes(&catalog, &query), [doubt(paper, person)]);
     }
 }
+
+const SALES: &str = "name: orders
+table: orders
+grain: [id]
+columns:
+- {name: id, type: number}
+- {name: buyer_id, type: number}
+- {name: status, type: string}
+- {name: amount, type: number}
+joins:
+- {to: people, on: buyer_id = people.id, relationship: many_to_one}
+measures:
+- {name: order_count, expr: count(*), filter: status = 'completed'}
+- {name: open_total, expr: sum(amount), filter: \"status in ('open', 'new') and amount is not null\"}
+- {name: total, expr: sum(amount)}
+- {name: all_count, expr: count(*)}
+- {name: average, expr: open_total / all_count}
+- {name: open_share, expr: open_total / total}
+- {name: mean, expr: total / all_count}
+";
+
+fn sales() -> Catalog {
+    let people = format!("{PEOPLE}measures:\n- {{name: people_count, expr: count(*)}}\n");
+    catalog(
+        &[("people.yaml", &people), ("orders.yaml", SALES)],
+        Dialect::Sqlite,
+    )
+}
+
+/// A 0 that a measure's own filter makes is not a fact about the rows.
+#[test]
+fn a_filter_that_contradicts_that_of_a_measure_is_told() {
+    let catalog = sales();
+    let told = |measure: &str, filter: &str| {
+        notes(
+            &catalog,
+            &json!({"measures": [measure], "filters": [filter]}),
+        )
+    };
+    assert_eq!(
+        told("orders.order_count", "orders.status = 'cancelled'"),
+        [
+            "no row counts for `order_count`: its own filter `orders.status = 'completed'` contradicts filter \
+             `orders.status = 'cancelled'`"
+        ]
+    );
+    for filter in [
+        "orders.status is null",
+        "orders.status not in ('completed', 'x')",
+        "'new' = orders.status and orders.amount > 1",
+        "orders.status in ('open', 'new')",
+    ] {
+        assert_eq!(told("orders.order_count", filter).len(), 1, "{filter}");
+    }
+    for filter in [
+        "orders.amount is null",
+        "orders.status = 'completed'",
+        "not (orders.status <> 'open')",
+        "orders.status in ('new', 'completed') or orders.amount > 1",
+    ] {
+        let found = told("orders.open_total", filter);
+        let contradicts = filter.contains("null") || filter.contains("= 'completed'");
+        assert_eq!(found.len(), usize::from(contradicts), "{filter}: {found:?}");
+    }
+    // Some warehouses take these for one.
+    for filter in ["orders.status = 'COMPLETED'", "orders.status = 1"] {
+        assert_eq!(
+            told("orders.order_count", filter),
+            Vec::<String>::new(),
+            "{filter}"
+        );
+    }
+}
+
+/// Both sides of a ratio of one source are over the same rows, or it is said that they are not.
+#[test]
+fn a_ratio_over_different_rows_is_told() {
+    let catalog = sales();
+    let told = |measure: &str| notes(&catalog, &json!({"measures": [measure]}));
+    assert_eq!(
+        told("orders.average"),
+        [
+            "the two sides of `average` are over different rows: `sum(orders.amount) where orders.status IN ('open', \
+             'new') AND orders.amount IS NOT NULL` is divided by `count(orders.*)`"
+        ]
+    );
+    assert_eq!(told("orders.open_total / orders.order_count").len(), 1);
+    // A share has the same aggregate on both sides, and one filter more above.
+    for measure in [
+        "orders.open_share",
+        "orders.mean",
+        "orders.order_count / orders.all_count",
+    ] {
+        assert_eq!(told(measure), Vec::<String>::new(), "{measure}");
+    }
+}
+
+/// A filter on a measure of finer rows keeps groups: that is not a choice among what is counted.
+#[test]
+fn a_filter_that_keeps_whole_groups_is_told() {
+    let catalog = sales();
+    let told = |dimension: &str| {
+        let filter = "orders.all_count > 2";
+        let query = json!({"measures": ["people.people_count"], "dimensions": [dimension], "filters": [filter]});
+        notes(&catalog, &query)
+            .into_iter()
+            .filter(|note| note.starts_with("filter "))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told("people.town"),
+        [
+            "filter `orders.all_count > 2` keeps or drops whole groups of the answer: it does not choose among the \
+             rows of `people` by their `orders`, and `people_count` is over all of them"
+        ]
+    );
+    assert_eq!(told("people.id"), Vec::<String>::new());
+}

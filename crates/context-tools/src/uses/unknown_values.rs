@@ -1,0 +1,80 @@
+//! Filters on values that no row has, as far as the last scan knows.
+
+use ktx_semantic_layer::{Catalog, ComparedValue};
+use ktx_warehouse::Dialect;
+
+use crate::scans::{ScanSnapshot, Shown};
+
+/// The most values that a note lists.
+const MOST_LISTED: usize = 8;
+/// A scan keeps so many letters of a value.
+const LONGEST: usize = 100;
+
+/// Says which texts of the filters the scan has not found in their columns, with the nearest ones that it
+/// has. Columns of which it does not know all values are left out.
+pub(super) fn unknown_values(
+    compared: &[ComparedValue],
+    catalog: &Catalog,
+    snapshot: &ScanSnapshot,
+) -> Vec<String> {
+    let shown = Shown::of(catalog, snapshot);
+    let notes = compared
+        .iter()
+        .filter_map(|value| note(value, catalog, &shown));
+    let mut told: Vec<String> = Vec::new();
+    for note in notes {
+        if !told.contains(&note) {
+            told.push(note);
+        }
+    }
+    told
+}
+
+fn note(compared: &ComparedValue, catalog: &Catalog, shown: &Shown<'_>) -> Option<String> {
+    let value = compared.value.as_str();
+    if value.chars().count() > LONGEST {
+        return None;
+    }
+    let source = catalog.source(&compared.source)?;
+    let table = shown.places().read_by(source)?;
+    let column = table
+        .columns
+        .iter()
+        .find(|column| column.name.eq_ignore_ascii_case(&compared.column))?;
+    let values = shown.all_values(&table.table, &column.name)?;
+    if values
+        .iter()
+        .any(|known| is_same(catalog.dialect(), known, value))
+    {
+        return None;
+    }
+    let near = ktx_diagnostics::nearest(value, values.iter().map(String::as_str));
+    let known = match near.first() {
+        Some(nearest) => format!("the nearest value is `{nearest}`"),
+        None => listed(values),
+    };
+    Some(format!(
+        "filter `{}`: the last scan found no `{value}` in `{}`; {known}",
+        compared.filter, compared.field
+    ))
+}
+
+fn listed(values: &[String]) -> String {
+    let shown = values.iter().take(MOST_LISTED);
+    let shown: Vec<String> = shown.map(|value| format!("`{value}`")).collect();
+    let more = match values.len().saturating_sub(shown.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("its values are {}{more}", shown.join(", "))
+}
+
+/// Whether the warehouse may take two texts for one: some ignore case and blanks at the end.
+fn is_same(dialect: Dialect, known: &str, value: &str) -> bool {
+    match dialect {
+        Dialect::MySql | Dialect::MariaDb | Dialect::SqlServer => {
+            known.trim_end().to_lowercase() == value.trim_end().to_lowercase()
+        }
+        _ => known == value,
+    }
+}

@@ -1,0 +1,150 @@
+//! What a plan makes doubtful though it can be answered: filters that contradict each other, ratios whose
+//! two sides are over different rows, and the values that filters compare columns with.
+
+mod allowed;
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{BinaryOperator, Expr};
+
+use crate::bound;
+use crate::plan::{atom_text, filter_text};
+use crate::planner::atoms::Atom;
+use crate::planner::{Planned, PlannedMeasure, RowFilter, Sees};
+use allowed::{Known, tests};
+
+/// A text that a filter of the query compares a column with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComparedValue {
+    /// The source behind the column.
+    pub source: String,
+    /// The column of the source's table.
+    pub column: String,
+    /// The column as queries name it.
+    pub field: String,
+    /// The text.
+    pub value: String,
+    /// The filter as asked for.
+    pub filter: String,
+}
+
+/// The remarks on a plan, each once.
+pub(crate) fn of(planned: &Planned<'_>) -> Vec<String> {
+    let mut remarks: Vec<String> = Vec::new();
+    for measure in &planned.measures {
+        let found = contradiction(planned, measure).into_iter();
+        for remark in found.chain(unequal_sides(planned, measure)) {
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
+        }
+    }
+    remarks
+}
+
+/// Says which filter of the query leaves no row that the filter of a measure lets through.
+fn contradiction(planned: &Planned<'_>, measure: &PlannedMeasure) -> Option<String> {
+    let atoms = bound::atoms(&measure.tree);
+    let atoms = atoms.iter().filter_map(|at| planned.atoms.get(*at));
+    for atom in atoms {
+        let seen = |filter: &&RowFilter| atom.frame.is_plain() || filter.sees == Sees::Rows;
+        for filter in planned.row_filters.iter().filter(seen) {
+            let own = atom
+                .filters
+                .iter()
+                .find(|own| contradict(own, &filter.tree));
+            if let Some(own) = own {
+                return Some(format!(
+                    "no row counts for `{}`: its own filter `{}` contradicts filter `{}`",
+                    measure.name,
+                    filter_text(planned, own),
+                    filter.text
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// Whether no row passes two filters, as far as they compare the same thing with constants.
+fn contradict(one: &Expr, other: &Expr) -> bool {
+    let others = tests(other);
+    tests(one).iter().any(|test| {
+        let mut others = others.iter().filter(|other| other.operand == test.operand);
+        others.any(|other| test.allowed.excludes(&other.allowed))
+    })
+}
+
+/// Says that a measure divides a value of some rows by a value of others.
+fn unequal_sides(planned: &Planned<'_>, measure: &PlannedMeasure) -> Option<String> {
+    let mut found: Option<(usize, usize)> = None;
+    let flow = sqlparser::ast::visit_expressions(&measure.tree, |part| {
+        let Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Divide,
+            right,
+        } = part
+        else {
+            return ControlFlow::Continue(());
+        };
+        let (above, below) = (bound::atoms(left), bound::atoms(right));
+        let pairs = above
+            .iter()
+            .flat_map(|one| below.iter().map(move |other| (*one, *other)));
+        for (one, other) in pairs {
+            let atoms = planned.atoms.get(one).zip(planned.atoms.get(other));
+            if atoms.is_some_and(|(one, other)| are_unequal(one, other)) {
+                found = Some((one, other));
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    debug_assert_eq!(flow.is_break(), found.is_some());
+    let (above, below) = found?;
+    Some(format!(
+        "the two sides of `{}` are over different rows: `{}` is divided by `{}`",
+        measure.name,
+        atom_text(planned, above),
+        atom_text(planned, below)
+    ))
+}
+
+/// Whether two aggregates over the rows of one source see different rows. A share of a whole does so on
+/// purpose: the same aggregate, once with a filter more.
+fn are_unequal(one: &Atom, other: &Atom) -> bool {
+    let holds = |all: &Atom, some: &Atom| some.filters.iter().all(|one| all.filters.contains(one));
+    let (above, below) = (holds(one, other), holds(other, one));
+    let is_share = one.call == other.call && (above || below);
+    one.home == other.home && !(above && below) && !is_share
+}
+
+/// The texts that the query's filters compare columns with.
+pub(crate) fn compared(planned: &Planned<'_>) -> Vec<ComparedValue> {
+    let mut all = Vec::new();
+    for filter in &planned.row_filters {
+        for test in tests(&filter.tree) {
+            // A part of a structured column has values of its own.
+            let is_whole =
+                matches!(&test.operand, Expr::CompoundIdentifier(parts) if parts.len() == 2);
+            let Some((node, column)) = bound::column_of(&test.operand).filter(|_| is_whole) else {
+                continue;
+            };
+            let Ok(source) = planned.names.source(node) else {
+                continue;
+            };
+            for value in test.allowed.values() {
+                if let Known::Text(value) = value {
+                    all.push(ComparedValue {
+                        source: source.name.clone(),
+                        column: column.to_owned(),
+                        field: format!("{}.{column}", planned.names.node_name(node)),
+                        value: value.clone(),
+                        filter: filter.text.clone(),
+                    });
+                }
+            }
+        }
+    }
+    all
+}

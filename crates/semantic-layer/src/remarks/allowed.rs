@@ -1,0 +1,140 @@
+//! Which values a predicate lets through, as far as it compares one thing with constants.
+
+use sqlparser::ast::{BinaryOperator, Expr, Value};
+
+use crate::expression::conjuncts;
+
+/// A constant.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Known {
+    Null,
+    Text(String),
+    Number(f64),
+    Truth(bool),
+}
+
+/// Values that pass a test.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Allowed {
+    /// These alone.
+    Only(Vec<Known>),
+    /// All but these.
+    Except(Vec<Known>),
+}
+
+/// One comparison with constants.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Test {
+    pub(super) operand: Expr,
+    pub(super) allowed: Allowed,
+}
+
+/// The tests that a row has to pass, all of them; other predicates say nothing here.
+pub(super) fn tests(tree: &Expr) -> Vec<Test> {
+    let clauses = conjuncts(tree.clone());
+    clauses.iter().filter_map(test).collect()
+}
+
+fn test(clause: &Expr) -> Option<Test> {
+    let (operand, allowed) = match clause {
+        Expr::Nested(inner) => return test(inner),
+        Expr::BinaryOp { left, op, right } => {
+            let (operand, value) = match (constant(left), constant(right)) {
+                (None, Some(value)) => (left, value),
+                (Some(value), None) => (right, value),
+                _ => return None,
+            };
+            // A comparison with NULL lets nothing through by itself.
+            let allowed = match op {
+                _ if value == Known::Null => return None,
+                BinaryOperator::Eq => Allowed::Only(vec![value]),
+                BinaryOperator::NotEq => Allowed::Except(vec![value, Known::Null]),
+                _ => return None,
+            };
+            (operand, allowed)
+        }
+        Expr::InList {
+            expr,
+            list,
+            negated,
+        } => {
+            let values: Option<Vec<Known>> = list.iter().map(constant).collect();
+            let mut values = values.filter(|values| !values.contains(&Known::Null))?;
+            if *negated {
+                values.push(Known::Null);
+                (expr, Allowed::Except(values))
+            } else {
+                (expr, Allowed::Only(values))
+            }
+        }
+        Expr::IsNull(operand) => (operand, Allowed::Only(vec![Known::Null])),
+        Expr::IsNotNull(operand) => (operand, Allowed::Except(vec![Known::Null])),
+        _ => return None,
+    };
+    Some(Test {
+        operand: unwrapped(operand).clone(),
+        allowed,
+    })
+}
+
+fn unwrapped(tree: &Expr) -> &Expr {
+    match tree {
+        Expr::Nested(inner) => unwrapped(inner),
+        tree => tree,
+    }
+}
+
+fn constant(tree: &Expr) -> Option<Known> {
+    let Expr::Value(value) = unwrapped(tree) else {
+        return None;
+    };
+    match &value.value {
+        Value::Null => Some(Known::Null),
+        Value::Boolean(truth) => Some(Known::Truth(*truth)),
+        Value::Number(digits, _) => digits.parse().ok().map(Known::Number),
+        // Texts are spelled as the warehouse reads them; those with escapes are left alone.
+        Value::Placeholder(text) => {
+            let inner = text.strip_prefix('N').unwrap_or(text);
+            let inner = inner.strip_prefix('\'')?.strip_suffix('\'')?;
+            (!inner.contains('\\')).then(|| Known::Text(inner.replace("''", "'")))
+        }
+        _ => None,
+    }
+}
+
+impl Known {
+    /// Whether a warehouse may take two constants for one: texts whatever their case, and constants of
+    /// different types always.
+    fn may_equal(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(one), Self::Text(other)) => {
+                one.trim_end().to_lowercase() == other.trim_end().to_lowercase()
+            }
+            (Self::Null, other) | (other, Self::Null) => *other == Self::Null,
+            (Self::Number(_), Self::Number(_)) | (Self::Truth(_), Self::Truth(_)) => self == other,
+            _ => true,
+        }
+    }
+}
+
+impl Allowed {
+    /// The constants that are compared with.
+    pub(super) fn values(&self) -> &[Known] {
+        match self {
+            Self::Only(values) | Self::Except(values) => values,
+        }
+    }
+
+    /// Whether no value passes both tests.
+    pub(super) fn excludes(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Only(one), Self::Only(other)) => !one
+                .iter()
+                .any(|value| other.iter().any(|known| value.may_equal(known))),
+            (Self::Only(only), Self::Except(gone)) | (Self::Except(gone), Self::Only(only)) => {
+                only.iter().all(|value| gone.contains(value))
+            }
+            (Self::Except(_), Self::Except(_)) => false,
+        }
+    }
+}
