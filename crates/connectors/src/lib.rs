@@ -16,6 +16,7 @@ mod history;
 mod jwt;
 mod limits;
 mod mysql;
+mod orders;
 mod postgres;
 mod registry;
 mod rest;
@@ -30,4 +31,5 @@ mod tests;
 mod tls;
 mod url;
 
+pub use orders::settle;
 pub use registry::{SchemaWords, dialect, look_at_file, open, schema_words, scope, supported};

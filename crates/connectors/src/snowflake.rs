@@ -79,14 +79,16 @@ impl Snowflake {
                 .map_err(|_| WarehouseError::new(ErrorKind::Other, "the connection is closed"))
         };
         let place = bounded(place, deadline, cancel).await?;
-        let mut statement = Statement::new(&self.api);
+        let mut statement = None;
         let mut meter = Meter::new(caps, sink);
         let work = async {
-            statement.start(sql, caps).await?;
-            statement.read(&mut meter).await
+            let started = Statement::start(&self.api, sql, caps).await?;
+            statement.insert(started).read(&mut meter).await
         };
         let result = bounded(work, deadline + GRACE, cancel).await;
-        statement.finish().await;
+        if let Some(statement) = statement {
+            statement.finish().await;
+        }
         drop(place);
         match result {
             Ok(()) => Ok(meter.end()),

@@ -39,6 +39,9 @@ pub(crate) const CLAUDE_CODE: Backend = Backend::ClaudeCode;
 /// The model of the local session when the project names none.
 const CLAUDE_CODE_MODEL: &str = "sonnet";
 
+/// How long a program that ends waits for warehouses to take the orders to stop.
+const LAST_ORDERS: std::time::Duration = std::time::Duration::from_secs(6);
+
 /// Runs asynchronous work on a runtime of its own. Ctrl-C fires the token; a second one does not wait
 /// for the work to end in order. Behind a Ctrl-C no other work is begun.
 pub(crate) fn block_on<T, F>(work: impl FnOnce(CancellationToken) -> F) -> Outcome<T>
@@ -62,6 +65,13 @@ where
     let outcome = runtime.block_on(async {
         let work = work(ending.asked.child_token()).with_cancellation_token(&ending.at_once);
         work.await.unwrap_or_else(interrupted)
+    });
+    // What was given up must not go on at a warehouse, where it may be billed.
+    runtime.block_on(async {
+        let settled = tokio::time::timeout(LAST_ORDERS, ktx_connectors::settle());
+        if settled.await.is_err() {
+            tracing::debug!("a warehouse may still be at work for this program");
+        }
     });
     // A blocking call that ignores its deadline must not hold the program.
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));

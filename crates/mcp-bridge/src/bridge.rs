@@ -1,5 +1,6 @@
 //! The MCP face of a tool set.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use ktx_tool_descriptors::{
@@ -17,8 +18,10 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::caller::Caller;
 use crate::lazy::LazyTools;
 use crate::progress::{Reports, channel};
 use crate::serve::ServerIdentity;
@@ -35,14 +38,21 @@ pub(crate) struct Bridge {
     tools: Arc<LazyTools>,
     identity: Arc<ServerIdentity>,
     running: Arc<Semaphore>,
+    /// Fired when the clients of this bridge have left for good.
+    left: CancellationToken,
 }
 
 impl Bridge {
-    pub(crate) fn new(tools: LazyTools, identity: ServerIdentity) -> Self {
+    pub(crate) fn new(
+        tools: LazyTools,
+        identity: ServerIdentity,
+        left: CancellationToken,
+    ) -> Self {
         Self {
             tools: Arc::new(tools),
             identity: Arc::new(identity),
             running: Arc::new(Semaphore::new(RUNNING)),
+            left,
         }
     }
 
@@ -59,9 +69,12 @@ impl Bridge {
             }
             None => (Arc::new(NoProgress), Reports::none()),
         };
+        let caller = Caller::of(&request.extensions);
+        caller.calls();
+        let cancel = request.ct.child_token();
         let context = CallContext {
             call_id: request.id.to_string(),
-            cancel: request.ct.clone(),
+            cancel: cancel.clone(),
             progress,
         };
         let tools = match self.tools.get() {
@@ -77,9 +90,16 @@ impl Bridge {
             let _turn = running.acquire_owned().await;
             tools.call(&name, arguments, context).await
         }));
+        let mut nobody_waits = pin!(async {
+            tokio::select! {
+                () = self.left.cancelled() => {}
+                () = caller.gone() => {}
+            }
+        });
         let outcome = loop {
             tokio::select! {
                 biased;
+                () = &mut nobody_waits, if !cancel.is_cancelled() => cancel.cancel(),
                 Some(report) = reports.next() => report.send(&request.peer, token.as_ref()).await,
                 outcome = &mut work => break outcome,
             }

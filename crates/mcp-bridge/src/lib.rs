@@ -6,12 +6,16 @@
 //! crate must never know which tools there are.
 
 mod bridge;
+mod caller;
+mod heard;
 mod http;
 mod lazy;
 mod progress;
 mod serve;
+mod sessions;
 mod wire;
 
+pub use heard::until_heard;
 pub use http::{HttpAnswer, HttpTools, plain};
 pub use lazy::LazyTools;
 pub use serve::{Ended, ServeError, ServerIdentity, serve_stdio, serve_stream};

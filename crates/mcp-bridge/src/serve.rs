@@ -75,9 +75,10 @@ pub async fn serve_stream(
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     shutdown: CancellationToken,
 ) -> Result<Ended, ServeError> {
-    let bridge = Bridge::new(tools, identity);
+    let left = CancellationToken::new();
+    let bridge = Bridge::new(tools, identity, left.clone());
     let session = match bridge
-        .serve_with_ct(Wire::new(reader, writer), shutdown)
+        .serve_with_ct(Wire::new(reader, writer, left), shutdown)
         .await
     {
         Ok(session) => session,

@@ -1,6 +1,7 @@
 //! One JSON-RPC message a line: what is none is answered, and the session goes on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::ErrorCode;
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
@@ -17,6 +18,10 @@ const LONGEST: usize = 16 * 1024 * 1024;
 
 /// Messages that are read before the session has taken the earlier ones.
 const WAITING: usize = 16;
+
+/// How long calls may still be answered behind the end of the input: a script that has written all its
+/// questions closes its side at once. What takes longer is asked by nobody any more.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
@@ -37,10 +42,12 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Begins to read. Needs a running runtime.
+    /// Begins to read; `left` is fired some time after the client has closed its side. Needs a running
+    /// runtime.
     pub(crate) fn new(
         reader: Box<dyn AsyncRead + Send + Unpin>,
         writer: Box<dyn AsyncWrite + Send + Unpin>,
+        left: CancellationToken,
     ) -> Self {
         let writer = Writer {
             open: Arc::new(Mutex::new(Some(writer))),
@@ -48,6 +55,11 @@ impl Wire {
         };
         let (sender, messages) = mpsc::channel(WAITING);
         let reading = read(BufReader::new(reader), sender, writer.clone());
+        let reading = async move {
+            reading.await;
+            tokio::time::sleep(LAST_ANSWERS).await;
+            left.cancel();
+        };
         Self {
             messages,
             writer,

@@ -6,11 +6,13 @@ use std::time::Duration;
 use ktx_warehouse::{Caps, ColumnHeader, WarehouseError};
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::api::{Api, Call, labels};
 use super::cell::Field;
 use super::error;
 use crate::limits::{Meter, Step};
+use crate::orders;
 use crate::rest;
 
 /// How long BigQuery holds an answer back while the job still runs, in milliseconds.
@@ -22,6 +24,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Time for telling BigQuery to stop.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
+/// Before BigQuery is told again about a job that it does not know.
+const CANCEL_STEP: Duration = Duration::from_millis(200);
+
 /// Rows of one page at most; BigQuery also ends a page at about ten megabytes.
 const PAGE_ROWS: usize = 50_000;
 
@@ -31,6 +36,7 @@ pub(super) struct Job {
     id: String,
     location: Option<String>,
     runs: bool,
+    _at_work: TaskTrackerToken,
 }
 
 impl Job {
@@ -42,6 +48,7 @@ impl Job {
             id: format!("ktx_{}", rest::random_digits()?),
             location: api.options().location.clone(),
             runs: false,
+            _at_work: orders::at_work(),
         })
     }
 
@@ -144,29 +151,35 @@ impl Job {
         Err(error::from_answer(self.api.rest(), &project, &answer))
     }
 
+    /// The order to stop, if the job may still run; it is given once.
+    fn order(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        if !std::mem::take(&mut self.runs) {
+            return None;
+        }
+        let (api, id, location) = (Arc::clone(&self.api), self.id.clone(), self.location.take());
+        Some(async move { cancel(&api, &id, location).await })
+    }
+
     /// Stops the job on the server if it may still run.
     pub(super) async fn finish(mut self) {
-        if self.runs {
-            self.runs = false;
-            cancel(&self.api, &self.id, self.location.clone()).await;
+        if let Some(order) = self.order() {
+            orders::carry_out(order).await;
         }
     }
 }
 
 impl Drop for Job {
     fn drop(&mut self) {
-        if self.runs
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            let (api, id, location) =
-                (Arc::clone(&self.api), self.id.clone(), self.location.take());
-            runtime.spawn(async move { cancel(&api, &id, location).await });
+        if let Some(order) = self.order() {
+            orders::send(order);
         }
     }
 }
 
+/// Tells BigQuery to stop a job. One that it does not know yet is about to be started: the request
+/// for it may be on its way though nobody waits for the answer.
 async fn cancel(api: &Api, id: &str, location: Option<String>) {
-    let call = api.call(Call {
+    let call = Call {
         method: Method::POST,
         path: format!("jobs/{id}/cancel"),
         project: &api.options().project,
@@ -175,9 +188,17 @@ async fn cancel(api: &Api, id: &str, location: Option<String>) {
             .into_iter()
             .collect(),
         body: None,
-    });
-    match tokio::time::timeout(CANCEL_TIME, call).await {
-        Ok(Ok(_)) => {}
+    };
+    let work = async {
+        loop {
+            match api.send(&call).await {
+                Ok(answer) if answer.status == 404 => tokio::time::sleep(CANCEL_STEP).await,
+                other => return other,
+            }
+        }
+    };
+    match tokio::time::timeout(CANCEL_TIME, work).await {
+        Ok(Ok(answer)) if (200..300).contains(&answer.status) => {}
         failed => tracing::debug!(?failed, id, "a job could not be cancelled"),
     }
 }

@@ -7,11 +7,13 @@ use ktx_warehouse::{Cell, ColumnHeader, Dialect, ErrorKind, WarehouseError};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, Error, Opts, Row};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::cell;
 use super::error::{self, Phase};
 use super::pool::{Place, Server};
 use crate::limits::{self, Meter, Step};
+use crate::orders;
 
 /// Rows that are read and thrown away to reach the end of a result whose cap is reached; past them
 /// the statement is stopped on the server instead.
@@ -34,6 +36,7 @@ pub(super) struct Session {
     server: Server,
     place: Arc<Place>,
     _permit: OwnedSemaphorePermit,
+    _at_work: TaskTrackerToken,
 }
 
 impl Session {
@@ -51,6 +54,7 @@ impl Session {
             server,
             place: Arc::clone(place),
             _permit: permit,
+            _at_work: orders::at_work(),
         }
     }
 
@@ -117,7 +121,7 @@ impl Session {
     ) -> Result<T, WarehouseError> {
         if self.busy {
             if let Some(conn) = self.conn.take() {
-                kill(conn, self.options.clone()).await;
+                orders::carry_out(kill(conn, self.options.clone())).await;
             }
         } else if let Some(mut conn) = self.conn.take() {
             // Rolls back, and gives up named locks, which outlive the transaction.
@@ -148,9 +152,8 @@ impl Drop for Session {
     fn drop(&mut self) {
         if self.busy
             && let Some(conn) = self.conn.take()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            runtime.spawn(kill(conn, self.options.clone()));
+            orders::send(kill(conn, self.options.clone()));
         }
     }
 }

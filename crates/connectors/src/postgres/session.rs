@@ -11,11 +11,13 @@ use ktx_warehouse::{Cell, ColumnHeader, Dialect, ErrorKind, WarehouseError};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::cell::PgCell;
 use super::error;
 use super::pool::Place;
 use crate::limits::{self, Meter, Step};
+use crate::orders;
 
 /// Rows that are read and thrown away to reach the end of a result whose cap is reached; past them
 /// the statement is cancelled on the server instead.
@@ -48,6 +50,7 @@ pub(super) struct Session {
     tls: MakeRustlsConnect,
     place: Arc<Place>,
     busy: AtomicBool,
+    _at_work: TaskTrackerToken,
 }
 
 impl Session {
@@ -57,6 +60,7 @@ impl Session {
             tls,
             place,
             busy: AtomicBool::new(false),
+            _at_work: orders::at_work(),
         }
     }
 
@@ -144,7 +148,7 @@ impl Session {
     ) -> Result<T, WarehouseError> {
         if self.busy.load(Ordering::Acquire) {
             if let Some((client, tls)) = self.detach() {
-                cancel(client, tls).await;
+                orders::carry_out(cancel(client, tls)).await;
             }
         } else if let Some(client) = self.client.take() {
             // Of all that a statement can take, only these locks outlive the transaction.
@@ -198,10 +202,8 @@ impl Drop for Session {
         if !self.busy.load(Ordering::Acquire) {
             return;
         }
-        if let Some((client, tls)) = self.detach()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            runtime.spawn(cancel(client, tls));
+        if let Some((client, tls)) = self.detach() {
+            orders::send(cancel(client, tls));
         }
     }
 }

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ktx_warehouse::{Caps, Cell, ColumnHeader, WarehouseError};
+use ktx_warehouse::{Caps, Cell, ColumnHeader, ErrorKind, WarehouseError};
 use reqwest::Method;
 use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::api::{Api, request_id};
 use super::cell::RowType;
 use super::error;
 use crate::limits::{Meter, Step};
+use crate::orders;
 use crate::rest;
 
 /// The first wait before the next question about a statement that still runs; each further one is
@@ -26,33 +29,43 @@ const CANCEL_TIME: Duration = Duration::from_secs(5);
 /// A statement that may be running. Dropped before its end, it is cancelled.
 pub(super) struct Statement {
     api: Arc<Api>,
-    /// By this the statement is asked after; known once it runs.
-    handle: Option<String>,
+    /// By this the statement is asked after.
+    handle: String,
     runs: bool,
+    _at_work: TaskTrackerToken,
 }
 
 impl Statement {
-    pub(super) fn new(api: &Arc<Api>) -> Self {
-        Self {
-            api: Arc::clone(api),
-            handle: None,
-            runs: false,
-        }
+    /// Starts a statement without waiting for its end. The request is seen through whoever waits for it:
+    /// only its answer names what can be cancelled.
+    pub(super) async fn start(
+        api: &Arc<Api>,
+        sql: &str,
+        caps: &Caps,
+    ) -> Result<Self, WarehouseError> {
+        let body = api.statement(sql, caps);
+        let query = [("requestId", request_id()?), ("async", "true".to_owned())];
+        let (sender, started) = oneshot::channel();
+        let api = Arc::clone(api);
+        orders::send(async move {
+            let answer = api.send(Method::POST, "", &query, Some(&body)).await;
+            // A statement that nobody takes is dropped, and cancelled by that.
+            drop(sender.send(answer.and_then(|answer| Self::of(&api, &answer))));
+        });
+        let broke = |_| WarehouseError::new(ErrorKind::Other, "the request to Snowflake broke");
+        started.await.map_err(broke)?
     }
 
-    /// Starts the statement without waiting for its end.
-    pub(super) async fn start(&mut self, sql: &str, caps: &Caps) -> Result<(), WarehouseError> {
-        let body = self.api.statement(sql, caps);
-        let query = [("requestId", request_id()?), ("async", "true".to_owned())];
-        let answer = self.api.send(Method::POST, "", &query, Some(&body)).await?;
-        let handle = rest::text(&answer.body, "/statementHandle");
-        match (answer.status, handle) {
-            (200 | 202, Some(handle)) => {
-                self.handle = Some(handle.to_owned());
-                self.runs = true;
-                Ok(())
-            }
-            _ => Err(error::from_answer(&self.api, &answer)),
+    /// The statement that an answer tells about.
+    fn of(api: &Arc<Api>, answer: &rest::Answer) -> Result<Self, WarehouseError> {
+        match (answer.status, rest::text(&answer.body, "/statementHandle")) {
+            (200 | 202, Some(handle)) => Ok(Self {
+                api: Arc::clone(api),
+                handle: handle.to_owned(),
+                runs: true,
+                _at_work: orders::at_work(),
+            }),
+            _ => Err(error::from_answer(api, answer)),
         }
     }
 
@@ -105,25 +118,30 @@ impl Statement {
     }
 
     fn path(&self, ending: &str) -> String {
-        format!("/{}{ending}", self.handle.as_deref().unwrap_or_default())
+        format!("/{}{ending}", self.handle)
+    }
+
+    /// The order to stop, if the statement may still run; it is given once.
+    fn order(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        if !std::mem::take(&mut self.runs) {
+            return None;
+        }
+        let (api, path) = (Arc::clone(&self.api), self.path("/cancel"));
+        Some(async move { cancel(&api, &path).await })
     }
 
     /// Stops the statement on the server if it may still run.
     pub(super) async fn finish(mut self) {
-        if self.runs {
-            self.runs = false;
-            cancel(&self.api, &self.path("/cancel")).await;
+        if let Some(order) = self.order() {
+            orders::carry_out(order).await;
         }
     }
 }
 
 impl Drop for Statement {
     fn drop(&mut self) {
-        if self.runs
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            let (api, path) = (Arc::clone(&self.api), self.path("/cancel"));
-            runtime.spawn(async move { cancel(&api, &path).await });
+        if let Some(order) = self.order() {
+            orders::send(order);
         }
     }
 }

@@ -5,7 +5,7 @@ mod odd_names;
 mod past_queries;
 mod proxy;
 mod schemas;
-mod server;
+pub(crate) mod server;
 
 use std::process::Stdio;
 
@@ -16,7 +16,7 @@ use proxy::Proxy;
 use server::{MariaDb, Postgres, Server};
 
 /// A project with one warehouse; `fields` stand below its driver.
-fn warehouse<S: Server>(server: &S, port: u16, fields: &str) -> Sandbox {
+pub(crate) fn warehouse<S: Server>(server: &S, port: u16, fields: &str) -> Sandbox {
     let mut sandbox = project();
     let login = server.login();
     sandbox.set("KTX_IT_PASSWORD", login.password);

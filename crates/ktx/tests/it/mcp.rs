@@ -1,7 +1,10 @@
 //! `ktx mcp stdio`: every tool, over lines of JSON-RPC and through the official client.
 
 mod client;
+mod crowd;
+mod given_up;
 mod http;
+mod jobs;
 mod notes;
 mod served;
 mod tools;

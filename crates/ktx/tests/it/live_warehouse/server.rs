@@ -30,6 +30,9 @@ pub(crate) trait Server: Sized {
     /// Counts the sessions of this database at work on the marked statement.
     const AT_WORK: &'static str;
 
+    /// How many seconds the marked statement has been at work, by the server's clock.
+    const AGE: &'static str;
+
     /// A new database; `None` without a server.
     fn new(name: &str) -> Option<Self>;
 
@@ -71,6 +74,11 @@ impl Server for Postgres {
         SELECT repeat('x', 1000) AS line FROM generate_series(1, 10000)";
     const NUMBERS: &'static str =
         "CREATE TABLE numbers AS SELECT g AS n FROM generate_series(1, 100000) g";
+    const AGE: &'static str =
+        "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - query_start)), 0)::bigint
+        FROM pg_stat_activity
+        WHERE state = 'active' AND query LIKE '%marked%' AND pid <> pg_backend_pid()
+          AND datname = current_database() AND backend_type = 'client backend'";
     const AT_WORK: &'static str = "SELECT count(*) FROM pg_stat_activity
         WHERE state = 'active' AND query LIKE '%marked%' AND pid <> pg_backend_pid()
           AND datname = current_database() AND backend_type = 'client backend'";
@@ -137,6 +145,8 @@ impl Server for MariaDb {
     const MANY_ROWS: &'static str =
         "CREATE TABLE pages AS SELECT repeat('x', 1000) AS line FROM seq_1_to_10000";
     const NUMBERS: &'static str = "CREATE TABLE numbers AS SELECT seq AS n FROM seq_1_to_100000";
+    const AGE: &'static str = "SELECT coalesce(max(time), 0) FROM information_schema.processlist
+        WHERE info LIKE '%marked%' AND id <> connection_id() AND db = database()";
     const AT_WORK: &'static str = "SELECT count(*) FROM information_schema.processlist
         WHERE info LIKE '%marked%' AND id <> connection_id() AND db = database()";
 

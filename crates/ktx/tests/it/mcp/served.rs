@@ -56,6 +56,21 @@ impl<'a> Server<'a> {
         (status.unwrap_or_default(), answer)
     }
 
+    /// Sends a request of a session and gives the connection on which its answer would come.
+    pub(super) fn send(&self, session: &str, body: &Value) -> TcpStream {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        let body = body.to_string();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nMcp-Session-Id: {session}\r\n\
+             Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).expect("it reads");
+        stream.write_all(body.as_bytes()).expect("it reads");
+        stream
+    }
+
     pub(super) fn post(&self, headers: &[(&str, &str)], body: &Value) -> (u16, String) {
         let mut all = vec![
             ("Content-Type", "application/json"),

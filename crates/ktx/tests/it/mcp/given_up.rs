@@ -1,0 +1,123 @@
+//! A call that is given up ends its statement at the warehouse, in whatever way it is given up.
+
+use std::net::Shutdown;
+
+use ktx_test_support::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::jobs::{BigQuery, Job};
+use super::served::{Server, Session};
+use crate::live_warehouse::server::{MariaDb, Postgres, Server as Warehouse};
+use crate::live_warehouse::warehouse;
+use crate::support::{project, run, write};
+
+/// Ten to the power of fifteen rows, counted one by one.
+const ENDLESS: &str = "select count(*) as marked from numbers a, numbers b, numbers c";
+
+/// A statement has a minute. One that is gone by half of that was ended and has not run out of time.
+const LONG_BEFORE_ITS_LIMIT: i64 = 30;
+
+/// A call in its own line of JSON-RPC.
+fn call(id: u64) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+        "name": "sql_execution", "arguments": { "connectionId": "warehouse", "sql": ENDLESS },
+    }})
+}
+
+fn cancelled(id: u64) -> Value {
+    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } })
+}
+
+/// Gives a call up in every way there is; `begun` waits until its statement is at work, `gone` until it
+/// is no more, and is told how the call was given up.
+fn in_every_way(sandbox: &Sandbox, begun: &dyn Fn(), gone: &dyn Fn(&str)) {
+    let mut client = Client::start(sandbox);
+    client.initialize();
+    for id in 101..=105 {
+        client.send(&call(id));
+        begun();
+        client.send(&cancelled(id));
+        gone("cancelled over stdio");
+    }
+    client.send(&call(106));
+    begun();
+    assert_eq!(client.close().0, Some(0));
+    gone("the end of standard input");
+
+    let server = Server::start(sandbox, "");
+    let session = server.session();
+    let give_up = |session: &Session<'_>, how: &str, act: &dyn Fn(&std::net::TcpStream)| {
+        let stream = server.send(&session.id, &call(7));
+        begun();
+        act(&stream);
+        gone(how);
+    };
+    let header = [("Mcp-Session-Id", session.id.as_str())];
+    for _ in 0..5 {
+        give_up(&session, "cancelled over HTTP", &|_| {
+            assert_eq!(server.post(&header, &cancelled(7)).0, 202);
+        });
+    }
+    give_up(&session, "a dropped stream", &|stream| {
+        stream.shutdown(Shutdown::Both).expect("it is open");
+    });
+    give_up(&session, "a deleted session", &|_| {
+        assert_eq!(server.ask("DELETE /mcp", &header, "").0, 202);
+    });
+    let other = server.session();
+    give_up(&other, "a stopped server", &|_| {
+        assert_eq!(run(sandbox, "mcp stop").code, Some(0));
+    });
+}
+
+fn at_a_server<S: Warehouse>(name: &str) {
+    let Some(server) = S::new(name) else { return };
+    server.execute(S::NUMBERS);
+    let fields = format!("    database: {name}\n");
+    let sandbox = warehouse(&server, server.port(), &fields);
+    in_every_way(
+        &sandbox,
+        &|| server.until(S::AT_WORK, 1),
+        &|how| {
+            while server.count(S::AT_WORK) != 0 {
+                let age = server.count(S::AGE);
+                assert!(age < LONG_BEFORE_ITS_LIMIT, "{how}: {age} s");
+            }
+        },
+    );
+}
+
+#[test]
+fn a_call_that_is_given_up_ends_its_statement_on_postgres() {
+    at_a_server::<Postgres>("ktx_it_given_up");
+}
+
+#[test]
+fn a_call_that_is_given_up_ends_its_statement_on_mariadb() {
+    at_a_server::<MariaDb>("ktx_it_given_up");
+}
+
+/// A job that goes on is billed.
+#[test]
+fn a_call_that_is_given_up_ends_its_job_on_bigquery() {
+    let server = BigQuery::start();
+    let sandbox = project();
+    let config = format!(
+        "connections:\n  warehouse:\n    driver: bigquery\n    project_id: shop-1\n    \
+         dataset_ids: [shop]\n    credentials: none\n    endpoint: {}\n",
+        server.address()
+    );
+    write(&sandbox, "ktx.yaml", &config);
+    let at_work = || {
+        let jobs = server.jobs();
+        jobs.into_iter().filter(|job| *job == Job::AtWork).count()
+    };
+    let until = |count: usize| {
+        while at_work() != count {
+            std::thread::yield_now();
+        }
+    };
+    in_every_way(&sandbox, &|| until(1), &|_| until(0));
+    assert_eq!(server.jobs(), [Job::Cancelled; 14]);
+}

@@ -1,0 +1,184 @@
+//! The sessions over HTTP: who uses which one, and which one has to go when there is no room.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rmcp::transport::streamable_http_server::session::SessionManager as _;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use tokio_util::sync::CancellationToken;
+
+use crate::caller::Caller;
+
+/// Sessions at the same time. For one more the one that is missed least has to go.
+const MOST: usize = 256;
+
+/// How long a session may be idle: an agent that is used again the next morning begins a new one.
+pub(crate) const IDLE: Duration = Duration::from_hours(8);
+
+/// How long a session may be idle in which no tool was ever called and nobody listens.
+const UNUSED: Duration = Duration::from_mins(15);
+
+/// What a request does in its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// It sends a message and waits for the answer.
+    Asks,
+    /// It waits for what the server has to say by itself.
+    Listens,
+}
+
+/// All sessions of a server.
+#[derive(Clone)]
+pub(crate) struct Sessions {
+    manager: Arc<LocalSessionManager>,
+    uses: Arc<Mutex<HashMap<Arc<str>, Use>>>,
+}
+
+/// How a session is used.
+#[derive(Debug, Clone)]
+struct Use {
+    asks: usize,
+    listens: usize,
+    last: Instant,
+    has_called: Arc<AtomicBool>,
+    end: CancellationToken,
+}
+
+impl Use {
+    fn new(now: Instant) -> Self {
+        Self {
+            asks: 0,
+            listens: 0,
+            last: now,
+            has_called: Arc::default(),
+            end: CancellationToken::new(),
+        }
+    }
+
+    fn count(&mut self, doing: Doing) -> &mut usize {
+        match doing {
+            Doing::Asks => &mut self.asks,
+            Doing::Listens => &mut self.listens,
+        }
+    }
+
+    /// Whether nobody would miss the session.
+    fn is_abandoned(&self, now: Instant) -> bool {
+        let is_used = self.has_called.load(Ordering::Relaxed) || self.asks + self.listens > 0;
+        !is_used && now.duration_since(self.last) >= UNUSED
+    }
+
+    /// How much a session is missed: least of all one that was never used, then one that nobody listens
+    /// in, and among the same the one that is idle the longest.
+    fn worth(&self) -> (bool, bool, Instant) {
+        let has_called = self.has_called.load(Ordering::Relaxed);
+        (has_called, self.listens > 0, self.last)
+    }
+}
+
+impl Sessions {
+    pub(crate) fn new(manager: Arc<LocalSessionManager>) -> Self {
+        Self {
+            manager,
+            uses: Arc::default(),
+        }
+    }
+
+    fn uses(&self) -> MutexGuard<'_, HashMap<Arc<str>, Use>> {
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a session that has begun.
+    pub(crate) fn began(&self, id: &str) {
+        self.uses().insert(id.into(), Use::new(Instant::now()));
+    }
+
+    /// Notes a request of a session, until the visit is dropped. One of no session is a visitor, too.
+    pub(crate) fn visit(&self, id: Option<&str>, doing: Doing) -> Visit {
+        let mut uses = self.uses();
+        let known = id.and_then(|id| Some((Arc::from(id), uses.get_mut(id)?)));
+        let Some((id, used)) = known else {
+            let nobody = Use::new(Instant::now());
+            return Visit::new(&nobody, None);
+        };
+        *used.count(doing) += 1;
+        used.last = Instant::now();
+        Visit::new(used, Some((self.clone(), id, doing)))
+    }
+
+    /// Ends what runs in a session, which is about to be closed.
+    pub(crate) fn end(&self, id: &str) {
+        if let Some(used) = self.uses().remove(id) {
+            used.end.cancel();
+        }
+    }
+
+    /// Makes room for one more session; false when all of them are at work.
+    pub(crate) async fn make_room(&self) -> bool {
+        let open: Vec<Arc<str>> = self.manager.sessions.read().await.keys().cloned().collect();
+        let (count, leaving) = {
+            let mut uses = self.uses();
+            // Others have ended by themselves.
+            uses.retain(|id, _| open.contains(id));
+            (open.len(), leaving(&uses, open.len(), Instant::now()))
+        };
+        for id in &leaving {
+            self.end(id);
+            if let Err(error) = self.manager.close_session(id).await {
+                tracing::debug!(%error, "a session of an MCP client did not end in order");
+            }
+        }
+        count - leaving.len() < MOST
+    }
+}
+
+/// The sessions that have to go before one more begins, when so many are open.
+fn leaving(uses: &HashMap<Arc<str>, Use>, open: usize, now: Instant) -> Vec<Arc<str>> {
+    let (abandoned, others): (Vec<_>, Vec<_>) =
+        uses.iter().partition(|(_, used)| used.is_abandoned(now));
+    let mut leaving: Vec<Arc<str>> = abandoned.into_iter().map(|(id, _)| id.clone()).collect();
+    let mut idle: Vec<_> = others.into_iter().filter(|(_, used)| used.asks == 0).collect();
+    idle.sort_by_key(|(_, used)| used.worth());
+    let too_many = (open + 1).saturating_sub(MOST + leaving.len());
+    leaving.extend(idle.into_iter().take(too_many).map(|(id, _)| id.clone()));
+    leaving
+}
+
+/// A request, from its head to the end of its answer. When it is dropped, nobody hears an answer any more.
+pub(crate) struct Visit {
+    gone: CancellationToken,
+    has_called: Arc<AtomicBool>,
+    place: Option<(Sessions, Arc<str>, Doing)>,
+}
+
+impl Visit {
+    fn new(used: &Use, place: Option<(Sessions, Arc<str>, Doing)>) -> Self {
+        Self {
+            gone: used.end.child_token(),
+            has_called: Arc::clone(&used.has_called),
+            place,
+        }
+    }
+
+    pub(crate) fn caller(&self) -> Caller {
+        Caller::new(self.gone.clone(), Arc::clone(&self.has_called))
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        self.gone.cancel();
+        if let Some((sessions, id, doing)) = self.place.take()
+            && let Some(used) = sessions.uses().get_mut(&id)
+        {
+            let count = used.count(doing);
+            *count = count.saturating_sub(1);
+            used.last = Instant::now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
