@@ -8,31 +8,29 @@ use std::time::Duration;
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN, VARY,
     WWW_AUTHENTICATE,
 };
 use http::{Method, Request, StatusCode};
-use hyper::body::Incoming;
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ktx_context_tools::ProjectContext;
-use ktx_mcp_bridge::{HttpAnswer, HttpTools, plain};
+use ktx_mcp_bridge::{HttpAnswer, HttpTools, plain, until_heard};
 use ktx_tool_descriptors::ToolDescriptor;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Access, Refused};
+use crate::connections::{Bounds, Connections, Place};
 use crate::serve::{identity, tools};
 
-/// Connections at the same time; further ones wait to be accepted.
-const CONNECTIONS: usize = 512;
-
-/// How long the head of a request may take.
-const HEAD: Duration = Duration::from_secs(30);
+/// The longest message in bytes, as on standard input.
+const LONGEST: usize = 16 * 1024 * 1024;
 
 /// How long answers have that are on their way when the server ends.
 const LAST: Duration = Duration::from_secs(2);
@@ -59,6 +57,11 @@ pub enum HttpEvent {
         /// How many could not be accepted so far.
         count: u64,
     },
+    /// A connection was turned away because all others are at work, so many so far.
+    TurnedAway {
+        /// How many were turned away so far.
+        count: u64,
+    },
 }
 
 /// A server for one project.
@@ -66,6 +69,7 @@ pub enum HttpEvent {
 pub struct HttpServer {
     listener: TcpListener,
     face: Arc<Face>,
+    connections: Arc<Connections>,
 }
 
 /// What answers requests.
@@ -111,7 +115,15 @@ impl HttpServer {
         Self {
             listener,
             face: Arc::new(face),
+            connections: Connections::new(Bounds::default()),
         }
+    }
+
+    /// The same server with other bounds than the usual ones.
+    #[must_use]
+    pub fn within(mut self, bounds: Bounds) -> Self {
+        self.connections = Connections::new(bounds);
+        self
     }
 
     /// Where it listens.
@@ -124,26 +136,26 @@ impl HttpServer {
 
     /// Answers until `shutdown` fires; then answers that are on their way have two seconds.
     pub async fn serve(self, shutdown: CancellationToken) {
-        let room = Arc::new(Semaphore::new(CONNECTIONS));
         let mut connections = JoinSet::new();
-        let mut not_accepted = 0;
+        let (mut not_accepted, mut turned_away) = (0, 0);
         loop {
             while connections.try_join_next().is_some() {}
-            // The semaphore is never closed; without a permit the connection would be served all the same.
-            let accepted = async {
-                let permit = Arc::clone(&room).acquire_owned().await.ok();
-                (self.listener.accept().await, permit)
-            };
-            let accepted = accepted.with_cancellation_token(&shutdown).await;
-            let Some((accepted, permit)) = accepted else {
+            let accepted = self.listener.accept();
+            let Some(accepted) = accepted.with_cancellation_token(&shutdown).await else {
                 break;
             };
             match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
+                    let Some(place) = self.connections.admit(peer.ip().to_canonical()) else {
+                        turned_away += 1;
+                        let count = turned_away;
+                        (self.face.tell)(&HttpEvent::TurnedAway { count });
+                        continue;
+                    };
                     let (face, shutdown) = (Arc::clone(&self.face), shutdown.clone());
+                    let bounds = self.connections.bounds();
                     connections.spawn(async move {
-                        converse(stream, face, shutdown).await;
-                        drop(permit);
+                        converse(without_delay(stream), face, (place, bounds), shutdown).await;
                     });
                 }
                 Err(error) => {
@@ -175,17 +187,36 @@ fn shown_to(origin: HeaderValue, headers: &mut HeaderMap) {
     headers.insert(VARY, HeaderValue::from_static("Origin"));
 }
 
-/// One connection, to its end.
-async fn converse(stream: TcpStream, face: Arc<Face>, shutdown: CancellationToken) {
+/// Lets each part of an answer go at once: held back until the client has confirmed the one before, an answer
+/// comes forty milliseconds late.
+fn without_delay(stream: TcpStream) -> TcpStream {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "the answers of a connection may be held back");
+    }
+    stream
+}
+
+/// One connection, to its end, or until another one needs its place.
+async fn converse(
+    stream: TcpStream,
+    face: Arc<Face>,
+    (place, bounds): (Arc<Place>, Bounds),
+    shutdown: CancellationToken,
+) {
+    let asked = Arc::clone(&place);
     let service = service_fn(move |request| {
-        let face = Arc::clone(&face);
-        async move { Ok::<_, Infallible>(face.answer(request).await) }
+        let (face, place) = (Arc::clone(&face), Arc::clone(&asked));
+        async move { Ok::<_, Infallible>(face.answer(request, (&place, bounds.body)).await) }
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD);
+    // While a connection waits for its next request, that is late in the same way.
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(bounds.head);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
+        () = place.lost() => return,
         () = shutdown.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -196,25 +227,69 @@ async fn converse(stream: TcpStream, face: Arc<Face>, shutdown: CancellationToke
     }
 }
 
+/// Reads a request to its end.
+async fn whole(
+    request: Request<Incoming>,
+    limit: Duration,
+) -> Result<Request<Full<Bytes>>, Refused> {
+    let refused = |status, reason| Refused { status, reason };
+    let (head, body) = request.into_parts();
+    let body = tokio::time::timeout(limit, Limited::new(body, LONGEST).collect()).await;
+    match body {
+        Ok(Ok(body)) => Ok(Request::from_parts(head, Full::new(body.to_bytes()))),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(refused(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "the body of the request is too long",
+        )),
+        Ok(Err(_)) => Err(refused(
+            StatusCode::BAD_REQUEST,
+            "the body of the request broke off",
+        )),
+        Err(_) => Err(refused(
+            StatusCode::REQUEST_TIMEOUT,
+            "the body of the request did not come in time",
+        )),
+    }
+}
+
 impl Face {
-    async fn answer(&self, request: Request<Incoming>) -> HttpAnswer {
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        visitor: (&Arc<Place>, Duration),
+    ) -> HttpAnswer {
         if let Err(refused) = self.access.look(request.uri(), request.headers()) {
             return self.refused(refused);
         }
         let page = request.headers().get(ORIGIN).cloned();
-        let mut answer = self.answer_admitted(request).await;
+        let mut answer = self.answer_admitted(request, visitor).await;
         if let Some(page) = page {
             shown_to(page, answer.headers_mut());
         }
         answer
     }
 
-    async fn answer_admitted(&self, request: Request<Incoming>) -> HttpAnswer {
+    async fn answer_admitted(
+        &self,
+        request: Request<Incoming>,
+        (place, limit): (&Arc<Place>, Duration),
+    ) -> HttpAnswer {
         match request.uri().path() {
             // A browser asks so before it lets a page ask, without a token.
             "/mcp" if request.method() == Method::OPTIONS => plain(StatusCode::NO_CONTENT, ""),
             "/mcp" => match self.access.admit(request.headers()) {
-                Ok(()) => self.tools.answer(request).await,
+                Ok(()) => match whole(request, limit).await {
+                    Ok(request) => {
+                        let answering = place.answering();
+                        until_heard(self.tools.answer(request).await, answering)
+                    }
+                    Err(refused) => {
+                        let mut answer = self.refused(refused);
+                        let close = HeaderValue::from_static("close");
+                        answer.headers_mut().insert(CONNECTION, close);
+                        answer
+                    }
+                },
                 Err(refused) => {
                     let mut answer = self.refused(refused);
                     let scheme = HeaderValue::from_static("Bearer");
@@ -243,3 +318,6 @@ impl Face {
         plain(refused.status, &format!("{}\n", refused.reason))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@
 
 mod access;
 mod background;
+mod connections;
 mod http;
 mod instructions;
 mod serve;
@@ -14,6 +15,7 @@ pub use background::{
     Ending as BackgroundEnding, Started, TOKEN_VARIABLE, end as end_server, leave_terminal,
     start as start_server, tell,
 };
+pub use connections::Bounds;
 pub use http::{HttpEvent, HttpServer};
 pub use ktx_mcp_bridge::Ended;
 pub use serve::{ServeError, serve_stdio, serve_stream};

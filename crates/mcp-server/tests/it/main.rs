@@ -1,5 +1,6 @@
 //! The whole server behind the official client.
 
+mod bounds;
 mod context;
 
 use std::sync::Arc;

@@ -162,6 +162,10 @@ fn log(event: &HttpEvent) {
         HttpEvent::NotAccepted { error, count } => {
             (format!("could not accept a connection: {error}"), count)
         }
+        HttpEvent::TurnedAway { count } => (
+            "turned a connection away: all others are at work".to_owned(),
+            count,
+        ),
     };
     if count.is_power_of_two() {
         stderr_line(&stamped(&format!("{text}; {count} so far")));

@@ -1,0 +1,149 @@
+//! The connections of a server: how many there may be, and which one has to go for the next.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+/// How much a server takes on, and how long it waits for its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Connections at the same time.
+    pub connections: usize,
+    /// Connections of one address at the same time.
+    pub of_one_address: usize,
+    /// How long the head of a request may take, and how long a connection may wait for its next request.
+    pub head: Duration,
+    /// How long the body of a request may take.
+    pub body: Duration,
+}
+
+impl Default for Bounds {
+    /// 512 connections, 256 of one address, 30 s for a head, 30 s for a body.
+    fn default() -> Self {
+        Self {
+            connections: 512,
+            of_one_address: 256,
+            head: Duration::from_secs(30),
+            body: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The connections that are open.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    bounds: Bounds,
+    open: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    next: u64,
+    open: HashMap<u64, Connection>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    peer: IpAddr,
+    /// Since when its client owes a whole request; none while one is answered.
+    owes_since: Option<Instant>,
+    leave: CancellationToken,
+}
+
+impl Connections {
+    pub(crate) fn new(bounds: Bounds) -> Arc<Self> {
+        Arc::new(Self {
+            bounds,
+            open: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a connection in. When there is no room, the one goes whose client owes a request the longest:
+    /// whoever opens many and sends nothing only loses them. `None` when all of them are at work.
+    pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Arc<Place>> {
+        let mut table = self.table();
+        let of_peer = |(_, open): &(&u64, &Connection)| open.peer == peer;
+        let is_full = table.open.len() >= self.bounds.connections;
+        let is_peer_full = table.open.iter().filter(of_peer).count() >= self.bounds.of_one_address;
+        if is_full || is_peer_full {
+            let candidates = table.open.iter();
+            let candidates = candidates.filter(|entry| !is_peer_full || of_peer(entry));
+            let owing = candidates.filter_map(|(id, open)| Some((open.owes_since?, *id)));
+            let (_, id) = owing.min()?;
+            if let Some(gone) = table.open.remove(&id) {
+                gone.leave.cancel();
+            }
+        }
+        let id = table.next;
+        table.next += 1;
+        let leave = CancellationToken::new();
+        let connection = Connection {
+            peer,
+            owes_since: Some(Instant::now()),
+            leave: leave.clone(),
+        };
+        table.open.insert(id, connection);
+        Some(Arc::new(Place {
+            connections: Arc::clone(self),
+            id,
+            leave,
+        }))
+    }
+}
+
+/// The place of one connection, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    connections: Arc<Connections>,
+    id: u64,
+    leave: CancellationToken,
+}
+
+impl Place {
+    /// Waits until the connection has to go.
+    pub(crate) async fn lost(&self) {
+        self.leave.cancelled().await;
+    }
+
+    /// The client has sent a whole request: it owes nothing until what is given back is dropped.
+    pub(crate) fn answering(self: &Arc<Self>) -> Answering {
+        self.owes_since(None);
+        Answering(Arc::clone(self))
+    }
+
+    fn owes_since(&self, since: Option<Instant>) {
+        if let Some(open) = self.connections.table().open.get_mut(&self.id) {
+            open.owes_since = since;
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.connections.table().open.remove(&self.id);
+    }
+}
+
+/// An answer is on its way.
+#[derive(Debug)]
+pub(crate) struct Answering(Arc<Place>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.owes_since(Some(Instant::now()));
+    }
+}
+
+#[cfg(test)]
+mod tests;
