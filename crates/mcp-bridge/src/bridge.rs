@@ -43,11 +43,7 @@ pub(crate) struct Bridge {
 }
 
 impl Bridge {
-    pub(crate) fn new(
-        tools: LazyTools,
-        identity: ServerIdentity,
-        left: CancellationToken,
-    ) -> Self {
+    pub(crate) fn new(tools: LazyTools, identity: ServerIdentity, left: CancellationToken) -> Self {
         Self {
             tools: Arc::new(tools),
             identity: Arc::new(identity),

@@ -16,10 +16,7 @@ struct Heard<G> {
 }
 
 /// Holds something until the client has the whole answer, or has left.
-pub fn until_heard(
-    answer: HttpAnswer,
-    held: impl Send + Sync + Unpin + 'static,
-) -> HttpAnswer {
+pub fn until_heard(answer: HttpAnswer, held: impl Send + Sync + Unpin + 'static) -> HttpAnswer {
     answer.map(|body| Heard { body, _held: held }.boxed())
 }
 

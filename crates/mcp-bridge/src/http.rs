@@ -44,8 +44,7 @@ impl HttpTools {
             .with_max_request_body_bytes(LONGEST)
             .disable_allowed_hosts()
             .disable_allowed_origins();
-        let service =
-            StreamableHttpService::new(move || Ok(bridge.clone()), manager, config);
+        let service = StreamableHttpService::new(move || Ok(bridge.clone()), manager, config);
         Self { service, sessions }
     }
 

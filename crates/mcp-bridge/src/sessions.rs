@@ -139,7 +139,10 @@ fn leaving(uses: &HashMap<Arc<str>, Use>, open: usize, now: Instant) -> Vec<Arc<
     let (abandoned, others): (Vec<_>, Vec<_>) =
         uses.iter().partition(|(_, used)| used.is_abandoned(now));
     let mut leaving: Vec<Arc<str>> = abandoned.into_iter().map(|(id, _)| id.clone()).collect();
-    let mut idle: Vec<_> = others.into_iter().filter(|(_, used)| used.asks == 0).collect();
+    let mut idle: Vec<_> = others
+        .into_iter()
+        .filter(|(_, used)| used.asks == 0)
+        .collect();
     idle.sort_by_key(|(_, used)| used.worth());
     let too_many = (open + 1).saturating_sub(MOST + leaving.len());
     leaving.extend(idle.into_iter().take(too_many).map(|(id, _)| id.clone()));

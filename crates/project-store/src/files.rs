@@ -131,6 +131,33 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<Written, FileError>
     put(&target, bytes, folder, Access::Shared)
 }
 
+/// As [`write_atomically`], for a file that only the user may read.
+pub fn write_privately(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
+    let target = destination(path)?;
+    let folder = target.parent().unwrap_or(Path::new("."));
+    put(&target, bytes, folder, Access::Private)
+}
+
+/// The content of a file that only the user may read; one that is not there is written first. Of several
+/// that write at once all get what the first one wrote.
+pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, FileError> {
+    let failed = |source| FileError::Write {
+        path: path.to_owned(),
+        source,
+    };
+    if read_optional(path)?.is_none() {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let file = fill(path, bytes, folder, Access::Private).map_err(failed)?;
+        match file.persist_noclobber(path) {
+            Ok(_) => sync_folder(folder)?,
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(error.error)),
+        }
+    }
+    close(path, 0o600).map_err(failed)?;
+    read_optional(path)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))
+}
+
 /// Writes to what is no file: there is nothing to keep whole, and nothing to read back.
 fn stream(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
     let written = File::options()

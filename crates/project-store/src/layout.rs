@@ -108,6 +108,11 @@ impl Layout {
         self.logs().join("mcp.log")
     }
 
+    /// `.ktx/state/mcp.token`: what agents show to the MCP server of the project.
+    pub fn server_token(&self) -> PathBuf {
+        self.state().join("mcp.token")
+    }
+
     /// `.ktx/state/mcp.lock`: held by the MCP server of the project.
     pub fn server_lock(&self) -> PathBuf {
         self.state().join("mcp.lock")

@@ -22,7 +22,7 @@ pub use checkout::{CheckoutError, Remote};
 pub use failpoint::Failpoints;
 pub use files::{
     FileError, Removed, Written, append_line, list, move_folder, read_optional, remove,
-    remove_folder, write_atomically,
+    remove_folder, write_atomically, write_privately,
 };
 pub use git::GitError;
 pub use init::{Force, InitError, Initialized, PROJECT_FILE_TEMPLATE, init};

@@ -1,9 +1,11 @@
-//! The one server of a project: its place, who has it, and its log.
+//! The one server of a project: its place, who has it, what agents show to it, and its log.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
 
-use crate::files::make_folder;
+use ktx_secrets::Secret;
+
+use crate::files::{keep_private, make_folder};
 use crate::lock::{Holder, LockError, ProjectLock, Wait};
 use crate::{FileError, Store};
 
@@ -36,6 +38,17 @@ impl Store {
     /// [`LockError::Held`] with the process that serves, when there is one.
     pub fn is_not_served(&self) -> Result<(), LockError> {
         ProjectLock::look(&self.layout().server_lock())
+    }
+
+    /// The token that agents show to the server; `fresh` when there is none yet. It stays, so that the settings
+    /// of agents stay right, in a file that only the user may read and that git ignores.
+    ///
+    /// # Errors
+    /// [`FileError`] when it can neither be read nor written.
+    pub fn server_token(&self, fresh: &Secret) -> Result<Secret, FileError> {
+        self.local_folder(&self.layout().state())?;
+        let kept = keep_private(&self.layout().server_token(), fresh.expose().as_bytes())?;
+        Ok(Secret::new(String::from_utf8_lossy(&kept).trim()))
     }
 
     /// The log of the server, to add to; only the user may read it. A long one makes room: it is kept as

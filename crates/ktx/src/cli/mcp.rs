@@ -41,16 +41,19 @@ pub enum McpCommand {
 /// `ktx mcp start`
 #[derive(Debug, Args)]
 pub struct McpStartArgs {
-    /// The address to listen on; one that others can reach needs a token
+    /// The address to listen on; one that other machines can reach needs a token
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     pub host: String,
     /// The port to listen on; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 7878)]
     pub port: u16,
-    /// The token that agents must show, `env:NAME` or `file:PATH`; better than here, where others can see it, it
-    /// stands in `KTX_MCP_TOKEN`
+    /// The token that agents must show, at least 16 characters, `env:NAME` or `file:PATH`; better than here, where
+    /// others can see it, it stands in `KTX_MCP_TOKEN` [default: the project's own, made at the first start]
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
+    /// Ask for no token: every user and every program of this machine can read what the project can read
+    #[arg(long, conflicts_with = "token")]
+    pub no_token: bool,
     /// Stay in the terminal until Ctrl-C
     #[arg(long)]
     pub foreground: bool,

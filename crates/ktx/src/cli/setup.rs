@@ -72,6 +72,9 @@ pub struct SetupArgs {
     /// The coding agent
     #[arg(long, value_enum, requires = "agents")]
     pub target: Option<AgentTarget>,
+    /// Attach it to the server of `ktx mcp start` instead of letting it start one of its own
+    #[arg(long, requires = "agents")]
+    pub http: bool,
     /// Attach it for every project of the user, not only for this one
     #[arg(long, requires = "agents", conflicts_with = "local")]
     pub global: bool,

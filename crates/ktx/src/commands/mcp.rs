@@ -2,6 +2,7 @@
 
 mod background;
 mod desk;
+mod remote;
 mod server;
 mod state;
 
@@ -17,6 +18,8 @@ use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 use crate::{compose, context};
+
+pub(crate) use remote::Remote;
 
 /// Serves the project.
 pub(crate) fn run(args: &McpArgs, session: &Session) -> Outcome {

@@ -249,6 +249,59 @@ hint: mend the file or move it away, and run the command again
     assert_eq!(sandbox.read(".mcp.json").unwrap(), "// mine\n");
 }
 
+/// An agent that asks the server over HTTP gets its token: in settings of the user alone as it is, readable for
+/// nobody else, and in a repository as the name of a variable.
+#[test]
+fn agents_that_ask_over_http_get_the_token() {
+    use std::os::unix::fs::MetadataExt as _;
+    let sandbox = project();
+    let skip = "setup --skip-llm --skip-databases --agents --http --target";
+    let printed = run(&sandbox, &format!("{skip} cursor --global"));
+    assert_eq!(printed.code, Some(0), "{printed}");
+    let token = sandbox.read(".ktx/state/mcp.token").unwrap();
+    let file = sandbox.home().join(".cursor/mcp.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let settings: Value = serde_json::from_str(&text).unwrap();
+    let url = "http://127.0.0.1:7878/mcp";
+    assert_eq!(
+        settings["mcpServers"]["ktx"],
+        json!({ "url": url, "headers": { "Authorization": format!("Bearer {token}") } })
+    );
+    assert_eq!(std::fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+    check(
+        &sandbox,
+        &format!("{skip} claude-code"),
+        r"
+exit 0
+project   ready    [SANDBOX]/work
+model     skipped  scan, search and query need none
+database  skipped  nothing can be asked yet
+agents    done     [SANDBOX]/work/.mcp.json
+                   start the agent anew to see it
+                   start the agent with the token: export KTX_MCP_TOKEN=$(cat [SANDBOX]/work/.ktx/state/mcp.token)
+                   `ktx mcp start` starts the server
+next: connect a database: ktx setup --database postgres --database-url env:DATABASE_URL
+",
+    );
+    let text = sandbox.read(".mcp.json").unwrap();
+    let settings: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        settings["mcpServers"]["ktx"],
+        json!({
+            "type": "http", "url": url,
+            "headers": { "Authorization": "Bearer ${KTX_MCP_TOKEN}" },
+        })
+    );
+    for target in ["codex", "opencode", "universal", "claude-code --global"] {
+        let printed = run(&sandbox, &format!("{skip} {target}"));
+        assert_eq!(printed.code, Some(0), "{printed}");
+        assert!(printed.stdout.contains(url), "{target}: {printed}");
+        assert!(!printed.to_string().contains(&token), "{target}: {printed}");
+    }
+    let desktop = run(&sandbox, &format!("{skip} claude-desktop"));
+    assert_eq!(desktop.code, Some(2), "{desktop}");
+}
+
 #[test]
 fn agents_without_a_settings_file_of_their_own_are_told_what_to_add() {
     let sandbox = project();

@@ -16,8 +16,14 @@ fn has_called(used: &mut Use) {
 }
 
 fn goes(uses: Vec<(&str, Use)>, open: usize, now: Instant) -> Vec<String> {
-    let uses = uses.into_iter().map(|(id, used)| (id.into(), used)).collect();
-    let mut gone: Vec<String> = leaving(&uses, open, now).iter().map(ToString::to_string).collect();
+    let uses = uses
+        .into_iter()
+        .map(|(id, used)| (id.into(), used))
+        .collect();
+    let mut gone: Vec<String> = leaving(&uses, open, now)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     gone.sort();
     gone
 }
@@ -37,7 +43,10 @@ fn a_session_in_which_nothing_was_ever_called_ends_after_minutes() {
     let nobody: [&str; 0] = [];
     assert_eq!(goes(uses(), 5, zero + MINUTE * 14), nobody);
     assert_eq!(goes(uses(), 5, zero + MINUTE * 15), ["never used"]);
-    assert_eq!(goes(uses(), 5, zero + MINUTE * 16), ["never used", "younger"]);
+    assert_eq!(
+        goes(uses(), 5, zero + MINUTE * 16),
+        ["never used", "younger"]
+    );
 }
 
 #[test]
@@ -45,10 +54,13 @@ fn when_there_is_no_room_the_session_that_is_missed_least_ends() {
     let zero = Instant::now();
     let mut uses = vec![
         ("asks", used(zero, 0, |used| used.asks = 1)),
-        ("has called and listens", used(zero, 0, |used| {
-            has_called(used);
-            used.listens = 1;
-        })),
+        (
+            "has called and listens",
+            used(zero, 0, |used| {
+                has_called(used);
+                used.listens = 1;
+            }),
+        ),
         ("has called", used(zero, 1, has_called)),
         ("has called later", used(zero, 2, has_called)),
         ("listens", used(zero, 3, |used| used.listens = 1)),

@@ -18,7 +18,10 @@ fn of_four_and_two() -> Arc<Connections> {
 }
 
 fn are_lost(places: &[&Arc<Place>]) -> Vec<bool> {
-    places.iter().map(|place| place.leave.is_cancelled()).collect()
+    places
+        .iter()
+        .map(|place| place.leave.is_cancelled())
+        .collect()
 }
 
 #[test]
@@ -30,14 +33,20 @@ fn the_client_that_owes_a_request_the_longest_goes_first() {
     let other = connections.admit(peer(2)).expect("room");
     // The address has no room: its own waiting connection goes, nobody else's.
     let third = connections.admit(peer(1)).expect("room is made");
-    assert_eq!(are_lost(&[&first, &second, &third, &other]), [false, true, false, false]);
+    assert_eq!(
+        are_lost(&[&first, &second, &third, &other]),
+        [false, true, false, false]
+    );
     // All of one address are at work: it gets no more, others do.
     let also = third.answering();
     assert!(connections.admit(peer(1)).is_none());
     let last = connections.admit(peer(3)).expect("room");
     // The server has no room: the oldest that owes goes, whose ever it is.
     let late = connections.admit(peer(4)).expect("room is made");
-    assert_eq!(are_lost(&[&first, &third, &other, &last, &late]), [false, false, true, false, false]);
+    assert_eq!(
+        are_lost(&[&first, &third, &other, &last, &late]),
+        [false, false, true, false, false]
+    );
     drop((answering, also));
     // What is answered owes again.
     let next = connections.admit(peer(1)).expect("room is made");

@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use ktx_mcp_server::{BackgroundEnding as Ending, Started, end_server, start_server};
 use ktx_project_store::{Holder, LockError, Wait};
-use ktx_secrets::Secret;
 use serde_json::{Value, json};
 
-use super::server::token;
+use super::server::Token;
 use super::state::{Seen, State, lock_failure, look};
 use crate::cli::{McpStartArgs, OutputArgs};
 use crate::exit::Exit;
@@ -29,18 +28,22 @@ const LAST: Duration = Duration::from_secs(5);
 const OLDER: &str =
     "note: `.ktx/mcp.json` is of a server of KTX 0.12; if it still runs, stop it with that version";
 
+/// What a server without a token opens.
+const OPEN: &str = "warning: without a token every user and every program of this machine can read through \
+     the server what the logins of this project can read";
+
 /// `ktx mcp start`
 pub(super) fn start(args: &McpStartArgs, session: &Session) -> Outcome {
     let dir = session.project_dir()?;
     let opened = load(&dir, &session.environment)?;
-    let token = token(args, session, &dir)?;
+    let token = Token::of(args, session, &opened)?;
     if args.foreground {
-        return super::server::serve(args, (session, &opened), token.as_ref(), |state| {
-            told(state, "listening")
+        return super::server::serve(args, (session, &opened), token.secret(), |state| {
+            told(state, "listening", (&token, &opened))
         });
     }
     if let Seen::Running(state, holder) = look(&opened)? {
-        return already(state, holder, args, token.as_ref());
+        return already(state, holder, args, (&token, &opened));
     }
     let program = session.program.as_deref().ok_or_else(|| {
         Failure::new(
@@ -53,13 +56,13 @@ pub(super) fn start(args: &McpStartArgs, session: &Session) -> Outcome {
     let log = opened.store.open_server_log();
     let log = log.map_err(|error| Failure::from_error(Exit::Failure, "log", &error))?;
     let begin = log.metadata().map_or(0, |metadata| metadata.len());
-    let started = start_server(program, &arguments(args, &dir), (token.as_ref(), &dir), log);
+    let started = start_server(program, &arguments(args, &dir), (token.secret(), &dir), log);
     let started = started.map_err(|error| {
         Failure::from_error(Exit::Failure, "mcp_start", &error)
             .context("the server cannot be started")
     })?;
     match serde_json::from_str(&started.told) {
-        Ok(state) => told(&state, "started"),
+        Ok(state) => told(&state, "started", (&token, &opened)),
         Err(_) => Err(not_started(started, &opened, begin)),
     }?;
     Ok(Exit::Success)
@@ -70,8 +73,8 @@ pub(super) fn inner(args: &McpStartArgs, session: &Session) -> Outcome {
     ktx_mcp_server::leave_terminal();
     let dir = session.project_dir()?;
     let served = load(&dir, &session.environment).and_then(|opened| {
-        let token = token(args, session, &dir)?;
-        super::server::serve(args, (session, &opened), token.as_ref(), |state| {
+        let token = Token::of(args, session, &opened)?;
+        super::server::serve(args, (session, &opened), token.secret(), |state| {
             let text = serde_json::to_string(state).unwrap_or_default();
             ktx_mcp_server::tell(&text).map_err(|error| {
                 Failure::from_error(Exit::Failure, "mcp_start", &error)
@@ -91,6 +94,7 @@ fn arguments(args: &McpStartArgs, dir: &Path) -> Vec<OsString> {
     words.extend(["mcp", "serve-internal", "--host"].map(OsString::from));
     words.push((&args.host).into());
     words.push(format!("--port={}", args.port).into());
+    words.extend(args.no_token.then(|| "--no-token".into()));
     let hosts = args.allowed_host.iter();
     words.extend(hosts.map(|host| format!("--allowed-host={host}").into()));
     let origins = args.allowed_origin.iter();
@@ -98,19 +102,32 @@ fn arguments(args: &McpStartArgs, dir: &Path) -> Vec<OsString> {
     words
 }
 
-/// Says where agents find the server.
-fn told(state: &State, how: &str) -> Outcome<()> {
-    let header = if state.token_auth {
-        " and the header `Authorization: Bearer <token>`"
-    } else {
-        ""
+/// Says where agents find the server, and what they have to show.
+fn told(state: &State, how: &str, (token, opened): (&Token, &Opened)) -> Outcome<()> {
+    let (place, header) = match token {
+        Token::Own(_) => (
+            format!(
+                "token: in {}\n",
+                opened.store.layout().server_token().display()
+            ),
+            " and the header `Authorization: Bearer <token>`",
+        ),
+        Token::Given(_) => (
+            String::new(),
+            " and the header `Authorization: Bearer <token>`",
+        ),
+        Token::Nothing => (String::new(), ""),
     };
     stdout(&format!(
-        "{how}: {}\nprocess: {}\nlog: {}\nnext: give your agent the URL{header}; `ktx mcp stop` ends the server\n",
+        "{how}: {}\nprocess: {}\nlog: {}\n{place}next: give your agent the URL{header}; `ktx mcp stop` ends the server\n",
         state.url(),
         state.pid,
         state.log_path
-    ))
+    ))?;
+    if matches!(token, Token::Nothing) {
+        stderr_line(OPEN);
+    }
+    Ok(())
 }
 
 /// One runs: it is the one that is asked for, or it has to end first.
@@ -118,7 +135,7 @@ fn already(
     state: Option<State>,
     holder: Option<Holder>,
     args: &McpStartArgs,
-    token: Option<&Secret>,
+    (token, opened): (&Token, &Opened),
 ) -> Outcome {
     let Some(state) = state else {
         return Err(lock_failure(&LockError::Held { holder }));
@@ -127,9 +144,9 @@ fn already(
         && (args.port == 0 || args.port == state.port)
         && state.allowed_hosts == args.allowed_host
         && state.allowed_origins == args.allowed_origin
-        && state.token_auth == token.is_some();
-    if same && token.is_none_or(|token| state.takes(token)) {
-        told(&state, "already running")?;
+        && state.token_auth == token.secret().is_some();
+    if same && token.secret().is_none_or(|token| state.takes(token)) {
+        told(&state, "already running", (token, opened))?;
         return Ok(Exit::Success);
     }
     Err(Failure::new(

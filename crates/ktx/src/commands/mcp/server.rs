@@ -1,7 +1,5 @@
 //! The server over HTTP: what it is started with, and its life.
 
-use std::path::Path;
-
 use jiff::Timestamp;
 use ktx_mcp_server::{Access, HttpEvent, HttpServer};
 use ktx_project_store::{Wait, write_atomically};
@@ -9,6 +7,7 @@ use ktx_secrets::{Secret, SecretRef, is_loopback};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::state::{State, lock_failure};
 use super::with_desk;
@@ -22,38 +21,86 @@ use crate::session::{Opened, Session};
 /// For the lock of a server that is about to end, or that somebody looks at.
 const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// The token that agents must show: the flag's, else `KTX_MCP_TOKEN`.
-pub(super) fn token(args: &McpStartArgs, session: &Session, dir: &Path) -> Outcome<Option<Secret>> {
-    let Some(text) = args.token.as_deref() else {
-        let variable = session.environment.text(ktx_mcp_server::TOKEN_VARIABLE);
-        return checked(variable.map(Secret::new), args);
-    };
-    let resolved = SecretRef::parse(text).resolve(&session.secrets(dir));
-    let token = resolved.map_err(|error| {
-        Failure::from_error(Exit::Config, "mcp_token", &error).context("`--token` has no value")
-    })?;
-    checked(Some(token), args)
+/// The shortest token that somebody may choose.
+const SHORTEST: usize = 16;
+
+/// What agents must show.
+#[derive(Debug)]
+pub(super) enum Token {
+    /// What the user has chosen.
+    Given(Secret),
+    /// The project's own.
+    Own(Secret),
+    /// Nothing.
+    Nothing,
 }
 
-fn checked(token: Option<Secret>, args: &McpStartArgs) -> Outcome<Option<Secret>> {
-    let usage = |message: String| Failure::new(Exit::Usage, "usage", message);
-    let Some(token) = token else {
-        if is_loopback(&args.host) {
-            return Ok(None);
+impl Token {
+    /// The token of a server that is about to start: the flag's, else `KTX_MCP_TOKEN`, else the project's own.
+    pub(super) fn of(args: &McpStartArgs, session: &Session, opened: &Opened) -> Outcome<Self> {
+        if args.no_token {
+            return nothing(args);
         }
-        return Err(usage(format!(
-            "`--host {}` can be reached by other machines, so agents must show a token",
-            args.host
-        ))
-        .hint("set `KTX_MCP_TOKEN` to a long random text"));
-    };
-    let is_sendable = token.expose().bytes().all(|byte| byte.is_ascii_graphic());
-    if token.expose().is_empty() || !is_sendable {
+        if let Some(text) = args.token.as_deref() {
+            let resolved = SecretRef::parse(text).resolve(&session.secrets(&opened.dir));
+            let token = resolved.map_err(|error| {
+                Failure::from_error(Exit::Config, "mcp_token", &error)
+                    .context("`--token` has no value")
+            })?;
+            return Ok(Self::Given(checked(token)?));
+        }
+        let variable = session.environment.text(ktx_mcp_server::TOKEN_VARIABLE);
+        match variable.filter(|text| !text.is_empty()) {
+            Some(text) => Ok(Self::Given(checked(Secret::new(text))?)),
+            None => Ok(Self::Own(own_token(opened)?)),
+        }
+    }
+
+    pub(super) fn secret(&self) -> Option<&Secret> {
+        match self {
+            Self::Given(token) | Self::Own(token) => Some(token),
+            Self::Nothing => None,
+        }
+    }
+}
+
+/// The project's own token, which is made when it is asked for the first time.
+pub(super) fn own_token(opened: &Opened) -> Outcome<Secret> {
+    let fresh = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+    let token = opened.store.server_token(&Secret::new(fresh));
+    let token = token.map_err(|error| Failure::from_error(Exit::Failure, "mcp_token", &error))?;
+    checked(token).map_err(|failure| {
+        let file = opened.store.layout().server_token();
+        failure
+            .context(format!("`{}` cannot be used", file.display()))
+            .hint("remove the file: the next start makes another token")
+    })
+}
+
+fn nothing(args: &McpStartArgs) -> Outcome<Token> {
+    if is_loopback(&args.host) {
+        return Ok(Token::Nothing);
+    }
+    let host = &args.host;
+    let message =
+        format!("`--host {host}` can be reached by other machines, so agents must show a token");
+    Err(Failure::new(Exit::Usage, "usage", message).hint("leave `--no-token` out"))
+}
+
+fn checked(token: Secret) -> Outcome<Secret> {
+    let usage = |message: &str| Failure::new(Exit::Usage, "usage", message);
+    let text = token.expose();
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(usage(
-            "a token consists of visible ASCII characters without spaces".to_owned(),
+            "a token consists of visible ASCII characters without spaces",
         ));
     }
-    Ok(Some(token))
+    if text.len() < SHORTEST {
+        let message =
+            format!("a token has at least {SHORTEST} characters, so that nobody guesses it");
+        return Err(usage(&message).hint("without one, `ktx mcp start` makes a token of its own"));
+    }
+    Ok(token)
 }
 
 /// Serves until it is asked to end. `announce` hears where, when it can be reached.

@@ -1,5 +1,7 @@
-//! Coding agents: their settings name the command that serves this project, and nothing else. No
-//! variable and no key of the user's is ever copied into them.
+//! Coding agents: their settings name the command that serves this project, or the address of its server
+//! with the token that it asks for. No variable and no key of the user's is ever copied into them.
+
+mod remote;
 
 use std::path::{Path, PathBuf};
 
@@ -21,27 +23,22 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
             step.hint("`--agents --target claude-code` attaches one")
         });
     };
+    if args.http {
+        return remote::step(args, target, session, opened);
+    }
     let server = Server::of(session, opened);
-    let folder = args
-        .install_dir
-        .as_ref()
-        .map_or_else(|| opened.dir.clone(), |dir| session.current.join(dir));
+    let folder = folder(args, session, opened);
     match target {
         AgentTarget::Claude if args.global => Ok(by_hand(
             "Claude Code keeps the user's own settings; run:",
             &format!("claude mcp add --scope user ktx -- {}", server.line()),
         )),
-        AgentTarget::Claude => merged(&folder.join(".mcp.json"), "mcpServers", server.json()),
-        AgentTarget::Cursor if args.global => {
-            let home = home(session)?;
-            merged(&home.join(".cursor/mcp.json"), "mcpServers", server.json())
+        AgentTarget::Claude => merged(&folder.join(".mcp.json"), server.json(), Holds::NoSecret),
+        AgentTarget::Cursor => {
+            let file = cursor(args, session, &folder)?;
+            merged(&file, server.json(), Holds::NoSecret)
         }
-        AgentTarget::Cursor => merged(
-            &folder.join(".cursor/mcp.json"),
-            "mcpServers",
-            server.json(),
-        ),
-        AgentTarget::Desktop => merged(&desktop(session)?, "mcpServers", server.json()),
+        AgentTarget::Desktop => merged(&desktop(session)?, server.json(), Holds::NoSecret),
         AgentTarget::Codex => Ok(by_hand(
             "add to the `config.toml` of Codex:",
             &server.toml(),
@@ -55,6 +52,22 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
         )),
         AgentTarget::Universal => Ok(by_hand("let the MCP client start:", &server.line())),
     }
+}
+
+/// The folder whose settings are changed.
+fn folder(args: &SetupArgs, session: &Session, opened: &Opened) -> PathBuf {
+    let named = args.install_dir.as_ref();
+    named.map_or_else(|| opened.dir.clone(), |dir| session.current.join(dir))
+}
+
+/// Where Cursor keeps its settings.
+fn cursor(args: &SetupArgs, session: &Session, folder: &Path) -> Outcome<PathBuf> {
+    let home = if args.global {
+        home(session)?
+    } else {
+        folder.to_owned()
+    };
+    Ok(home.join(".cursor/mcp.json"))
 }
 
 /// The command that serves the project.
@@ -107,8 +120,20 @@ fn by_hand(what: &str, text: &str) -> Step {
     text.lines().fold(step, Step::hint)
 }
 
-/// Puts the server under `key` of a settings file and keeps everything else in it.
-fn merged(file: &Path, key: &str, server: Value) -> Outcome<Step> {
+/// Whether a settings file holds what nobody else may see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    /// It does not.
+    NoSecret,
+    /// It does: it is written so that only the user can read it.
+    Secret,
+}
+
+/// The settings files have their servers under this key.
+const SERVERS: &str = "mcpServers";
+
+/// Puts the server into a settings file and keeps everything else in it.
+fn merged(file: &Path, server: Value, holds: Holds) -> Outcome<Step> {
     let failed = |what: String| {
         Failure::new(Exit::Config, "agent_settings", what)
             .hint("mend the file or move it away, and run the command again")
@@ -123,10 +148,10 @@ fn merged(file: &Path, key: &str, server: Value) -> Outcome<Step> {
         }
     };
     let servers = settings
-        .entry(key)
+        .entry(SERVERS)
         .or_insert_with(|| Value::Object(Map::new()));
     let Value::Object(servers) = servers else {
-        let what = format!("`{key}` in `{}` is no object", file.display());
+        let what = format!("`{SERVERS}` in `{}` is no object", file.display());
         return Err(failed(what));
     };
     let name = file.display().to_string();
@@ -135,7 +160,10 @@ fn merged(file: &Path, key: &str, server: Value) -> Outcome<Step> {
     }
     servers.insert("ktx".to_owned(), server);
     let text = format!("{:#}\n", Value::Object(settings));
-    let written = ktx_project_store::write_atomically(file, text.as_bytes());
+    let written = match holds {
+        Holds::NoSecret => ktx_project_store::write_atomically(file, text.as_bytes()),
+        Holds::Secret => ktx_project_store::write_privately(file, text.as_bytes()),
+    };
     written.map_err(|error| Failure::from_error(Exit::Failure, "agent_settings", &error))?;
     Ok(Step::new("agents", State::Done, name).hint("start the agent anew to see it"))
 }

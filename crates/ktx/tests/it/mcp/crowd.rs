@@ -51,6 +51,8 @@ fn sessions_that_are_left_behind_keep_nobody_out() {
     assert_eq!(session.ask("tools/call", &call), answer);
     assert_eq!(server.session().ask("tools/call", &call), answer);
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
-    let status = server.post(&[("Mcp-Session-Id", left.id.as_str())], &ping).0;
+    let status = server
+        .post(&[("Mcp-Session-Id", left.id.as_str())], &ping)
+        .0;
     assert_eq!(status, 404);
 }

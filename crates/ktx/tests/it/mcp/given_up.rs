@@ -76,16 +76,12 @@ fn at_a_server<S: Warehouse>(name: &str) {
     server.execute(S::NUMBERS);
     let fields = format!("    database: {name}\n");
     let sandbox = warehouse(&server, server.port(), &fields);
-    in_every_way(
-        &sandbox,
-        &|| server.until(S::AT_WORK, 1),
-        &|how| {
-            while server.count(S::AT_WORK) != 0 {
-                let age = server.count(S::AGE);
-                assert!(age < LONG_BEFORE_ITS_LIMIT, "{how}: {age} s");
-            }
-        },
-    );
+    in_every_way(&sandbox, &|| server.until(S::AT_WORK, 1), &|how| {
+        while server.count(S::AT_WORK) != 0 {
+            let age = server.count(S::AGE);
+            assert!(age < LONG_BEFORE_ITS_LIMIT, "{how}: {age} s");
+        }
+    });
 }
 
 #[test]

@@ -25,7 +25,8 @@ exit: 0
 already running: http://127.0.0.1:[PORT]/mcp
 process: [PROCESS]
 log: [SANDBOX]/work/.ktx/logs/mcp.log
-next: give your agent the URL; `ktx mcp stop` ends the server
+token: in [SANDBOX]/work/.ktx/state/mcp.token
+next: give your agent the URL and the header `Authorization: Bearer <token>`; `ktx mcp stop` ends the server
 --- stderr
 ",
     );
@@ -37,7 +38,7 @@ exit: 0
 --- stdout
 running: http://127.0.0.1:[PORT]/mcp
 process: [PROCESS], since [TIME]
-token: none
+token: asked for
 project: [SANDBOX]/work
 log: [SANDBOX]/work/.ktx/logs/mcp.log
 --- stderr
@@ -248,8 +249,56 @@ fn only_who_may_is_answered() {
     // The same settings with another token are other settings.
     let start = "mcp start --port 0 --allowed-host ktx.example.com --allowed-origin https://app.example.com";
     let same = run(&sandbox, start).code;
-    let other = run(&sandbox, &format!("{start} --token another")).code;
+    let other = run(
+        &sandbox,
+        &format!("{start} --token another-token-of-somebody"),
+    )
+    .code;
     assert_eq!((same, other), (Some(0), Some(1)));
+}
+
+/// Without a word about tokens the project's own one is asked for: it is made once, only the user can read it, and
+/// git never sees it.
+#[test]
+fn a_server_asks_for_the_token_of_the_project() {
+    use std::os::unix::fs::MetadataExt as _;
+    let sandbox = shop();
+    let file = sandbox.work().join(".ktx/state/mcp.token");
+    let server = Server::start(&sandbox, "");
+    let token = std::fs::read_to_string(&file).expect("a token");
+    let mode = std::fs::metadata(&file).expect("a file").mode() & 0o777;
+    assert_eq!((token.len(), mode), (64, 0o600));
+    let header = |token: &str| format!("Bearer {token}");
+    let asked = |shown: &str| server.post(&[("Authorization", shown)], &initialize()).0;
+    assert_eq!(asked(""), 401);
+    assert_eq!(asked(&header("0123456789abcdef")), 401);
+    assert_eq!(asked(&header(&token)), 200);
+    let seen = sandbox.git("", &["status", "--porcelain", "--untracked-files=all"]);
+    assert!(!seen.expect("a repository").contains("token"));
+    drop(server);
+    let again = Server::start(&sandbox, "");
+    assert_eq!(std::fs::read_to_string(&file).expect("a token"), token);
+    let status = again
+        .post(&[("Authorization", &header(&token))], &initialize())
+        .0;
+    assert_eq!(status, 200);
+}
+
+/// Who wants no token is told what that opens.
+#[test]
+fn a_server_without_a_token_says_what_it_opens() {
+    let sandbox = shop();
+    let started = run(&sandbox, "mcp start --port 0 --no-token");
+    assert_eq!(
+        started.stderr,
+        "warning: without a token every user and every program of this machine can read through the server what \
+         the logins of this project can read\n"
+    );
+    let server = Server::of(&sandbox);
+    let status = server.post(&[("Authorization", "")], &initialize()).0;
+    assert_eq!(status, 200);
+    assert!(!sandbox.work().join(".ktx/state/mcp.token").exists());
+    assert!(server.told("mcp").contains("token: none"));
 }
 
 /// A server that was killed leaves its file, and nothing else.
@@ -344,14 +393,14 @@ hint: another project's server may have it: `ktx --project-dir <folder> mcp stat
     let told = |words: &str| run(&sandbox, words).to_string();
     compare_text(
         "open to all",
-        &told("mcp start --host 0.0.0.0"),
+        &told("mcp start --host 0.0.0.0 --no-token"),
         r"
 exit: 2
 --- stdout
 --- stderr
 error: `--host 0.0.0.0` can be reached by other machines, so agents must show a token
 
-hint: set `KTX_MCP_TOKEN` to a long random text
+hint: leave `--no-token` out
 ",
     );
     compare_text(
@@ -373,6 +422,18 @@ exit: 2
 --- stdout
 --- stderr
 error: a token consists of visible ASCII characters without spaces
+",
+    );
+    compare_text(
+        "a token that can be guessed",
+        &told("mcp start --token x"),
+        r"
+exit: 2
+--- stdout
+--- stderr
+error: a token has at least 16 characters, so that nobody guesses it
+
+hint: without one, `ktx mcp start` makes a token of its own
 ",
     );
     compare_text(
@@ -420,16 +481,7 @@ fn the_end_of_a_server_is_the_end_of_its_queries() {
     let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
         "name": "sql_execution", "arguments": { "connectionId": "warehouse", "sql": endless },
     }});
-    let body = call.to_string();
-    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\nMcp-Session-Id: {}\r\nContent-Length: {}\r\n\r\n",
-        session.id,
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).expect("it reads");
-    stream.write_all(body.as_bytes()).expect("it reads");
+    let mut stream = server.send(&session.id, &call);
     // The head of the answer comes when the call runs.
     stream.read_exact(&mut first).expect("it answers");
     // Whatever is over soon is over behind this one.
@@ -485,7 +537,7 @@ fn one_server_serves_a_project() {
 #[test]
 fn the_official_client_is_served_over_http() {
     let sandbox = shop();
-    let server = Server::start(&sandbox, "");
+    let server = Server::start(&sandbox, "--no-token");
     let url = format!("http://127.0.0.1:{}/mcp", server.port);
     if let Some(steps) = official_client(&sandbox, &url) {
         assert_eq!(json!(steps), official_steps());

@@ -40,7 +40,9 @@ impl<'a> Server<'a> {
         let named = headers.iter().any(|(name, _)| *name == "Host");
         let host = (!named).then_some(("Host", "localhost"));
         let length = body.len().to_string();
-        let all = headers.iter().copied().chain(host);
+        let token = self.shown(headers);
+        let shown = token.as_deref().map(|token| ("Authorization", token));
+        let all = headers.iter().copied().chain(host).chain(shown);
         let all = all.chain([("Connection", "close"), ("Content-Length", &length)]);
         let lines: Vec<String> = all
             .map(|(name, value)| format!("{name}: {value}\r\n"))
@@ -56,13 +58,21 @@ impl<'a> Server<'a> {
         (status.unwrap_or_default(), answer)
     }
 
+    /// What a client shows that has read the project's own token and shows nothing else.
+    fn shown(&self, headers: &[(&str, &str)]) -> Option<String> {
+        let is_shown = headers.iter().any(|(name, _)| *name == "Authorization");
+        let token = self.sandbox.read(".ktx/state/mcp.token").ok()?;
+        (!is_shown).then(|| format!("Bearer {token}"))
+    }
+
     /// Sends a request of a session and gives the connection on which its answer would come.
     pub(super) fn send(&self, session: &str, body: &Value) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         let body = body.to_string();
+        let token = self.shown(&[]).unwrap_or_default();
         let head = format!(
             "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\nMcp-Session-Id: {session}\r\n\
+             Authorization: {token}\r\nAccept: application/json, text/event-stream\r\nMcp-Session-Id: {session}\r\n\
              Content-Length: {}\r\n\r\n",
             body.len()
         );

@@ -1,0 +1,63 @@
+//! The server over HTTP as an agent's settings name it.
+
+use std::path::PathBuf;
+
+use ktx_secrets::Secret;
+
+use super::server::own_token;
+use super::state::{Seen, look};
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session};
+
+/// Where a server listens that nobody has told where to.
+const USUAL: &str = "http://127.0.0.1:7878/mcp";
+
+/// Where agents find the server, and what they show to it.
+#[derive(Debug)]
+pub(crate) struct Remote {
+    /// Its address.
+    pub url: String,
+    /// Whether it runs.
+    pub runs: bool,
+    /// What it asks for; none when it was started so.
+    pub token: Option<Secret>,
+    /// Where the project's own token stands.
+    pub token_file: PathBuf,
+}
+
+impl Remote {
+    /// The server that runs, else the one that `ktx mcp start` would start.
+    pub(crate) fn of(session: &Session, opened: &Opened) -> Outcome<Self> {
+        let token_file = opened.store.layout().server_token();
+        let Seen::Running(Some(state), _) = look(opened)? else {
+            return Ok(Self {
+                url: USUAL.to_owned(),
+                runs: false,
+                token: Some(own_token(opened)?),
+                token_file,
+            });
+        };
+        let token = if state.token_auth {
+            let given = session.environment.text(ktx_mcp_server::TOKEN_VARIABLE);
+            let known = [given.map(Secret::new), Some(own_token(opened)?)];
+            let taken = known.into_iter().flatten().find(|token| state.takes(token));
+            Some(taken.ok_or_else(|| {
+                Failure::new(
+                    Exit::Config,
+                    "mcp_token",
+                    "the server that runs asks for a token that is not known here",
+                )
+                .hint("set `KTX_MCP_TOKEN` to the token that the server was started with")
+            })?)
+        } else {
+            None
+        };
+        Ok(Self {
+            url: state.url(),
+            runs: true,
+            token,
+            token_file,
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! Agents that ask the server of `ktx mcp start`. Where others may come to see the settings, they name the
+//! variable that holds the token and not the token.
+
+use std::path::Path;
+
+use ktx_secrets::Secret;
+use serde_json::{Value, json};
+
+use super::super::{State, Step};
+use super::{Holds, by_hand, cursor, folder, merged};
+use crate::cli::{AgentTarget, SetupArgs};
+use crate::commands::mcp::Remote;
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+use crate::session::{Opened, Session};
+
+/// Attaches an agent to the server, or says how.
+pub(super) fn step(
+    args: &SetupArgs,
+    target: AgentTarget,
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<Step> {
+    if target == AgentTarget::Desktop {
+        let message = "Claude Desktop starts a command and asks no address";
+        return Err(Failure::new(Exit::Usage, "usage", message).hint("leave `--http` out"));
+    }
+    let server = Remote::of(session, opened)?;
+    let file = || server.token_file.display().to_string();
+    let step = match target {
+        AgentTarget::Claude if args.global => {
+            let header = if server.token.is_some() {
+                format!(
+                    " --header \"Authorization: Bearer $(cat {})\"",
+                    shell(&file())
+                )
+            } else {
+                String::new()
+            };
+            let line = format!(
+                "claude mcp add --transport http --scope user ktx {}{header}",
+                server.url
+            );
+            by_hand("Claude Code keeps the user's own settings; run:", &line)
+        }
+        AgentTarget::Claude => {
+            let place = folder(args, session, opened).join(".mcp.json");
+            let mut entry = entry(&server, &place, "${KTX_MCP_TOKEN}");
+            if let Some(entry) = entry.as_object_mut() {
+                entry.insert("type".to_owned(), json!("http"));
+            }
+            put(&server, &place, entry)?
+        }
+        AgentTarget::Cursor => {
+            let place = cursor(args, session, &folder(args, session, opened))?;
+            let entry = entry(&server, &place, "${env:KTX_MCP_TOKEN}");
+            put(&server, &place, entry)?
+        }
+        AgentTarget::Codex => {
+            let token = if server.token.is_some() {
+                "\nbearer_token_env_var = \"KTX_MCP_TOKEN\""
+            } else {
+                ""
+            };
+            let text = format!("[mcp_servers.ktx]\nurl = {}{token}", json!(server.url));
+            named(
+                &server,
+                by_hand("add to the `config.toml` of Codex:", &text),
+            )
+        }
+        AgentTarget::Opencode => {
+            let mut entry = json!({ "type": "remote", "url": server.url, "enabled": true });
+            if let Some(entry) = entry.as_object_mut()
+                && server.token.is_some()
+            {
+                let headers = json!({ "Authorization": "Bearer {env:KTX_MCP_TOKEN}" });
+                entry.insert("headers".to_owned(), headers);
+            }
+            let text = json!({ "mcp": { "ktx": entry } }).to_string();
+            named(&server, by_hand("add to `opencode.json`:", &text))
+        }
+        AgentTarget::Universal | AgentTarget::Desktop => {
+            let token = if server.token.is_some() {
+                format!("\nAuthorization: Bearer <the text in {}>", file())
+            } else {
+                String::new()
+            };
+            let text = format!("{}{token}", server.url);
+            by_hand("let the MCP client ask:", &text)
+        }
+    };
+    Ok(if server.runs {
+        step
+    } else {
+        step.hint("`ktx mcp start` starts the server")
+    })
+}
+
+fn shell(text: &str) -> String {
+    super::super::super::demo::shell(text)
+}
+
+/// The entry of a settings file; in a repository, whose files others get, `variable` stands for the token.
+fn entry(server: &Remote, file: &Path, variable: &str) -> Value {
+    let mut entry = json!({ "url": server.url });
+    if let (Some(entry), Some(token)) = (entry.as_object_mut(), &server.token) {
+        let shown = match holds(file) {
+            Holds::Secret => token.expose(),
+            Holds::NoSecret => variable,
+        };
+        let headers = json!({ "Authorization": format!("Bearer {shown}") });
+        entry.insert("headers".to_owned(), headers);
+    }
+    entry
+}
+
+fn put(server: &Remote, file: &Path, entry: Value) -> Outcome<Step> {
+    let holds = holds(file);
+    let step = merged(file, entry, holds)?;
+    Ok(match holds {
+        Holds::Secret => step,
+        Holds::NoSecret => named(server, step),
+    })
+}
+
+/// Says how the agent gets the token that its settings only name.
+fn named(server: &Remote, step: Step) -> Step {
+    if server.token.is_none() {
+        return step;
+    }
+    let file = server.token_file.display().to_string();
+    step.hint(format!(
+        "start the agent with the token: export KTX_MCP_TOKEN=$(cat {})",
+        shell(&file)
+    ))
+}
+
+/// A file in a repository is or may be committed.
+fn holds(file: &Path) -> Holds {
+    let in_repository = file.ancestors().any(|folder| folder.join(".git").exists());
+    if in_repository {
+        Holds::NoSecret
+    } else {
+        Holds::Secret
+    }
+}
