@@ -105,6 +105,10 @@ impl Connector for BigQuery {
         Dialect::BigQuery
     }
 
+    fn timezone(&self) -> Option<&str> {
+        Some(&self.api.options().timezone)
+    }
+
     fn query_history(&self, days: u32) -> Option<String> {
         // The record is kept by region; without one it cannot be named.
         let location = self.api.options().location.as_deref()?;

@@ -103,6 +103,10 @@ impl Connector for ClickHouse {
         Dialect::ClickHouse
     }
 
+    fn timezone(&self) -> Option<&str> {
+        Some(self.server.timezone())
+    }
+
     fn query_history(&self, days: u32) -> Option<String> {
         Some(history::clickhouse(days))
     }

@@ -75,7 +75,7 @@ impl DuckDb {
         let library = library::locate(settings)?;
         let memory = instance::memory(settings)?;
         Ok(Self {
-            engine: Arc::new(Engine::new(path, library, memory)),
+            engine: Arc::new(Engine::new(path, library, (memory, settings.timezone()?))),
         })
     }
 
@@ -180,6 +180,10 @@ fn lost(error: &tokio::task::JoinError) -> WarehouseError {
 impl Connector for DuckDb {
     fn dialect(&self) -> Dialect {
         Dialect::DuckDb
+    }
+
+    fn timezone(&self) -> Option<&str> {
+        Some(&self.engine.timezone)
     }
 
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {

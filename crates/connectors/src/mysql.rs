@@ -96,6 +96,10 @@ impl Connector for MySql {
         self.sessions.dialect()
     }
 
+    fn timezone(&self) -> Option<&str> {
+        Some(self.sessions.timezone())
+    }
+
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
         let deadline = Instant::now() + CHECK_TIME;
         let mut session = bounded(self.sessions.open(), deadline, cancel).await?;

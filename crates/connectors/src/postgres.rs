@@ -135,6 +135,10 @@ impl Connector for Postgres {
         self.dialect
     }
 
+    fn timezone(&self) -> Option<&str> {
+        Some(self.sessions.timezone())
+    }
+
     fn query_history(&self, days: u32) -> Option<String> {
         // The view keeps no dates; it counts since its last reset.
         (self.dialect == Dialect::Postgres).then(|| history::postgres(days))

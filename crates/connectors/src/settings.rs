@@ -33,6 +33,10 @@ impl Clock {
     }
 }
 
+/// The time zone of a session that is told no other one: the same data gives the same days everywhere,
+/// whatever the login, the server or this machine says.
+pub(crate) const UTC: &str = "UTC";
+
 /// Reads one connection's fields.
 pub(crate) struct Settings<'a> {
     connection: &'a Connection,
@@ -107,6 +111,20 @@ impl<'a> Settings<'a> {
                 ))),
             },
         }
+    }
+
+    /// The time zone of every session, [`UTC`] when the connection names none.
+    pub(crate) fn timezone(&self) -> Result<String, WarehouseError> {
+        let Some(text) = self.written(&["timezone"]) else {
+            return Ok(UTC.to_owned());
+        };
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "+-_/:".contains(letter);
+        if !text.is_empty() && text.len() <= 64 && text.chars().all(is_plain) {
+            return Ok(text);
+        }
+        Err(self
+            .wrong(&format!("has the `timezone` `{text}`"))
+            .hint("write a name such as `UTC` or `Europe/Berlin`"))
     }
 
     /// Looks a reference up; errors name the field and never the value.

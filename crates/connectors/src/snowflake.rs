@@ -115,6 +115,10 @@ impl Connector for Snowflake {
         Dialect::Snowflake
     }
 
+    fn timezone(&self) -> Option<&str> {
+        Some(self.api.timezone())
+    }
+
     fn query_history(&self, days: u32) -> Option<String> {
         Some(history::snowflake(days))
     }

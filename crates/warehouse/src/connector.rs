@@ -189,6 +189,11 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
     /// The dialect that the warehouse speaks.
     fn dialect(&self) -> Dialect;
 
+    /// The time zone in which sessions read moments and cut them into days. `None` where sessions have none.
+    fn timezone(&self) -> Option<&str> {
+        None
+    }
+
     /// Reaches the warehouse and says who answers and what the login may do.
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError>;
 

@@ -184,6 +184,13 @@ const MAX_CONNECTIONS: Field = Field::defaulted(
     "The most connections at one time.",
 );
 
+const TIMEZONE: Field = Field::defaulted(
+    "timezone",
+    Shape::LooseText,
+    r#""UTC""#,
+    "The time zone of every session: it decides to which day a moment belongs.",
+);
+
 const SSL: Field = Field::optional(
     "ssl",
     Shape::Either(&[
@@ -248,6 +255,7 @@ const POSTGRES: &[Field] = &[
     SSL_MODE,
     SSL_ROOT_CERTIFICATE,
     MAX_CONNECTIONS,
+    TIMEZONE,
 ];
 
 const MYSQL: &[Field] = &[
@@ -267,6 +275,7 @@ const MYSQL: &[Field] = &[
     SSL_MODE,
     SSL_ROOT_CERTIFICATE,
     MAX_CONNECTIONS,
+    TIMEZONE,
 ];
 
 const SQLSERVER: &[Field] = &[
@@ -299,6 +308,7 @@ const CLICKHOUSE: &[Field] = &[
     Field::defaulted("username", Shape::LooseText, r#""default""#, "The user.").or(&["user"]),
     PASSWORD,
     Field::optional("ssl", Shape::Flag, "Whether the connection is encrypted."),
+    TIMEZONE,
 ];
 
 const SNOWFLAKE: &[Field] = &[
@@ -340,6 +350,7 @@ const SNOWFLAKE: &[Field] = &[
         "The most statements at one time.",
     ),
     ENDPOINT,
+    TIMEZONE,
 ];
 
 const ENDPOINT: Field = Field::optional(
@@ -384,6 +395,7 @@ const BIGQUERY: &[Field] = &[
         "After how many milliseconds a query ends.",
     ),
     ENDPOINT,
+    TIMEZONE,
 ];
 
 const DATABASE_FILE: Field = Field::optional(
@@ -414,4 +426,5 @@ const DUCKDB: &[Field] = &[
         r#""2GB""#,
         "The most memory that DuckDB may take; nothing is put on the disk instead.",
     ),
+    TIMEZONE,
 ];

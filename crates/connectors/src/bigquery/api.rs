@@ -142,6 +142,7 @@ impl Api {
             "query": sql,
             "useLegacySql": false,
             "maximumBytesBilled": self.options.max_bytes.to_string(),
+            "connectionProperties": [{"key": "time_zone", "value": self.options.timezone}],
         })
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Options {
     pub(super) datasets: Vec<Dataset>,
     /// Bytes that one statement may bill.
     pub(super) max_bytes: u64,
+    /// The time zone of every job.
+    pub(super) timezone: String,
     /// Time that one job may take, if the connection says so.
     job_time: Option<Duration>,
 }
@@ -66,6 +68,7 @@ impl Options {
                 .map(|text| Dataset::parse(text, &project))
                 .collect(),
             location: settings.text(&["location"])?,
+            timezone: settings.timezone()?,
             max_bytes: count(settings, "max_bytes_billed")?.unwrap_or(MAX_BYTES),
             job_time: count(settings, "job_timeout_ms")?.map(Duration::from_millis),
             project,

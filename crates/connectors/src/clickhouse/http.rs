@@ -33,6 +33,10 @@ impl Server {
         }
     }
 
+    pub(super) fn timezone(&self) -> &str {
+        &self.target.timezone
+    }
+
     /// Runs a statement and hands its rows to the meter. Leaving early drops the answer, and the
     /// server stops.
     pub(super) async fn stream(
@@ -97,6 +101,7 @@ impl Server {
         let rows = caps.rows.saturating_add(1).to_string();
         let mut parameters = vec![
             ("readonly", "1"),
+            ("session_timezone", target.timezone.as_str()),
             ("max_execution_time", seconds.as_str()),
             ("max_result_rows", rows.as_str()),
             ("result_overflow_mode", "break"),

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use adbc_core::options::{OptionDatabase, OptionValue};
-use adbc_core::{Connection as _, Database as _, Driver as _};
+use adbc_core::{Connection as _, Database as _, Driver as _, Statement as _};
 use adbc_driver_manager::{ManagedConnection, ManagedDatabase};
-use ktx_warehouse::WarehouseError;
+use ktx_warehouse::{Dialect, WarehouseError};
 
 use super::error::{self, Place};
 use super::library::{self, Library};
 use super::{FILE, error::map};
 use crate::file;
-use crate::settings::Settings;
+use crate::settings::{Settings, UTC};
 
 /// Memory of one instance, when the connection does not say.
 const MEMORY: &str = "2GB";
@@ -26,6 +26,7 @@ pub(super) struct Engine {
     pub(super) path: PathBuf,
     library: Library,
     memory: String,
+    pub(super) timezone: String,
     open: Mutex<Weak<Instance>>,
 }
 
@@ -48,11 +49,16 @@ impl Instance {
 }
 
 impl Engine {
-    pub(super) fn new(path: PathBuf, library: Library, memory: String) -> Self {
+    pub(super) fn new(
+        path: PathBuf,
+        library: Library,
+        (memory, timezone): (String, String),
+    ) -> Self {
         Self {
             path,
             library,
             memory,
+            timezone,
             open: Mutex::new(Weak::new()),
         }
     }
@@ -74,8 +80,23 @@ impl Engine {
             .connect()
             .and_then(|session| session.get_cancel_handle().try_cancel())
             .map_err(|error| error::opening(&error, &self.path, &self.library))?;
+        self.settle(&instance)?;
         *open = Arc::downgrade(&instance);
         Ok(instance)
+    }
+
+    /// Sets the time zone of all sessions, and makes every option final. Extensions bring the zones along, so
+    /// that the option is not known yet when a file is opened.
+    fn settle(&self, instance: &Instance) -> Result<(), WarehouseError> {
+        let failed = |error| error::opening(&error, &self.path, &self.library);
+        let mut session = instance.connect().map_err(failed)?;
+        let zone = Dialect::DuckDb.literal(&self.timezone);
+        match set(&mut session, &format!("SET GLOBAL TimeZone = {zone}")) {
+            // Without zones DuckDB reckons in this one.
+            Err(error) if self.timezone == UTC && error.message.contains("unrecognized") => {}
+            set => set.map_err(failed)?,
+        }
+        set(&mut session, "SET GLOBAL lock_configuration = true").map_err(failed)
     }
 
     /// Whether nobody has the file open.
@@ -85,7 +106,7 @@ impl Engine {
         open.strong_count() == 0
     }
 
-    /// The options of the instance. The last one makes all of them final.
+    /// The options of the instance.
     fn options(&self) -> Vec<(OptionDatabase, OptionValue)> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         [
@@ -103,7 +124,6 @@ impl Engine {
             ("threads", threads.clamp(1, THREADS).to_string()),
             // 128-bit numbers, bits and times with a zone keep their types on the way.
             ("arrow_lossless_conversion", "true".to_owned()),
-            ("lock_configuration", "true".to_owned()),
         ]
         .into_iter()
         .map(|(key, value)| {
@@ -123,6 +143,12 @@ impl Engine {
     ) -> WarehouseError {
         map(&error.message, &Place(&self.path), stop)
     }
+}
+
+fn set(session: &mut ManagedConnection, sql: &str) -> Result<(), adbc_core::error::Error> {
+    let mut statement = session.new_statement()?;
+    statement.set_sql_query(sql)?;
+    statement.execute_update().map(|_| ())
 }
 
 /// Reads `memory_limit`: a whole number and a unit, as DuckDB writes it.

@@ -95,6 +95,10 @@ impl Sessions {
             .map_or(Dialect::MySql, |server| server.dialect)
     }
 
+    pub(super) fn timezone(&self) -> &str {
+        &self.place.target.timezone
+    }
+
     /// A session of its own for one operation.
     pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
         let permit = Arc::clone(&self.place.permits)

@@ -14,6 +14,7 @@ use super::error::{self, Phase};
 use super::pool::{Place, Server};
 use crate::limits::{self, Meter, Step};
 use crate::orders;
+use crate::settings::UTC;
 
 /// Rows that are read and thrown away to reach the end of a result whose cap is reached; past them
 /// the statement is stopped on the server instead.
@@ -77,8 +78,14 @@ impl Session {
             ),
         };
         let mode = Dialect::MySql.literal(&self.server.sql_mode);
+        // Named time zones are there only when their tables are filled; this one is always.
+        let zone = match self.place.target.timezone.as_str() {
+            UTC => "+00:00",
+            other => other,
+        };
+        let zone = Dialect::MySql.literal(zone);
         let text = format!(
-            "SET SESSION sql_mode = {mode}, SESSION {cap}; SET SESSION TRANSACTION READ ONLY; \
+            "SET SESSION sql_mode = {mode}, SESSION {cap}, SESSION time_zone = {zone}; SET SESSION TRANSACTION READ ONLY; \
              START TRANSACTION READ ONLY"
         );
         self.busy = true;

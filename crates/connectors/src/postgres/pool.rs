@@ -62,6 +62,10 @@ impl Sessions {
         }
     }
 
+    pub(super) fn timezone(&self) -> &str {
+        &self.place.target.timezone
+    }
+
     /// A session of its own for one operation.
     pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
         let (pool, tls) = self

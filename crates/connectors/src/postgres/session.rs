@@ -234,7 +234,17 @@ async fn cancel(client: ClientWrapper, tls: MakeRustlsConnect) {
     }
 }
 
-/// The statements that open the transaction. `standard_conforming_strings` is what the static gate's
+/// PostgreSQL reads the sign of an offset as POSIX does, where all others and the users mean ISO 8601: `+09:00` is
+/// east of Greenwich.
+fn zone(text: &str) -> String {
+    match text.split_at_checked(1) {
+        Some(("+", rest)) => format!("-{rest}"),
+        Some(("-", rest)) => format!("+{rest}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// The statements that open the transaction. The time zone decides to which day a moment belongs. `standard_conforming_strings` is what the static gate's
 /// grammar assumes of backslashes.
 fn opening(place: &Place, isolation: Isolation, limit: Duration) -> String {
     let mut text = match isolation {
@@ -248,6 +258,10 @@ fn opening(place: &Place, isolation: Isolation, limit: Duration) -> String {
         text.extend([" SET LOCAL ", name, " = ", value, ";"]);
     };
     set("statement_timeout", &millis.to_string());
+    set(
+        "timezone",
+        &place.dialect.literal(&zone(&place.target.timezone)),
+    );
     if place.dialect != Dialect::Redshift {
         set("lock_timeout", &millis.to_string());
         set(

@@ -37,6 +37,8 @@ pub(crate) struct Target {
     pub(crate) user: String,
     pub(crate) password: Option<Secret>,
     pub(crate) tls: Tls,
+    /// The time zone of the sessions, where the server has one.
+    pub(crate) timezone: String,
     /// Sessions at most at one time.
     pub(crate) sessions: usize,
     /// Knows the password.
@@ -91,6 +93,7 @@ impl Target {
             server,
             database: given(url.database, &["database"])?,
             tls,
+            timezone: settings.timezone()?,
             sessions: settings.count("maxConnections")?.unwrap_or(10),
             host,
             port,

@@ -24,6 +24,7 @@ pub(super) struct Api {
     pub(super) database: String,
     pub(super) warehouse: Option<String>,
     pub(super) role: Option<String>,
+    timezone: String,
 }
 
 impl Api {
@@ -53,6 +54,7 @@ impl Api {
             database: account::identifier(&database),
             warehouse: named("warehouse")?,
             role: named("role")?,
+            timezone: settings.timezone()?,
         })
     }
 
@@ -62,6 +64,10 @@ impl Api {
 
     pub(super) fn login(&self) -> &Login {
         &self.login
+    }
+
+    pub(super) fn timezone(&self) -> &str {
+        &self.timezone
     }
 
     /// What is sent to start a statement.
@@ -77,6 +83,7 @@ impl Api {
                 "MULTI_STATEMENT_COUNT": "1",
                 "ROWS_PER_RESULTSET": rows.to_string(),
                 "QUERY_TAG": "ktx",
+                "TIMEZONE": self.timezone,
             },
         });
         if let Some(body) = body.as_object_mut() {

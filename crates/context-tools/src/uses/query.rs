@@ -120,12 +120,17 @@ pub(crate) async fn query_for(
                     .await?;
                 call.progress.report(1.0, &fetched(&result));
                 notes.extend(cut_note(&result, &statement.caps));
-                let execution = json!({
+                let mut execution = json!({
                     "mode": "executed",
                     "driver": connection.driver.as_str(),
                     "maxRows": most,
                     "rowCount": result.rows.len(),
                 });
+                if let (Some(execution), Some(zone)) =
+                    (execution.as_object_mut(), connector.timezone())
+                {
+                    execution.insert("timeZone".to_owned(), zone.into());
+                }
                 (Some(result), execution)
             }
         },
