@@ -149,7 +149,11 @@ impl Connector for ClickHouse {
         scope: &Scope,
         cancel: &CancellationToken,
     ) -> Result<SchemaSnapshot, WarehouseError> {
-        catalog::read(self, scope, cancel).await
+        let mut scope = scope.clone();
+        if scope.schemas.is_empty() {
+            scope.schemas.push(self.server.database().to_owned());
+        }
+        catalog::read(self, &scope, cancel).await
     }
 
     async fn query(

@@ -7,6 +7,7 @@
 mod catalog;
 mod cell;
 mod composite;
+mod encryption;
 mod error;
 mod introspect;
 mod number;

@@ -27,8 +27,10 @@ enum DefaultSchemas {
     None,
     /// This one.
     Named(&'static str),
-    /// The database of the connection.
+    /// The database of the connection, and without one the server's choice.
     Database,
+    /// The database of the connection, and without one this one.
+    DatabaseOr(&'static str),
 }
 
 static TABLE: &[Entry] = &[
@@ -53,8 +55,8 @@ static TABLE: &[Entry] = &[
     Entry {
         driver: Driver::ClickHouse,
         open: clickhouse::open,
-        schema_keys: &["databases", "database"],
-        default_schemas: DefaultSchemas::Named("default"),
+        schema_keys: &["databases"],
+        default_schemas: DefaultSchemas::DatabaseOr("default"),
     },
     Entry {
         driver: Driver::MySql,
@@ -190,6 +192,12 @@ pub fn scope(connection: &Connection) -> Scope {
             DefaultSchemas::None => {}
             DefaultSchemas::Named(name) => schemas.push(name.to_owned()),
             DefaultSchemas::Database => schemas.extend(database),
+            // Behind a reference it is the connector that knows.
+            DefaultSchemas::DatabaseOr(name) => match database {
+                Some(database) => schemas.push(database),
+                None if has_reference(connection) => {}
+                None => schemas.push(name.to_owned()),
+            },
         }
     }
     Scope { schemas, tables }
@@ -229,6 +237,12 @@ fn local(driver: Driver, name: String, database: Option<&str>) -> String {
         _ => None,
     };
     rest.map(str::to_owned).unwrap_or(name)
+}
+
+/// Whether the address or the database stands behind a reference.
+fn has_reference(connection: &Connection) -> bool {
+    let text = connection.text(&["url"]).or_else(|| connection.text(&["database"]));
+    text.is_some_and(|text| text.starts_with("env:") || text.starts_with("file:"))
 }
 
 /// The database as far as it is written in the file itself and not behind a reference.

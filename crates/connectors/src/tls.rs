@@ -5,10 +5,14 @@ use std::sync::Arc;
 
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::server::ParsedCertificate;
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
 
 /// Whether and how a connection is encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,23 +76,15 @@ pub(crate) fn client_config(trust: &Trust) -> Result<ClientConfig, WarehouseErro
                 .with_no_client_auth());
         }
         Trust::System => ktx_tls::system_roots(),
-        Trust::Authorities(text) => own_roots(text)?,
+        Trust::Authorities(text) => {
+            let own = OwnCertificates::read(text)?;
+            return Ok(builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(own))
+                .with_no_client_auth());
+        }
     };
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
-}
-
-fn own_roots(text: &str) -> Result<RootCertStore, WarehouseError> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(text.as_bytes()) {
-        let certificate = certificate.map_err(|error| unusable(&error.to_string()))?;
-        roots
-            .add(certificate)
-            .map_err(|error| unusable(&error.to_string()))?;
-    }
-    if roots.is_empty() {
-        return Err(unusable("no certificate in the PEM text of `sslrootcert`"));
-    }
-    Ok(roots)
 }
 
 fn unusable(what: &str) -> WarehouseError {
@@ -96,6 +92,90 @@ fn unusable(what: &str) -> WarehouseError {
         ErrorKind::Tls,
         format!("the TLS settings cannot be used: {what}"),
     )
+}
+
+/// Believes the certificates that the user has named, as authorities and as what they are: a server whose
+/// self-signed certificate calls itself an authority shows that one.
+#[derive(Debug)]
+struct OwnCertificates {
+    own: Vec<CertificateDer<'static>>,
+    usual: Arc<WebPkiServerVerifier>,
+}
+
+impl OwnCertificates {
+    fn read(text: &str) -> Result<Self, WarehouseError> {
+        let own = CertificateDer::pem_slice_iter(text.as_bytes())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| unusable(&error.to_string()))?;
+        if own.is_empty() {
+            return Err(unusable("no certificate in the PEM text of `sslrootcert`"));
+        }
+        let mut roots = RootCertStore::empty();
+        for certificate in &own {
+            roots
+                .add(certificate.clone())
+                .map_err(|error| unusable(&error.to_string()))?;
+        }
+        let provider = Arc::new(ring::default_provider());
+        let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+            .build()
+            .map_err(|error| unusable(&error.to_string()))?;
+        Ok(Self { own, usual })
+    }
+}
+
+impl ServerCertVerifier for OwnCertificates {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let usual = &self.usual;
+        match usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+            // Its time is looked at before; its name is not.
+            Err(error) if is_authority(&error) && self.own.iter().any(|own| own == end_entity) => {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.usual.supported_verify_schemes()
+    }
+}
+
+/// Whether a certificate is refused only because it calls itself an authority. The library has no kind of its own
+/// for it.
+fn is_authority(error: &rustls::Error) -> bool {
+    let rustls::Error::InvalidCertificate(CertificateError::Other(other)) = error else {
+        return false;
+    };
+    other.to_string().contains("CaUsedAsEndEntity")
 }
 
 /// Believes every certificate but still checks that the peer holds its key.

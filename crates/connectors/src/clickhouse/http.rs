@@ -37,6 +37,11 @@ impl Server {
         &self.target.timezone
     }
 
+    /// Where names without a database are looked for.
+    pub(super) fn database(&self) -> &str {
+        self.target.database.as_deref().unwrap_or("default")
+    }
+
     /// Runs a statement and hands its rows to the meter. Leaving early drops the answer, and the
     /// server stops.
     pub(super) async fn stream(

@@ -6,6 +6,10 @@ use mysql_async::{DriverError, Error, IoError, ServerError};
 use crate::settings::Target;
 use crate::tls::{self, HANDSHAKE_HINT, NO_TLS_HINT};
 
+/// Hint for a server that shows a certificate of an authority as its own.
+const AUTHORITY_HINT: &str = "the certificate calls itself an authority, which the driver refuses: make one with \
+     `basicConstraints=CA:FALSE`, or set `rejectUnauthorized: false` to encrypt without checking it";
+
 /// When an error happened: a broken network means another thing before the login than after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -23,13 +27,13 @@ pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseErro
             ErrorKind::Tls,
             format!("no encrypted channel to {}: {inner}", target.address()),
         )
-        .hint(HANDSHAKE_HINT),
+        .hint(handshake_hint(&inner.to_string())),
         Error::Io(IoError::Io(inner)) => match (tls::cause(inner), phase) {
             (Some(inner), _) => make(
                 ErrorKind::Tls,
                 format!("no encrypted channel to {}: {inner}", target.address()),
             )
-            .hint(HANDSHAKE_HINT),
+            .hint(handshake_hint(&inner.to_string())),
             (None, Phase::Login) => unreachable(target, &inner.to_string()),
             // The system names its own errors; this one is of the decoder, which was left with a part
             // of a packet.
@@ -51,6 +55,15 @@ pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseErro
             "a row is larger than the protocol allows".to_owned(),
         ),
         other => make(ErrorKind::Other, other.to_string()),
+    }
+}
+
+/// What helps against a handshake that failed for this reason.
+fn handshake_hint(why: &str) -> &'static str {
+    if why.contains("CaUsedAsEndEntity") {
+        AUTHORITY_HINT
+    } else {
+        HANDSHAKE_HINT
     }
 }
 

@@ -10,8 +10,8 @@ use ktx_warehouse::{Dialect, ErrorKind, WarehouseError};
 use tokio::sync::OnceCell;
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
-use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::encryption::Encryption;
 use super::error;
 use super::session::Session;
 use crate::settings::Target;
@@ -35,7 +35,7 @@ pub(super) struct Place {
 /// Makes sessions; reaches nothing before the first one is asked for.
 pub(super) struct Sessions {
     place: Arc<Place>,
-    opened: OnceCell<(Pool, MakeRustlsConnect)>,
+    opened: OnceCell<(Pool, Encryption)>,
 }
 
 impl std::fmt::Debug for Sessions {
@@ -76,7 +76,7 @@ impl Sessions {
         Ok(Session::new(client, tls.clone(), Arc::clone(&self.place)))
     }
 
-    fn pool(&self) -> Result<(Pool, MakeRustlsConnect), WarehouseError> {
+    fn pool(&self) -> Result<(Pool, Encryption), WarehouseError> {
         let target = &self.place.target;
         let mut config = Config::new();
         config
@@ -105,7 +105,7 @@ impl Sessions {
                 trust
             }
         };
-        let tls = MakeRustlsConnect::new(tls::client_config(trust)?);
+        let tls = Encryption::new(tls::client_config(trust)?);
         let reset = match self.place.dialect {
             Dialect::Redshift => "ROLLBACK; RESET ALL",
             _ => "DISCARD ALL",

@@ -10,10 +10,10 @@ use futures_util::TryStreamExt as _;
 use ktx_warehouse::{Cell, ColumnHeader, Dialect, ErrorKind, WarehouseError};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::cell::PgCell;
+use super::encryption::Encryption;
 use super::error;
 use super::pool::Place;
 use crate::limits::{self, Meter, Step};
@@ -47,14 +47,14 @@ pub(super) enum Isolation {
 /// server and closed; that holds as well when the future that used it is dropped.
 pub(super) struct Session {
     client: Option<Client>,
-    tls: MakeRustlsConnect,
+    tls: Encryption,
     place: Arc<Place>,
     busy: AtomicBool,
     _at_work: TaskTrackerToken,
 }
 
 impl Session {
-    pub(super) fn new(client: Client, tls: MakeRustlsConnect, place: Arc<Place>) -> Self {
+    pub(super) fn new(client: Client, tls: Encryption, place: Arc<Place>) -> Self {
         Self {
             client: Some(client),
             tls,
@@ -191,7 +191,7 @@ impl Session {
     }
 
     /// Takes the session out of the pool for good.
-    fn detach(&mut self) -> Option<(ClientWrapper, MakeRustlsConnect)> {
+    fn detach(&mut self) -> Option<(ClientWrapper, Encryption)> {
         let client = self.client.take()?;
         Some((Object::take(client), self.tls.clone()))
     }
@@ -211,7 +211,7 @@ impl Drop for Session {
 /// Cancels what the session does and closes it. The server forgets an order that comes between two
 /// messages of a statement, so it is told again until the session answers something that stands
 /// behind the statement.
-async fn cancel(client: ClientWrapper, tls: MakeRustlsConnect) {
+async fn cancel(client: ClientWrapper, tls: Encryption) {
     let token = client.cancel_token();
     let work = async {
         let mut behind = pin!(client.simple_query(""));

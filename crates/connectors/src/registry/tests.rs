@@ -137,4 +137,15 @@ fn reads_the_scope_of_each_driver() {
         &[],
     );
     check_scope(Driver::MySql, json!({"url": "env:URL"}), &[], &[]);
+    // What is scanned is what is asked.
+    for (fields, schemas) in [
+        (json!({}), vec!["default"]),
+        (json!({"database": "shop"}), vec!["shop"]),
+        (json!({"url": "http://h:8123/shop"}), vec!["shop"]),
+        (json!({"url": "http://h:8123"}), vec!["default"]),
+        (json!({"url": "http://h/shop", "databases": ["a", "b"]}), vec!["a", "b"]),
+        (json!({"url": "env:URL"}), vec![]),
+    ] {
+        check_scope(Driver::ClickHouse, fields, &schemas, &[]);
+    }
 }

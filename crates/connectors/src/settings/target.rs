@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ktx_secrets::{Redactor, Secret, SecretRef, is_loopback};
+use ktx_secrets::{Redactor, Secret, SecretError, SecretRef, is_loopback};
 use ktx_warehouse::WarehouseError;
 use serde_json::Value;
 
@@ -64,13 +64,16 @@ impl Target {
         if let Some(password) = &password {
             redactor.learn(password);
         }
-        let host = given(url.host, &["host"])?.ok_or_else(|| {
+        // libpq's way to name a socket: `postgres:///database?host=/run/postgresql`.
+        let parameter = |name: &str| url.parameters.get(name).filter(|text| !text.is_empty());
+        let part = |part: Option<String>, name: &str| part.or_else(|| parameter(name).cloned());
+        let host = given(part(url.host, "host"), &["host"])?.ok_or_else(|| {
             settings
                 .wrong("names no server")
                 .hint("add `url`, or `host`, `database`, `username` and `password`")
         })?;
         let usual = server.user.map(str::to_owned);
-        let user = given(url.user, &["username", "user"])?
+        let user = given(part(url.user, "user"), &["username", "user"])?
             .or(usual)
             .ok_or_else(|| {
                 settings
@@ -84,7 +87,7 @@ impl Target {
             ("http", Tls::WhereOffered | Tls::Required(_)) => tls = Tls::Off,
             _ => {}
         }
-        let port = match given(url.port, &["port"])? {
+        let port = match given(part(url.port, "port"), &["port"])? {
             Some(text) => parse_port(settings, &text)?,
             None if matches!(tls, Tls::Required(_)) => server.tls_port,
             None => server.port,
@@ -251,12 +254,18 @@ fn authorities(
     } else {
         SecretRef::File(PathBuf::from(text))
     };
-    Ok(Some(
-        settings
-            .resolve(&reference, "sslrootcert")?
-            .expose()
-            .to_owned(),
-    ))
+    let resolved = match reference.resolve(settings.secrets()) {
+        Err(SecretError::UnreadableFile { path, source }) => {
+            let what = format!(
+                "has the certificate file `{}` in `sslrootcert`, which cannot be read: {source}",
+                path.display()
+            );
+            let hint = "check that the file exists and that you may read it";
+            return Err(settings.wrong(&what).hint(hint));
+        }
+        _ => settings.resolve(&reference, "sslrootcert")?,
+    };
+    Ok(Some(resolved.expose().to_owned()))
 }
 
 #[cfg(test)]

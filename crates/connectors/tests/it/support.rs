@@ -54,6 +54,15 @@ pub(crate) fn open(driver: Driver, fields: Value) -> Arc<dyn Connector> {
     ktx_connectors::open(&connection(driver, fields), &project, UNIX_NOW).expect("good settings")
 }
 
+/// Why a connection cannot be opened.
+pub(crate) fn open_failing(driver: Driver, fields: Value) -> WarehouseError {
+    let project = Project {
+        base: PathBuf::from("/"),
+        database: String::new(),
+    };
+    ktx_connectors::open(&connection(driver, fields), &project, UNIX_NOW).expect_err("bad settings")
+}
+
 /// Checks a statement by the gate and runs it.
 pub(crate) async fn query_with(
     connector: &dyn Connector,

@@ -21,10 +21,16 @@ const AUTHORITY: &str = include_str!("../../../../fixtures/connectors/tls/author
 const CERTIFICATE: &str = include_str!("../../../../fixtures/connectors/tls/server.pem");
 const KEY: &str = include_str!("../../../../fixtures/connectors/tls/server.key");
 
+/// A certificate that nobody else has signed, and that calls itself an authority, as `openssl req -x509` makes it.
+const SELF_SIGNED: &str = include_str!("../../../../fixtures/connectors/tls/self-signed.pem");
+const SELF_SIGNED_KEY: &str = include_str!("../../../../fixtures/connectors/tls/self-signed.key");
+
 /// Whether a server offers TLS. Its certificate is for `localhost`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Offer {
     Tls,
+    /// With the certificate that nobody else has signed.
+    SelfSigned,
     Nothing,
 }
 
@@ -44,11 +50,15 @@ fn serve(offer: Offer, talk: Talk) -> u16 {
     port
 }
 
-fn encrypted(stream: TcpStream) -> StreamOwned<ServerConnection, TcpStream> {
-    let chain = CertificateDer::pem_slice_iter(CERTIFICATE.as_bytes())
+fn encrypted(stream: TcpStream, offer: Offer) -> StreamOwned<ServerConnection, TcpStream> {
+    let (certificate, key) = match offer {
+        Offer::SelfSigned => (SELF_SIGNED, SELF_SIGNED_KEY),
+        Offer::Tls | Offer::Nothing => (CERTIFICATE, KEY),
+    };
+    let chain = CertificateDer::pem_slice_iter(certificate.as_bytes())
         .map(Result::unwrap)
         .collect();
-    let key = PrivateKeyDer::from_pem_slice(KEY.as_bytes()).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -75,7 +85,7 @@ fn postgres(mut stream: TcpStream, offer: Offer) -> std::io::Result<()> {
         return postgres_refusal(&mut stream, "28P01");
     }
     stream.write_all(b"S")?;
-    let mut stream = encrypted(stream);
+    let mut stream = encrypted(stream, offer);
     let startup = exactly(&mut stream, 8)?;
     assert_eq!(startup.get(4..), Some([0, 3, 0, 0].as_slice()));
     postgres_refusal(&mut stream, "3D000")
@@ -92,7 +102,7 @@ const CLIENT_SSL: u32 = 0x0800;
 
 fn mysql(mut stream: TcpStream, offer: Offer) -> std::io::Result<()> {
     let basic: u32 = 0x0008_8209;
-    let offered = if offer == Offer::Tls {
+    let offered = if offer != Offer::Nothing {
         basic | CLIENT_SSL
     } else {
         basic
@@ -114,8 +124,8 @@ fn mysql(mut stream: TcpStream, offer: Offer) -> std::io::Result<()> {
     if wanted & CLIENT_SSL == 0 {
         return packet(&mut stream, number + 1, b"\xff\x15\x04#28000no");
     }
-    assert_eq!((answer.len(), offer == Offer::Tls), (32, true));
-    let mut stream = encrypted(stream);
+    assert_eq!((answer.len(), offer != Offer::Nothing), (32, true));
+    let mut stream = encrypted(stream, offer);
     let (number, _) = read_packet(&mut stream)?;
     packet(&mut stream, number + 1, b"\xff\x19\x04#42000no")
 }
@@ -237,8 +247,8 @@ async fn on_this_machine_the_server_decides() {
 }
 
 /// A server of ClickHouse's HTTP interface behind TLS.
-fn clickhouse(stream: TcpStream, _: Offer) -> std::io::Result<()> {
-    let mut stream = encrypted(stream);
+fn clickhouse(stream: TcpStream, offer: Offer) -> std::io::Result<()> {
+    let mut stream = encrypted(stream, offer);
     exactly(&mut stream, 4)?;
     let body = "Code: 81. DB::Exception: Database d does not exist. (UNKNOWN_DATABASE) (version 1)";
     let length = body.len();
@@ -269,6 +279,64 @@ async fn https_checks_the_certificate_too() {
             .unwrap_err();
         assert_eq!(error.kind, expected, "{extra}: {error:?}");
     }
+}
+
+/// The server's own certificate, given as what to believe, is believed for its host, and no other one is.
+#[tokio::test]
+async fn a_certificate_that_signs_itself_is_believed_when_it_is_given() {
+    let error = |host: &str, given: &str| {
+        let port = serve(Offer::SelfSigned, postgres);
+        let fields = json!({
+            "host": host, "port": port, "username": "u", "password": "pw", "database": "d",
+            "sslmode": "verify-full", "sslrootcert": given,
+        });
+        let connector = open(Driver::Postgres, fields);
+        async move { connector.check(&CancellationToken::new()).await.unwrap_err() }
+    };
+    assert_eq!(error("localhost", SELF_SIGNED).await.kind, ENCRYPTED);
+    assert_eq!(error("127.0.0.1", SELF_SIGNED).await.kind, ErrorKind::Tls);
+    assert_eq!(error("localhost", AUTHORITY).await.kind, ErrorKind::Tls);
+    let port = serve(Offer::SelfSigned, clickhouse);
+    let fields = json!({
+        "url": format!("https://u:pw@localhost:{port}/d"), "sslrootcert": SELF_SIGNED,
+    });
+    let error = open(Driver::ClickHouse, fields)
+        .check(&CancellationToken::new())
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, ENCRYPTED);
+}
+
+/// The driver of MySQL has no say in whom it believes; what to do is told.
+#[tokio::test]
+async fn a_certificate_that_mysql_cannot_believe_is_told_with_what_to_do() {
+    let port = serve(Offer::SelfSigned, mysql);
+    let fields = json!({
+        "host": "localhost", "port": port, "username": "u", "password": "pw", "database": "d",
+        "ssl": true, "sslrootcert": SELF_SIGNED,
+    });
+    let error = open(Driver::MySql, fields)
+        .check(&CancellationToken::new())
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Tls);
+    let hint = error.hint.unwrap_or_default();
+    assert!(hint.contains("basicConstraints=CA:FALSE"), "{hint}");
+}
+
+/// A file that is not there is named.
+#[tokio::test]
+async fn a_certificate_file_that_is_missing_is_named() {
+    let fields = json!({
+        "host": "localhost", "username": "u", "sslrootcert": "/nowhere/authority.pem",
+    });
+    let error = crate::support::open_failing(Driver::Postgres, fields);
+    assert_eq!(error.kind, ErrorKind::Config);
+    assert_eq!(
+        error.message,
+        "connection `warehouse` has the certificate file `/nowhere/authority.pem` in `sslrootcert`, which cannot \
+         be read: No such file or directory (os error 2)"
+    );
 }
 
 #[tokio::test]
