@@ -42,6 +42,11 @@ impl Assembly {
         self.tables.insert(place, table);
     }
 
+    /// Whether a table was added.
+    pub(crate) fn has(&self, place: &TableRef) -> bool {
+        self.tables.contains_key(place)
+    }
+
     /// Adds the next column.
     pub(crate) fn column(&mut self, place: &TableRef, column: Column) {
         if let Some(table) = self.tables.get_mut(place) {

@@ -241,7 +241,9 @@ fn local(driver: Driver, name: String, database: Option<&str>) -> String {
 
 /// Whether the address or the database stands behind a reference.
 fn has_reference(connection: &Connection) -> bool {
-    let text = connection.text(&["url"]).or_else(|| connection.text(&["database"]));
+    let text = connection
+        .text(&["url"])
+        .or_else(|| connection.text(&["database"]));
     text.is_some_and(|text| text.starts_with("env:") || text.starts_with("file:"))
 }
 

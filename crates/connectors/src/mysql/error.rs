@@ -80,6 +80,19 @@ pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
     .hint("check `host` and `port`, and that the server runs and this machine may reach it")
 }
 
+/// The error of something that listens and says nothing.
+pub(super) fn silent(target: &Target) -> WarehouseError {
+    WarehouseError::new(
+        ErrorKind::Unreachable,
+        target.redactor.redact(&format!(
+            "what listens at {} says nothing, as no {} server does",
+            target.address(),
+            target.server.name
+        )),
+    )
+    .hint("check `driver` and `port`: another kind of server may listen there")
+}
+
 fn dropped(target: &Target, why: &str) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Dropped,

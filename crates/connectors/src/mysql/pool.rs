@@ -7,6 +7,8 @@ use ktx_warehouse::{Dialect, ErrorKind, WarehouseError};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
 use rustls::RootCertStore;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 
@@ -20,6 +22,12 @@ const LOGIN_TIME: Duration = Duration::from_secs(20);
 
 /// Time for making a used session like new.
 const RESET_TIME: Duration = Duration::from_secs(5);
+
+/// How long a silent network is believed before the other side is asked for a sign of life.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+
+/// How long a server may be silent that should greet its client at once.
+const GREETING_TIME: Duration = Duration::from_secs(3);
 
 /// How long a session waits for reuse.
 const IDLE_TIME: Duration = Duration::from_secs(30);
@@ -197,9 +205,31 @@ pub(super) fn readable_mode(mode: &str) -> String {
 }
 
 async fn login(options: &Opts, target: &Target) -> Result<Result<Conn, Error>, WarehouseError> {
-    tokio::time::timeout(LOGIN_TIME, Conn::new(options.clone()))
-        .await
-        .map_err(|_| error::unreachable(target, "no answer"))
+    let login = tokio::time::timeout(LOGIN_TIME, Conn::new(options.clone()));
+    tokio::select! {
+        biased;
+        login = login => login.map_err(|_| error::unreachable(target, "no answer")),
+        () = silence(target) => Err(error::silent(target)),
+    }
+}
+
+/// Ends when the server at the address does not greet whoever comes, as a server of another kind. It is asked
+/// only when a login takes long.
+async fn silence(target: &Target) {
+    tokio::time::sleep(GREETING_TIME).await;
+    let greeting = async {
+        // What is wrong with the address itself, the login says.
+        if !target.is_socket()
+            && let Ok(mut stream) = TcpStream::connect((target.host.as_str(), target.port)).await
+        {
+            // Bytes or an end: either is no silence.
+            let mut byte = [0; 1];
+            drop(stream.read(&mut byte).await);
+        }
+    };
+    if tokio::time::timeout(GREETING_TIME, greeting).await.is_ok() {
+        std::future::pending::<()>().await;
+    }
 }
 
 fn options(target: &Target, protection: Option<SslOpts>) -> Opts {
@@ -224,6 +254,7 @@ fn options(target: &Target, protection: Option<SslOpts>) -> Opts {
         .prefer_socket(false)
         .stmt_cache_size(0)
         .tcp_nodelay(true)
+        .tcp_keepalive(Some(SIGN_OF_LIFE))
         .ssl_opts(protection);
     Opts::from(builder)
 }

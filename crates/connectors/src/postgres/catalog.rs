@@ -72,10 +72,14 @@ pub(super) const COLUMNS: &str = "
 SELECT n.nspname::text, c.relname::text, a.attname::text,
   pg_catalog.format_type(a.atttypid, a.atttypmod), t.typcategory::text,
   a.attnotnull OR (t.typtype = 'd' AND t.typnotnull),
-  d.description
+  d.description, granted.whole OR has_column_privilege(c.oid, a.attnum, 'SELECT')
 FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN (
+  SELECT oid, has_table_privilege(oid, 'SELECT') AS whole FROM pg_catalog.pg_class
+  WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
+) granted ON granted.oid = c.oid
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_description d
   ON d.classoid = 'pg_catalog.pg_class'::regclass AND d.objoid = a.attrelid

@@ -1,6 +1,6 @@
 //! The structure of a PostgreSQL database: four queries, however many schemas and tables.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
@@ -22,8 +22,13 @@ pub(super) async fn read(
     let mut assembly = Assembly::default();
     let schemas = schemas(session, scope, &mut assembly).await?;
     relations(session, scope, &schemas, &mut assembly).await?;
+    let mut denied: BTreeMap<TableRef, Vec<String>> = BTreeMap::new();
     for row in session.rows(catalog::COLUMNS, &[&schemas]).await? {
         let place = TableRef::new(None, Some(field(&row, 0)?), field(&row, 1)?);
+        if !field::<bool>(&row, 7)? {
+            denied.entry(place).or_default().push(field(&row, 2)?);
+            continue;
+        }
         let native_type: String = field(&row, 3)?;
         assembly.column(
             &place,
@@ -38,9 +43,16 @@ pub(super) async fn read(
             },
         );
     }
+    let is_denied = |place: &TableRef, column: &str| {
+        let columns = denied.get(place);
+        columns.is_some_and(|columns| columns.iter().any(|known| known == column))
+    };
     for row in session.rows(catalog::KEYS, &[&schemas]).await? {
         let place = TableRef::new(None, Some(field(&row, 0)?), field(&row, 1)?);
         let column: &str = field(&row, 4)?;
+        if is_denied(&place, column) {
+            continue;
+        }
         if field::<&str>(&row, 3)? == "p" {
             assembly.key(&place, column);
             continue;
@@ -53,10 +65,37 @@ pub(super) async fn read(
                 to_table: TableRef::new(None, Some(schema), table),
                 to,
             };
-            assembly.link(&place, link);
+            if !is_denied(&link.to_table, &link.to) {
+                assembly.link(&place, link);
+            }
         }
     }
+    for (place, columns) in denied {
+        left_out(session, &place, &columns, &mut assembly);
+    }
     Ok(assembly.finish(schemas))
+}
+
+/// Says which columns the login may not read; nothing could be asked of them. Of a table of which it may read
+/// none, that is said once.
+fn left_out(session: &Session, place: &TableRef, columns: &[String], assembly: &mut Assembly) {
+    if !assembly.has(place) {
+        return;
+    }
+    let table: Vec<String> = place.parts().map(quote).collect();
+    let quoted: Vec<String> = columns.iter().map(|column| quote(column)).collect();
+    let named: Vec<String> = columns.iter().map(|column| format!("`{column}`")).collect();
+    let grant = format!(
+        "GRANT SELECT ({}) ON {} TO {}",
+        quoted.join(", "),
+        table.join("."),
+        login(session)
+    );
+    let message = format!(
+        "the login may not read {} of `{place}`; run `{grant}`",
+        named.join(", ")
+    );
+    assembly.warn("column_not_granted", Some(place), message);
 }
 
 /// The schemas of the scope that exist and may be used; the others become warnings.

@@ -23,6 +23,10 @@ const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// Time for network, TLS and login together.
 const LOGIN_TIME: Duration = Duration::from_secs(20);
 
+/// How long a silent network is believed before the other side is asked for a sign of life; without one the
+/// connection is broken after as long again.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+
 /// What all sessions of a login share.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -84,7 +88,11 @@ impl Sessions {
             .port(target.port)
             .user(&target.user)
             .application_name("ktx")
-            .connect_timeout(CONNECT_TIME);
+            .connect_timeout(CONNECT_TIME)
+            .keepalives_idle(SIGN_OF_LIFE)
+            .keepalives_interval(SIGN_OF_LIFE / 2)
+            .keepalives_retries(2)
+            .tcp_user_timeout(SIGN_OF_LIFE * 2);
         if let Some(database) = &target.database {
             config.dbname(database);
         }

@@ -32,6 +32,12 @@ const CANCEL_TIME: Duration = Duration::from_secs(5);
 /// Time that the server has to obey before it is told again.
 const CANCEL_STEP: Duration = Duration::from_millis(200);
 
+/// Lets the server look every two seconds whether its client is still there: a program that was killed gives no
+/// order to stop. Servers before version 14 do not know it, servers on Windows cannot do it.
+const WATCH_THE_CLIENT: &str = " SELECT pg_catalog.set_config('client_connection_check_interval', '2s', true) \
+     WHERE pg_catalog.current_setting('client_connection_check_interval', true) IS NOT NULL \
+     AND pg_catalog.version() !~* 'windows|mingw|msvc|visual c';";
+
 /// Which moment the transaction sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Isolation {
@@ -277,6 +283,9 @@ fn opening(place: &Place, isolation: Isolation, limit: Duration) -> String {
             .map(|schema| place.dialect.quote(schema))
             .collect();
         set("search_path", &path.join(", "));
+    }
+    if place.dialect != Dialect::Redshift {
+        text.push_str(WATCH_THE_CLIENT);
     }
     text
 }

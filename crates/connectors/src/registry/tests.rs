@@ -143,7 +143,10 @@ fn reads_the_scope_of_each_driver() {
         (json!({"database": "shop"}), vec!["shop"]),
         (json!({"url": "http://h:8123/shop"}), vec!["shop"]),
         (json!({"url": "http://h:8123"}), vec!["default"]),
-        (json!({"url": "http://h/shop", "databases": ["a", "b"]}), vec!["a", "b"]),
+        (
+            json!({"url": "http://h/shop", "databases": ["a", "b"]}),
+            vec!["a", "b"],
+        ),
         (json!({"url": "env:URL"}), vec![]),
     ] {
         check_scope(Driver::ClickHouse, fields, &schemas, &[]);

@@ -102,10 +102,9 @@ const CLIENT_SSL: u32 = 0x0800;
 
 fn mysql(mut stream: TcpStream, offer: Offer) -> std::io::Result<()> {
     let basic: u32 = 0x0008_8209;
-    let offered = if offer != Offer::Nothing {
-        basic | CLIENT_SSL
-    } else {
-        basic
+    let offered = match offer {
+        Offer::Tls | Offer::SelfSigned => basic | CLIENT_SSL,
+        Offer::Nothing => basic,
     };
     let [low0, low1, high0, high1] = offered.to_le_bytes();
     let greeting = [
@@ -291,7 +290,12 @@ async fn a_certificate_that_signs_itself_is_believed_when_it_is_given() {
             "sslmode": "verify-full", "sslrootcert": given,
         });
         let connector = open(Driver::Postgres, fields);
-        async move { connector.check(&CancellationToken::new()).await.unwrap_err() }
+        async move {
+            connector
+                .check(&CancellationToken::new())
+                .await
+                .unwrap_err()
+        }
     };
     assert_eq!(error("localhost", SELF_SIGNED).await.kind, ENCRYPTED);
     assert_eq!(error("127.0.0.1", SELF_SIGNED).await.kind, ErrorKind::Tls);

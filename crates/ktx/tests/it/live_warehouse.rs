@@ -1,11 +1,14 @@
 //! Commands against real servers when something goes wrong in the middle: a cut connection, Ctrl-C, a
 //! time cap, a table that goes away, a schema that is not granted.
 
+mod ends;
 mod odd_names;
 mod past_queries;
 mod proxy;
 mod schemas;
 pub(crate) mod server;
+mod sockets;
+mod zones;
 
 use std::process::Stdio;
 

@@ -280,7 +280,7 @@ agents    done     [SANDBOX]/work/.mcp.json
                    start the agent anew to see it
                    start the agent with the token: export KTX_MCP_TOKEN=$(cat [SANDBOX]/work/.ktx/state/mcp.token)
                    `ktx mcp start` starts the server
-next: connect a database: ktx setup --database postgres --database-url env:DATABASE_URL
+next: run `ktx status` to see what works
 ",
     );
     let text = sandbox.read(".mcp.json").unwrap();

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::context::Watched;
 
 /// The first line of what a client hears that sends this and no more.
+#[expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 async fn heard(bounds: Bounds, sent: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,7 +1,7 @@
 //! `ktx mcp start`: the same tools over HTTP, for who may ask.
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::Read as _;
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use ktx_test_support::sandbox::Sandbox;

@@ -3,10 +3,9 @@
 
 use std::path::Path;
 
-use ktx_secrets::Secret;
 use serde_json::{Value, json};
 
-use super::super::{State, Step};
+use super::super::Step;
 use super::{Holds, by_hand, cursor, folder, merged};
 use crate::cli::{AgentTarget, SetupArgs};
 use crate::commands::mcp::Remote;

@@ -1,0 +1,102 @@
+//! What a program leaves at a server, and what it says of one that gives no answer.
+
+use std::process::Stdio;
+
+use super::server::{Postgres, Server as _};
+use super::{ENDLESS, warehouse};
+use crate::support::{compare, project, run, write};
+
+/// A program that is killed gives no order to stop: the server itself looks whether its client is there.
+#[test]
+fn a_program_that_is_killed_leaves_no_statement_at_postgres() {
+    let Some(server) = Postgres::new("ktx_it_killed") else {
+        return;
+    };
+    server.execute(Postgres::NUMBERS);
+    let sandbox = warehouse(&server, server.port(), "    database: ktx_it_killed\n");
+    let mut child = sandbox
+        .command(["sql", "--timeout", "600", ENDLESS])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    server.until(Postgres::AT_WORK, 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Its own limit is ten minutes.
+    while server.count(Postgres::AT_WORK) != 0 {
+        let age = server.count(Postgres::AGE);
+        assert!(age < 120, "{age} s");
+    }
+}
+
+/// PostgreSQL waits for its client to speak first, and a client of MySQL waits for the server.
+#[test]
+fn a_server_of_another_kind_is_told() {
+    let Some(server) = Postgres::new("ktx_it_other_kind") else {
+        return;
+    };
+    let sandbox = project();
+    let port = server.port();
+    let config = format!(
+        "connections:\n  warehouse:\n    driver: mysql\n    host: 127.0.0.1\n    port: {port}\n    username: u\n"
+    );
+    write(&sandbox, "ktx.yaml", &config);
+    let mut printed = run(&sandbox, "sql 'select 1'");
+    printed.stderr = printed.stderr.replace(&port.to_string(), "[PORT]");
+    compare(
+        "sql",
+        &printed,
+        r"
+exit 4
+--- stderr
+Project: [SANDBOX]/work
+error: what listens at 127.0.0.1:[PORT] says nothing, as no MySQL server does
+
+hint: check `driver` and `port`: another kind of server may listen there
+",
+    );
+}
+
+/// A column that the login may not read is named; the others are read as ever.
+#[test]
+fn a_column_without_a_grant_leaves_the_rest_of_its_table() {
+    let Some(server) = Postgres::new("ktx_it_columns") else {
+        return;
+    };
+    server.execute(
+        "DROP ROLE IF EXISTS ktx_it_some; CREATE ROLE ktx_it_some LOGIN PASSWORD 'some-secret';
+         CREATE TABLE people (id int PRIMARY KEY, color text NOT NULL, salary int NOT NULL);
+         INSERT INTO people SELECT g, (ARRAY['red', 'green'])[1 + g % 2], g FROM generate_series(1, 40) g;
+         GRANT SELECT (id, color) ON people TO ktx_it_some",
+    );
+    let mut sandbox = warehouse(&server, server.port(), "    database: ktx_it_columns\n");
+    let config = sandbox.read("ktx.yaml").unwrap();
+    write(
+        &sandbox,
+        "ktx.yaml",
+        &config.replace(&server.login().user, "ktx_it_some"),
+    );
+    sandbox.set("KTX_IT_PASSWORD", "some-secret");
+    compare(
+        "scan",
+        &run(&sandbox, "scan"),
+        r#"
+exit 0
+warehouse: 1 added, 0 modified, 0 deleted, 0 unchanged tables
+  joins: 0 accepted, 0 to review
+  warning: the login may not read `salary` of `public.people`; run `GRANT SELECT ("salary") ON "public"."people" TO "ktx_it_some"`
+  commit: [COMMIT]
+--- stderr
+Project: [SANDBOX]/work
+warehouse · structure
+warehouse · 1 tables, 2 columns
+warehouse · profile (1)
+warehouse · relationships
+warehouse · 0 joins, 0 to review
+warehouse · artifacts
+"#,
+    );
+    let found = run(&sandbox, "sl search green");
+    assert!(found.stdout.contains("people"), "{found}");
+}
