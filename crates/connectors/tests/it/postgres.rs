@@ -253,11 +253,11 @@ async fn tells_what_the_login_may_not_read_and_may_write() {
         r#"schemas: public
 table public.part rows=?
   x: integer number
-  y: integer number
 table public.seen rows=?
   x: integer number
 warning schema_not_granted -: the login may not use the schema `closed`; run `GRANT USAGE ON SCHEMA "closed" TO "ktx_it_reader"`
-warning table_not_granted public.hidden: the login may not read `public.hidden`; run `GRANT SELECT ON "public"."hidden" TO "ktx_it_reader"`"#
+warning table_not_granted public.hidden: the login may not read `public.hidden`; run `GRANT SELECT ON "public"."hidden" TO "ktx_it_reader"`
+warning column_not_granted public.part: the login may not read `y` of `public.part`; run `GRANT SELECT ("y") ON "public"."part" TO "ktx_it_reader"`"#
     );
     let cancel = CancellationToken::new();
     let check = database.connector(reader()).check(&cancel).await.unwrap();
