@@ -137,6 +137,14 @@ impl Budget {
         }
     }
 
+    /// When its time is over, and what ends a call then.
+    pub(crate) fn end(&self) -> Option<(Instant, LlmError)> {
+        let limit = self.inner.limits.time?;
+        let end = self.inner.began.checked_add(limit)?;
+        let message = format!("the model call was ended: {}", time_used(limit));
+        Some((end, budget_error(message)))
+    }
+
     fn verdict(&self, turn: PlannedTurn) -> Verdict {
         // The plan before the meter: a turn that ends in between is counted twice rather than never.
         let mut plan = self.inner.plan();
@@ -171,8 +179,7 @@ impl Inner {
         if let Some(limit) = self.limits.time
             && self.began.elapsed() >= limit
         {
-            let minutes = limit.as_secs() / 60;
-            return Err(refusal(&format!("{minutes} minutes are over")));
+            return Err(refusal(&time_used(limit)));
         }
         if let (Some(limit), Some(model)) = (self.limits.cost, &spent.unpriced) {
             return Err(unpriced(&format!("the model `{model}`"), limit));
@@ -260,11 +267,21 @@ fn plus(mut sum: Money, more: Money) -> Money {
 }
 
 fn refusal(what: &str) -> LlmError {
-    LlmError::new(
-        LlmErrorKind::Budget,
-        format!("the next model call would exceed the budget: {what}"),
-    )
-    .hint("run the same command again with a larger budget: what is finished is kept")
+    budget_error(format!(
+        "the next model call would exceed the budget: {what}"
+    ))
+}
+
+fn time_used(limit: Duration) -> String {
+    match limit.as_secs() / 60 {
+        1 => "1 minute is over".to_owned(),
+        minutes => format!("{minutes} minutes are over"),
+    }
+}
+
+fn budget_error(message: String) -> LlmError {
+    LlmError::new(LlmErrorKind::Budget, message)
+        .hint("run the same command again with a larger budget: what is finished is kept")
 }
 
 fn tokens_used(spent: &Spent, limit: u64) -> LlmError {

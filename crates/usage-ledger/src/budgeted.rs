@@ -18,7 +18,8 @@ use crate::Budget;
 use watch::Watch;
 
 /// A runtime under a budget. Every operation asks the budget first and reserves its share; a loop or
-/// a run is stopped before its next turn when the budget is used up.
+/// a run is stopped before its next turn when the budget is used up, and every operation when its time is
+/// over.
 #[derive(Clone)]
 pub struct Budgeted {
     inner: Arc<dyn LlmRuntime>,
@@ -74,18 +75,24 @@ const fn planned(role: ModelRole, bytes: usize) -> PlannedTurn {
 
 #[async_trait]
 impl LlmRuntime for Budgeted {
-    async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError> {
+    async fn generate_text(&self, mut request: TextRequest) -> Result<TextOutcome, LlmError> {
         let texts = [request.system.as_str(), &request.prompt];
         let permit = self.admitted(request.role, texts, &request.cancel).await?;
-        let outcome = self.inner.generate_text(request).await?;
+        let watch = Watch::new(&self.budget, &request.cancel);
+        request.cancel = watch.token();
+        let outcome = watch.in_time(self.inner.generate_text(request)).await;
+        let outcome = outcome.map_err(|error| watch.explain(error))?;
         permit.settle(outcome.metrics.usage);
         Ok(outcome)
     }
 
-    async fn generate_object(&self, request: ObjectRequest) -> Result<ObjectOutcome, LlmError> {
+    async fn generate_object(&self, mut request: ObjectRequest) -> Result<ObjectOutcome, LlmError> {
         let texts = [request.system.as_str(), &request.prompt];
         let permit = self.admitted(request.role, texts, &request.cancel).await?;
-        let outcome = self.inner.generate_object(request).await?;
+        let watch = Watch::new(&self.budget, &request.cancel);
+        request.cancel = watch.token();
+        let outcome = watch.in_time(self.inner.generate_object(request)).await;
+        let outcome = outcome.map_err(|error| watch.explain(error))?;
         permit.settle(outcome.metrics.usage);
         Ok(outcome)
     }
@@ -100,7 +107,7 @@ impl LlmRuntime for Budgeted {
         request.cancel = watch.token();
         request.tools = watch.tools(&request.tools);
         request.on_step = Some(watch.steps(request.on_step.take()));
-        let mut outcome = self.inner.run_agent_loop(request).await;
+        let mut outcome = watch.in_time(self.inner.run_agent_loop(request)).await;
         permit.settle(outcome.metrics.usage);
         // A loop that was done all the same is done.
         if outcome.stop_reason == StopReason::Error
@@ -137,11 +144,14 @@ impl LlmRuntime for Budgeted {
         handle
     }
 
-    async fn probe(&self, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
+    async fn probe(&self, mut request: ProbeRequest) -> Result<ProbeReport, LlmError> {
         // What it used is in the meter; its report says nothing that could be learnt.
         let turn = planned(ModelRole::Default, PROBE);
         let _permit = self.admitted_turn(turn, &request.cancel).await?;
-        self.inner.probe(request).await
+        let watch = Watch::new(&self.budget, &request.cancel);
+        request.cancel = watch.token();
+        let report = watch.in_time(self.inner.probe(request)).await;
+        report.map_err(|error| watch.explain(error))
     }
 
     async fn settle(&self) {
@@ -160,14 +170,17 @@ async fn relayed(
     watch: Arc<Watch>,
     writer: RunWriter,
 ) {
-    while let Some(event) = run.next_event().await {
-        match event {
-            // The writer sends these itself.
-            RunEvent::AssistantFinal(_) | RunEvent::Error(_) | RunEvent::Done => {}
-            event => writer.event(event).await,
+    let relay = async {
+        while let Some(event) = run.next_event().await {
+            match event {
+                // The writer sends these itself.
+                RunEvent::AssistantFinal(_) | RunEvent::Error(_) | RunEvent::Done => {}
+                event => writer.event(event).await,
+            }
         }
-    }
-    let mut last = run.finish().await;
+        run.finish().await
+    };
+    let mut last = watch.in_time(relay).await;
     permit.settle(last.usage);
     if last.result.is_err()
         && let Some(error) = watch.stopped()

@@ -4,6 +4,7 @@ mod budgets;
 mod open;
 mod prices;
 mod reported;
+mod time;
 
 use ktx_llm_runtime::{CallLabel, SourceSystem, TokenUsage, UsageFact, UsageKind};
 use ktx_vocabulary::{ModelRole, RunId};

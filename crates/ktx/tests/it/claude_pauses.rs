@@ -363,6 +363,23 @@ fn a_used_up_budget_pauses_the_run() {
     assert_eq!(published(&sandbox), 12);
 }
 
+/// A call that is running when the time is over is ended: the run pauses with what was done.
+#[test]
+fn the_time_of_a_run_ends_a_call_in_flight() {
+    let mut sandbox = shop_of(2);
+    let mut scenario = describes();
+    scenario["when"][1]["steps"] = json!(["hang"]);
+    play(&mut sandbox, scenario);
+    let printed = run(&sandbox, "ingest --max-minutes 1");
+    assert_eq!(printed.code, Some(7), "{printed}");
+    let told = "\npaused: the model call was ended: 1 minute is over\n";
+    assert!(printed.stderr.contains(told), "{printed}");
+    assert_eq!(published(&sandbox), 1);
+    play(&mut sandbox, describes());
+    assert_eq!(run(&sandbox, "ingest").code, Some(0));
+    assert_eq!(published(&sandbox), 2);
+}
+
 /// Every call about these tables breaks down.
 fn crashes_at(numbers: std::ops::RangeInclusive<usize>) -> Value {
     let mut scenario = describes();

@@ -1,16 +1,17 @@
-//! Looks at the budget while a backend makes turns by itself, and stops it before the next one.
+//! Looks at the budget while a backend makes turns by itself, and stops it before the next one; ends what is
+//! in flight when the time is over.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use ktx_llm_runtime::{LlmError, StepCallback};
+use ktx_llm_runtime::{LlmError, LlmErrorKind, StepCallback};
 use ktx_tool_descriptors::{CallContext, ToolError, ToolHandler, ToolOutput, ToolSet};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::Budget;
 
-/// Watches one loop or run.
+/// Watches one operation.
 pub(super) struct Watch {
     budget: Budget,
     stop: CancellationToken,
@@ -35,9 +36,36 @@ impl Watch {
     /// Stops the turns when the budget is used up.
     fn look(&self) {
         if let Err(error) = self.budget.check() {
-            let mut why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
-            why.get_or_insert(error);
-            self.stop.cancel();
+            self.stop(error);
+        }
+    }
+
+    fn stop(&self, error: LlmError) {
+        let mut why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        why.get_or_insert(error);
+        self.stop.cancel();
+    }
+
+    /// Does the work of the operation. It is told to end when the time of the budget is over.
+    pub(super) async fn in_time<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        let Some((end, error)) = self.budget.end() else {
+            return work.await;
+        };
+        tokio::select! {
+            outcome = &mut work => outcome,
+            () = tokio::time::sleep_until(end.into()) => {
+                self.stop(error);
+                work.await
+            }
+        }
+    }
+
+    /// The error of an operation, or why it was stopped.
+    pub(super) fn explain(&self, error: LlmError) -> LlmError {
+        match error.kind {
+            LlmErrorKind::Cancelled => self.stopped().unwrap_or(error),
+            _ => error,
         }
     }
 
