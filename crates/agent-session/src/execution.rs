@@ -1,12 +1,18 @@
 //! What came of one question, in the shape that every backend gives (HOLO-30).
 
 use ktx_llm_runtime::TokenUsage;
+use ktx_vocabulary::RunId;
 use serde::Serialize;
 use serde_json::Value;
 
 /// What came of one question. The same shape from every backend; nothing of a backend is inside.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExecutionResult {
+    /// The run, as the usage ledger and the log name it.
+    pub run_id: RunId,
+    /// The trace of the run (COG-23).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
     /// The answer. What was said so far when the turns were used up before one.
     pub response: String,
     /// The tool calls, in call order.

@@ -73,6 +73,7 @@ pub async fn invoke_once(
     if length > LONGEST_MESSAGE {
         return Err(AskError::TooLong { length });
     }
+    let run_id = question.run_id.clone();
     let mut run = runtime.start_run(RunRequest {
         role: ModelRole::Default,
         system: question.system,
@@ -86,8 +87,9 @@ pub async fn invoke_once(
             unit: None,
             connection: None,
         },
-        trace_id: None,
-        ingress_request_id: None,
+        trace_id: run_id.trace_id(),
+        // Nobody stands between who asks and the run.
+        ingress_request_id: Some(run_id.to_string()),
     });
     let mut seen = Seen::default();
     while let Some(event) = run.next_event().await {
@@ -147,6 +149,8 @@ impl Seen {
         };
         let turns = u32::try_from(self.messages.len()).unwrap_or(u32::MAX);
         Ok(ExecutionResult {
+            trace_id: last.run_id.trace_id(),
+            run_id: last.run_id,
             response,
             tool_calls: self.calls,
             tool_results: self.results,

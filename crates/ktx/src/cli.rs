@@ -3,6 +3,7 @@
 mod agent;
 mod connection;
 mod history;
+mod llm;
 mod mcp;
 mod scan;
 mod semantic;
@@ -17,6 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use agent::{AgentArgs, AgentCommand, AgentRunArgs};
 pub(crate) use connection::{ConnectionAddArgs, ConnectionArgs, ConnectionCommand};
 pub(crate) use history::QueryHistoryArgs;
+pub(crate) use llm::{LlmArgs, LlmAskArgs, LlmCommand};
 pub(crate) use mcp::{McpArgs, McpCommand, McpStartArgs};
 pub(crate) use scan::{ScanArgs, ScanCommand, ScanDecisionArgs, ScanReviewCommand};
 pub(crate) use semantic::{
@@ -102,7 +104,7 @@ pub struct SpendingArgs {
     /// Stop before the model call that would make the run use more tokens than this
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
-    /// Make no model call after so many minutes
+    /// End the model calls and make no further one after so many minutes
     #[arg(long, value_name = "N")]
     pub max_minutes: Option<u64>,
 }
@@ -332,32 +334,6 @@ pub enum WikiCommand {
         /// The page's key
         key: String,
     },
-}
-
-/// `ktx llm`
-#[derive(Debug, Args)]
-pub struct LlmArgs {
-    /// What to show
-    #[command(subcommand)]
-    pub command: LlmCommand,
-    /// How to print
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
-/// `ktx llm …`
-#[derive(Debug, Subcommand)]
-pub enum LlmCommand {
-    /// List the roles with their models
-    Models,
-    /// Show where prices come from, or import a newer price table
-    Pricing {
-        /// Import this table after checking it
-        #[arg(long, value_name = "FILE")]
-        refresh: Option<PathBuf>,
-    },
-    /// Prove with one turn that the backend answers
-    Probe,
 }
 
 /// What rows of `ktx usage` stand for.

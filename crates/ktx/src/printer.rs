@@ -181,7 +181,12 @@ pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
 /// Prints a backend's own words on stderr.
 pub(crate) fn print_detail(failure: &Failure) {
     let mut stderr = anstream::stderr();
-    for line in failure.detail.iter().flat_map(|detail| detail.lines()) {
+    for line in failure
+        .aside
+        .detail
+        .iter()
+        .flat_map(|detail| detail.lines())
+    {
         // Nobody is left to tell when stderr is closed.
         writeln!(stderr, "[debug] {}", harmless(line)).unwrap_or_default();
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ktx_diagnostics::{Diagnostics, Severity};
 use ktx_llm_runtime::LlmError;
-use ktx_vocabulary::InvalidName;
+use ktx_vocabulary::{InvalidName, RunId};
 use ktx_warehouse::{ErrorKind, Refusal, WarehouseError};
 use serde_json::{Value, json};
 
@@ -24,10 +24,19 @@ pub(crate) struct Failure {
     pub causes: Vec<String>,
     /// The next steps.
     pub hints: Vec<String>,
-    /// What a backend said in its own words, redacted; only for `--debug`.
-    pub detail: Option<Box<str>>,
+    /// What few failures have.
+    pub aside: Box<Aside>,
     /// The exit code.
     pub exit: Exit,
+}
+
+/// What few failures have to say beside the rest.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Aside {
+    /// What a backend said in its own words, redacted; only for `--debug`.
+    pub detail: Option<String>,
+    /// The run that failed, where its results name it as well.
+    pub run_id: Option<RunId>,
 }
 
 /// The result of every command.
@@ -41,7 +50,7 @@ impl Failure {
             message: message.into(),
             causes: Vec::new(),
             hints: Vec::new(),
-            detail: None,
+            aside: Box::default(),
             exit,
         }
     }
@@ -50,6 +59,13 @@ impl Failure {
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// Names the run that failed.
+    #[must_use]
+    pub(crate) fn of_run(mut self, run_id: &RunId) -> Self {
+        self.aside.run_id = Some(run_id.clone());
         self
     }
 
@@ -120,6 +136,9 @@ impl Failure {
             "hint": self.hints.first(),
         });
         if let Value::Object(map) = &mut error {
+            if let Some(run_id) = &self.aside.run_id {
+                map.insert("run_id".to_owned(), json!(run_id));
+            }
             if !self.causes.is_empty() {
                 map.insert("causes".to_owned(), json!(self.causes));
             }
@@ -174,7 +193,7 @@ impl From<LlmError> for Failure {
     fn from(error: LlmError) -> Self {
         let exit = Exit::of_model_failure(error.kind);
         let mut failure = Self::new(exit, error.kind.code(), error.message);
-        failure.detail = error.detail.map(String::into_boxed_str);
+        failure.aside.detail = error.detail;
         match error.hint {
             Some(hint) => failure.hint(hint),
             None => failure,

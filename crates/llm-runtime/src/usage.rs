@@ -144,6 +144,11 @@ pub struct UsageFact {
 }
 
 impl UsageFact {
+    /// The trace that the run's spans stand in.
+    pub fn trace_id(&self) -> Option<String> {
+        self.run_id.trace_id()
+    }
+
     /// What a call used of a model beside its messages (COG-14). `call` tells the calls of a run
     /// apart, so that the same fact can be sent twice and counts once.
     pub fn unattributed(

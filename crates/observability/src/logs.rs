@@ -1,5 +1,7 @@
 //! Log lines on stderr, redacted line by line, and the one global subscriber.
 
+mod sentences;
+
 use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use tracing_subscriber::{Layer, Registry, fmt};
 use crate::collect::{self, Collector};
 use crate::export::Exporter;
 use crate::redaction::SharedRedactor;
+use sentences::Sentences;
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -70,6 +73,12 @@ pub fn install(
     let shown = logs.shown.filter(|_| logs.format == LogFormat::Text);
     let writer = RedactedStderr { redactor, shown };
     let lines = match logs.format {
+        // Who asks for no lines in particular is told in sentences.
+        LogFormat::Text if logs.filter.is_none() => fmt::layer()
+            .with_writer(writer)
+            .event_format(Sentences)
+            .with_filter(filter)
+            .boxed(),
         LogFormat::Text => fmt::layer()
             .with_writer(writer)
             .with_ansi(false)

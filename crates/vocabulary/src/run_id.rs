@@ -12,6 +12,13 @@ use crate::{InvalidName, is_plain_key, text_name};
 pub struct RunId(String);
 
 impl RunId {
+    /// The trace of the run, which has the same id in the form of traces; `None` for an id that cannot name one.
+    pub fn trace_id(&self) -> Option<String> {
+        let digits = self.0.replace('-', "").to_ascii_lowercase();
+        let is_trace = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_trace.then_some(digits)
+    }
+
     /// Parses a run id. Errors name the rule that the text breaks.
     pub fn parse(text: &str) -> Result<Self, InvalidName> {
         if is_plain_key(text) {

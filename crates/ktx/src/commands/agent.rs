@@ -7,7 +7,7 @@ use ktx_config::Research;
 use ktx_llm_runtime::{LlmRuntime, RunEvent, chosen_tools};
 use ktx_tool_descriptors::ToolSet;
 use ktx_usage_ledger::Limits;
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{ModelRole, RunId};
 use serde_json::{Value, json};
 use tokio_util::future::FutureExt as _;
 
@@ -28,8 +28,27 @@ const SHOWN: usize = 100;
 /// Asks an agent.
 pub(crate) fn run(args: &AgentArgs, session: &Session) -> Outcome {
     match &args.command {
-        AgentCommand::Run(args) => ask(args, session),
+        AgentCommand::Run(args) => ask(args, session)
+            .map_err(|failure| told(failure.of_run(&session.run_id), args, session)),
     }
+}
+
+/// A failure, which is an event as well where events are wanted.
+fn told(failure: Failure, args: &AgentRunArgs, session: &Session) -> Failure {
+    let Ok(printer) = session.printer(&args.output) else {
+        return failure;
+    };
+    if args.events {
+        let mut line = json!({ "type": "error" });
+        let error = failure.to_json()["error"].clone();
+        if let (Some(line), Value::Object(error)) = (line.as_object_mut(), error) {
+            line.extend(error);
+        }
+        if let Err(unheard) = printer.json_line(&line) {
+            tracing::debug!(?unheard, "nobody reads the events of the run");
+        }
+    }
+    failure
 }
 
 /// How a run is told.
@@ -94,7 +113,7 @@ fn ask(args: &AgentRunArgs, session: &Session) -> Outcome {
     }
 }
 
-fn message(given: &str) -> Outcome<String> {
+pub(super) fn message(given: &str) -> Outcome<String> {
     if given != "-" {
         return Ok(given.to_owned());
     }
@@ -180,7 +199,8 @@ impl Work<'_> {
         runtime: &dyn LlmRuntime,
         question: Question,
     ) -> Outcome<ExecutionResult> {
-        let (mut printed, mut teller) = (Ok(()), Teller::new(self.printer, self.telling));
+        let mut teller = Teller::new(self.printer, self.telling, &self.session.run_id);
+        let mut printed = Ok(());
         let result = invoke_once(runtime, question, |event| {
             if printed.is_ok() {
                 printed = teller.tell(event);
@@ -224,15 +244,17 @@ impl Work<'_> {
 struct Teller<'a> {
     printer: &'a Printer,
     telling: Telling,
+    run_id: &'a RunId,
     /// Whether a line of the answer has begun and not ended.
     is_within_line: bool,
 }
 
 impl<'a> Teller<'a> {
-    const fn new(printer: &'a Printer, telling: Telling) -> Self {
+    const fn new(printer: &'a Printer, telling: Telling, run_id: &'a RunId) -> Self {
         Self {
             printer,
             telling,
+            run_id,
             is_within_line: false,
         }
     }
@@ -240,7 +262,10 @@ impl<'a> Teller<'a> {
     fn tell(&mut self, event: &RunEvent) -> Outcome<()> {
         match (self.telling, event) {
             (Telling::Events, event) => match line_of(event) {
-                Some(line) => self.printer.json_line(&line),
+                Some(mut line) => {
+                    line["run_id"] = json!(self.run_id);
+                    self.printer.json_line(&line)
+                }
                 None => Ok(()),
             },
             (Telling::Live, RunEvent::TextDelta(text)) => {
@@ -286,7 +311,7 @@ fn failure(error: AskError) -> Failure {
     }
 }
 
-/// An event as a line of JSON. The result tells the whole answer itself.
+/// An event as a line of JSON. The result tells the whole answer itself, and the failure what went wrong.
 fn line_of(event: &RunEvent) -> Option<Value> {
     Some(match event {
         RunEvent::TextDelta(text) => json!({ "type": "text", "text": text }),
@@ -306,15 +331,13 @@ fn line_of(event: &RunEvent) -> Option<Value> {
         }
         RunEvent::UsageReport(fact) => json!({
             "type": "usage",
+            "trace_id": fact.trace_id(),
             "message_id": fact.message_id,
             "model": fact.model,
             "prompt_tokens": fact.usage.input_total(),
             "completion_tokens": fact.usage.output,
         }),
         RunEvent::Status(words) => json!({ "type": "status", "text": words }),
-        RunEvent::Error(error) => {
-            json!({ "type": "error", "code": error.kind.code(), "message": error.message })
-        }
-        RunEvent::AssistantFinal(_) | RunEvent::Done => return None,
+        RunEvent::Error(_) | RunEvent::AssistantFinal(_) | RunEvent::Done => return None,
     })
 }

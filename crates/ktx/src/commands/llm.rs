@@ -1,14 +1,15 @@
-//! `ktx llm`: the models of a project, their prices, and whether the backend answers.
+//! `ktx llm`: the models of a project, their prices, whether the backend answers, and one answer of it.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use ktx_llm_runtime::TokenUsage;
+use ktx_llm_runtime::{CallLabel, TextRequest, TokenUsage};
 use ktx_usage_ledger::PriceTable;
 use ktx_vocabulary::ModelRole;
 use serde_json::{Value, json};
+use tokio_util::future::FutureExt as _;
 
-use crate::cli::{LlmArgs, LlmCommand};
+use crate::cli::{LlmArgs, LlmAskArgs, LlmCommand};
 use crate::compose;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &LlmArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     let opened = session.open(&printer)?;
     match &args.command {
+        LlmCommand::Ask(args) => ask(args, &opened, session, &printer),
         LlmCommand::Models => models(&opened, session, &printer),
         LlmCommand::Pricing {
             refresh: Some(file),
@@ -185,6 +187,61 @@ fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -
     } else {
         printer.line(&format!("imported the price table of {}", table.exported))?;
     }
+    Ok(Exit::Success)
+}
+
+/// Instructions of ours for a question without any.
+const ASKED: &str = "Answer the question in plain text.";
+
+/// Asks the model of a role for a text.
+fn ask(args: &LlmAskArgs, opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
+    let limits = compose::limits_of(&args.spending)?;
+    let session = &session.ending_after(limits.time);
+    let prompt = super::agent::message(&args.message)?;
+    if prompt.trim().is_empty() {
+        return Err(Failure::new(Exit::Usage, "message", "the message is empty"));
+    }
+    let role = ModelRole::from(args.role);
+    let sink = Arc::new(compose::LedgerSink::new(session, opened, printer.clone()));
+    let budget = limits
+        .any()
+        .then(|| compose::budget(session, opened, limits, sink.meter(), &[role]))
+        .transpose()?;
+    let events = Arc::clone(&sink);
+    let Some(runtime) = compose::llm(session, opened, events, budget)? else {
+        return Err(super::ingest::no_model("an answer needs a model"));
+    };
+    let answer = compose::block_on(|cancel| async move {
+        let request = TextRequest {
+            role,
+            system: ASKED.to_owned(),
+            prompt,
+            cancel: cancel.clone(),
+            label: CallLabel {
+                run_id: session.run_id.clone(),
+                stage: "ask".to_owned(),
+                unit: None,
+                connection: None,
+            },
+        };
+        let answer = runtime.generate_text(request).await;
+        // Who presses Ctrl-C waits for nothing more.
+        runtime.settle().with_cancellation_token(&cancel).await;
+        Ok(answer?)
+    });
+    sink.finish();
+    let answer = answer?;
+    if printer.mode == Mode::Json {
+        printer.json(&json!({
+            "text": answer.text,
+            "role": role.as_str(),
+            "model": answer.metrics.model,
+            "runId": session.run_id,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    printer.page(&format!("{}\n", answer.text.trim_end()))?;
+    super::usage::totals(session, opened, printer);
     Ok(Exit::Success)
 }
 

@@ -87,12 +87,15 @@ warning: the model `fake-sonnet` has no list price; what it costs is unknown
 3 model messages, 411 tokens in, 60 out, list price unknown
 "#,
     );
-    let result = json_of(&sandbox, "agent run -m 'How much revenue?' --json");
+    let mut result = json_of(&sandbox, "agent run -m 'How much revenue?' --json");
+    assert!(is_trace(&result["trace_id"].take()));
     compare_text(
         "the result",
         &format!("{result:#}"),
         r#"
 {
+  "run_id": "[UUID]",
+  "trace_id": null,
   "response": "Revenue is 15.",
   "tool_calls": [
     {
@@ -161,10 +164,20 @@ warning: the model `fake-sonnet` has no list price; what it costs is unknown
     let mut events: Vec<Value> = lines
         .map(|line| serde_json::from_str(line).expect("a line of JSON"))
         .collect();
+    for event in &events {
+        assert_eq!(event["run_id"], "[UUID]", "{event}");
+        let trace = &event["trace_id"];
+        let is_told = event["type"] == "usage" || event["type"] == "result";
+        assert_eq!(is_told, is_trace(trace), "{event}");
+    }
     let last = events.pop().expect("a result");
     assert_eq!(
         (&last["type"], &last["response"], &last["num_turns"]),
         (&json!("result"), &json!("Revenue is 15."), &json!(3))
+    );
+    assert_eq!(
+        (&last["run_id"], is_trace(&last["trace_id"])),
+        (&json!("[UUID]"), true)
     );
     let kinds = events.iter().map(|event| {
         let of = ["name", "text", "is_error", "prompt_tokens"];
@@ -185,6 +198,37 @@ warning: the model `fake-sonnet` has no list price; what it costs is unknown
             r#""usage": 137"#,
         ]
     );
+}
+
+/// Whether a value names a trace.
+fn is_trace(value: &Value) -> bool {
+    let id = value.as_str().unwrap_or_default();
+    id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// COG-17: the run stands in every failure, wherever it comes from, and the events end with it.
+#[test]
+fn every_failure_names_its_run() {
+    let refused = json!({ "api_error": { "class": "server_error", "status": 500 } });
+    let mut sandbox = shop(CONFIG);
+    play(&mut sandbox, json!({ "steps": [refused] }));
+    for (message, code) in [("How much revenue?", "llm_server"), (" ", "message")] {
+        let printed = run(&sandbox, &format!("agent run -m '{message}' --json"));
+        let error: Value = serde_json::from_str(&printed.stdout).expect("JSON");
+        let error = &error["error"];
+        assert_eq!(
+            (&error["code"], &error["run_id"]),
+            (&json!(code), &json!("[UUID]"))
+        );
+        let printed = run(&sandbox, &format!("agent run -m '{message}' --events"));
+        let lines: Vec<&str> = printed.stdout.lines().collect();
+        assert_eq!(lines.len(), 1, "{printed}");
+        let event: Value = serde_json::from_str(lines[0]).expect("JSON");
+        assert_eq!(
+            (&event["type"], &event["code"], &event["run_id"]),
+            (&json!("error"), &json!(code), &json!("[UUID]"))
+        );
+    }
 }
 
 /// The stream of one message.
@@ -250,6 +294,7 @@ fn every_backend_answers_in_the_same_shape() {
             }
         }
         let tokens = result["token_usage"].take();
+        assert!(is_trace(&result["trace_id"].take()));
         (result, tokens)
     });
     let [(remote, tokens), (local, _)] = results;

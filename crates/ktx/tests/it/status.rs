@@ -390,7 +390,7 @@ fn settings_without_effect_are_named() {
     write(
         &sandbox,
         "ktx.yaml",
-        "ingest: {profile: json}\nconnections:\n  warehouse: { driver: sqlite, path: warehouse.db }\n",
+        "ingest: {profile: json}\nllm: {models: {repair: haiku}}\nconnections:\n  warehouse: { driver: sqlite, path: warehouse.db }\n",
     );
     let status = json(&sandbox, "status --fast --json");
     let warnings = status["warnings"].as_array().unwrap();
@@ -402,6 +402,7 @@ fn settings_without_effect_are_named() {
         messages,
         [
             "`ingest.profile` in ktx.yaml has no effect: ignored",
+            "`llm.models.repair` in ktx.yaml has no effect: ignored",
             "`KTX_PROFILE_INGEST` has no effect: ignored",
             "`KTX_INGEST_TRACE_LEVEL` has no effect: ignored",
         ]

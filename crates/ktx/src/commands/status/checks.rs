@@ -399,6 +399,8 @@ fn without_effect(session: &Session, opened: &Opened) -> Vec<Value> {
         ("KTX_PROFILE_INGEST", "`KTX_PROFILE_INGEST`"),
         ("KTX_INGEST_TRACE_LEVEL", "`KTX_INGEST_TRACE_LEVEL`"),
     ];
+    let in_models = opened.config.llm.models.contains_key(&ModelRole::Repair);
+    let in_models = in_models.then_some(("`llm.models.repair` in ktx.yaml", "remove it"));
     let set = variables
         .into_iter()
         .filter(|(name, _)| environment.text(name).is_some())
@@ -410,6 +412,7 @@ fn without_effect(session: &Session, opened: &Opened) -> Vec<Value> {
         });
     in_file
         .into_iter()
+        .chain(in_models)
         .chain(set)
         .map(|(name, fix)| json!({ "message": format!("{name} has no effect: ignored"), "fix": fix }))
         .collect()
