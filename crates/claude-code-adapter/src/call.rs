@@ -9,10 +9,10 @@ use tokio_util::future::FutureExt as _;
 use crate::conversation::{Note, PromptAt, Record};
 use crate::host::{Host, WarmUp};
 use crate::invocation::Query;
-use crate::limits::Patience;
+use crate::limits::{Patience, unix_now};
 use crate::link::Link;
-use crate::outcome::{failure_kind, stop_reason_of};
-use crate::process::told_version;
+use crate::outcome::{believed_reset, failure_kind, stop_reason_of};
+use crate::process::{Told, another_program, told};
 use crate::report::{Caller, Report, too_old};
 use crate::session::Session;
 use crate::spares::{Demand, Moment, Unfinished};
@@ -129,7 +129,7 @@ async fn limited(
         if let Some(limit) = limit {
             host.tell(RuntimeEvent::RateLimitRefused {
                 window: limit.window.clone(),
-                resets_at: limit.resets_at,
+                resets_at: believed_reset(limit.resets_at, unix_now()),
             });
         }
         let pause = host.limits.refused(query.model(), limit, failures);
@@ -192,14 +192,8 @@ async fn tried(
         started,
     };
     let mut report = made(call, query, observe).await;
-    if report.lacks_an_option() {
-        let version = told_version(&host.settings).await;
-        let told = report.ending.err().and_then(|error| error.detail);
-        let error = too_old(version.as_deref());
-        report.ending = Err(match told {
-            Some(told) => error.detail(told),
-            None => error,
-        });
+    if report.never_began {
+        report.ending = Err(explained(host, &report).await);
     }
     unfinished.ended();
     match (&report.ending, &demand) {
@@ -212,6 +206,23 @@ async fn tried(
         _ => {}
     }
     report
+}
+
+/// The error of a child that did nothing: what the program says about itself tells more.
+async fn explained(host: &Host, report: &Report) -> LlmError {
+    let Err(failed) = report.ending.clone() else {
+        return LlmError::new(LlmErrorKind::Internal, "the error is lost");
+    };
+    let error = match told(&host.settings).await {
+        Told::Version(version) if report.lacks_an_option() => too_old(Some(&version)),
+        Told::Nothing if report.lacks_an_option() => too_old(None),
+        Told::Another(program) => another_program(&host.settings, &program),
+        Told::Version(_) | Told::Nothing => return failed,
+    };
+    match failed.detail {
+        Some(detail) => error.detail(detail),
+        None => error,
+    }
 }
 
 /// Makes the call with a child that waits for it, else with a fresh one.

@@ -1,11 +1,12 @@
 //! One call as a state machine without IO: frames in, actions out.
 
 mod action;
+mod counts;
 mod lines;
 mod stage;
 mod traces;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_llm_runtime::StopReason;
 use ktx_tool_descriptors::{ToolError, ToolOutput, ToolSet};
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use crate::host::is_version;
 use crate::invocation::{FAILURE_HOOK, GATE_HOOK, OBJECT_TOOL, Query};
 use crate::mcp::{Answer, SERVER, ToolServer, shown, tool_name};
-use crate::outcome::{FailureSigns, stop_reason_of};
+use crate::outcome::{FailureSigns, stop_reason_of, told_limit};
 use crate::protocol::{
     Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, ResultFrame, StreamFrame,
     ToolResult,
@@ -61,6 +62,8 @@ pub(crate) struct Conversation {
     turns: TurnCounter,
     meter: UsageMeter,
     signs: FailureSigns,
+    /// Hooks that began before the prompt.
+    hooks: BTreeSet<String>,
     unknown: BTreeMap<String, u32>,
     result: Option<ResultFrame>,
 }
@@ -81,6 +84,7 @@ impl Conversation {
             turns: TurnCounter::default(),
             meter: UsageMeter::default(),
             signs: FailureSigns::default(),
+            hooks: BTreeSet::new(),
             unknown: BTreeMap::new(),
             result: None,
         }
@@ -117,8 +121,10 @@ impl Conversation {
     }
 
     /// Takes one frame.
-    pub(crate) fn on_frame(&mut self, frame: Frame) -> Vec<Action> {
+    pub(crate) fn on_frame(&mut self, mut frame: Frame) -> Vec<Action> {
         let mut actions = Vec::new();
+        let wrong = counts::leave_out(&mut frame);
+        actions.extend(wrong.map(Note::Warning).map(Action::Note));
         match frame {
             Frame::Ask { id, ask } => self.on_ask(id, ask, &mut actions),
             Frame::Answer(answer) => self.on_answer(&answer, &mut actions),
@@ -160,6 +166,7 @@ impl Conversation {
                     Err(error) => Action::Fail(error),
                 });
             }
+            Frame::Hook(event) => self.on_hook(event, &mut actions),
             Frame::Result(result) => self.on_result(*result, &mut actions),
             Frame::Progress | Frame::Known => {}
             Frame::Unknown(kind) => self.count_unknown(kind),
@@ -288,10 +295,14 @@ impl Conversation {
         }
     }
 
-    fn on_result(&mut self, result: ResultFrame, actions: &mut Vec<Action>) {
+    fn on_result(&mut self, mut result: ResultFrame, actions: &mut Vec<Action>) {
         if self.result.is_some() {
             self.count_unknown("second result".to_owned());
             return;
+        }
+        if let Some(limit) = result.text.as_deref().and_then(told_limit) {
+            result.is_error = true;
+            self.signs.rejected.get_or_insert(limit);
         }
         let stop = stop_reason_of(&result);
         // Turns that ran out may stand behind an object that would be used.

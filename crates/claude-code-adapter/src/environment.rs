@@ -1,10 +1,66 @@
 //! The environment boundary: the parent's variables in, the child's variables out (KTX-40…43).
 //!
-//! To extend the boundary for a new Claude Code version, add a name to [`DENIED`] or, for a whole
-//! family of names, a prefix to [`DENIED_PREFIXES`]; [`KEPT`] wins over prefixes, never over names.
-//! Whatever looks like a secret of another program stays out as well, known or not: [`SECRET_WORDS`].
+//! A variable reaches the child when it is in [`ALLOWED`], in [`OWN_SESSION`], or named by the
+//! project. To extend the boundary for a new Claude Code version, add what the child needs to one of
+//! the first two; a name that a project must not add goes to [`DENIED`], or, for a whole family of
+//! names, its prefix to [`DENIED_PREFIXES`].
 
 use std::collections::BTreeMap;
+
+use crate::settings::ClaudeCodeSettings;
+
+/// What a program needs of the shell that it runs in. Names differ in case between systems, and those
+/// of proxies are written in both.
+const ALLOWED: &[&str] = &[
+    // where things are, and for whom
+    "HOME",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "USER",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+    // the language and the terminal
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "COLORTERM",
+    "TERM",
+    // the way to the network
+    "ALL_PROXY",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+    "NODE_USE_SYSTEM_CA",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    // the same on Windows
+    "ALLUSERSPROFILE",
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
+];
+
+/// The categories of the locale.
+const LOCALE: &str = "LC_";
 
 /// Names that move authentication, provider, endpoint or model, or that belong to an enclosing
 /// session. Each was seen to do so, or is the companion of one that was.
@@ -106,7 +162,7 @@ pub(crate) const DENIED_PREFIXES: &[&str] = &[
     "VERTEX_",
 ];
 
-/// Words in the names of variables that hold secrets. `claude` needs none of them.
+/// Words in the names of variables that hold secrets, which nothing may show.
 const SECRET_WORDS: &[&str] = &[
     "KEY",
     "TOKEN",
@@ -123,8 +179,9 @@ const SECRET_WORDS: &[&str] = &[
 ];
 
 /// Names inside those families that belong to the user's own session or bound its effort.
-pub(crate) const KEPT: &[&str] = &[
+pub(crate) const OWN_SESSION: &[&str] = &[
     "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_GIT_BASH_PATH",
     "CLAUDE_CODE_OAUTH_TOKEN",
     "CLAUDE_CODE_MAX_RETRIES",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
@@ -152,16 +209,18 @@ pub(crate) enum Substitution {
     Refused,
 }
 
-/// Whether a variable of the parent reaches the child.
-pub(crate) fn is_passed(name: &str, value: &str) -> bool {
-    if DENIED.contains(&name) {
-        return false;
-    }
-    let is_denied = || {
-        let family = |prefix: &&str| name.starts_with(*prefix);
-        DENIED_PREFIXES.iter().any(family) || is_secret(name, value)
-    };
-    KEPT.contains(&name) || !is_denied()
+/// Whether a variable of the parent reaches every child.
+pub(crate) fn is_allowed(name: &str) -> bool {
+    let is_locale = name.starts_with(LOCALE);
+    let is_one_of = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    is_locale || is_one_of(ALLOWED) || OWN_SESSION.contains(&name)
+}
+
+/// Whether a project may add a variable: none that chooses another account, provider, address, model or
+/// session does.
+pub(crate) fn may_be_added(name: &str) -> bool {
+    let family = |prefix: &&str| name.starts_with(*prefix);
+    is_allowed(name) || !DENIED.contains(&name) && !DENIED_PREFIXES.iter().any(family)
 }
 
 /// Whether a variable looks like a secret: by its name, or as an address with a login in it. Proxies
@@ -199,15 +258,16 @@ fn without_ipv6_ranges(hosts: &str) -> Option<String> {
 
 /// The child's whole environment. `child_token` marks every process that descends from the child.
 pub(crate) fn child_environment(
-    parent: &BTreeMap<String, String>,
-    version: &str,
+    settings: &ClaudeCodeSettings,
     compaction: Compaction,
     substitution: Substitution,
     child_token: &str,
 ) -> BTreeMap<String, String> {
-    let mut child: BTreeMap<String, String> = parent
+    let is_added = |name: &String| settings.added_variables.contains(name);
+    let mut child: BTreeMap<String, String> = settings
+        .environment
         .iter()
-        .filter(|(name, value)| is_passed(name, value))
+        .filter(|(name, _)| is_allowed(name) || is_added(name) && may_be_added(name))
         .filter_map(|(name, value)| {
             let value = if name.eq_ignore_ascii_case("NO_PROXY") {
                 without_ipv6_ranges(value)?
@@ -218,7 +278,10 @@ pub(crate) fn child_environment(
         })
         .collect();
     let mut set = |name: &str, value: &str| child.insert(name.to_owned(), value.to_owned());
-    set("CLAUDE_AGENT_SDK_CLIENT_APP", &format!("ktx/{version}"));
+    set(
+        "CLAUDE_AGENT_SDK_CLIENT_APP",
+        &format!("ktx/{}", settings.version),
+    );
     set("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
     set("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1");
     set("CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK", "1");

@@ -33,5 +33,6 @@ mod turns;
 mod unattributed;
 
 pub use internal_guard::internal_guard;
+pub use process::sweep;
 pub use runtime::ClaudeCodeRuntime;
-pub use settings::{ClaudeCodeSettings, KnownLimits, Launcher, Timeouts};
+pub use settings::{ClaudeCodeSettings, Isolation, KnownLimits, Launcher, Timeouts};

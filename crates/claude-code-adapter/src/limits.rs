@@ -22,7 +22,7 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, OwnedSemaphorePermit, Se
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::outcome::limit_reached;
+use crate::outcome::{believed_reset, limit_reached};
 use crate::protocol::RateLimit;
 use crate::settings::ClaudeCodeSettings;
 
@@ -388,7 +388,8 @@ fn left(limit: &Announced) -> Duration {
 
 /// The error of a call that was not made.
 fn refusal(limit: &Announced, left: Duration) -> LlmError {
-    let (message, hint) = limit_reached(&limit.window, Some(limit.resets_at));
+    let resets_at = believed_reset(Some(limit.resets_at), unix_now());
+    let (message, hint) = limit_reached(&limit.window, resets_at);
     let mut error = LlmError::new(LlmErrorKind::RateLimit, message)
         .hint(hint)
         .detail("announced before; nothing was sent");

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use ktx_llm_runtime::{LONGEST_WAIT, LlmError, LlmErrorKind, StopReason};
 
 use crate::host::{NEWEST_TESTED, OLDEST_TESTED};
-use crate::protocol::{RateLimit, ResultFrame};
+use crate::protocol::{RateLimit, ResultFrame, in_seconds};
 use crate::surface::not_usable;
 
 /// What was seen before the result that tells why it is an error.
@@ -61,7 +61,14 @@ pub(crate) fn failure(
     now: i64,
 ) -> LlmError {
     let kind = failure_kind(result, signs);
-    let mut error = described(kind, signs, model);
+    let shown = FailureSigns {
+        rejected: signs.rejected.clone().map(|limit| RateLimit {
+            resets_at: believed_reset(limit.resets_at, now),
+            ..limit
+        }),
+        ..signs.clone()
+    };
+    let mut error = described(kind, &shown, model);
     if kind == LlmErrorKind::RateLimit
         && let Some(resets_at) = signs.rejected.as_ref().and_then(|limit| limit.resets_at)
     {
@@ -106,6 +113,9 @@ pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErr
     }
     if says_too_long(result) {
         return Kind::ContextTooLong;
+    }
+    if result.text.as_deref().and_then(told_limit).is_some() {
+        return Kind::RateLimit;
     }
     if let Some(kind) = signs
         .class
@@ -242,6 +252,48 @@ pub(crate) fn use_a_tested_version() -> String {
     format!(
         "run the command again; if it stays, use Claude Code {OLDEST_TESTED} to {NEWEST_TESTED}, or a newer ktx"
     )
+}
+
+/// The text of a natural result.
+pub(crate) fn text_of(result: ResultFrame) -> Result<String, LlmError> {
+    not_a_text(&result)?;
+    match result.text {
+        Some(text) if !text.trim().is_empty() => Ok(text),
+        _ => Err(wrong_answer("Claude Code gave an empty answer".to_owned())),
+    }
+}
+
+/// Refuses a natural result with something else in the place of its text.
+pub(crate) fn not_a_text(result: &ResultFrame) -> Result<(), LlmError> {
+    match result.no_text {
+        None => Ok(()),
+        Some(found) => Err(wrong_answer(format!(
+            "Claude Code gave an answer whose text is {found}"
+        ))),
+    }
+}
+
+fn wrong_answer(message: String) -> LlmError {
+    LlmError::new(LlmErrorKind::Protocol, message).hint(use_a_tested_version())
+}
+
+/// The limit that older versions tell in the place of an answer: `Claude AI usage limit reached|1795300000`.
+pub(crate) fn told_limit(text: &str) -> Option<RateLimit> {
+    let (words, end) = text.split_once('|').unwrap_or((text, ""));
+    let is_told = words.starts_with("Claude") && words.ends_with("usage limit reached");
+    (is_told && words.len() < 60).then(|| RateLimit {
+        status: "rejected".to_owned(),
+        window: String::new(),
+        resets_at: end.trim().parse().ok().map(in_seconds),
+        utilization: None,
+        is_extra: false,
+    })
+}
+
+/// A reset that can be true: it is ahead, and no window is longer than a week.
+pub(crate) fn believed_reset(resets_at: Option<i64>, now: i64) -> Option<i64> {
+    const FARTHEST: i64 = 8 * 24 * 60 * 60;
+    resets_at.filter(|reset| *reset > now && reset.saturating_sub(now) <= FARTHEST)
 }
 
 /// The error of an answer without the object that was asked for.

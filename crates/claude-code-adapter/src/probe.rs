@@ -1,15 +1,59 @@
 //! The probe: one isolated turn that proves that the local session can be used (KTX-83, KTX-84).
 
-use ktx_llm_runtime::{CallLabel, LlmError, ProbeReport, ProbeRequest};
+use ktx_llm_runtime::{CallLabel, LlmError, LlmErrorKind, ProbeReport, ProbeRequest};
 use ktx_vocabulary::ModelRole;
+use tokio_util::sync::CancellationToken;
 
 use crate::call::run;
 use crate::conversation::Note;
 use crate::host::{Host, version_warning};
-use crate::invocation::Purpose;
+use crate::invocation::{Purpose, Query};
+use crate::outcome::{status_kind, text_of};
 use crate::process::find_program;
-use crate::report::Caller;
+use crate::report::{Caller, RUN_BY_HAND, Report};
 use crate::runtime::{model_of, natural, query_for};
+use crate::surface::hook_warning;
+
+/// Makes the call, and ends it when its time is up. What it has to warn of is added to `warnings`.
+async fn in_time(
+    host: &Host,
+    query: Query,
+    caller: &Caller,
+    (asked_to_end, warnings): (&CancellationToken, &mut Vec<String>),
+) -> Report {
+    let mut retried = None;
+    let limit = host.settings.timeouts.probe;
+    let (mut report, is_late) = {
+        let mut observe = |note: &Note| match note {
+            Note::Warning(warning) => warnings.push(warning.clone()),
+            Note::Hook(event) => warnings.push(hook_warning(event)),
+            Note::Retry { status, .. } => {
+                retried = Some(status.map_or(LlmErrorKind::Transport, status_kind));
+            }
+            _ => {}
+        };
+        let mut work = std::pin::pin!(run(host, query, caller, &mut observe));
+        if let Ok(report) = tokio::time::timeout(limit, &mut work).await {
+            (report, false)
+        } else {
+            caller.cancel.cancel();
+            (work.await, true)
+        }
+    };
+    if is_late
+        && !asked_to_end.is_cancelled()
+        && let Err(error) = &report.ending
+        && error.kind == LlmErrorKind::Cancelled
+    {
+        let message = format!(
+            "Claude Code did not answer the test of the session within {} s",
+            limit.as_secs_f64()
+        );
+        let error = LlmError::new(retried.unwrap_or(LlmErrorKind::Timeout), message);
+        report.ending = Err(error.hint(RUN_BY_HAND));
+    }
+    report
+}
 
 /// Runs the probe of this run.
 pub(crate) async fn probe(host: &Host, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
@@ -26,16 +70,11 @@ pub(crate) async fn probe(host: &Host, request: ProbeRequest) -> Result<ProbeRep
     let caller = Caller {
         role,
         label: CallLabel::of_probe(&request.run_id),
-        cancel: request.cancel,
+        cancel: request.cancel.child_token(),
     };
     let mut warnings = Vec::new();
-    let mut observe = |note: &Note| {
-        if let Note::Warning(warning) = note {
-            warnings.push(warning.clone());
-        }
-    };
-    let report = run(host, query, &caller, &mut observe).await;
-    natural(host, role, &report)?;
+    let report = in_time(host, query, &caller, (&request.cancel, &mut warnings)).await;
+    natural(host, role, &report).and_then(text_of)?;
     let version = host.version().unwrap_or_default();
     warnings.extend(version_warning(&version));
     let asked = model_of(host, role)?;

@@ -1,5 +1,6 @@
 //! The child: spawned in a group of its own, its pipes served, its whole tree ended.
 
+mod descent;
 mod farewell;
 mod guard;
 mod launch;
@@ -28,13 +29,13 @@ use crate::settings::ClaudeCodeSettings;
 use farewell::Farewell;
 pub(crate) use guard::Guard;
 use launch::Cause;
-pub(crate) use launch::find_program;
+pub(crate) use launch::{another_program, find_program};
 use pipes::Writer;
 pub(crate) use pipes::{Input, Tail};
-pub(crate) use registry::sweep;
+pub use registry::sweep;
 use tree::Tree;
 pub(crate) use tree::kill_child;
-pub(crate) use version::told_version;
+pub(crate) use version::{Told, told};
 
 /// How the child is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,13 +68,8 @@ pub(crate) async fn spawn(
     query: &Query,
 ) -> Result<Running, LlmError> {
     let token = uuid::Uuid::new_v4().to_string();
-    let environment: BTreeMap<String, String> = child_environment(
-        &settings.environment,
-        &settings.version,
-        query.compaction(),
-        query.substitution(),
-        &token,
-    );
+    let environment: BTreeMap<String, String> =
+        child_environment(settings, query.compaction(), query.substitution(), &token);
     let watched = || guard.watch(&token);
     if let Some(version) = guard.known.new_version(settings).await
         && is_older(&version)
@@ -205,8 +201,9 @@ impl Running {
             input,
             complaints,
             child,
-            tree,
+            mut tree,
         } = self;
+        tree.look();
         let mut drain = JoinSet::new();
         drain.spawn(async move { tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await });
         Closing {

@@ -4,11 +4,12 @@ mod decoder;
 mod frame;
 mod read;
 
-pub(crate) use decoder::{Line, LineDecoder, MAX_LINE};
+pub(crate) use decoder::{Broken, Line, LineDecoder, MAX_LINE};
 pub(crate) use frame::{
     Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, Plugin, RateLimit, ResultFrame,
     StreamFrame, ToolResult,
 };
+pub(crate) use read::in_seconds;
 
 #[cfg(test)]
 mod tests;

@@ -15,8 +15,12 @@ use crate::conversation::Record;
 use crate::host::{NEWEST_TESTED, OLDEST_TESTED, is_older};
 use crate::outcome::{FailureSigns, use_a_tested_version};
 use crate::process::status_words;
-use crate::protocol::ResultFrame;
+use crate::protocol::{Broken, ResultFrame};
 use crate::turns::MessageUsage;
+
+/// What to do when the program says nothing.
+pub(crate) const RUN_BY_HAND: &str =
+    "run the command again; if it stays, run `claude` once by hand and look at what it says";
 
 /// For whom a call is made.
 #[derive(Debug, Clone)]
@@ -203,6 +207,17 @@ pub(crate) fn endless_line(reason: &impl Display) -> LlmError {
     )
     .hint(use_a_tested_version())
     .detail(reason.to_string())
+}
+
+/// The error of a message that cannot be read: nothing more comes, for both sides wait.
+pub(crate) fn broken_message(broken: &Broken) -> LlmError {
+    let Broken { kind, reason, text } = broken;
+    LlmError::new(
+        LlmErrorKind::Protocol,
+        format!("Claude Code wrote a `{kind}` message that is not JSON: {reason}"),
+    )
+    .hint(use_a_tested_version())
+    .detail(text.clone())
 }
 
 /// The error of a child that waits longer than the run may take.

@@ -12,10 +12,11 @@ use crate::call::run;
 use crate::conversation::Note;
 use crate::host::Host;
 use crate::invocation::Purpose;
-use crate::outcome::window_words;
+use crate::outcome::{text_of, window_words};
 use crate::prompt::build_prompt;
 use crate::report::Caller;
 use crate::runtime::{natural, query_for};
+use crate::surface::hook_warning;
 
 /// Starts a run in the background and returns at once.
 pub(crate) fn start(host: Arc<Host>, request: RunRequest) -> RunHandle {
@@ -104,9 +105,8 @@ async fn work(
         }
     };
     let report = run(host, query, &caller, &mut observe).await;
-    let result = natural(host, role, &report);
-    let usage = report.metrics.usage;
-    (result.map(|result| result.text.unwrap_or_default()), usage)
+    let result = natural(host, role, &report).and_then(text_of);
+    (result, report.metrics.usage)
 }
 
 /// A note as an event of the run (COG-06).
@@ -141,6 +141,7 @@ fn event_of(note: &Note, caller: &Caller) -> Option<RunEvent> {
             RunEvent::Status(format!("{} is nearly reached", window_words(&limit.window)))
         }
         Note::Warning(warning) => RunEvent::Status(warning.clone()),
+        Note::Hook(event) => RunEvent::Status(hook_warning(event)),
         Note::Payer(_)
         | Note::Verified(_)
         | Note::Step

@@ -16,7 +16,7 @@ use crate::conversation::Note;
 use crate::host::Host;
 use crate::invocation::{Purpose, Query};
 use crate::limits::unix_now;
-use crate::outcome::{ASK_ANOTHER, failure, no_object, stop_reason_of};
+use crate::outcome::{ASK_ANOTHER, failure, no_object, not_a_text, stop_reason_of, text_of};
 use crate::protocol::ResultFrame;
 use crate::report::{Caller, Report};
 use crate::settings::ClaudeCodeSettings;
@@ -121,7 +121,7 @@ impl LlmRuntime for ClaudeCodeRuntime {
         let report = run(&self.host, query, &caller, &mut nothing).await;
         let result = natural(&self.host, role, &report)?;
         Ok(TextOutcome {
-            text: result.text.unwrap_or_default(),
+            text: text_of(result)?,
             metrics: report.metrics,
         })
     }
@@ -252,10 +252,14 @@ fn loop_outcome(host: &Host, role: ModelRole, report: Report) -> LoopOutcome {
         Err(error) if error.kind == LlmErrorKind::MaxTurns => (StopReason::Budget, None, None),
         Err(error) => (StopReason::Error, None, Some(error.clone())),
         Ok(result) => match stop_reason_of(result) {
-            StopReason::Natural => {
-                let text = result.text.clone().filter(|text| !text.is_empty());
-                (StopReason::Natural, text, None)
-            }
+            StopReason::Natural => match not_a_text(result) {
+                // A loop may end with its last tool, and say nothing more.
+                Ok(()) => {
+                    let text = result.text.clone().filter(|text| !text.is_empty());
+                    (StopReason::Natural, text, None)
+                }
+                Err(error) => (StopReason::Error, None, Some(error)),
+            },
             StopReason::Budget => (StopReason::Budget, None, None),
             StopReason::Error => {
                 let error = failure_of(host, role, result, &report);

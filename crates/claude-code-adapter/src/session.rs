@@ -26,8 +26,12 @@ use crate::invocation::Query;
 use crate::link::Link;
 use crate::process::{Ended, Ending, Running, STAYED};
 use crate::protocol::{Frame, Line, LineDecoder};
-use crate::report::{Report, died, endless_line, log_unknown, too_long_a_wait, with_complaints};
-use crate::settings::Timeouts;
+use crate::report::{
+    RUN_BY_HAND, Report, broken_message, died, endless_line, log_unknown, too_long_a_wait,
+    with_complaints,
+};
+use crate::settings::{Isolation, Timeouts};
+use crate::surface::hooked;
 use crate::unattributed::sum;
 
 use begun::Begun;
@@ -57,7 +61,7 @@ pub(crate) struct Session<'a> {
     announced_until: Instant,
     interrupted: bool,
     /// Why a waiting child must not get its prompt.
-    held_back: Option<LlmError>,
+    held_back: Option<Stop>,
     model: String,
     /// Free when the child has ended.
     place: Option<OwnedSemaphorePermit>,
@@ -99,7 +103,9 @@ impl<'a> Session<'a> {
     pub(crate) fn release(&mut self, query: Query, running: &Running) {
         let actions = self.conversation.release(query);
         if !actions.is_empty() {
-            self.held_back = self.call.host.limits.closed(&self.model);
+            let closed = self.call.host.limits.closed(&self.model);
+            let hook = actions.iter().find_map(|action| self.refused_hook(action));
+            self.held_back = hook.or(closed.map(Stop::HeldBack));
         }
         if self.held_back.is_some() {
             return;
@@ -116,6 +122,14 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The end of a call with a hook that is not ktx's, where none is wanted.
+    fn refused_hook(&self, action: &Action) -> Option<Stop> {
+        match (action, self.call.host.settings.isolation) {
+            (Action::Note(Note::Hook(event)), Isolation::Strict) => Some(Stop::Fail(hooked(event))),
+            _ => None,
+        }
+    }
+
     fn limits(&self) -> &'a Timeouts {
         &self.call.host.settings.timeouts
     }
@@ -123,7 +137,7 @@ impl<'a> Session<'a> {
     /// Goes on to the end of the child.
     pub(crate) async fn drive(mut self, mut running: Running) -> Report {
         let stop = match self.held_back.take() {
-            Some(limit) => Stop::HeldBack(limit),
+            Some(stop) => stop,
             None => self.read(&mut running).await,
         };
         self.tools.abort_all();
@@ -281,8 +295,11 @@ impl<'a> Session<'a> {
             "within"
         };
         Stop::Watchdog(
-            LlmError::new(LlmErrorKind::Timeout, format!("{what} {for_how_long} {seconds} s"))
-                .hint("run the command again; if it stays, run `claude` once by hand and look at what it says"),
+            LlmError::new(
+                LlmErrorKind::Timeout,
+                format!("{what} {for_how_long} {seconds} s"),
+            )
+            .hint(RUN_BY_HAND),
         )
     }
 
@@ -290,6 +307,7 @@ impl<'a> Session<'a> {
     fn take(&mut self, line: Line, running: &Running) -> Option<Stop> {
         let value = match line {
             Line::Json(value) => value,
+            Line::Broken(broken) => return Some(Stop::Fail(broken_message(&broken))),
             Line::Stray(text) => {
                 tracing::debug!(text, "Claude Code wrote a line that is not a message");
                 if self.stray.len() < 20 {
@@ -305,6 +323,9 @@ impl<'a> Session<'a> {
             return Some(Stop::Watchdog(error));
         }
         for action in self.conversation.on_frame(frame) {
+            if let Some(refused) = self.refused_hook(&action) {
+                return Some(refused);
+            }
             match action {
                 Action::Note(note) => {
                     // The prompt is the next action behind the payer.

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use ktx_llm_runtime::{GovernorSettings, LlmError, LlmErrorKind, OpenGate, TurnGate};
 use ktx_vocabulary::ModelRole;
 
+use crate::environment::may_be_added;
+
 /// What becomes of the children when their owner is killed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Launcher {
@@ -29,9 +31,21 @@ pub enum KnownLimits {
     Tried,
 }
 
+/// What becomes of a call into which the machine's own settings of Claude Code put a hook.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// It goes on, with a warning.
+    #[default]
+    Warn,
+    /// It fails.
+    Strict,
+}
+
 /// The deadlines of one child. None of them limits a model that keeps talking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
+    /// From the begin of a probe to its end.
+    pub probe: Duration,
     /// From the start to the answer to `initialize`.
     pub initialize: Duration,
     /// From the prompt to the description of the execution surface.
@@ -63,6 +77,7 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
+            probe: Duration::from_mins(1),
             initialize: Duration::from_mins(1),
             surface: Duration::from_mins(2),
             silence: Duration::from_mins(10),
@@ -88,8 +103,12 @@ pub struct ClaudeCodeSettings {
     pub project_dir: PathBuf,
     /// Model per role, passed through as written; [`ModelRole::Default`] is required (KTX-04).
     pub models: BTreeMap<ModelRole, String>,
-    /// The parent's environment, as it is; the adapter takes out what may not reach the child.
+    /// The parent's environment, as it is; the adapter hands on what the child needs.
     pub environment: BTreeMap<String, String>,
+    /// Names of further variables of it that reach the child.
+    pub added_variables: Vec<String>,
+    /// What becomes of a call with a hook that is not ktx's.
+    pub isolation: Isolation,
     /// What becomes of the children when their owner is killed.
     pub launcher: Launcher,
     /// Where running children are written down, so that the next start can end lost ones, and limits
@@ -131,6 +150,8 @@ impl ClaudeCodeSettings {
             project_dir,
             models: BTreeMap::from([(ModelRole::Default, default_model.into())]),
             environment,
+            added_variables: Vec::new(),
+            isolation: Isolation::default(),
             launcher: Launcher::default(),
             state_dir: None,
             ignored_caching_fields: Vec::new(),
@@ -168,6 +189,14 @@ impl ClaudeCodeSettings {
                 return Err(wrong(message)
                     .hint("use an alias (`sonnet`, `opus`, `haiku`) or a full model id"));
             }
+        }
+        if let Some(name) = self.added_variables.iter().find(|name| !may_be_added(name)) {
+            let message = format!(
+                "`llm.provider.environment` may not add `{name}`: it changes the account, the provider or the session of `claude`"
+            );
+            return Err(
+                wrong(message).hint("take it out of `llm.provider.environment` in ktx.yaml")
+            );
         }
         if !self.project_dir.is_absolute() {
             return Err(wrong(format!(

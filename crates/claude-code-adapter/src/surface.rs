@@ -98,6 +98,36 @@ fn foreign_key(source: &str) -> LlmError {
     .detail(format!("apiKeySource is {source}"))
 }
 
+/// A hook that the machine's own settings of Claude Code put into a call.
+pub(crate) fn hook_warning(event: &str) -> String {
+    format!(
+        "{} runs inside of each call and may change what the model reads",
+        hook_words(event)
+    )
+}
+
+/// The error of a call with such a hook where none is wanted.
+pub(crate) fn hooked(event: &str) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Isolation,
+        format!(
+            "{} runs inside of the call; nothing of an answer was used",
+            hook_words(event)
+        ),
+    )
+    .hint("have the hook taken out of the managed settings of Claude Code, or set `llm.provider.isolation` to `warn`")
+}
+
+fn hook_words(event: &str) -> String {
+    let is_name = event.chars().all(|letter| letter.is_ascii_alphabetic());
+    let event = if is_name && (1..=40).contains(&event.len()) {
+        format!(" (`{event}`)")
+    } else {
+        String::new()
+    };
+    format!("a hook{event} from the Claude Code settings of this machine")
+}
+
 fn is_plain(plan: &str) -> bool {
     (1..=40).contains(&plan.len())
         && plan

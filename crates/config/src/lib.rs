@@ -23,9 +23,9 @@ pub use env::{Environment, EnvironmentError, Output};
 pub use fields::{FieldKind, field_kind, field_names};
 pub use parse::{Parsed, parse, parse_bytes};
 pub use project::{
-    CacheTtl, Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest, Llm,
-    Profile, Project, PromptCaching, RateLimit, Relationships, Research, Scan, ValidationBudget,
-    Vertex,
+    CacheTtl, Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest,
+    Isolation, Llm, Profile, Project, PromptCaching, RateLimit, Relationships, Research, Scan,
+    ValidationBudget, Vertex,
 };
 pub use reference::reference_markdown;
 pub use resolve::{FILE_NAME, Origin, ResolveError, Resolved, project_dir};

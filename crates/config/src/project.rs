@@ -82,6 +82,10 @@ pub struct Llm {
     pub backend: Backend,
     /// How each HTTP backend is reached, where the file says something about it.
     pub endpoints: BTreeMap<Backend, Endpoint>,
+    /// Names of variables that `claude` is given beside those that it needs.
+    pub added_variables: Vec<String>,
+    /// What becomes of a call of `claude` with a hook of the machine's.
+    pub isolation: Isolation,
     /// Anthropic models on Vertex AI.
     pub vertex: Option<Vertex>,
     /// The models that are named, by role. Ask [`Project::model`] instead.
@@ -90,6 +94,15 @@ pub struct Llm {
     pub prompt_caching: PromptCaching,
     /// The user's own prices by model id, as written.
     pub pricing: BTreeMap<String, Map<String, Value>>,
+}
+
+/// `llm.provider.isolation`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// It goes on, with a warning.
+    Warn,
+    /// It fails.
+    Strict,
 }
 
 /// `llm.provider.<backend>` of an HTTP backend.

@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, KnownLimits, Launcher};
+use ktx_claude_code_adapter::{
+    ClaudeCodeRuntime, ClaudeCodeSettings, Isolation, KnownLimits, Launcher,
+};
 use ktx_config::{Backend, Connection, Project, PromptCaching};
 use ktx_llm_runtime::{EventSink, LlmRuntime};
 use ktx_usage_ledger::{Budget, Budgeted};
@@ -182,7 +184,7 @@ fn built(
         Backend::None => return Ok(None),
         Backend::ClaudeCode => {
             let mut settings = claude_code(session, &opened.dir, config)?;
-            settings.state_dir = Some(opened.store.layout().state().join("claude-code"));
+            settings.state_dir = Some(claude_state(opened));
             settings.known_limits = known;
             if let Some(budget) = &budget {
                 settings.gate = Arc::new(budget.clone());
@@ -274,6 +276,13 @@ fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<Claud
         }
     }
     settings.program = session.environment.text("KTX_CLAUDE_PATH").map(Into::into);
+    settings
+        .added_variables
+        .clone_from(&config.llm.added_variables);
+    settings.isolation = match config.llm.isolation {
+        ktx_config::Isolation::Warn => Isolation::Warn,
+        ktx_config::Isolation::Strict => Isolation::Strict,
+    };
     settings.ignored_caching_fields = ignored_caching(config.llm.prompt_caching);
     settings.rate_limit = http::governor(config);
     settings.ends_at = session.ends_at;
@@ -294,6 +303,16 @@ pub(crate) fn ignored_caching(caching: PromptCaching) -> Vec<String> {
 /// Where a project's ledger stands.
 pub(crate) fn ledger_path(opened: &Opened) -> std::path::PathBuf {
     opened.store.layout().state().join("usage.sqlite")
+}
+
+/// Where the local session's notes are: running children, and limits of the account.
+fn claude_state(opened: &Opened) -> std::path::PathBuf {
+    opened.store.layout().state().join("claude-code")
+}
+
+/// Ends children of the local session that a killed ktx has left in this project.
+pub(crate) fn end_left_over(opened: &Opened) {
+    ktx_claude_code_adapter::sweep(&claude_state(opened));
 }
 
 /// Runs `ktx internal-guard`, which ends the children of a killed ktx.

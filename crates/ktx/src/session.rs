@@ -149,6 +149,7 @@ impl Session {
     pub(crate) fn open(&self, printer: &Printer) -> Outcome<Opened> {
         let dir = self.project_dir()?;
         let opened = load(&dir, &self.environment)?;
+        crate::compose::end_left_over(&opened);
         if printer.mode != Mode::Json {
             printer.note(&format!("Project: {}", dir.display()));
         }

@@ -1,7 +1,7 @@
 //! A stand-in for the `claude` executable: checks everything that it is given, then says what a
 //! scenario tells it to say, or misbehaves as the scenario tells.
 //!
-//! The scenario is a JSON file, named by the variable `KTX_FAKE_CLAUDE`. Something that is not as
+//! The scenario is a JSON file, named by the variable `LC_KTX_FAKE_CLAUDE`. Something that is not as
 //! it should be ends the program with exit code 64 and a reason on standard error.
 
 mod account;
@@ -21,8 +21,8 @@ pub use build::executable;
 pub use check::CANARIES;
 pub use scenario::{Act, ApiError, Echo, Group, Mode, Scenario, ToolUse, When};
 
-/// The variable that names the scenario; it must survive the scrubbing of the environment.
-pub const SCENARIO_VARIABLE: &str = "KTX_FAKE_CLAUDE";
+/// The variable that names the scenario. It looks like a part of the locale, all of which a child is given.
+pub const SCENARIO_VARIABLE: &str = "LC_KTX_FAKE_CLAUDE";
 
 /// The exit code of a fake that was given something wrong.
 pub const FAULT: u8 = 64;

@@ -208,7 +208,7 @@ fn against_node(bench: &Bench<'_>) -> Result<Option<Outcome>> {
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", &folder)
-            .env("KTX_FAKE_CLAUDE", &scenario);
+            .env("LC_KTX_FAKE_CLAUDE", &scenario);
         command
     };
     let (mut measured, mut yardstick) = (Vec::new(), Vec::new());

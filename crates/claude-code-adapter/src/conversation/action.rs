@@ -47,6 +47,8 @@ pub(crate) enum Note {
     Verified(String),
     /// Something harmless that the user should know.
     Warning(String),
+    /// A hook of the machine's settings runs in the call: the event that it waits for.
+    Hook(String),
     /// A turn ended.
     Step,
     /// A message has begun, or its output has grown.

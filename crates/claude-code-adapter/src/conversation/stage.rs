@@ -4,6 +4,9 @@ use super::{Action, Conversation, Note};
 use crate::invocation::Query;
 use crate::surface::Account;
 
+/// How many events with hooks are told apart.
+const MOST_HOOKS: usize = 16;
+
 /// When the prompt is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PromptAt {
@@ -50,11 +53,22 @@ impl Conversation {
 
     pub(super) fn prompt(&mut self, account: Account, actions: &mut Vec<Action>) {
         self.stage = Stage::Prompted;
+        let hooks = std::mem::take(&mut self.hooks).into_iter();
+        actions.extend(hooks.map(Note::Hook).map(Action::Note));
         if let Some(warning) = account.warning() {
             actions.push(Action::Note(Note::Warning(warning)));
         }
         actions.push(Action::Note(Note::Payer(account.payer)));
         actions.push(Action::Send(self.query.prompt_line()));
+    }
+
+    /// Tells of a hook when its call is known: at once, or just before the prompt.
+    pub(super) fn on_hook(&mut self, event: String, actions: &mut Vec<Action>) {
+        if self.is_prompted() {
+            actions.push(Action::Note(Note::Hook(event)));
+        } else if self.hooks.len() < MOST_HOOKS {
+            self.hooks.insert(event);
+        }
     }
 
     /// How the turns came to their end, once there is a result.

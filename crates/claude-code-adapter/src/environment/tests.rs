@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Compaction, DENIED, DENIED_PREFIXES, KEPT, Substitution, child_environment, is_passed,
+    ALLOWED, Compaction, DENIED, DENIED_PREFIXES, OWN_SESSION, Substitution, child_environment,
+    is_allowed, may_be_added, secret_values,
 };
+use crate::settings::ClaudeCodeSettings;
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs
@@ -13,9 +15,17 @@ fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// KTX-40, KTX-43: everything ordinary goes through, leftovers of an enclosing session do not.
+fn settings(parent: BTreeMap<String, String>, added: &[&str]) -> ClaudeCodeSettings {
+    let mut settings = ClaudeCodeSettings::new("/project".into(), parent, "sonnet");
+    settings.version = "1.2.3".to_owned();
+    settings.added_variables = added.iter().map(|name| (*name).to_owned()).collect();
+    settings
+}
+
+/// KTX-40, KTX-43: what the child needs goes through, and what the project adds; nothing else does, nor what
+/// no project may add.
 #[test]
-fn the_child_gets_the_parents_environment_without_the_denied_names() {
+fn the_child_gets_what_it_needs_and_what_is_added() {
     let parent = map(&[
         ("ANTHROPIC_API_KEY", "sk-ant-1"),
         ("CLAUDECODE", "1"),
@@ -23,7 +33,10 @@ fn the_child_gets_the_parents_environment_without_the_denied_names() {
         ("CLAUDE_CONFIG_DIR", "/home/dev/.claude-work"),
         ("HOME", "/home/dev"),
         ("HTTPS_PROXY", "http://127.0.0.1:8080"),
-        ("KTX_FAKE_CLAUDE", "/scenario.json"),
+        ("GITLAB_PAT", "glpat-1"),
+        ("LC_TIME", "de_DE.UTF-8"),
+        ("LD_LIBRARY_PATH", "/opt/lib"),
+        ("LD_PRELOAD", "/opt/spy.so"),
         ("NODE_EXTRA_CA_CERTS", "/ca.pem"),
         ("NODE_OPTIONS", "--inspect"),
         ("NO_PROXY", "localhost"),
@@ -32,8 +45,7 @@ fn the_child_gets_the_parents_environment_without_the_denied_names() {
     ]);
     assert_eq!(
         child_environment(
-            &parent,
-            "1.2.3",
+            &settings(parent, &["LD_LIBRARY_PATH", "ANTHROPIC_API_KEY"]),
             Compaction::Refused,
             Substitution::InFamily,
             "token-1"
@@ -49,7 +61,8 @@ fn the_child_gets_the_parents_environment_without_the_denied_names() {
             ("HOME", "/home/dev"),
             ("HTTPS_PROXY", "http://127.0.0.1:8080"),
             ("KTX_CLAUDE_CHILD", "token-1"),
-            ("KTX_FAKE_CLAUDE", "/scenario.json"),
+            ("LC_TIME", "de_DE.UTF-8"),
+            ("LD_LIBRARY_PATH", "/opt/lib"),
             ("NODE_EXTRA_CA_CERTS", "/ca.pem"),
             ("NO_PROXY", "localhost"),
             ("PATH", "/bin"),
@@ -63,14 +76,8 @@ fn the_child_gets_the_parents_environment_without_the_denied_names() {
 fn ipv6_ranges_do_not_reach_the_child() {
     let child = |name: &str, value: &str| {
         let parent = map(&[(name, value)]);
-        child_environment(
-            &parent,
-            "1",
-            Compaction::Allowed,
-            Substitution::Refused,
-            "t",
-        )
-        .remove(name)
+        let settings = settings(parent, &[]);
+        child_environment(&settings, Compaction::Allowed, Substitution::Refused, "t").remove(name)
     };
     let cases = [
         (
@@ -94,13 +101,8 @@ fn ipv6_ranges_do_not_reach_the_child() {
 #[test]
 fn loops_may_compact() {
     let parent = map(&[("DISABLE_AUTO_COMPACT", "1")]);
-    let child = child_environment(
-        &parent,
-        "1",
-        Compaction::Allowed,
-        Substitution::Refused,
-        "t",
-    );
+    let settings = settings(parent, &[]);
+    let child = child_environment(&settings, Compaction::Allowed, Substitution::Refused, "t");
     assert!(!child.contains_key("DISABLE_AUTO_COMPACT"));
     assert_eq!(
         child
@@ -125,7 +127,10 @@ fn every_name_of_the_denylist_is_stopped() {
         NODE_TLS_REJECT_UNAUTHORIZED ENABLE_ENHANCED_TELEMETRY_BETA SLASH_COMMAND_TOOL_CHAR_BUDGET \
         MAX_THINKING_TOKENS ENABLE_CLAUDEAI_MCP_SERVERS USER_TYPE";
     for name in names.split_whitespace().chain(DENIED.iter().copied()) {
-        assert!(!is_passed(name, "1"), "{name}");
+        assert!(!is_allowed(name), "{name}");
+    }
+    for name in DENIED {
+        assert!(!may_be_added(name), "{name}");
     }
 }
 
@@ -134,45 +139,48 @@ fn every_name_of_the_denylist_is_stopped() {
 fn future_routing_variables_are_stopped_by_their_family() {
     for prefix in DENIED_PREFIXES {
         let name = format!("{prefix}OF_TOMORROW");
-        assert!(!is_passed(&name, "1"), "{name}");
+        assert!(!is_allowed(&name) && !may_be_added(&name), "{name}");
     }
-    for name in KEPT {
-        assert!(is_passed(name, "1"), "{name}");
+    for name in OWN_SESSION.iter().chain(ALLOWED) {
+        assert!(is_allowed(name) && may_be_added(name), "{name}");
     }
+    assert!(is_allowed("https_proxy") && is_allowed("Path") && is_allowed("LC_ALL"));
+    assert!(may_be_added("GITLAB_PAT"));
 }
 
-/// Secrets of other programs, which the child has no use for.
+/// Secrets of other programs, which nothing may show.
 #[test]
-fn what_looks_like_a_secret_stays_out() {
-    let secrets = "OPENAI_API_KEY GITHUB_TOKEN GH_TOKEN NPM_TOKEN npm_config__auth PGPASSWORD \
+fn what_looks_like_a_secret_is_never_shown() {
+    let names = "OPENAI_API_KEY GITHUB_TOKEN GH_TOKEN NPM_TOKEN npm_config__auth PGPASSWORD \
         MYSQL_PWD SNOWFLAKE_PASSWORD MY_SECRET_VALUE SENTRY_DSN SSH_AUTH_SOCK KTX_DB_PASSPHRASE KTX_MCP_TOKEN";
-    for name in secrets.split_whitespace() {
-        assert!(!is_passed(name, "1"), "{name}");
+    for name in names.split_whitespace() {
+        assert_eq!(secret_values(&map(&[(name, "1")])), ["1"], "{name}");
     }
-    for (name, value, passed) in [
+    for (name, value, is_secret) in [
         (
             "DATABASE_URL",
             "postgres://ada:secret@db.example/shop",
-            false,
+            true,
         ),
         (
             "WAREHOUSE",
             "jdbc:mysql://ada:p@ss@db.example:3306/shop?x=1",
-            false,
+            true,
         ),
-        ("HTTPS_PROXY", "http://ada:secret@proxy.example:8080", true),
-        ("https_proxy", "http://ada:secret@proxy.example:8080", true),
-        ("DOCS_URL", "https://docs.example/a:b@c", true),
-        ("REMOTE", "ssh://git@host.example/repo", true),
-        ("PWD", "/home/dev/shop", true),
-        ("LANG", "en_US.UTF-8", true),
+        ("HTTPS_PROXY", "http://ada:secret@proxy.example:8080", false),
+        ("https_proxy", "http://ada:secret@proxy.example:8080", false),
+        ("DOCS_URL", "https://docs.example/a:b@c", false),
+        ("REMOTE", "ssh://git@host.example/repo", false),
+        ("PWD", "/home/dev/shop", false),
+        ("LANG", "en_US.UTF-8", false),
     ] {
-        assert_eq!(is_passed(name, value), passed, "{name}={value}");
+        let found = secret_values(&map(&[(name, value)])).len();
+        assert_eq!(found == 1, is_secret, "{name}={value}");
     }
 }
 
 #[test]
-fn no_name_is_both_kept_and_denied() {
-    let both: Vec<_> = KEPT.iter().filter(|name| DENIED.contains(name)).collect();
-    assert_eq!(both, Vec::<&&str>::new());
+fn no_name_is_both_allowed_and_denied() {
+    let both = DENIED.iter().filter(|name| is_allowed(name));
+    assert_eq!(both.collect::<Vec<_>>(), Vec::<&&str>::new());
 }

@@ -31,17 +31,30 @@ pub(crate) fn find_program(settings: &ClaudeCodeSettings) -> Result<PathBuf, Llm
 
 fn on_path(settings: &ClaudeCodeSettings, name: &str) -> Result<PathBuf, LlmError> {
     let path = settings.environment.get("PATH").map_or("", String::as_str);
-    std::env::split_paths(path)
+    let candidates: Vec<PathBuf> = std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
-        .find(|candidate| is_executable(candidate))
-        .ok_or_else(|| {
-            LlmError::new(
-                LlmErrorKind::Process,
-                format!("Claude Code is not installed: there is no `{name}` on the PATH"),
-            )
-            .hint(other_program(settings))
-        })
+        .filter(|candidate| candidate.is_file())
+        .collect();
+    if let Some(program) = candidates.iter().find(|program| is_executable(program)) {
+        return Ok(program.clone());
+    }
+    Err(match candidates.first() {
+        Some(file) => not_executable(file),
+        None => LlmError::new(
+            LlmErrorKind::Process,
+            format!("Claude Code is not installed: there is no `{name}` on the PATH"),
+        )
+        .hint(other_program(settings)),
+    })
+}
+
+fn not_executable(program: &Path) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Process,
+        format!("`{}` is not executable", program.display()),
+    )
+    .hint("make the file executable (`chmod +x`), then run the command again")
 }
 
 #[cfg(unix)]
@@ -161,16 +174,27 @@ pub(crate) fn other_program(settings: &ClaudeCodeSettings) -> &'static str {
     }
 }
 
+/// The error of a program that is something else.
+pub(crate) fn another_program(settings: &ClaudeCodeSettings, program: &Path) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Process,
+        format!("`{}` is not Claude Code", program.display()),
+    )
+    .hint(other_program(settings))
+}
+
 /// The error of a failed start.
 pub(super) fn not_started(
     settings: &ClaudeCodeSettings,
     program: &Path,
     error: &std::io::Error,
 ) -> LlmError {
+    if error.kind() == ErrorKind::PermissionDenied {
+        return not_executable(program).detail(error.to_string());
+    }
     let program = program.display();
     let message = match error.kind() {
         ErrorKind::NotFound => format!("Claude Code is not installed: `{program}` does not exist"),
-        ErrorKind::PermissionDenied => format!("`{program}` may not be executed"),
         _ => format!("`{program}` could not be started: {error}"),
     };
     let hint = if is_crowded(error) {

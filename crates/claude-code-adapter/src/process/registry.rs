@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::tree::{Strength, kill_by_token, signal_group};
+use super::tree::{kill_by_token, kill_child};
 
 /// The folder inside the state folder.
 const FOLDER: &str = "claude-children";
@@ -68,9 +68,9 @@ fn remove(file: &Path) {
     }
 }
 
-/// Ends the children whose owner is gone, and forgets the notes about them. Gives the number of
-/// notes that were cleared.
-pub(crate) fn sweep(state_dir: &Path) -> u32 {
+/// Ends the children whose owner is gone, by the notes about them in a state folder, and forgets those.
+/// Gives the number of notes that were cleared.
+pub fn sweep(state_dir: &Path) -> u32 {
     let Ok(entries) = std::fs::read_dir(state_dir.join(FOLDER)) else {
         return 0;
     };
@@ -87,15 +87,18 @@ pub(crate) fn sweep(state_dir: &Path) -> u32 {
         if is_foreign(&note) || is_running(&note, "owner", "owner_started") {
             continue;
         }
+        let token = note
+            .get("token")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if is_running(&note, "process", "started") {
             let process = number(&note, "process");
             tracing::warn!(
                 process,
                 "a Claude Code process outlived its owner and is ended"
             );
-            signal_group(process, Strength::Kill);
-        }
-        if let Some(token) = note.get("token").and_then(Value::as_str) {
+            kill_child(process, token);
+        } else if !token.is_empty() {
             kill_by_token(token);
         }
         remove(&file);

@@ -1,7 +1,8 @@
-//! The process tree of a child: its group, and whatever left the group but carries the token.
+//! The process tree of a child: its group, whatever descends from it, and whatever carries the token.
 
 use std::path::Path;
 
+use super::descent::Descent;
 use super::guard::Watch;
 use super::registry::Entry;
 
@@ -11,6 +12,8 @@ pub(super) struct Tree {
     process: Option<u32>,
     token: String,
     entry: Option<Entry>,
+    /// What was seen below the process while it lived: behind its end nobody can tell any more.
+    seen: Descent,
     /// Dropped behind the kill.
     _watch: Option<Watch>,
 }
@@ -33,6 +36,7 @@ impl Tree {
             process,
             token,
             entry,
+            seen: Descent::default(),
             _watch: watch,
         }
     }
@@ -42,9 +46,17 @@ impl Tree {
         signal_group(self.process, Strength::Terminate);
     }
 
-    /// Kills the group and everything that carries the token.
+    /// Remembers what is below the process. To be called before it is told to end.
+    pub(super) fn look(&mut self) {
+        if let Some(process) = self.process {
+            self.seen.extend(Descent::of(process));
+        }
+    }
+
+    /// Kills the group, everything that descends from the process and everything that carries the token.
     pub(super) fn kill(&self) {
         kill_child(self.process, &self.token);
+        self.seen.kill();
     }
 }
 
@@ -57,9 +69,12 @@ impl Drop for Tree {
     }
 }
 
-/// Kills a child's group and everything that carries its token.
+/// Kills a child's group, everything that descends from it and everything that carries its token.
 pub(crate) fn kill_child(process: Option<u32>, token: &str) {
+    // First: what has lost its parent descends from nobody.
+    let below = process.map(Descent::of).unwrap_or_default();
     signal_group(process, Strength::Kill);
+    below.kill();
     kill_by_token(token);
 }
 

@@ -58,7 +58,9 @@ impl Known {
         if !is_new {
             return None;
         }
-        let version = told_version(settings).await?;
+        let Told::Version(version) = told(settings).await else {
+            return None;
+        };
         // One that is of no use stays unknown: whoever comes next is told the same.
         if !is_older(&version) {
             *self.known() = Some(now);
@@ -97,13 +99,25 @@ const fn inode(_metadata: &Metadata) -> u64 {
 /// Enough for a slow machine; the answer only makes a message better.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The version that `--version` prints, such as `2.1.330`. Reaches no model and needs no login.
-pub(crate) async fn told_version(settings: &ClaudeCodeSettings) -> Option<String> {
+/// What a program says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// It is Claude Code of this version, such as `2.1.330`.
+    Version(String),
+    /// It ran, and named no version of Claude Code.
+    Another(PathBuf),
+    /// It could not be asked.
+    Nothing,
+}
+
+/// Asks the program what it is. Reaches no model and needs no login.
+pub(crate) async fn told(settings: &ClaudeCodeSettings) -> Told {
     // The caller has started the program before; without an answer the message does without.
-    let program = launch::find_program(settings).ok()?;
+    let Ok(program) = launch::find_program(settings) else {
+        return Told::Nothing;
+    };
     let environment = child_environment(
-        &settings.environment,
-        &settings.version,
+        settings,
         Compaction::Refused,
         Substitution::Refused,
         "version",
@@ -111,8 +125,13 @@ pub(crate) async fn told_version(settings: &ClaudeCodeSettings) -> Option<String
     let arguments = ["--version".to_owned()];
     let mut command: Command = launch::command(settings, &program, &arguments, &environment);
     command.stdin(std::process::Stdio::null());
-    let output = timeout(LIMIT, command.output()).await.ok()?.ok()?;
+    let Ok(Ok(output)) = timeout(LIMIT, command.output()).await else {
+        return Told::Nothing;
+    };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let version = text.split_whitespace().next()?;
-    is_version(version).then(|| version.to_owned())
+    match text.split_whitespace().next() {
+        Some(version) if is_version(version) => Told::Version(version.to_owned()),
+        _ if output.status.success() => Told::Another(program),
+        _ => Told::Nothing,
+    }
 }

@@ -10,9 +10,28 @@ pub(crate) const MAX_LINE: usize = 100 * 1024 * 1024;
 pub(crate) enum Line {
     /// A JSON object.
     Json(Value),
+    /// A message that the call waits for and that cannot be read.
+    Broken(Broken),
     /// Anything else that is not empty: kept for the log, cut.
     Stray(String),
 }
+
+/// A message that is not JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Broken {
+    /// Its type.
+    pub(crate) kind: &'static str,
+    /// What is wrong with it.
+    pub(crate) reason: String,
+    /// Its begin, for the log.
+    pub(crate) text: String,
+}
+
+/// The messages without which a call never ends.
+const AWAITED: [&str; 3] = ["control_request", "control_response", "result"];
+
+/// What some systems put before a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A line exceeded [`MAX_LINE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -62,18 +81,45 @@ impl LineDecoder {
 
 fn read_line(bytes: &[u8]) -> Option<Line> {
     let bytes = bytes.trim_ascii();
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     if bytes.is_empty() {
         return None;
     }
-    if let Some(value) = object(bytes).or_else(|| object(&without_lone_surrogates(bytes))) {
-        return Some(Line::Json(value));
-    }
-    let text = String::from_utf8_lossy(bytes);
-    Some(Line::Stray(text.chars().take(200).collect()))
+    let read = object(bytes).or_else(|_| object(&without_lone_surrogates(bytes)));
+    let error = match read {
+        Ok(value) if value.is_object() => return Some(Line::Json(value)),
+        Ok(_) => None,
+        Err(error) => Some(error),
+    };
+    let whole = String::from_utf8_lossy(bytes);
+    let text = whole.chars().take(200).collect();
+    let awaited = AWAITED.into_iter().find(|kind| names_type(&whole, kind));
+    Some(match (error, awaited) {
+        (Some(error), Some(kind)) => Line::Broken(Broken {
+            kind,
+            reason: error.to_string(),
+            text,
+        }),
+        _ => Line::Stray(text),
+    })
 }
 
-fn object(bytes: &[u8]) -> Option<Value> {
-    serde_json::from_slice(bytes).ok().filter(Value::is_object)
+fn object(bytes: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(bytes)
+}
+
+/// Whether a text that is no JSON still says that it is a message of this type.
+fn names_type(text: &str, kind: &str) -> bool {
+    text.starts_with('{')
+        && text.split(r#""type""#).skip(1).any(|rest| {
+            let value = rest.trim_start().strip_prefix(':').map(str::trim_start);
+            let named = value.and_then(|value| value.strip_prefix('"'));
+            named.is_some_and(|named| {
+                named
+                    .strip_prefix(kind)
+                    .is_some_and(|end| end.starts_with('"'))
+            })
+        })
 }
 
 /// The same text with U+FFFD for each escaped half of a surrogate pair that stands alone. JavaScript

@@ -60,6 +60,8 @@ pub(crate) enum Frame {
         /// The one that answers.
         by: String,
     },
+    /// A hook begins that the settings of the machine added: the event that it waits for.
+    Hook(String),
     /// A sign of life of a long call.
     Progress,
     /// The end of the turn.
@@ -84,7 +86,7 @@ impl Frame {
     pub(crate) fn is_work(&self) -> bool {
         !matches!(
             self,
-            Self::Progress | Self::Known | Self::Unknown(_) | Self::RateLimit(_)
+            Self::Progress | Self::Known | Self::Unknown(_) | Self::RateLimit(_) | Self::Hook(_)
         )
     }
 }
@@ -279,6 +281,8 @@ pub(crate) struct ResultFrame {
     pub(crate) stop_reason: Option<String>,
     /// The text of the answer, or of the error.
     pub(crate) text: Option<String>,
+    /// What stands in the place of that text.
+    pub(crate) no_text: Option<&'static str>,
     /// The texts of errors.
     pub(crate) errors: Vec<String>,
     /// The accepted object.

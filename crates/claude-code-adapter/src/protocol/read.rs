@@ -106,9 +106,9 @@ fn system(line: &Value) -> Frame {
             }
         }
         "thinking_tokens" => Frame::Progress,
+        "hook_started" => hook(line),
         "status"
         | "permission_denied"
-        | "hook_started"
         | "hook_response"
         | "session_state_changed"
         | "session_title_changed"
@@ -116,6 +116,15 @@ fn system(line: &Value) -> Frame {
         | "notification"
         | "background_tasks_changed" => Frame::Known,
         _ => Frame::Unknown(format!("system/{subtype}")),
+    }
+}
+
+/// The hooks that ktx itself asks for speak over the control channel; what waits for other events is the
+/// machine's.
+fn hook(line: &Value) -> Frame {
+    match text(line, "hook_event") {
+        event if event == "PreToolUse" || event == "PostToolUseFailure" => Frame::Known,
+        event => Frame::Hook(event),
     }
 }
 
@@ -258,6 +267,7 @@ fn result(line: &Value) -> ResultFrame {
         terminal_reason: optional(line, "terminal_reason"),
         stop_reason: optional(line, "stop_reason"),
         text: optional(line, "result"),
+        no_text: no_text(line.get("result")),
         errors: errors.unwrap_or_default(),
         object: line
             .get("structured_output")
@@ -268,6 +278,19 @@ fn result(line: &Value) -> ResultFrame {
         cost_usd: line.get("total_cost_usd").and_then(Value::as_f64),
         used: model_usage(line.get("modelUsage").unwrap_or(&Value::Null)),
     }
+}
+
+/// What stands in the place of a text.
+fn no_text(value: Option<&Value>) -> Option<&'static str> {
+    Some(match value {
+        Some(Value::String(_)) => return None,
+        None => "missing",
+        Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "a boolean",
+        Some(Value::Number(_)) => "a number",
+        Some(Value::Array(_)) => "a list",
+        Some(Value::Object(_)) => "an object",
+    })
 }
 
 /// What each model used. Old versions do not tell the two cache lifetimes apart.
@@ -324,7 +347,7 @@ fn number(value: &Value, key: &str) -> Option<i64> {
 }
 
 /// A moment in Unix seconds. One that lies thousands of years ahead was told in milliseconds.
-fn in_seconds(moment: i64) -> i64 {
+pub(crate) fn in_seconds(moment: i64) -> i64 {
     const FARTHEST: i64 = 100_000_000_000;
     if moment < FARTHEST {
         moment

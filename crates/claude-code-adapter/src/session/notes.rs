@@ -4,8 +4,10 @@ use ktx_llm_runtime::{LlmErrorKind, RuntimeEvent};
 
 use super::Session;
 use crate::conversation::Note;
-use crate::outcome::status_kind;
+use crate::limits::unix_now;
+use crate::outcome::{believed_reset, status_kind};
 use crate::spares::Moment;
+use crate::surface::hook_warning;
 
 impl Session<'_> {
     /// Tells everyone who listens.
@@ -24,6 +26,7 @@ impl Session<'_> {
                 });
             }
             Note::Warning(warning) => host.warn_once(warning.clone()),
+            Note::Hook(event) => host.warn_once(hook_warning(event)),
             Note::Step => self.boundaries.push(self.call.started.elapsed()),
             Note::Begun(message) => self.begun.begin(message),
             Note::Usage(message) => self.begun.end(message),
@@ -32,7 +35,7 @@ impl Session<'_> {
                 host.tell(RuntimeEvent::RateLimitObserved {
                     window: limit.window.clone(),
                     utilization: limit.utilization,
-                    resets_at: limit.resets_at,
+                    resets_at: believed_reset(limit.resets_at, unix_now()),
                 });
                 if limit.is_extra {
                     host.warn_once(format!(

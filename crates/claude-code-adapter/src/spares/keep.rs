@@ -124,7 +124,11 @@ fn heard(link: &mut Link, bytes: &[u8]) -> Next {
         return Next::End(Ending::Kill);
     };
     for line in lines {
-        let Line::Json(value) = line else { continue };
+        let value = match line {
+            Line::Json(value) => value,
+            Line::Broken(_) => return Next::End(Ending::Kill),
+            Line::Stray(_) => continue,
+        };
         for action in link.conversation.on_frame(Frame::read(&value)) {
             match action {
                 Action::Send(line) => link.running.input.send(&line),

@@ -77,6 +77,7 @@ fn limits(near: &[&str]) -> Timeouts {
         }
     };
     Timeouts {
+        probe: hour,
         initialize: limit("initialize"),
         surface: limit("surface"),
         silence: limit("silence"),

@@ -1,7 +1,7 @@
 //! The isolation tuple on every kind of query (KTX-20…34, KTX-40…43).
 
-use ktx_claude_code_adapter::ClaudeCodeRuntime;
-use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent, StopReason};
+use ktx_claude_code_adapter::{ClaudeCodeRuntime, Isolation};
+use ktx_llm_runtime::{EventSink, LlmErrorKind, LlmRuntime as _, RuntimeEvent, StopReason};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -185,12 +185,12 @@ async fn the_child_works_in_the_project() {
     assert_eq!(bench.records(), Vec::<Value>::new());
 }
 
-/// KTX-40, KTX-41, KTX-42, KTX-43: eighty-four routing variables of the parent, none in the child's environment or arguments.
+/// KTX-40, KTX-41, KTX-42, KTX-43: 104 variables of the parent that the child has no use for, none in its environment or arguments.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_routing_variable_reaches_the_child() {
+async fn no_variable_reaches_the_child_that_it_does_not_need() {
     let mut bench = Bench::new(anything());
     let canaries = canaries();
-    assert_eq!(canaries.len(), 84);
+    assert_eq!(canaries.len(), 104);
     bench.settings.environment.extend(canaries);
     bench
         .settings
@@ -215,10 +215,94 @@ async fn no_routing_variable_reaches_the_child() {
             "DISABLE_AUTO_COMPACT",
             "HOME",
             "KTX_CLAUDE_CHILD",
-            "KTX_FAKE_CLAUDE",
+            "LC_KTX_FAKE_CLAUDE",
             "PATH",
         ]
     );
+}
+
+/// A project adds variables by name; none of them may choose who is asked, or as whom.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_adds_variables_by_name() {
+    let mut bench = Bench::new(anything());
+    let planted = [("LIBRARY_DIR", "/opt/lib"), ("GITLAB_TOKEN", "canary-1")];
+    for (name, value) in planted {
+        bench
+            .settings
+            .environment
+            .insert(name.to_owned(), value.to_owned());
+    }
+    bench.settings.added_variables = vec!["LIBRARY_DIR".to_owned(), "NOT_SET".to_owned()];
+    let told = bench
+        .runtime()
+        .generate_text(text_request("Say hello."))
+        .await;
+    told.unwrap();
+    let environment = bench.records().remove(0)["environment"].clone();
+    assert_eq!(environment["LIBRARY_DIR"], "/opt/lib");
+    assert_eq!(environment.get("NOT_SET"), None);
+    assert_eq!(environment.get("GITLAB_TOKEN"), None);
+    for name in [
+        "ANTHROPIC_API_KEY",
+        "AWS_PROFILE",
+        "CLAUDE_CODE_USE_TOMORROW",
+        "NODE_OPTIONS",
+    ] {
+        bench.settings.added_variables = vec![name.to_owned()];
+        let events = std::sync::Arc::clone(&bench.heard) as std::sync::Arc<dyn EventSink>;
+        let refused = ClaudeCodeRuntime::new(bench.settings.clone(), events);
+        let message = format!(
+            "`llm.provider.environment` may not add `{name}`: it changes the account, the provider or the session of `claude`"
+        );
+        assert_eq!(short(refused), (LlmErrorKind::InvalidRequest, message));
+    }
+}
+
+/// Hooks of a machine's own settings, as the program tells of them when it starts.
+fn hooked() -> Value {
+    let hook = json!({
+        "type": "system", "subtype": "hook_started", "hook_name": "SessionStart:startup",
+        "hook_event": "SessionStart",
+    });
+    json!({ "before": [{ "raw": hook }, { "raw": hook }], "echo": {} })
+}
+
+/// What the machine's settings put into a call is told, once, and in the report of a probe.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_of_the_machine_is_a_warning() {
+    let bench = Bench::new(hooked());
+    let runtime = bench.runtime();
+    for _ in 0..2 {
+        let told = runtime.generate_text(text_request("Say hello.")).await;
+        assert_eq!(told.unwrap().text, "ok");
+    }
+    let warning = "a hook (`SessionStart`) from the Claude Code settings of this machine runs inside of each call and may change what the model reads";
+    let mut warnings = bench.events();
+    warnings.retain(|event| matches!(event, RuntimeEvent::Warning(_)));
+    assert_eq!(warnings, [RuntimeEvent::Warning(warning.to_owned())]);
+    let report = runtime.probe(probe_request()).await.unwrap();
+    assert_eq!(report.warnings, [warning]);
+}
+
+/// Where no hook is wanted, the call fails before the prompt is sent, also when its child has waited.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_of_the_machine_is_refused_by_strict_isolation() {
+    let mut bench = Bench::new(hooked());
+    bench.settings.isolation = Isolation::Strict;
+    bench.settings.max_spares = 2;
+    let runtime = bench.runtime();
+    for _ in 0..4 {
+        let failed = runtime.generate_text(text_request("Say hello.")).await;
+        let message = "a hook (`SessionStart`) from the Claude Code settings of this machine runs inside of the call; nothing of an answer was used";
+        assert_eq!(short(failed), (LlmErrorKind::Isolation, message.to_owned()));
+    }
+    drop(runtime);
+    until("nothing is left", || bench.survivors().is_empty()).await;
+    for record in bench.records() {
+        assert_eq!(record["prompt"], Value::Null, "{record}");
+    }
+    let paid = |event: &RuntimeEvent| matches!(event, RuntimeEvent::Usage(_));
+    assert!(!bench.events().iter().any(paid));
 }
 
 /// The prompt, the system prompt and the schema are never arguments, and mentions stay text.
@@ -362,8 +446,9 @@ fn there_is_one_way_to_start_a_child() {
         public,
         [
             "pub use internal_guard::internal_guard;",
+            "pub use process::sweep;",
             "pub use runtime::ClaudeCodeRuntime;",
-            "pub use settings::{ClaudeCodeSettings, KnownLimits, Launcher, Timeouts};",
+            "pub use settings::{ClaudeCodeSettings, Isolation, KnownLimits, Launcher, Timeouts};",
         ]
     );
 }

@@ -31,3 +31,4 @@ mod spares;
 mod support;
 mod surfaces;
 mod tools;
+mod wrong_answers;

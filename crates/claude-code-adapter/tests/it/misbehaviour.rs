@@ -376,7 +376,7 @@ async fn the_fake_refuses_what_is_wrong() {
         .settings
         .models
         .insert(ktx_vocabulary::ModelRole::Default, "sonnet".to_owned());
-    bench.settings.environment.remove("KTX_FAKE_CLAUDE");
+    bench.settings.environment.remove("LC_KTX_FAKE_CLAUDE");
     let error = bench
         .runtime()
         .generate_text(text_request("Say hello."))
@@ -386,7 +386,7 @@ async fn the_fake_refuses_what_is_wrong() {
         (error.kind, error.detail.as_deref()),
         (
             Process,
-            Some("stderr: fake claude: the variable `KTX_FAKE_CLAUDE` is missing")
+            Some("stderr: fake claude: the variable `LC_KTX_FAKE_CLAUDE` is missing")
         )
     );
 }

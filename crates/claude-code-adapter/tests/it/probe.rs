@@ -101,6 +101,36 @@ async fn a_missing_program_is_named() {
     );
 }
 
+/// A program that says nothing of Claude Code is none, also when it ends as if all were well; a file that
+/// is not executable is there all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_no_claude_code_is_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut bench = Bench::new(json!({ "echo": {} }));
+    let bin = bench.root().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let file = bin.join("claude");
+    std::fs::write(&file, "#!/bin/sh\necho Claude 1.0, a music player\n").unwrap();
+    let environment = &mut bench.settings.environment;
+    environment.insert("PATH".to_owned(), bin.display().to_string());
+    for program in [None, Some(file.clone())] {
+        bench.settings.program = program;
+        let mode = std::fs::Permissions::from_mode;
+        std::fs::set_permissions(&file, mode(0o644)).unwrap();
+        let message = format!("`{}` is not executable", file.display());
+        assert_eq!(
+            short(bench.runtime().probe(probe_request()).await),
+            (LlmErrorKind::Process, message)
+        );
+        std::fs::set_permissions(&file, mode(0o755)).unwrap();
+        let message = format!("`{}` is not Claude Code", file.display());
+        assert_eq!(
+            short(bench.runtime().probe(probe_request()).await),
+            (LlmErrorKind::Process, message)
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_old_program_is_named() {
     let bench =

@@ -273,6 +273,46 @@ async fn a_dropped_call_leaves_nothing() {
     assert_eq!(bench.notes(), 0);
 }
 
+/// What the child has started in a session of its own, with nothing in its environment, ends with the call as
+/// well: with its answer, with its failure and with its cancellation.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_in_a_session_of_its_own_ends_with_the_call() {
+    let daemon = json!({ "daemon": "session" });
+    let wait = json!({ "sleep": 500 });
+    for (steps, is_cancelled) in [
+        (json!([daemon, wait, { "text": "Done." }]), false),
+        (
+            json!([daemon, wait, { "api_error": { "class": "server_error", "status": 500 } }]),
+            false,
+        ),
+        (json!([daemon, "hang"]), true),
+    ] {
+        let bench = Bench::new(json!({ "steps": steps }));
+        let file = bench.root().join("project/daemon.pid");
+        let mut request = text_request("Say hello.");
+        let cancel = tokio_util::sync::CancellationToken::new();
+        request.cancel = cancel.clone();
+        let runtime = bench.runtime();
+        let (outcome, ()) = tokio::join!(runtime.generate_text(request), async {
+            until("the daemon runs", || file.exists()).await;
+            if is_cancelled {
+                cancel.cancel();
+            }
+        });
+        drop(outcome);
+        let process = std::fs::read_to_string(&file).unwrap();
+        let process: u32 = process.trim().parse().unwrap();
+        until("the daemon is gone", || !runs(process)).await;
+    }
+}
+
+/// Whether a process is there and has not ended: one whose end nobody has asked about is none.
+fn runs(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    !state.is_empty() && !state.starts_with('Z')
+}
+
 /// A parent program with one call that hangs, its guard and its child.
 struct Family {
     parent: tokio::process::Child,

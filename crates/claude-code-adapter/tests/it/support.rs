@@ -153,6 +153,7 @@ pub(crate) fn driver() -> PathBuf {
 pub(crate) fn far() -> Timeouts {
     let minute = Duration::from_mins(1);
     Timeouts {
+        probe: minute,
         initialize: minute,
         surface: minute,
         silence: minute,

@@ -37,18 +37,27 @@ What the program `claude` is given stands at [the end](#what-claude-is-given).
 const CHILD: &str = "
 ## What `claude` is given
 
-With `backend: claude-code` the program `claude` gets the variables of the shell that runs ktx, without these:
+With `backend: claude-code` the program `claude` gets these variables of the shell that runs ktx, and no others:
 
-| Left out | Why |
+| Given | Why |
+|---|---|
+| `HOME`, `LOGNAME`, `USER`, `SHELL`, `PATH`, `TMPDIR`, `TMP`, `TEMP`, `XDG_CACHE_HOME`, `XDG_CONFIG_HOME`, `XDG_DATA_HOME`, `XDG_RUNTIME_DIR`, `XDG_STATE_HOME` | where things are, and for whom |
+| `LANG`, `LANGUAGE`, names that begin with `LC_`, `TZ`, `TERM`, `COLORTERM` | the language, the time zone and the terminal |
+| `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` (in small letters too), `NODE_EXTRA_CA_CERTS`, `NODE_USE_SYSTEM_CA`, `SSL_CERT_FILE`, `SSL_CERT_DIR` | the way to the network, and whose certificates are believed |
+| `CLAUDE_CONFIG_DIR`, `CLAUDE_CODE_OAUTH_TOKEN`, `CLAUDE_CODE_MAX_RETRIES`, `CLAUDE_CODE_MAX_OUTPUT_TOKENS`, `CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY`, `CLAUDE_CODE_CLIENT_CERT`, `CLAUDE_CODE_CLIENT_KEY`, `CLAUDE_CODE_CLIENT_KEY_PASSPHRASE`, `CLAUDE_CODE_GIT_BASH_PATH` | your own session, and what bounds its effort |
+| `ALLUSERSPROFILE`, `APPDATA`, `COMSPEC`, `HOMEDRIVE`, `HOMEPATH`, `LOCALAPPDATA`, `PATHEXT`, `PROGRAMDATA`, `PROGRAMFILES`, `PROGRAMFILES(X86)`, `SYSTEMDRIVE`, `SYSTEMROOT`, `USERNAME`, `USERPROFILE`, `WINDIR` | the same on Windows |
+
+[`llm.provider.environment`](config.md) adds others by name, such as `LD_LIBRARY_PATH` where `claude` does not start
+without it. These cannot be added:
+
+| Never given | Why |
 |---|---|
 | names that begin with `AI_GATEWAY_`, `ANTHROPIC_`, `AWS_`, `AZURE_`, `BEDROCK_`, `CLOUDSDK_`, `CLOUD_ML_`, `GCLOUD_`, `GOOGLE_`, `VERTEX_` | they choose another account, provider, address or model |
-| names that begin with `CLAUDE_`, `CCR_`, `MCP_`, `SELF_HOSTED_RUNNER_`; `CLAUDECODE`, `SESSION_INGRESS_URL` | they belong to another session or change this one; those that are said to be handed on above are |
+| names that begin with `CLAUDE_`, `CCR_`, `MCP_`, `SELF_HOSTED_RUNNER_`, but for those above; `CLAUDECODE`, `SESSION_INGRESS_URL` | they belong to another session or change this one |
 | names that begin with `OTEL_`; `BETA_TRACING_ENDPOINT`, `ENABLE_ENHANCED_TELEMETRY_BETA` | they send prompts and answers elsewhere |
-| names that begin with `BUN_`; `NODE_OPTIONS`, `NODE_PATH`, `NODE_TLS_REJECT_UNAUTHORIZED`, `BASH_ENV`, `DEBUG` | they change the program itself |
+| names that begin with `BUN_` or `SSH_`; `NODE_OPTIONS`, `NODE_PATH`, `NODE_TLS_REJECT_UNAUTHORIZED`, `BASH_ENV`, `DEBUG` | they change the program itself, or lend it a login |
 | `ENABLE_CLAUDEAI_MCP_SERVERS`, `USER_TYPE` | they open more than the options of a call do |
 | `DISABLE_AUTO_COMPACT`, `DISABLE_COMPACT`, `ENABLE_TOOL_SEARCH`, `MAX_MCP_OUTPUT_TOKENS`, `SLASH_COMMAND_TOOL_CHAR_BUDGET` | they change tools and summaries |
-| names that begin with `SSH_`; names with `KEY`, `TOKEN`, `SECRET`, `PASSWORD`, `PASSWD`, `PASSPHRASE`, `_PWD`, `CREDENTIAL`, `HEADERS`, `COOKIE`, `DSN` or `AUTH` in them, in capitals or not | they look like secrets of other programs |
-| values with an address that has a login in it, such as `postgres://ada:secret@host/shop`, except in names that end with `_PROXY` | the same; behind a proxy `claude` needs its login |
 ";
 
 const PROJECT: &str = "Project and output";

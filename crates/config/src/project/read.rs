@@ -8,9 +8,9 @@ use ktx_vocabulary::{ConnectionId, ModelRole};
 use serde_json::{Map, Value};
 
 use super::{
-    CacheTtl, Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest, Llm,
-    Profile, Project, PromptCaching, RateLimit, Relationships, Research, Scan, ValidationBudget,
-    Vertex,
+    CacheTtl, Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest,
+    Isolation, Llm, Profile, Project, PromptCaching, RateLimit, Relationships, Research, Scan,
+    ValidationBudget, Vertex,
 };
 use crate::defaults::Effective;
 use crate::spec::ROOT;
@@ -75,6 +75,11 @@ fn llm(llm: &Effective) -> Llm {
             .text("backend")
             .and_then(|text| Backend::parse(&text))
             .unwrap_or(Backend::None),
+        added_variables: provider.texts("environment").unwrap_or_default(),
+        isolation: match provider.text("isolation").as_deref() {
+            Some("strict") => Isolation::Strict,
+            _ => Isolation::Warn,
+        },
         vertex,
         endpoints: endpoints.collect(),
         models: models.collect(),

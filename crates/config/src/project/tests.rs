@@ -27,6 +27,8 @@ fn an_empty_file_is_every_default() {
         llm: Llm {
             backend: Backend::None,
             endpoints: BTreeMap::new(),
+            added_variables: Vec::new(),
+            isolation: Isolation::Warn,
             vertex: None,
             models: BTreeMap::new(),
             prompt_caching: PromptCaching::default(),
@@ -97,6 +99,15 @@ fn a_role_without_a_model_uses_the_default_one() {
     assert_eq!(
         project("llm: {models: {triage: small}}\n").model(ModelRole::Repair),
         None
+    );
+}
+
+#[test]
+fn the_boundary_of_claude_is_read() {
+    let llm = project("llm: {provider: {environment: [LD_LIBRARY_PATH], isolation: strict}}\n").llm;
+    assert_eq!(
+        (llm.added_variables, llm.isolation),
+        (vec!["LD_LIBRARY_PATH".to_owned()], Isolation::Strict)
     );
 }
 

@@ -62,7 +62,7 @@ const LLM: &[Field] = &[
         "models",
         Shape::Map(KeyRule::Role, &Shape::Text),
         "{}",
-        "The model of each role: `default`, `triage`, `candidateExtraction`, `curator`, `reconcile`, `repair`. A role without a model uses `default`, which every backend but `none` needs.",
+        "The model of each role: `default`, `triage`, `candidateExtraction`, `curator`, `reconcile`. A role without a model uses `default`, which every backend but `none` needs. `repair` is accepted for older projects and has no effect, which `ktx status` says.",
     ),
     Field::object(
         "promptCaching",
@@ -83,6 +83,18 @@ const PROVIDER: &[Field] = &[
         Shape::Backend,
         r#""none""#,
         "Who runs models. An unknown value is an error; no backend ever stands in for another.",
+    ),
+    Field::defaulted(
+        "environment",
+        Shape::Texts,
+        "[]",
+        "Names of further variables of your shell that `claude` is given. None of them may choose its account, provider, address, model or session.",
+    ),
+    Field::defaulted(
+        "isolation",
+        Shape::Choice(&["warn", "strict"]),
+        r#""warn""#,
+        "What becomes of a `claude-code` call in which a hook from the managed settings of this machine runs: a warning, or with `strict` the error `llm_isolation`.",
     ),
     endpoint(
         "anthropic",

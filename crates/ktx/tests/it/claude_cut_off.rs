@@ -128,6 +128,61 @@ fn messages_in_flight_survive_a_kill() {
     assert!(printed.stdout.contains("\t~$"), "{printed}");
 }
 
+/// Processes that are written down as children of this project.
+fn noted(sandbox: &Sandbox) -> Vec<u32> {
+    let folder = sandbox
+        .work()
+        .join(".ktx/state/claude-code/claude-children");
+    let notes = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    notes
+        .filter_map(|note| note.file_name().to_str()?.split('-').next()?.parse().ok())
+        .collect()
+}
+
+/// Whether a process is there and has not ended: one whose end nobody has asked about is none.
+fn runs(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    !state.is_empty() && !state.starts_with('Z')
+}
+
+/// The process that guards the children of another one.
+fn guard_of(parent: u32) -> Option<u32> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    numbers.find(|process| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let (name, rest) = stat.rsplit_once(") ").unwrap_or_default();
+        let owner = rest.split(' ').nth(1).and_then(|owner| owner.parse().ok());
+        name.ends_with("(claude-guard") && owner == Some(parent)
+    })
+}
+
+/// Children whose guard was killed together with ktx end with the next command, whatever that is.
+#[test]
+fn what_a_killed_run_has_left_ends_with_the_next_command() {
+    let mut sandbox = shop_of(TABLES);
+    let mut child = hanging(&mut sandbox);
+    let guard = guard_of(child.id()).expect("a guard").to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-KILL", &guard])
+        .status();
+    assert!(killed.unwrap().success());
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let left = noted(&sandbox);
+    assert!(
+        left.len() >= TABLES && left.iter().all(|process| runs(*process)),
+        "{left:?}"
+    );
+    let printed = run(&sandbox, "wiki list");
+    assert_eq!(printed.code, Some(0), "{printed}");
+    until("nothing is left", || {
+        !left.iter().any(|process| runs(*process))
+    });
+    assert_eq!(noted(&sandbox), Vec::<u32>::new());
+}
+
 /// COG-14, COG-22: a second Ctrl-C does not wait for the end of the calls, and loses none of them.
 #[test]
 fn messages_in_flight_survive_a_second_interrupt() {

@@ -210,7 +210,7 @@ fn quoted_messages_are_those_of_the_program() {
 fn the_boundary_of_the_environment_is_written_down() {
     let source = text(&root().join("crates/claude-code-adapter/src/environment.rs"));
     let page = page_text("reference/environment.md");
-    let words = Regex::new(r#""([A-Z_0-9]+)""#).expect("an expression");
+    let words = Regex::new(r#""([A-Z_0-9()]+)""#).expect("an expression");
     let list = |name: &str| -> Vec<String> {
         let begin = format!("const {name}: &[&str] = &[");
         let (_, rest) = source.split_once(&begin).expect("the list");
@@ -218,15 +218,18 @@ fn the_boundary_of_the_environment_is_written_down() {
         let found = words.captures_iter(list).filter_map(|found| found.get(1));
         found.map(|word| word.as_str().to_owned()).collect()
     };
-    let (families, secrets) = (list("DENIED_PREFIXES"), list("SECRET_WORDS"));
-    let kept = list("KEPT");
-    for name in families.iter().chain(&secrets).chain(&kept) {
-        assert!(page.contains(&format!("`{name}`")), "{name}");
+    let (given, never) = page.split_once("| Never given |").expect("both tables");
+    let (allowed, session) = (list("ALLOWED"), list("OWN_SESSION"));
+    for name in allowed.iter().chain(&session) {
+        assert!(given.contains(&format!("`{name}`")), "{name}");
     }
-    assert!(families.len() > 10 && secrets.len() > 5 && kept.len() > 5);
+    let families = list("DENIED_PREFIXES");
+    assert!(allowed.len() > 20 && session.len() > 5 && families.len() > 10);
+    for name in &families {
+        assert!(never.contains(&format!("`{name}`")), "{name}");
+    }
     for name in list("DENIED") {
-        let covered = families.iter().any(|family| name.starts_with(family))
-            || secrets.iter().any(|word| name.contains(word));
-        assert!(covered || page.contains(&format!("`{name}`")), "{name}");
+        let covered = families.iter().any(|family| name.starts_with(family));
+        assert!(covered || never.contains(&format!("`{name}`")), "{name}");
     }
 }

@@ -282,8 +282,16 @@ impl Session {
         use std::os::unix::process::CommandExt as _;
         let mut command = std::process::Command::new("sleep");
         command.arg("600");
-        if group == Group::Own {
-            command.process_group(0);
+        match group {
+            Group::Same => {}
+            Group::Own => {
+                command.process_group(0);
+            }
+            Group::Session => {
+                let script = "echo $$ > daemon.new && mv daemon.new daemon.pid && exec sleep 600";
+                command = std::process::Command::new("setsid");
+                command.args(["sh", "-c", script]).env_clear();
+            }
         }
         let child = command.spawn()?;
         self.seen.push(json!({ "daemon": child.id() }));

@@ -172,4 +172,7 @@ pub enum Group {
     Same,
     /// To a group of its own.
     Own,
+    /// To a session of its own, with an environment in which nothing stands. Its id goes to the file `daemon.pid` of
+    /// the working folder.
+    Session,
 }
