@@ -41,9 +41,9 @@ pub struct LlmAskArgs {
     /// The question; `-` is standard input
     #[arg(short, long, value_name = "TEXT")]
     pub message: String,
-    /// Whose model answers
-    #[arg(long, value_enum, default_value_t = AskedRole::Default)]
-    pub role: AskedRole,
+    /// Whose model answers [default: the role `default`]
+    #[arg(long, value_enum)]
+    pub role: Option<AskedRole>,
     /// What the answer may use
     #[command(flatten)]
     pub spending: SpendingArgs,

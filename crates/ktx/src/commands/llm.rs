@@ -201,7 +201,7 @@ fn ask(args: &LlmAskArgs, opened: &Opened, session: &Session, printer: &Printer)
     if prompt.trim().is_empty() {
         return Err(Failure::new(Exit::Usage, "message", "the message is empty"));
     }
-    let role = ModelRole::from(args.role);
+    let role = args.role.map_or(ModelRole::Default, ModelRole::from);
     let sink = Arc::new(compose::LedgerSink::new(session, opened, printer.clone()));
     let budget = limits
         .any()
