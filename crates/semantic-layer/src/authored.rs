@@ -158,6 +158,25 @@ pub(crate) struct Join {
     pub(crate) alias: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) source: Option<JoinSource>,
+    /// As a scan has measured it: the file of a person has no such key.
+    #[serde(skip)]
+    pub(crate) coverage: Option<f64>,
+}
+
+/// A join of a manifest entry.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ManifestJoin {
+    pub(crate) to: String,
+    pub(crate) on: String,
+    pub(crate) relationship: Relationship,
+    #[serde(default)]
+    pub(crate) alias: Option<String>,
+    #[serde(default)]
+    pub(crate) source: Option<JoinSource>,
+    /// The share of the entry's rows with a value that find one; absent where none was missed.
+    #[serde(default)]
+    pub(crate) coverage: Option<f64>,
 }
 
 /// Where a join of a manifest comes from.
@@ -281,7 +300,7 @@ pub(crate) struct ManifestEntry {
     #[serde(default, deserialize_with = "strict::list")]
     pub(crate) columns: Vec<ManifestColumn>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub(crate) joins: Vec<Join>,
+    pub(crate) joins: Vec<ManifestJoin>,
     #[serde(default)]
     pub(crate) default_time_dimension: Option<Meta>,
     #[serde(default)]

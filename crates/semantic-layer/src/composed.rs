@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ErrorKind;
 use crate::authored::{
-    Column, Descriptions, Join, JoinSource, ManifestEntry, Overlay, Role, Standalone, StrictMap,
+    Column, Descriptions, Join, JoinSource, ManifestEntry, ManifestJoin, Overlay, Role, Standalone,
+    StrictMap,
 };
 use crate::resolved::{Origin, column_type};
 
@@ -85,10 +86,14 @@ pub(crate) fn primary_key(entry: &ManifestEntry) -> Vec<String> {
 }
 
 /// A join of a manifest: `source` is always set, which tells it from hand-written ones.
-fn scanned_join(join: &Join) -> Join {
+fn scanned_join(join: &ManifestJoin) -> Join {
     Join {
+        to: join.to.clone(),
+        on: join.on.clone(),
+        relationship: join.relationship,
+        alias: join.alias.clone(),
         source: Some(join.source.unwrap_or(JoinSource::Formal)),
-        ..join.clone()
+        coverage: join.coverage,
     }
 }
 
@@ -162,14 +167,10 @@ pub(crate) fn apply_overlay(
         source.grain = grain;
         base.is_grain_assumed = false;
     }
-    let disabled: BTreeSet<String> = overlay
-        .disable_joins
-        .iter()
-        .map(|on| collapsed(on))
-        .collect();
+    let disabled: BTreeSet<Condition> = overlay.disable_joins.iter().map(|on| sides(on)).collect();
     source
         .joins
-        .retain(|join| !disabled.contains(&collapsed(&join.on)));
+        .retain(|join| !disabled.contains(&sides(&join.on)));
     for join in overlay.joins {
         let same = |other: &Join| {
             other.to == join.to
@@ -189,6 +190,23 @@ pub(crate) fn apply_overlay(
     base.origin = Origin::Overlay;
     path.clone_into(&mut base.path);
     Ok(())
+}
+
+/// The equalities of a join, however they are turned and spaced.
+pub(crate) type Condition = BTreeSet<[String; 2]>;
+
+/// The condition that a text writes down.
+pub(crate) fn sides(on: &str) -> Condition {
+    let words: Vec<&str> = on.split_whitespace().collect();
+    let clauses = words.split(|word| word.eq_ignore_ascii_case("and"));
+    let equality = |clause: &[&str]| {
+        let text = clause.join(" ");
+        let (left, right) = text.split_once('=').unwrap_or((&text, ""));
+        let mut both = [left.trim().to_owned(), right.trim().to_owned()];
+        both.sort();
+        both
+    };
+    clauses.map(equality).collect()
 }
 
 /// A condition with its white space made equal.

@@ -36,6 +36,8 @@ pub(crate) struct Edge {
     pub(crate) pairs: Vec<(String, String)>,
     /// Why it is taken to find at most one row, where it cannot multiply rows.
     pub(crate) grounds: Grounds,
+    /// How many of a hundred rows of `from` find one of `to`, as far as it was measured.
+    pub(crate) coverage: u8,
 }
 
 /// Why a join is taken to find at most one row.
@@ -64,6 +66,8 @@ pub(crate) struct Graph {
     roles: BTreeMap<usize, Vec<NodeId>>,
     /// The roles that a role takes over from its source.
     behind_roles: BTreeSet<NodeId>,
+    /// Of each look-up that a role takes over from its source: the source's place, and the node there.
+    behind: BTreeMap<NodeId, (usize, NodeId)>,
     /// What may be there once all files can be read.
     pub(crate) missing: Missing,
     /// Aliases that name two different things: alias, declaring source.
@@ -134,6 +138,11 @@ impl Graph {
     /// The roles of a source, by its place in the catalog.
     pub(crate) fn roles_of(&self, source: usize) -> &[NodeId] {
         self.roles.get(&source).map_or(&[], Vec::as_slice)
+    }
+
+    /// The source and the look-up of it that a look-up of a role repeats.
+    pub(crate) fn behind(&self, id: NodeId) -> Option<(usize, NodeId)> {
+        self.behind.get(&id).copied()
     }
 
     /// The joins of a node, read from it.

@@ -9,6 +9,7 @@ mod groups;
 mod naming;
 mod parts;
 mod refusals;
+mod roads;
 mod spine;
 mod time;
 pub(crate) mod types;

@@ -65,6 +65,9 @@ pub struct Join {
     pub pairs: Vec<(String, String)>,
     /// Who says so.
     pub said_by: SaidBy,
+    /// How many of a hundred rows of this source find a row there, as a scan has measured it; 100 where
+    /// nothing was measured.
+    pub coverage: u8,
 }
 
 /// Who says that a join finds as many rows as it is declared to find.

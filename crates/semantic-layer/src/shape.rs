@@ -235,7 +235,7 @@ pub(crate) const OVERLAY: Record = Record {
         optional(
             "disable_joins",
             Holds::Texts,
-            "Conditions (`on`) of scanned joins to leave out.",
+            "Conditions (`on`) of scanned joins to leave out, on both sides of each.",
         ),
         JOINS,
         MEASURES,

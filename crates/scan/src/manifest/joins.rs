@@ -53,6 +53,9 @@ const RESERVED: &[&str] = &[
     "where",
 ];
 
+/// The key under which the compiler finds how many rows a join covers.
+const COVERAGE: &str = "coverage";
+
 /// One join of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Join {
@@ -60,6 +63,8 @@ pub(crate) struct Join {
     pub(crate) on: String,
     pub(crate) relationship: &'static str,
     pub(crate) formal: bool,
+    /// How many of a hundred rows find one there, where that was measured and some do not.
+    pub(crate) coverage: Option<u8>,
 }
 
 /// The joins that accepted links give to each table.
@@ -80,6 +85,7 @@ pub(crate) fn joins_of(
             on: condition(dialect, (&from.source, &link.from), (&to.source, &link.to)),
             relationship: link.cardinality.name(),
             formal,
+            coverage: coverage(link),
         };
         joins
             .entry(link.from.table.clone())
@@ -93,6 +99,7 @@ pub(crate) fn joins_of(
             on: condition(dialect, (&to.source, &link.to), (&from.source, &link.from)),
             relationship: link.cardinality.inverse_name(),
             formal,
+            coverage: None,
         };
         joins.entry(link.to.table.clone()).or_default().push(back);
     }
@@ -102,6 +109,17 @@ pub(crate) fn joins_of(
         });
     }
     joins
+}
+
+/// The share of the referring rows that find one, in hundredths: finer figures would change with every
+/// scan. Whole ones are not told.
+fn coverage(link: &Link) -> Option<u8> {
+    let share = link.evidence.row_coverage.or(link.evidence.coverage)?;
+    let reaches = |hundredths: &u8| f64::from(*hundredths) - 0.5 <= share * 100.0;
+    (0..=100_u8)
+        .rev()
+        .find(reaches)
+        .filter(|found| *found < 100)
 }
 
 /// The `on` texts of links that may not stand in any entry, with the name of the entry's table.
@@ -284,8 +302,11 @@ fn join_map(join: &Join, known: Option<&Mapping>) -> Mapping {
         "source".into(),
         if join.formal { "formal" } else { "inferred" }.into(),
     );
+    if let Some(hundredths) = join.coverage {
+        map.insert(COVERAGE.into(), (f64::from(hundredths) / 100.0).into());
+    }
     for (key, value) in known.into_iter().flatten() {
-        if !map.contains_key(key) && *key != Value::Bool(true) {
+        if !map.contains_key(key) && *key != Value::Bool(true) && key != COVERAGE {
             map.insert(key.clone(), value.clone());
         }
     }

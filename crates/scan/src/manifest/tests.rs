@@ -243,6 +243,7 @@ fn manual_joins_come_first_then_formal_then_inferred_ones() {
         on: on.to_owned(),
         relationship: "many_to_one",
         formal,
+        coverage: None,
     };
     let new = [
         join("e", "a.e = e.id", true),

@@ -24,6 +24,9 @@ use crate::settings::Switch;
 use crate::spending::Spending;
 use crate::stage_rows::StageRows;
 
+/// Shares of rows that differ by less are told as the same.
+const NEARLY: f64 = 0.005;
+
 /// What discovery gave.
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {
@@ -147,7 +150,7 @@ pub(crate) async fn discover(
         }
         discovery.warnings.append(&mut prober.warnings);
         discovery.links.append(&mut inferred);
-        skip_implied(&mut discovery.links);
+        skip_implied(&facts, &mut discovery.links);
         adjudicate::adjudicate(request, &facts, rows, pause, &mut discovery).await?;
     }
     apply_decisions(tables, decisions, &mut discovery);
@@ -238,15 +241,15 @@ fn candidates(
     scored
 }
 
-/// A link over one column that a link over several columns leads to anyway is left out.
-fn skip_implied(links: &mut [Link]) {
-    let single: BTreeMap<(TableRef, String), Endpoint> = links
+/// A link over one column is left out where a link over several columns leads there for all of its rows.
+fn skip_implied(facts: &Facts<'_>, links: &mut [Link]) {
+    let single: BTreeMap<(TableRef, String), (Endpoint, f64)> = links
         .iter()
         .filter(|link| link.status == Status::Accepted && link.from.columns.len() == 1)
         .filter_map(|link| {
             Some((
                 (link.from.table.clone(), link.from.columns.first()?.clone()),
-                link.to.clone(),
+                (link.to.clone(), link.evidence.covered()),
             ))
         })
         .collect();
@@ -254,11 +257,15 @@ fn skip_implied(links: &mut [Link]) {
     for wide in links
         .iter()
         .filter(|link| link.status == Status::Accepted && link.from.columns.len() > 1)
+        .filter(|link| facts.is_filled(&link.from))
     {
         for (child, parent) in wide.from.columns.iter().zip(&wide.to.columns) {
             let own = single.get(&(wide.from.table.clone(), child.clone()));
             let far = single.get(&(wide.to.table.clone(), parent.clone()));
-            if own.is_some() && own == far {
+            if let (Some((own, covered)), Some((far, _))) = (own, far)
+                && own == far
+                && wide.evidence.covered() >= *covered - NEARLY
+            {
                 implied.insert((wide.from.table.clone(), child.clone()));
             }
         }
@@ -273,7 +280,7 @@ fn skip_implied(links: &mut [Link]) {
         if implied.contains(&(link.from.table.clone(), column.clone())) {
             link.status = Status::Skipped;
             link.reasons
-                .push("a link over several columns leads there".to_owned());
+                .push("a link over several columns leads there for all of its rows".to_owned());
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::relationships::entity::{ColumnName, KeyMark, TableName, is_doer_of};
 use crate::relationships::facts::keys::{key_strength, own_match};
 use crate::relationships::learned::learned_keys;
 use crate::relationships::lexicon::synonym;
+use crate::relationships::link::Endpoint;
 use crate::relationships::modules::Modules;
 use crate::relationships::prefix::shared_prefix;
 use crate::types::TypeFamily;
@@ -198,6 +199,19 @@ impl<'a> Facts<'a> {
     /// All columns that others may refer to.
     pub(crate) fn keys(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
         self.columns().filter(|(_, column)| column.key > 0.0)
+    }
+
+    /// Whether all columns of one side of a link have a value in nearly every row that was read.
+    pub(crate) fn is_filled(&self, side: &Endpoint) -> bool {
+        let table = self
+            .tables
+            .iter()
+            .find(|table| table.table.table == side.table);
+        let columns = table.into_iter().flat_map(|table| &table.columns);
+        columns
+            .filter(|column| side.columns.contains(&column.column.name))
+            .filter_map(|column| column.profile)
+            .all(|profile| profile.null_rate() < 0.005)
     }
 
     /// The same, and texts that are a second key.

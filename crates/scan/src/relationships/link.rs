@@ -154,6 +154,11 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
+    /// The share of the child's rows with a value that find one, as far as it was measured.
+    pub(crate) fn covered(&self) -> f64 {
+        self.row_coverage.or(self.coverage).unwrap_or(1.0)
+    }
+
     /// Whether somebody has joined the two, or says that they belong together.
     pub(crate) const fn is_backed(&self) -> bool {
         self.queries > 0 || self.stated

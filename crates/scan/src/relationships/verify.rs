@@ -167,7 +167,7 @@ pub(crate) async fn add_composites(
                 .push("each of the two tables holds the other's keys".to_owned());
         }
     }
-    prefer_nested(&mut found);
+    prefer_nested(facts, &mut found);
     best_composites(&mut found);
     inferred.extend(found);
     Ok(())
@@ -204,8 +204,8 @@ async fn ask_all(
 
 /// A group that leads through another table to a third means the nearer one: where `offering` refers to
 /// `course` by two columns and a table has all three of its key, this table refers to `offering`, even if
-/// nearly all groups that may be exist.
-fn prefer_nested(found: &mut [Link]) {
+/// nearly all groups that may be exist. It refers to `course` as well where some rows have no third value.
+fn prefer_nested(facts: &Facts<'_>, found: &mut [Link]) {
     let pairs = |link: &Link| -> BTreeSet<(String, String)> {
         let own = link.from.columns.iter().cloned();
         own.zip(link.to.columns.iter().cloned()).collect()
@@ -234,10 +234,10 @@ fn prefer_nested(found: &mut [Link]) {
         }
     }
     for (wide, narrow) in nearer {
-        let table = found
+        let nearest = found
             .get(wide)
-            .map(|link| link.to.table.to_string())
-            .unwrap_or_default();
+            .map(|link| (link.to.table.to_string(), facts.is_filled(&link.from)));
+        let (table, covers_all) = nearest.unwrap_or_default();
         if let Some(link) = found
             .get_mut(wide)
             .filter(|link| link.status == Status::Review)
@@ -247,7 +247,7 @@ fn prefer_nested(found: &mut [Link]) {
             link.reasons
                 .push("its columns lead on to another table as those of the key do".to_owned());
         }
-        if let Some(link) = found.get_mut(narrow) {
+        if let Some(link) = found.get_mut(narrow).filter(|_| covers_all) {
             link.status = Status::Skipped;
             link.reasons
                 .push(format!("`{table}` is nearer and leads there"));

@@ -8,6 +8,7 @@ use ktx_diagnostics::{Diagnostic, Location};
 use ktx_vocabulary::SourceName;
 use ktx_warehouse::Dialect;
 
+use super::disabled::ByOverlays;
 use super::scanned::{ScannedTable, ScannedTables};
 use super::{BrokenFile, Catalog, finding, reading, resolve};
 use crate::authored::{Authored, Manifest, Overlay, Problem, Standalone, is_column_name};
@@ -36,6 +37,7 @@ struct Loading {
     shards: Vec<(String, Manifest)>,
     standalones: Vec<(String, Standalone)>,
     overlays: Vec<(String, Overlay)>,
+    by_overlays: ByOverlays,
 }
 
 pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
@@ -57,6 +59,7 @@ pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     for (path, source) in std::mem::take(&mut loading.standalones) {
         loading.add_standalone(&path, source, &manifest);
     }
+    loading.leave_out_disabled();
     loading.finish(dialect, manifest)
 }
 
@@ -217,6 +220,7 @@ impl Loading {
             }
             Some(base) => {
                 let nowhere = nothing_to_leave_out(base, &overlay);
+                self.by_overlays.note(base, &overlay, path);
                 if let Err((kind, message)) = composed::apply_overlay(base, overlay, path) {
                     self.composed.remove(&name);
                     self.break_file(&name, path, kind, &message);
@@ -235,6 +239,13 @@ impl Loading {
                 let message = format!("no table `{name}` for this overlay to extend{hint}");
                 self.warn(ErrorKind::UnmatchedOverlay, message, path);
             }
+        }
+    }
+
+    /// Leaves out the joins that overlays disable, on both sides.
+    fn leave_out_disabled(&mut self) {
+        for (path, message) in self.by_overlays.leave_out(&mut self.composed) {
+            self.warn(ErrorKind::UnmatchedOverlay, message, &path);
         }
     }
 

@@ -272,7 +272,15 @@ fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option
             Some(JoinSource::Formal | JoinSource::Inferred) => SaidBy::Scan,
             Some(JoinSource::Manual) | None => SaidBy::Author,
         },
+        coverage: written.coverage.map_or(100, percent),
     }))
+}
+
+/// A share as a whole number of hundredths: finer differences choose no path.
+fn percent(share: f64) -> u8 {
+    let hundredths = (0..=100_u8).rev();
+    let found = hundredths.filter(|one| f64::from(*one) - 0.5 <= share * 100.0);
+    found.max().unwrap_or_default()
 }
 
 /// The column pairs of a join condition, local side first.

@@ -10,6 +10,25 @@ use crate::resolved::{Join, SaidBy, Source};
 /// source.
 const MOST_EXPANDED: usize = 200_000;
 
+/// The coverage of a join of which nothing was measured: it counts as whole.
+const UNMEASURED: u8 = 100;
+
+/// What is known of one reading of a join.
+#[derive(Clone, Copy)]
+struct Sight {
+    grounds: Grounds,
+    coverage: u8,
+}
+
+impl Sight {
+    fn of(edge: Option<&Edge>) -> Self {
+        Self {
+            grounds: edge.map_or(Grounds::Word, |edge| edge.grounds),
+            coverage: edge.map_or(UNMEASURED, |edge| edge.coverage),
+        }
+    }
+}
+
 /// A graph that still grows.
 #[derive(Default)]
 struct Builder {
@@ -85,11 +104,15 @@ impl Builder {
                 let found = sources.get(target);
                 let far = join.pairs.iter().map(|(_, far)| far.as_str());
                 let near = join.pairs.iter().map(|(near, _)| near.as_str());
-                let grounds = [
-                    found.map_or(Grounds::Word, |found| grounds(join, found, far)),
-                    grounds(join, source, near),
-                ];
-                self.add_edge(at, to, join.relationship, &join.pairs, grounds);
+                let forth = Sight {
+                    grounds: found.map_or(Grounds::Word, |found| grounds(join, found, far)),
+                    coverage: join.coverage,
+                };
+                let back = Sight {
+                    grounds: grounds(join, source, near),
+                    coverage: UNMEASURED,
+                };
+                self.add_edge(at, to, join.relationship, &join.pairs, [forth, back]);
             }
         }
     }
@@ -117,7 +140,7 @@ impl Builder {
         to: NodeId,
         relationship: Relationship,
         pairs: &[(String, String)],
-        [forth, back]: [Grounds; 2],
+        [forth, back]: [Sight; 2],
     ) {
         let turned = pairs
             .iter()
@@ -127,14 +150,16 @@ impl Builder {
             to: from,
             relationship: relationship.inverted(),
             pairs: turned.collect(),
-            grounds: back,
+            grounds: back.grounds,
+            coverage: back.coverage,
         });
         self.add_half(Edge {
             from,
             to,
             relationship,
             pairs: pairs.to_vec(),
-            grounds: forth,
+            grounds: forth.grounds,
+            coverage: forth.coverage,
         });
     }
 
@@ -154,6 +179,7 @@ impl Builder {
                 known.relationship = edge.relationship;
             }
             known.grounds = known.grounds.max(edge.grounds);
+            known.coverage = known.coverage.min(edge.coverage);
         } else {
             places.push(edges.len());
             edges.push(edge);
@@ -230,12 +256,10 @@ impl Builder {
                 .into_iter()
                 .flatten();
             let back = places.filter_map(|place| edges.get(*place)).find(is_back);
-            let grounds = [
-                last.grounds,
-                back.map_or(Grounds::Word, |back| back.grounds),
-            ];
+            let sights = [Some(last), back].map(Sight::of);
             let id = self.add_node(name, target, true);
-            self.add_edge(parent, id, last.relationship, &last.pairs, grounds);
+            self.graph.behind.insert(id, (source, last.to));
+            self.add_edge(parent, id, last.relationship, &last.pairs, sights);
             return Some(id);
         }
         None

@@ -87,6 +87,7 @@ pub(super) fn build(
         }
     }
     note_lookups(names, asked, &parts, notes);
+    super::roads::note_rivals(evaluator, &parts, notes);
     note_unproven(names, &parts, notes);
     note_filled(asked, notes);
     // What goes by the periods of the others comes after them.

@@ -14,14 +14,7 @@ pub(crate) fn ambiguous_path(
     one: &[Edge],
     other: &[Edge],
 ) -> QueryError {
-    let step = |edge: &Edge| {
-        let on: Vec<&str> = edge.pairs.iter().map(|(from, _)| from.as_str()).collect();
-        format!(" -[{}]-> {}", on.join(", "), names.node_name(edge.to))
-    };
-    let spelled = |path: &[Edge]| {
-        let steps: String = path.iter().map(step).collect();
-        format!("{}{steps}", names.node_name(home))
-    };
+    let spelled = |path| spelled(names, home, path);
     let graph = &names.catalog.graph;
     let source = graph.node(node).map(|node| node.source);
     let roles = source.map_or(&[] as &[NodeId], |source| graph.roles_of(source));
@@ -35,6 +28,16 @@ pub(crate) fn ambiguous_path(
     QueryError::new(ErrorKind::AmbiguousJoinPath, message)
         .about(names.node_name(node))
         .suggest(roles.iter().map(|role| graph.name(*role)))
+}
+
+/// A path in words, such as `visits -[doctor_id]-> doctors -[ward_id]-> wards`.
+pub(crate) fn spelled(names: Names<'_>, home: NodeId, path: &[Edge]) -> String {
+    let step = |edge: &Edge| {
+        let on: Vec<&str> = edge.pairs.iter().map(|(from, _)| from.as_str()).collect();
+        format!(" -[{}]-> {}", on.join(", "), names.node_name(edge.to))
+    };
+    let steps: String = path.iter().map(step).collect();
+    format!("{}{steps}", names.node_name(home))
 }
 
 /// The error for a path that may be another one once `missing`'s file can be read.

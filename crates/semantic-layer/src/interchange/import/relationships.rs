@@ -133,6 +133,7 @@ impl Building<'_> {
             relationship: rest.relationship,
             alias: rest.alias,
             source: None,
+            coverage: None,
         };
         if let Some(source) = self.sources.get_mut(declaring) {
             source.joins.push(join);

@@ -1,0 +1,93 @@
+//! Scanned joins that an overlay leaves out. Each stands in the entries of both its tables, and one
+//! overlay is enough to leave it out of both.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::authored::{Join, Overlay};
+use crate::composed::{Composed, Condition, sides};
+
+/// A join that an overlay leaves out.
+pub(super) struct Disabled {
+    source: String,
+    /// The overlay's file.
+    path: String,
+    /// The condition as written there.
+    on: String,
+    condition: Condition,
+    /// Whether the entry of the source has it.
+    is_known: bool,
+}
+
+/// The joins that overlays leave out, and those that they write themselves.
+#[derive(Default)]
+pub(super) struct ByOverlays {
+    disabled: Vec<Disabled>,
+    /// Source, target, condition.
+    written: BTreeSet<(String, String, Condition)>,
+}
+
+impl ByOverlays {
+    /// Notes what an overlay says of the source that it extends.
+    pub(super) fn note(&mut self, base: &Composed, overlay: &Overlay, path: &str) {
+        self.disabled.extend(disabled(base, overlay, path));
+        let name = &base.source.name;
+        let written = overlay.joins.iter();
+        self.written
+            .extend(written.map(|join| (name.clone(), join.to.clone(), sides(&join.on))));
+    }
+    /// Leaves the joins out of the sources at their other ends. Gives what is to be said, each with the
+    /// overlay's file.
+    pub(super) fn leave_out(&self, all: &mut BTreeMap<String, Composed>) -> Vec<(String, String)> {
+        let mut told = Vec::new();
+        for one in &self.disabled {
+            let mut is_known = one.is_known;
+            for (name, other) in all.iter_mut().filter(|(name, _)| **name != one.source) {
+                let path = &other.path;
+                other.source.joins.retain(|join| {
+                    if join.to != one.source || sides(&join.on) != one.condition {
+                        return true;
+                    }
+                    is_known = true;
+                    let is_by_hand = join.source.is_none() || self.is_written(name, join);
+                    if is_by_hand {
+                        let message = format!(
+                            "`disable_joins` names `{}`, and `{name}` declares that join in `{path}`: it stays",
+                            one.on
+                        );
+                        told.push((one.path.clone(), message));
+                    }
+                    is_by_hand
+                });
+            }
+            if !is_known {
+                let message = format!(
+                    "`disable_joins` names `{}`, which is no scanned join of `{}`",
+                    one.on, one.source
+                );
+                told.push((one.path.clone(), message));
+            }
+        }
+        told
+    }
+
+    fn is_written(&self, source: &str, join: &Join) -> bool {
+        let key = (source.to_owned(), join.to.clone(), sides(&join.on));
+        self.written.contains(&key)
+    }
+}
+
+/// What an overlay leaves out of the source that it extends.
+fn disabled(base: &Composed, overlay: &Overlay, path: &str) -> Vec<Disabled> {
+    let disabled = |on: &String| {
+        let condition = sides(on);
+        let mut joins = base.source.joins.iter();
+        Disabled {
+            source: base.source.name.clone(),
+            path: path.to_owned(),
+            on: on.clone(),
+            is_known: joins.any(|join| sides(&join.on) == condition),
+            condition,
+        }
+    };
+    overlay.disable_joins.iter().map(disabled).collect()
+}
