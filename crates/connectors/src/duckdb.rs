@@ -13,6 +13,7 @@ mod error;
 mod instance;
 mod kind;
 mod library;
+mod optimizers;
 mod query;
 mod text;
 

@@ -10,6 +10,7 @@ use ktx_warehouse::{Dialect, WarehouseError};
 
 use super::error::{self, Place};
 use super::library::{self, Library};
+use super::optimizers;
 use super::{FILE, error::map};
 use crate::file;
 use crate::settings::{Settings, UTC};
@@ -71,8 +72,10 @@ impl Engine {
         }
         file::inspect(&self.path, &FILE)?;
         let mut driver = library::load(&self.library)?;
+        let version = optimizers::version(&mut driver)
+            .map_err(|error| error::opening(&error, &self.path, &self.library))?;
         let database = driver
-            .new_database_with_opts(self.options())
+            .new_database_with_opts(self.options(optimizers::to_turn_off(&version)))
             .map_err(|error| error::opening(&error, &self.path, &self.library))?;
         let instance = Arc::new(Instance { database });
         // Before 1.5 a session cannot be interrupted: no deadline would hold. Here nothing runs yet.
@@ -106,10 +109,10 @@ impl Engine {
         open.strong_count() == 0
     }
 
-    /// The options of the instance.
-    fn options(&self) -> Vec<(OptionDatabase, OptionValue)> {
+    /// The options of the instance, with the optimizers that are turned off.
+    fn options(&self, turned_off: Option<&str>) -> Vec<(OptionDatabase, OptionValue)> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        [
+        let mut options = vec![
             ("path", self.path.to_string_lossy().into_owned()),
             ("access_mode", "read_only".to_owned()),
             // Nothing is written, not even what does not fit into the memory. This has to be said
@@ -124,15 +127,15 @@ impl Engine {
             ("threads", threads.clamp(1, THREADS).to_string()),
             // 128-bit numbers, bits and times with a zone keep their types on the way.
             ("arrow_lossless_conversion", "true".to_owned()),
-        ]
-        .into_iter()
-        .map(|(key, value)| {
+        ];
+        options.extend(turned_off.map(|names| (optimizers::SETTING, names.to_owned())));
+        let option = |(key, value): (&str, String)| {
             (
                 OptionDatabase::Other(key.to_owned()),
                 OptionValue::String(value),
             )
-        })
-        .collect()
+        };
+        options.into_iter().map(option).collect()
     }
 
     /// Maps an error of a session.

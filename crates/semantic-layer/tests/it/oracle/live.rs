@@ -237,6 +237,12 @@ impl DuckDb {
         }
     }
 
+    fn is_2_0(&mut self) -> bool {
+        self.ask(&json!({ "load": [] }));
+        let answer = self.ask(&json!({ "sql": "SELECT version()" }));
+        answer.to_string().contains("v2.0.")
+    }
+
     pub(crate) fn ask(&mut self, request: &Value) -> Value {
         writeln!(self.input, "{request}").expect("the script reads");
         let mut line = String::new();
@@ -262,6 +268,13 @@ impl Engine for DuckDb {
 
     fn load(&mut self, world: &World) {
         let mut all = vec!["SET TimeZone = 'UTC'".to_owned()];
+        // As the connector's sessions do.
+        if self.is_2_0() {
+            all.push(
+                "SET disabled_optimizers = 'common_subplan,compressed_materialization,statistics_propagation'"
+                    .to_owned(),
+            );
+        }
         all.extend(statements(world, self.dialect(), &Self::TYPES));
         let answer = self.ask(&json!({ "load": all }));
         assert_eq!(answer, json!({ "ok": true }));
