@@ -88,6 +88,7 @@ error_kinds! {
     SingletonComponent = "singleton_component",
     AmbiguousJoin = "ambiguous_join",
     UnprovenJoin = "unproven_join",
+    ContradictoryJoin = "contradictory_join",
     ColumnLeftOut = "column_left_out",
     UnmatchedOverlay = "unmatched_overlay",
     UnmatchedManifestJoin = "unmatched_manifest_join",

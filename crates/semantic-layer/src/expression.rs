@@ -164,6 +164,27 @@ fn refuse(kind: ErrorKind, message: &str) -> ControlFlow<QueryError> {
     ControlFlow::Break(QueryError::new(kind, message))
 }
 
+/// What is wrong with a call of a function that needs `OVER`: without it the warehouse fails.
+fn ranks_rows(call: &Function, dialect: Dialect) -> Option<String> {
+    let name = call.name.to_string().to_ascii_lowercase();
+    let is_window = match name.as_str() {
+        "row_number" | "rank" | "dense_rank" | "percent_rank" | "cume_dist" | "ntile" | "lag"
+        | "lead" => true,
+        // Aggregates as well in these.
+        "first_value" | "last_value" | "nth_value" => !matches!(
+            dialect,
+            Dialect::ClickHouse | Dialect::Databricks | Dialect::DuckDb
+        ),
+        _ => false,
+    };
+    (is_window && call.within_group.is_empty()).then(|| {
+        format!(
+            "`{name}` is a window function, which has no value without `OVER`, and window functions are \
+             not allowed; sort the answer by a measure and limit it instead"
+        )
+    })
+}
+
 /// Refuses calls that read columns which they do not name: hidden ones would be among them.
 fn columns_by_name(call: &Function) -> ControlFlow<QueryError> {
     let is = |name: &str| call.name.to_string().eq_ignore_ascii_case(name);
@@ -220,6 +241,9 @@ impl VisitorMut for Check {
                         ErrorKind::WindowFunction,
                         "window functions are not allowed",
                     );
+                }
+                if let Some(message) = ranks_rows(function, self.dialect) {
+                    return refuse(ErrorKind::WindowFunction, &message);
                 }
                 if matches!(function.args, FunctionArguments::Subquery(_)) {
                     return refuse(

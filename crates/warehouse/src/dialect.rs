@@ -158,7 +158,10 @@ impl Dialect {
         quoted.push('\'');
         for letter in text.chars() {
             match letter {
-                '\'' if self == Self::BigQuery => quoted.push_str("\\'"),
+                // Spark before 4.1 takes two quotes for the end of one literal and the beginning of the next.
+                '\'' if matches!(self, Self::BigQuery | Self::Databricks) => {
+                    quoted.push_str("\\'");
+                }
                 '\n' if self == Self::BigQuery => quoted.push_str("\\n"),
                 '\r' if self == Self::BigQuery => quoted.push_str("\\r"),
                 '\'' => quoted.push_str("''"),

@@ -45,10 +45,42 @@ pub(super) fn check(catalog: &Catalog, source: &Source, found: &mut Findings<'_>
                 found.error((source, &part), ErrorKind::DisplayValueJoin, message);
             }
         }
+        if let Some(message) = contradictory(source, target, join) {
+            found.error((source, &part), ErrorKind::ContradictoryJoin, message);
+        }
         if let Some(message) = unproven(source, target, join) {
             found.warn((source, &part), ErrorKind::UnprovenJoin, message);
         }
     }
+}
+
+/// What is to be said of a join that both sources declare, each so that the other may not be looked up
+/// from it: no query can go along it.
+fn contradictory(source: &Source, target: &Source, join: &Join) -> Option<String> {
+    let turned = |back: &Join| {
+        let mut one: Vec<(&String, &String)> =
+            back.pairs.iter().map(|(near, far)| (far, near)).collect();
+        let mut other: Vec<(&String, &String)> =
+            join.pairs.iter().map(|(near, far)| (near, far)).collect();
+        one.sort();
+        other.sort();
+        back.to == source.name && back.alias == join.alias && one == other
+    };
+    let back = target.joins.iter().find(|back| turned(back))?;
+    let is_safe = |one: &Join, other: &Join| {
+        one.relationship.is_safe() && other.relationship.inverted().is_safe()
+    };
+    if source.name > target.name || is_safe(join, back) || is_safe(back, join) {
+        return None;
+    }
+    Some(format!(
+        "join `{}` is declared {} here and {} in `{}`: the two contradict each other, and no query can go along \
+         it; declare `one_to_one`, or `many_to_one` on one side and `one_to_many` on the other",
+        join.on,
+        join.relationship.name(),
+        back.relationship.name(),
+        target.name
+    ))
 }
 
 /// What is to be said of a join that nothing but its own word makes safe.

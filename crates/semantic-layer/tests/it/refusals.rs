@@ -214,3 +214,29 @@ fn texts_have_no_fields() {
         );
     }
 }
+
+/// A function that needs `OVER` fails in the warehouse without it: it is refused by its name. As an
+/// aggregate over an ordered group it stays.
+#[test]
+fn window_functions_without_over_are_refused_by_name() {
+    for (measure, name) in [
+        ("rank(visits.cost)", "rank"),
+        ("max(row_number())", "row_number"),
+        ("sum(lag(visits.cost))", "lag"),
+        ("first_value(visits.cost)", "first_value"),
+    ] {
+        let query = serde_json::json!({"measures": [measure]});
+        for dialect in [Dialect::Postgres, Dialect::Sqlite, Dialect::MySql] {
+            let catalog = fixtures::model("clinic", dialect);
+            let query = Query::from_value(&query).expect("a query");
+            let error = compile(&catalog, &query, dialect).expect_err(measure);
+            assert_eq!(error.kind.as_str(), "window_function", "{measure}");
+            let said = format!("`{name}` is a window function, which has no value without `OVER`");
+            assert!(error.message.starts_with(&said), "{}", error.message);
+        }
+    }
+    let catalog = fixtures::model("clinic", Dialect::Postgres);
+    let query = serde_json::json!({"measures": ["rank(10) within group (order by visits.cost)"]});
+    let query = Query::from_value(&query).expect("a query");
+    assert!(compile(&catalog, &query, Dialect::Postgres).is_ok());
+}

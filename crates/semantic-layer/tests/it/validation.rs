@@ -281,3 +281,40 @@ fn findings_have_places() {
         ]
     );
 }
+
+/// Two declarations of one join of which neither lets the other source be looked up: every query over
+/// it is refused as fan-out, and the validator says why.
+#[test]
+fn declarations_that_contradict_each_other_are_told() {
+    let customers = |relationship: &str| {
+        format!(
+            "{CUSTOMERS}joins:\n- {{to: orders, on: id = orders.customer_id, relationship: {relationship}}}\n"
+        )
+    };
+    let orders = "name: orders\ntable: orders\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: customer_id, type: number}\njoins:\n- {to: customers, on: customer_id = customers.id, relationship: many_to_one}\n";
+    let told = |relationship: &str| -> Vec<String> {
+        let customers = customers(relationship);
+        let catalog = folder(&[("customers.yaml", &customers), ("orders.yaml", orders)]);
+        let errors = validate(&catalog, &[]).errors;
+        errors
+            .into_iter()
+            .map(|one| {
+                format!(
+                    "{} {}: {}",
+                    one.path.unwrap_or_default(),
+                    one.kind,
+                    one.message
+                )
+            })
+            .collect()
+    };
+    assert_eq!(
+        told("many_to_one"),
+        [
+            "customers.yaml:8:4 contradictory_join: join `id = orders.customer_id` is declared many_to_one here and \
+             many_to_one in `orders`: the two contradict each other, and no query can go along it; declare \
+             `one_to_one`, or `many_to_one` on one side and `one_to_many` on the other"
+        ]
+    );
+    assert_eq!(told("one_to_many"), Vec::<String>::new());
+}

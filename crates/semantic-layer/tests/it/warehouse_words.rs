@@ -305,3 +305,18 @@ fn a_gap_in_a_tables_name_stays_or_is_refused() {
         assert_eq!(from(dialect, table), expected, "{dialect}: {table}");
     }
 }
+
+/// Spark before 4.1 takes two quotes in a row for the end of one text and the beginning of the next,
+/// and glues the two.
+#[test]
+fn a_quote_in_a_text_is_read_by_every_spark() {
+    let text = "name: t\ntable: t\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: status, type: string}\n";
+    let files = vec![ktx_semantic_layer::SourceFile::new("t.yaml", text)];
+    let catalog = ktx_semantic_layer::Catalog::load(files, ktx_warehouse::Dialect::Databricks);
+    let query = serde_json::json!({"measures": ["count(t.id)"], "filters": [r"t.status = 'x\'y'"]});
+    let query = ktx_semantic_layer::Query::from_value(&query).expect("a query");
+    let sql = ktx_semantic_layer::compile(&catalog, &query, catalog.dialect())
+        .expect("an answer")
+        .sql;
+    assert!(sql.contains(r"t.status = 'x\'y'"), "{sql}");
+}
