@@ -55,6 +55,10 @@ geometric_mean kurtosis mean product quantile regr_avgx regr_avgy regr_count reg
 regr_slope skewness std stddev stddev_pop stddev_samp stddevpop stddevsamp stdev stdevp sum sumif sumkahan \
 total uniq uniqcombined uniqexact var var_pop var_samp variance varp varpop varsamp ";
 
+/// PostgreSQL's aggregates whose answers may be of a type without an order: documents, bytes, keys.
+const UNORDERED: &str = " json_agg json_agg_strict json_arrayagg json_object_agg json_object_agg_strict \
+json_objectagg jsonb_agg jsonb_agg_strict jsonb_object_agg jsonb_object_agg_strict string_agg xmlagg ";
+
 fn is_in(list: &str, name: &str) -> bool {
     list.contains(&format!(" {name} "))
 }
@@ -102,6 +106,11 @@ pub(crate) fn arguments(call: &Function) -> Vec<&Expr> {
         _ => None,
     });
     expressions.collect()
+}
+
+/// Whether the answers of a call may have no maximum in the warehouse.
+pub(crate) fn has_no_maximum(call: &Function, dialect: Dialect) -> bool {
+    dialect == Dialect::Postgres && is_in(UNORDERED, &name_of(call))
 }
 
 /// What a call to `count` counts.

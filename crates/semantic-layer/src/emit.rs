@@ -12,14 +12,15 @@ use periods::PeriodNames;
 pub(crate) use relation::parse_query;
 use sqlparser::ast::Expr;
 
+use crate::aggregates::{self, Call};
 use crate::bound::{self, Printer};
 use crate::graph::NodeId;
 use crate::planner::{Part, PartKind, Planned, SortKey};
 use crate::planner::{sanitized, unique};
 use crate::predicates::{Place, placed};
 use crate::query::Direction;
-use crate::sql_text::{identifier, is_boxed, only_value, typed_null};
-use crate::{ColumnRole, ColumnType, QueryError, aggregates, scalars};
+use crate::sql_text::{identifier, is_boxed, only_element, only_value, typed_null};
+use crate::{ColumnRole, ColumnType, QueryError, scalars};
 
 /// The SQL of a plan.
 #[derive(Debug)]
@@ -177,9 +178,9 @@ fn marked(planned: &Planned<'_>) -> BTreeSet<usize> {
 /// A word for an atom that no measure names.
 fn atom_label(planned: &Planned<'_>, at: usize) -> String {
     match planned.atoms.get(at).map(|atom| &atom.call) {
-        Some(aggregates::Call::Function(function)) => sanitized(&function.name.to_string()),
-        Some(aggregates::Call::Percentile { .. }) => "percentile".to_owned(),
-        Some(aggregates::Call::Rows) | None => "rows".to_owned(),
+        Some(Call::Function(function)) => sanitized(&function.name.to_string()),
+        Some(Call::Percentile { .. }) => "percentile".to_owned(),
+        Some(Call::Rows) | None => "rows".to_owned(),
     }
 }
 
@@ -328,8 +329,9 @@ impl Writer<'_, '_> {
     }
 
     /// NULL in the place of an atom that a part does not compute, of the type that it has elsewhere: a
-    /// NULL of no type is text to PostgreSQL and a number to SQL Server.
-    fn absent(&self, at: usize, kind: Option<ColumnType>) -> String {
+    /// NULL of no type is text to PostgreSQL and a number to SQL Server, and one of another type changes
+    /// the values of all parts.
+    pub(super) fn absent(&self, at: usize, kind: Option<ColumnType>) -> String {
         let is_strict = matches!(
             self.dialect,
             Dialect::Postgres | Dialect::Redshift | Dialect::SqlServer
@@ -340,8 +342,8 @@ impl Writer<'_, '_> {
             .iter()
             .zip(&self.inner.parts)
             .find(|(part, _)| part.atoms.contains(&at));
-        match (kind, home, self.inner.atoms.get(at)) {
-            (None, Some((_, part)), Some(column)) if is_strict => format!(
+        match (home, self.inner.atoms.get(at)) {
+            (Some((_, part)), Some(column)) if is_strict => format!(
                 "(SELECT {} FROM {} WHERE 1 = 0)",
                 identifier(self.dialect, column),
                 identifier(self.dialect, part)
@@ -367,7 +369,12 @@ impl Writer<'_, '_> {
                 self.dialect,
                 self.inner.merged.get(at).map_or("", String::as_str),
             );
-            let value = only_value(self.dialect, &column, atom.kind);
+            let value = match &atom.call {
+                Call::Function(function) if aggregates::has_no_maximum(function, self.dialect) => {
+                    only_element(&column)
+                }
+                _ => only_value(self.dialect, &column, atom.kind),
+            };
             if aggregates::is_count(&atom.call) {
                 format!("COALESCE({value}, 0) AS {name}")
             } else {

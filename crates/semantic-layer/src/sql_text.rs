@@ -84,6 +84,11 @@ pub(crate) fn only_value(dialect: Dialect, sql: &str, kind: Option<ColumnType>) 
     }
 }
 
+/// The same where PostgreSQL knows no larger one of two values.
+pub(crate) fn only_element(sql: &str) -> String {
+    format!("(ARRAY_AGG({sql}) FILTER (WHERE {sql} IS NOT NULL))[1]")
+}
+
 /// How exact percentiles are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PercentileForm {

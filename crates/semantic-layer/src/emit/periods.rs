@@ -6,9 +6,7 @@ use super::Writer;
 use super::part::{Pieces, group_clause, where_clause};
 use crate::aggregates::{self, Call};
 use crate::planner::{Frame, Part, PartKind, Span, Spine, TimeAxis};
-use crate::sql_text::{
-    By, as_period, identifier, instant, movable, movable_type, moved, truncate, typed_null,
-};
+use crate::sql_text::{By, as_period, identifier, instant, movable, movable_type, moved, truncate};
 
 /// Names for what periods are made of; none is a table, a result column or another part.
 pub(super) struct PeriodNames {
@@ -161,7 +159,7 @@ impl Writer<'_, '_> {
             })
             .collect();
         for (at, atom) in self.planned.atoms.iter().enumerate() {
-            let null = typed_null(self.dialect, atom.kind);
+            let null = self.absent(at, atom.kind);
             columns.push(format!("{null} AS {}", self.atom_name(at)));
         }
         let marks = self.inner.marks.values();
