@@ -43,6 +43,7 @@ mod shape;
 mod sides;
 mod source_file;
 mod sql_text;
+mod times;
 mod validate;
 
 pub use authored::{ColumnType, Relationship, Role, Visibility};

@@ -207,6 +207,8 @@ impl<'a> Names<'a> {
             }
         })?;
         within.pop();
+        let tree =
+            crate::times::of_rows(tree, *self).map_err(|error| error.about(text.as_str()))?;
         let tree = crate::expression::nested(tree);
         Ok(if within.is_empty() {
             presence::guarded(node, tree)

@@ -18,7 +18,7 @@ use crate::planner::types;
 use crate::query::MeasureRequest;
 use crate::resolved::Segment;
 use crate::sql_text::{has_empty_part, table_parts};
-use crate::{ColumnType, ErrorKind, QueryError};
+use crate::{ColumnType, ErrorKind, QueryError, times};
 
 use meaning::InQuery;
 pub(super) use meaning::InSource;
@@ -144,14 +144,21 @@ impl<'a> Evaluator<'a> {
         own: Option<usize>,
     ) -> Result<Expr, QueryError> {
         let dialect = self.names.dialect;
-        bound::bind(
-            tree,
-            dialect,
-            &mut InQuery {
-                evaluator: self,
-                own,
-            },
-        )
+        let mut meaning = InQuery {
+            evaluator: self,
+            own,
+        };
+        let tree = bound::bind(tree, dialect, &mut meaning)?;
+        self.settled(tree)
+    }
+
+    /// A scalar tree whose arithmetic with times is settled.
+    pub(super) fn settled(&self, tree: Expr) -> Result<Expr, QueryError> {
+        let kind = |tree: &Expr| match bound::atom_of(tree) {
+            Some(at) => self.atoms.get(at)?.kind,
+            None => types::of(tree, self.names),
+        };
+        times::settled(tree, self.names.dialect, &kind)
     }
 
     /// The measure request whose result name is `name`.
@@ -245,6 +252,7 @@ impl<'a> Evaluator<'a> {
         bound::bind_rows(tree, names.dialect, &mut |parts| {
             names.column(parts, Scope::Source(node))
         })
+        .and_then(|tree| times::of_rows(tree, names))
         .map_err(|error| about(error, text))
     }
 
@@ -257,7 +265,11 @@ impl<'a> Evaluator<'a> {
         snapshot: Option<&SnapshotTrees>,
     ) -> Result<Expr, QueryError> {
         let text = call.to_string();
-        let (mut call, condition) = aggregates::unconditional(call, self.names.dialect)?;
+        let call = match times::of_rows(Expr::Function(call.clone()), self.names)? {
+            Expr::Function(settled) => settled,
+            _ => call.clone(),
+        };
+        let (mut call, condition) = aggregates::unconditional(&call, self.names.dialect)?;
         let own_filter = call.filter.take();
         let (call, home) = if let Some(counted) = aggregates::counts_rows(&call) {
             let home = match (&condition, owner) {

@@ -10,7 +10,7 @@ use crate::expression::{self, conjuncts};
 use crate::graph::NodeId;
 use crate::names::{Names, Scope};
 use crate::query::Query;
-use crate::{ErrorKind, QueryError, aggregates};
+use crate::{ErrorKind, QueryError, aggregates, times};
 
 /// A predicate on rows.
 #[derive(Debug, Clone)]
@@ -61,6 +61,11 @@ pub(super) fn classify(
                 (false, _) => {
                     let tree = bound::bind_rows(clause, names.dialect, &mut |parts| {
                         names.column(parts, Scope::QueryFilter)
+                    })
+                    .and_then(|tree| times::of_rows(tree, names))
+                    .map_err(|error| QueryError {
+                        offending: error.offending.or_else(|| Some(shown.clone())),
+                        ..error
                     })?;
                     let nodes = bound::nodes(&tree);
                     rows.push(RowFilter {

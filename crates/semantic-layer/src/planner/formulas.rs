@@ -89,7 +89,8 @@ impl<'a> Evaluator<'a> {
             filters,
             snapshot,
         };
-        bound::bind(tree, dialect, &mut meaning)
+        let tree = bound::bind(tree, dialect, &mut meaning)?;
+        self.settled(tree)
     }
 
     /// What a formula names: a measure of the source, one of another, or an aggregate.

@@ -60,9 +60,8 @@ pub(crate) fn of(tree: &Expr, names: Names<'_>) -> Option<ColumnType> {
                 Some(ColumnType::String)
             }
             "abs" | "round" | "length" | "mod" | "power" | "pow" | "sqrt" | "ln" | "log"
-            | "log2" | "log10" | "exp" | "sign" | "datediff" | "date_diff" => {
-                Some(ColumnType::Number)
-            }
+            | "log2" | "log10" | "exp" | "sign" | "datediff" | "date_diff" | "datediff_big"
+            | "timestampdiff" | "julianday" | "unixepoch" => Some(ColumnType::Number),
             _ => None,
         },
         tree if is_predicate(tree) => Some(ColumnType::Boolean),
