@@ -1,6 +1,7 @@
 //! Values of every type: once as they are, once against DuckDB's own texts.
 
 use ktx_warehouse::{Caps, Cell};
+use serde_json::json;
 
 use super::Database;
 use crate::render;
@@ -186,4 +187,18 @@ async fn reads_many_rows_in_their_order() {
         })
         .collect();
     assert_eq!(result.rows, expected);
+}
+
+/// To which day a moment belongs is said by the connection, and not by the machine.
+#[tokio::test]
+async fn cuts_moments_in_the_time_zone_of_the_connection() {
+    let moment = "CREATE TABLE m AS SELECT TIMESTAMPTZ '2024-01-31 20:30:00+00' AS moment";
+    let Some(database) = Database::new(moment) else {
+        return;
+    };
+    for (fields, day) in [(json!({}), 31), (json!({"timezone": "Asia/Tokyo"}), 1)] {
+        let connector = database.open(fields).unwrap();
+        let result = query(&*connector, "SELECT extract(day FROM moment) AS day FROM m").await;
+        assert_eq!(result.rows, [[Cell::Int(day)]]);
+    }
 }
