@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use ktx_config::Connection;
 use ktx_llm_runtime::{LlmError, LlmRuntime, ProbeReport, ProbeRequest, Sent};
 use ktx_project_store::{
-    Change, ProjectLock, ProjectPath, PublishRequest, Published, RunStatus, StateDatabase,
-    StateError, Wait,
+    Change, ProjectLock, ProjectPath, PublishRequest, Published, Publisher, RunStatus,
+    StateDatabase, StateError, Wait,
 };
 use ktx_scan::{
     Budget, FileChange, Paused, ProjectFiles, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest,
@@ -239,6 +239,7 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
         .publisher()
         .map_err(|error| publish_failure(&error))?;
     let base = publisher.begin().map_err(|error| publish_failure(&error))?;
+    tell_removed_locks(&publisher, around.opened, around.printer);
     let files = Files::at(base.commit.as_deref(), &connection.id, opened)?;
     let stages = Arc::new(Stages::new(&connection.id, around));
     let request = request(job, Arc::new(files), Arc::clone(&stages), around)?;
@@ -301,7 +302,7 @@ fn changes(changes: &[FileChange]) -> Outcome<Vec<Change>> {
 
 /// Looks at what can be known of this machine for nothing, before anything is paid for: the local
 /// databases, git, its branch and its locks, and whether a commit can be written.
-pub(crate) fn look_at_machine(opened: &Opened) -> Outcome<()> {
+pub(crate) fn look_at_machine(opened: &Opened, printer: &Printer) -> Outcome<()> {
     let store = &opened.store;
     let looked = store.look_at_state().and_then(|()| {
         // One that is there may be in use; nobody waits for that here.
@@ -314,10 +315,21 @@ pub(crate) fn look_at_machine(opened: &Opened) -> Outcome<()> {
         .store
         .publisher()
         .map_err(|error| publish_failure(&error))?;
-    publisher
-        .begin()
+    let begun = publisher.begin();
+    tell_removed_locks(&publisher, opened, printer);
+    begun
         .and_then(|_| publisher.look_whether_writable())
         .map_err(|error| publish_failure(&error))
+}
+
+/// Tells of locks of git that a killed run had left.
+pub(crate) fn tell_removed_locks(publisher: &Publisher, opened: &Opened, printer: &Printer) {
+    for file in publisher.removed_locks() {
+        let place = file.strip_prefix(&opened.dir).unwrap_or(&file).display();
+        printer.note(&format!(
+            "removed git's lock `{place}`, which a run that was killed had left"
+        ));
+    }
 }
 
 /// Asks the backend whether it can be used, before anything changes.

@@ -12,6 +12,7 @@ mod around;
 mod ask;
 mod error;
 mod history;
+mod locks;
 mod record;
 mod step;
 mod stream;
@@ -21,7 +22,7 @@ mod way;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Mutex;
 
 use jiff::Timestamp;
 
@@ -40,8 +41,6 @@ use way::is_in_repository;
 
 /// How often a publish is tried again when somebody else moves the branch meanwhile.
 const TRIES: usize = 20;
-/// Between two looks at a lock that is there.
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// The state of the branch when a run begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,6 +134,8 @@ pub struct Publisher {
     git: Git,
     /// The project in it: empty, or with a slash at its end.
     prefix: String,
+    /// Locks of gits that are gone, which were removed and not told yet.
+    removed: Mutex<Vec<PathBuf>>,
 }
 
 impl Publisher {
@@ -158,6 +159,7 @@ impl Publisher {
             git: git.at(&top),
             store,
             prefix,
+            removed: Mutex::default(),
         })
     }
 
@@ -179,33 +181,6 @@ impl Publisher {
             require_writable(&self.git.folder().join(place))?;
         }
         self.look_for_locks()
-    }
-
-    /// The locks that a commit on the branch needs: a git at work gives them back soon.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "git tells nobody when it lets go of a lock, and the wait is one of milliseconds"
-    )]
-    fn look_for_locks(&self) -> Result<(), PublishError> {
-        let branch = self.base()?.branch;
-        let locks = ["index.lock", "HEAD.lock", &format!("{branch}.lock")];
-        let mut question = vec!["rev-parse"];
-        question.extend(locks.iter().flat_map(|lock| ["--git-path", lock]));
-        let places = self.git.text(&question)?;
-        for place in places.lines() {
-            let file = self.git.folder().join(place);
-            let is_there = || file.symlink_metadata().is_ok();
-            for _ in 0..TRIES {
-                if !is_there() {
-                    break;
-                }
-                std::thread::sleep(LOCK_PAUSE);
-            }
-            if is_there() {
-                return Err(GitError::Locked { file }.into());
-            }
-        }
-        Ok(())
     }
 
     /// Makes one commit of the changes, on top of whatever the branch is by then: others may have

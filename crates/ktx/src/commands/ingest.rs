@@ -126,7 +126,7 @@ fn with_model<T>(
         };
         // Before anything is paid for.
         let held = lock(opened, COMMAND)?;
-        look_at_machine(opened)?;
+        look_at_machine(opened, printer)?;
         work(&held, &runtime)
     };
     let result = worked();

@@ -70,3 +70,21 @@ fn scan_finishes(point: &str) {
         "after {point}"
     );
 }
+
+/// A killed run may leave git's own locks: the next one removes them, says so, and finishes.
+#[test]
+fn locks_of_git_that_a_killed_run_left_are_removed_and_told() {
+    for (command, lock) in [("scan", "HEAD.lock"), ("scan", "index.lock")] {
+        let mut sandbox = unscanned(SHOP);
+        sandbox.set("KTX_TEST_KILL_AT", "publish:after-import");
+        assert_eq!(run(&sandbox, command).code, None);
+        sandbox.unset("KTX_TEST_KILL_AT");
+        std::fs::write(sandbox.work().join(".git").join(lock), "").expect("a lock");
+        let again = run(&sandbox, command);
+        assert_eq!(again.code, Some(0), "{again}");
+        let told =
+            format!("removed git's lock `.git/{lock}`, which a run that was killed had left\n");
+        assert!(again.stderr.contains(&told), "{again}");
+        assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
+    }
+}

@@ -66,6 +66,7 @@ impl Publisher {
         let Some(Unfinished { old, unseen }) = self.read_record()? else {
             return Ok(());
         };
+        self.remove_left_locks()?;
         let Some(commit) = self.base()?.commit else {
             return self.remove_record();
         };

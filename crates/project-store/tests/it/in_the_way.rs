@@ -234,3 +234,76 @@ fn an_edit_that_is_saved_during_a_publish_is_kept() {
     assert_eq!(found, ["mine\n", "mine\n", "mine\n", "2\n", "2\n"]);
     assert!(!world.path("shop/.ktx/state/publish.json").exists());
 }
+
+/// Git's locks that the git of a killed publish has left are removed and told; a lock that a git holds, or that was
+/// there before, stays.
+#[test]
+fn a_lock_that_a_killed_publish_has_left_is_removed_and_told() {
+    let (world, store) = World::with_project();
+    publish(&store, &[page("a", "A\n")]).expect("a commit");
+    let locks = ["index", "HEAD", "refs/heads/main"].map(|name| format!("shop/.git/{name}.lock"));
+    // The record of a publish that has ended nothing: a kill left it.
+    let record = "shop/.ktx/state/publish.json";
+    let unfinished = || world.write(record, r#"{"files":[]}"#);
+    let left = || {
+        let there = locks.iter().filter(|lock| world.path(lock).exists());
+        there.cloned().collect::<Vec<String>>()
+    };
+
+    // Without the record nobody knows whose they are.
+    world.write(&locks[0], "");
+    let publisher = store.publisher().expect("git");
+    publisher.begin().expect("a branch");
+    assert_eq!(
+        (left(), publisher.removed_locks()),
+        (vec![locks[0].clone()], vec![])
+    );
+
+    // It was there before the publish began.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    unfinished();
+    publisher.begin().expect("a branch");
+    assert_eq!(left(), [locks[0].clone()]);
+    std::fs::remove_file(world.path(&locks[0])).expect("the lock");
+
+    // A git runs here that may hold them.
+    unfinished();
+    for lock in &locks {
+        world.write(lock, "");
+    }
+    let mut git = std::process::Command::new("git")
+        .args(["cat-file", "--batch"])
+        .current_dir(world.path("shop"))
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("git");
+    publisher.begin().expect("a branch");
+    let there = left();
+    drop(git.stdin.take());
+    git.wait().expect("it ends");
+    assert_eq!(there, locks);
+
+    unfinished();
+    for lock in &locks {
+        world.write(lock, "");
+    }
+    publisher.begin().expect("a branch");
+    let root = world.path("shop").canonicalize().expect("a folder");
+    let removed: Vec<String> = publisher
+        .removed_locks()
+        .iter()
+        .map(|file| {
+            file.strip_prefix(&root)
+                .expect("inside")
+                .display()
+                .to_string()
+        })
+        .collect();
+    assert_eq!(
+        removed,
+        locks.clone().map(|lock| lock["shop/".len()..].to_owned())
+    );
+    assert_eq!((left(), world.untidy("shop")), (vec![], String::new()));
+    publish(&store, &[page("a", "B\n")]).expect("a commit");
+}

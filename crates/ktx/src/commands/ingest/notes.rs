@@ -146,7 +146,7 @@ fn worked(
     };
     // Before anything is paid for.
     let _held = lock(opened, COMMAND)?;
-    look_at_machine(opened)?;
+    look_at_machine(opened, printer)?;
     let keeper = Keeper::open(session, opened)?;
     begin(keeper.state(), session)?;
     let work = Work {

@@ -11,7 +11,7 @@ use crate::cli::{ScanDecisionArgs, ScanReviewCommand};
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{lock, publish_failure};
+use crate::scanning::{lock, publish_failure, tell_removed_locks};
 use crate::session::{Opened, Session};
 
 /// Prints the joins that nobody has decided yet.
@@ -64,7 +64,9 @@ pub(super) fn decide(
         verdict,
         decision: decision(link, args, &publisher, session)?,
     };
-    let published = publish(&case, &publisher, session, opened)?;
+    let published = publish(&case, &publisher, session, opened);
+    tell_removed_locks(&publisher, opened, printer);
+    let published = published?;
     drop(held);
     report(&case, published.as_ref(), printer)?;
     Ok(Exit::Success)

@@ -1,0 +1,107 @@
+//! Git's own locks: those that are held, and those that a killed run has left behind.
+
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::time::{Duration, SystemTime};
+
+use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
+
+use super::{PublishError, Publisher, TRIES};
+use crate::{GitError, remove};
+
+/// Between two looks at a lock that is there.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+impl Publisher {
+    /// The locks that a commit on the branch needs: a git that runs gives them back soon.
+    pub(super) fn look_for_locks(&self) -> Result<(), PublishError> {
+        for file in self.locks()? {
+            if stays(&file) {
+                return Err(GitError::Locked { file }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the locks that the git of a killed publish has left. Such a lock is younger than the record of the
+    /// publish, stays, and no git runs in the repository. All other locks stay where they are.
+    pub(super) fn remove_left_locks(&self) -> Result<(), PublishError> {
+        let record = self.store.layout().publish_record();
+        let Some(begun) = changed(&record) else {
+            return Ok(());
+        };
+        let is_ours = |file: &PathBuf| changed(file).is_some_and(|changed| changed >= begun);
+        let mut left: Vec<PathBuf> = self.locks()?;
+        left.retain(|file| is_ours(file) && stays(file));
+        if left.is_empty() || self.is_git_running()? {
+            return Ok(());
+        }
+        for file in left {
+            remove(&file)?;
+            let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+            removed.push(file);
+        }
+        Ok(())
+    }
+
+    /// The locks that were removed since this was asked last.
+    pub fn removed_locks(&self) -> Vec<PathBuf> {
+        let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *removed)
+    }
+
+    fn locks(&self) -> Result<Vec<PathBuf>, PublishError> {
+        let branch = self.base()?.branch;
+        let locks = ["index.lock", "HEAD.lock", &format!("{branch}.lock")];
+        let mut question = vec!["rev-parse"];
+        question.extend(locks.iter().flat_map(|lock| ["--git-path", lock]));
+        let places = self.git.text(&question)?;
+        let places = places.lines().map(|place| self.git.folder().join(place));
+        Ok(places.collect())
+    }
+
+    /// Whether a git works in the repository, as far as the system tells. It may be one that waits for an editor,
+    /// which holds the lock without having the file open.
+    fn is_git_running(&self) -> Result<bool, PublishError> {
+        let shared = self.git.text(&["rev-parse", "--git-common-dir"])?;
+        let folders = [
+            self.git.folder().to_owned(),
+            self.git.folder().join(shared.trim_end_matches('\n')),
+        ];
+        let folders: Vec<PathBuf> = folders
+            .iter()
+            .filter_map(|folder| folder.canonicalize().ok())
+            .collect();
+        let Ok(mut system) = System::new() else {
+            return Ok(true);
+        };
+        let kind = ProcessRefreshKind::nothing().with_cwd(UpdateKind::Always);
+        system.refresh_processes_specifics(ProcessesToUpdate::All, true, kind);
+        let is_inside = |place: &Path| folders.iter().any(|folder| place.starts_with(folder));
+        Ok(system.processes().values().any(|process| {
+            let is_git = process.name().to_string_lossy().starts_with("git");
+            is_git && process.cwd().is_some_and(is_inside)
+        }))
+    }
+}
+
+/// Whether a lock is there for longer than a moment.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "git tells nobody when it lets go of a lock, and the wait is one of milliseconds"
+)]
+fn stays(file: &Path) -> bool {
+    let is_there = || file.symlink_metadata().is_ok();
+    for _ in 0..TRIES {
+        if !is_there() {
+            return false;
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
+    is_there()
+}
+
+/// When a file was changed; none when it is not there.
+fn changed(file: &Path) -> Option<SystemTime> {
+    file.symlink_metadata().ok()?.modified().ok()
+}
