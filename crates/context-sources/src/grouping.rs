@@ -37,6 +37,73 @@ pub(crate) fn runs(
     runs
 }
 
+/// Splits units whose files are together longer than `longest` characters: several files into several units, and a
+/// file that is too long alone into parts, which become files of the snapshot beside it.
+pub fn split_long(snapshot: &mut Snapshot, units: Vec<Unit>, longest: usize) -> Vec<Unit> {
+    let mut split = Vec::new();
+    for unit in units {
+        let length: usize = unit
+            .files
+            .iter()
+            .map(|path| characters(snapshot, path))
+            .sum();
+        if length <= longest {
+            split.push(unit);
+            continue;
+        }
+        let mut files = Vec::new();
+        for path in &unit.files {
+            if characters(snapshot, path) > longest {
+                files.extend(split_file(snapshot, path));
+            } else {
+                files.push(path.clone());
+            }
+        }
+        let parts = runs(snapshot, files).into_iter().enumerate();
+        split.extend(parts.map(|(index, files)| {
+            Unit {
+                key: format!("{}-part-{}", unit.key, index + 1),
+                label: unit
+                    .label
+                    .as_ref()
+                    .map(|label| format!("{label}, part {}", index + 1)),
+                files,
+                ..unit.clone()
+            }
+        }));
+    }
+    split
+}
+
+/// Adds the parts of a file to the snapshot, and gives their names.
+fn split_file(snapshot: &mut Snapshot, path: &str) -> Vec<String> {
+    let text = snapshot.files.get(path).cloned().unwrap_or_default();
+    let mut names = Vec::new();
+    for part in pieces(&text) {
+        let name = format!("{path}#{}", names.len() + 1);
+        snapshot.files.insert(name.clone(), part.to_owned());
+        names.push(name);
+    }
+    names
+}
+
+/// A text in pieces of whole lines that are small enough; a longer line is cut.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some((end, _)) = rest.char_indices().nth(SMALL) {
+        let (head, _) = rest.split_at(end);
+        let at = head.rfind('\n').map_or(end, |at| at + 1);
+        let (piece, behind) = rest.split_at(at);
+        pieces.push(piece);
+        rest = behind;
+    }
+    if !rest.is_empty() {
+        pieces.push(rest);
+    }
+    pieces
+}
+
 /// Drops dependencies from the end until the unit is small enough.
 pub(crate) fn shorten(unit: &mut Unit, snapshot: &Snapshot) {
     let all = unit.files.iter().chain(&unit.dependencies);

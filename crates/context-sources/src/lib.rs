@@ -20,5 +20,6 @@ mod yaml;
 
 pub use apply::{Applied, ApplyError, Pruning, apply};
 pub use facts::{ColumnFacts, Facts, Place, Reference, TableFacts, Writer};
+pub use grouping::split_long;
 pub use rest::{Rest, RestError, RestErrorKind};
 pub use snapshot::{FolderKind, LeftOut, ReadError, Snapshot, Unit};

@@ -1,5 +1,11 @@
 //! YAML of context sources, as values.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess as _, Visitor,
+};
 use serde_yaml::{Mapping, Value};
 
 /// What is wrong with a YAML text, with its place in it.
@@ -10,32 +16,139 @@ pub(crate) struct Wrong {
     pub(crate) what: String,
 }
 
-/// The top-level mapping of a text; an empty text has an empty one.
+/// The top-level mapping of a text; an empty text has an empty one. Of a key that is written twice the last value
+/// counts, as for the tools that the files are made for.
 pub(crate) fn mapping(path: &str, text: &str) -> Result<Mapping, Wrong> {
+    told_mapping(path, text).map(|(map, _)| map)
+}
+
+/// As [`mapping`], with the keys that are written twice.
+pub(crate) fn told_mapping(path: &str, text: &str) -> Result<(Mapping, Vec<Wrong>), Wrong> {
     let merged = |mut value: Value| {
         value.apply_merge()?;
         Ok(value)
     };
-    match serde_yaml::from_str::<Value>(text).and_then(merged) {
-        Ok(Value::Mapping(found)) => Ok(found),
-        Ok(Value::Null) => Ok(Mapping::new()),
+    let mut doubled = Vec::new();
+    let read = serde_yaml::from_str::<Value>(text).or_else(|strict| {
+        // Whatever else is wrong with the text is wrong in this reading, too.
+        let loose = Loose {
+            doubled: &RefCell::default(),
+        };
+        let read = loose.deserialize(serde_yaml::Deserializer::from_str(text))?;
+        let keys = loose.doubled.take();
+        if keys.is_empty() {
+            return Err(strict);
+        }
+        doubled.extend(keys.into_iter().map(|key| Wrong {
+            place: place(path, &strict),
+            what: format!("`{key}` is written more than once in one mapping: the last one counts"),
+        }));
+        Ok(read)
+    });
+    match read.and_then(merged) {
+        Ok(Value::Mapping(found)) => Ok((found, doubled)),
+        Ok(Value::Null) => Ok((Mapping::new(), doubled)),
         Ok(_) => Err(Wrong {
             place: path.to_owned(),
             what: "the file is no mapping of keys".to_owned(),
         }),
         Err(error) => {
-            let place = error.location().map_or_else(
-                || path.to_owned(),
-                |place| format!("{path}:{}:{}", place.line(), place.column()),
-            );
             let what = error.to_string();
             // The place stands before it.
             let what = what.split(" at line ").next().unwrap_or_default();
             Err(Wrong {
-                place,
+                place: place(path, &error),
                 what: what.to_owned(),
             })
         }
+    }
+}
+
+fn place(path: &str, error: &serde_yaml::Error) -> String {
+    error.location().map_or_else(
+        || path.to_owned(),
+        |place| format!("{path}:{}:{}", place.line(), place.column()),
+    )
+}
+
+/// Reads any value and keeps the last one of a key that is written twice.
+#[derive(Clone, Copy)]
+struct Loose<'a> {
+    /// The keys that were.
+    doubled: &'a RefCell<BTreeSet<String>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Loose<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Loose<'_> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("any YAML value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.deserialize(deserializer)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            list.push(item);
+        }
+        Ok(Value::Sequence(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Mapping::new();
+        while let Some(key) = entries.next_key_seed(self)? {
+            let value = entries.next_value_seed(self)?;
+            let name = plain(&key);
+            if map.insert(key, value).is_some() {
+                self.doubled.borrow_mut().extend(name);
+            }
+        }
+        Ok(Value::Mapping(map))
+    }
+
+    /// A value with a tag, of which nothing here makes use.
+    fn visit_enum<A: EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
+        let (_, contents) = tagged.variant::<String>()?;
+        contents.newtype_variant_seed(self)
     }
 }
 

@@ -42,10 +42,11 @@ pub(super) fn is_fact(arguments: Option<&Mapping>, defaults: &Mapping) -> bool {
     })
 }
 
-/// The values of `accepted_values`, as they are spelled.
+/// The values of `accepted_values`, as they are spelled. A null passes the test, also where it is listed.
 pub(super) fn accepted(arguments: &Mapping) -> Option<Vec<String>> {
     let inner = arguments.get("arguments").and_then(Value::as_mapping);
     let values = inner.and_then(|inner| inner.get("values"));
     let values = values.or_else(|| arguments.get("values"))?.as_sequence()?;
-    values.iter().map(plain).collect()
+    let values = values.iter().filter(|value| !value.is_null());
+    values.map(plain).collect()
 }

@@ -14,7 +14,7 @@ use super::sql::Given;
 use crate::facts::{ColumnFacts, Facts, Place, TableFacts, is_secret};
 use crate::folder::{has_ending, is_yaml};
 use crate::snapshot::Snapshot;
-use crate::yaml::{mapping, maps, text};
+use crate::yaml::{maps, text, told_mapping};
 
 /// Steps that the Jinja of one text may take.
 const FUEL: u64 = 10_000;
@@ -41,8 +41,14 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
             continue;
         }
         (reader.path, reader.body) = (path, text);
-        match mapping(path, text) {
-            Ok(map) => reader.file(&map),
+        match told_mapping(path, text) {
+            Ok((map, doubled)) => {
+                // Nothing is missing by that.
+                let told = doubled.iter();
+                let told = told.map(|wrong| format!("{}: {}", wrong.place, wrong.what));
+                reader.facts.warnings.extend(told);
+                reader.file(&map);
+            }
             Err(wrong) => reader.warn(&wrong.place, &wrong.what),
         }
     }
@@ -293,7 +299,8 @@ impl Reader<'_> {
             raw
         };
         let shown = shown.trim();
-        if is_secret(shown) {
+        // Names are names, whatever they look like.
+        if key == "description" && is_secret(shown) {
             let told = format!(
                 "{}: a `{key}` that looks like a password or key was left out",
                 self.path

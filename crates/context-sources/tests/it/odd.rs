@@ -238,3 +238,60 @@ fn long_sql_leaves_the_metadata_complete() {
     let facts = said(&[("models/a.yml", yaml), ("models/b.yml", &long)]);
     assert!(!facts.is_complete);
 }
+
+/// A key that is written twice has its last value, as in dbt itself; the rest of the file counts, nothing is
+/// removed by that, and the place is told.
+#[test]
+fn a_key_that_is_written_twice_has_its_last_value() {
+    let yaml = "models:
+  - name: orders
+    description: First.
+    columns:
+      - {name: id, description: The key., tests: [unique]}
+    description: Last.
+    meta: !tag {a: 1}
+  - name: customers
+    description: Who buys.
+";
+    let facts = said(&[("models/schema.yml", yaml)]);
+    assert_eq!(
+        shown(&facts),
+        ["customers: Who buys.", "orders: Last. id!u"]
+    );
+    assert!(facts.is_complete);
+    let [told] = facts.warnings.as_slice() else {
+        panic!("{:?}", facts.warnings);
+    };
+    let what = ": `description` is written more than once in one mapping: the last one counts";
+    assert!(
+        told.starts_with("models/schema.yml:") && told.ends_with(what),
+        "{told}"
+    );
+}
+
+/// A text that is wrong in another way as well is left out as before.
+#[test]
+fn a_broken_file_with_a_key_that_is_written_twice_is_left_out() {
+    let facts = said(&[("models/schema.yml", "models: []\nmodels: []\nx: [\n")]);
+    assert!(!facts.is_complete);
+    assert_eq!(facts.warnings.len(), 1, "{:?}", facts.warnings);
+}
+
+/// Names of tables and columns are never taken for keys, and a list of accepted values survives a null.
+#[test]
+fn names_are_names_and_a_null_is_no_value() {
+    let yaml = "models:
+  - name: secret_santa_events
+    description: Who gives to whom.
+    columns:
+      - name: secret_key_id
+        description: See secret_santa_events.
+        tests: [{accepted_values: {values: [paid, null, refunded]}}]
+";
+    let facts = said(&[("models/schema.yml", yaml)]);
+    assert_eq!(
+        shown(&facts),
+        ["secret_santa_events: Who gives to whom. secret_key_id=paid|refunded"]
+    );
+    assert!(facts.warnings.is_empty(), "{:?}", facts.warnings);
+}

@@ -1,6 +1,7 @@
 //! Which files are read together.
 
 use ktx_context_sources::dbt::units;
+use ktx_context_sources::{Unit, split_long};
 
 use crate::snapshot;
 
@@ -106,4 +107,45 @@ fn versions_belong_to_their_model() {
         ["dbt_project.yml", "models/m_v1.sql", "models/newest.sql"]
     );
     assert_eq!(units[1].files, ["models/other.sql"]);
+}
+
+/// A file that is too long to be read at once is read in parts of whole lines, which together are the file; units
+/// that are short enough stay as they are.
+#[test]
+fn a_file_that_is_too_long_is_read_in_parts() {
+    let long: String = (0..9_000)
+        .map(|number| format!("- list item {number} of a long list\n"))
+        .collect();
+    let mut snapshot = snapshot(&[
+        ("dbt_project.yml", "name: shop\n"),
+        ("models/list.yml", &long),
+        ("models/short.yml", "models: [{name: short}]\n"),
+    ]);
+    let units = units(&snapshot);
+    let short: Vec<Unit> = units
+        .iter()
+        .filter(|unit| !unit.files.contains(&"models/list.yml".to_owned()))
+        .cloned()
+        .collect();
+    let split = split_long(&mut snapshot, units, 200_000);
+    let parts: Vec<&Unit> = split.iter().filter(|unit| !short.contains(unit)).collect();
+    assert!(parts.len() > 3, "{parts:?}");
+    let mut text = String::new();
+    for (index, part) in parts.iter().enumerate() {
+        assert!(
+            part.key.ends_with(&format!("-part-{}", index + 1)),
+            "{part:?}"
+        );
+        for path in part
+            .files
+            .iter()
+            .filter(|path| path.starts_with("models/list.yml#"))
+        {
+            let piece = &snapshot.files[path];
+            assert!(piece.chars().count() <= 60_000 && piece.ends_with('\n'));
+            text.push_str(piece);
+        }
+    }
+    assert_eq!(text, long);
+    assert!(short.iter().all(|unit| split.contains(unit)));
 }

@@ -20,6 +20,9 @@ const PREFIXES: &[&str] = &[
 /// The shortest text that is taken for a secret.
 pub(super) const SHORTEST: usize = 8;
 
+/// A word of a name is shorter than this.
+const LONGEST_WORD: usize = 24;
+
 /// How a private key in PEM begins and ends (RFC 7468), with the kind of the key in between.
 const PEM: [&str; 2] = ["-----BEGIN ", "-----END "];
 
@@ -99,10 +102,21 @@ fn key_in(word: &str) -> Option<usize> {
         word.match_indices(prefix).map(|(at, _)| at).find(|at| {
             let before = word.get(..*at).and_then(|text| text.chars().next_back());
             let is_long = word.len() - at >= prefix.len() + SHORTEST;
-            is_long && !before.is_some_and(|letter| letter.is_ascii_alphanumeric())
+            let rest = word.get(at + prefix.len()..).unwrap_or_default();
+            let is_name = *prefix == "secret_" && is_name(rest);
+            is_long && !is_name && !before.is_some_and(|letter| letter.is_ascii_alphanumeric())
         })
     });
     apart.chain(glued).min()
+}
+
+/// Whether a text is words and numbers as in names of tables and columns. A key mixes letters and digits.
+fn is_name(text: &str) -> bool {
+    text.split(['_', '-', '.']).all(|part| {
+        let is_word = part.bytes().all(|letter| letter.is_ascii_lowercase());
+        let is_number = part.len() < SHORTEST && part.bytes().all(|digit| digit.is_ascii_digit());
+        part.len() < LONGEST_WORD && (is_word || is_number)
+    })
 }
 
 fn is_token_letter(letter: char) -> bool {

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ktx_config::{Connection, Driver};
-use ktx_context_sources::{Facts, FolderKind, RestError, RestErrorKind, Snapshot, Unit};
+use ktx_context_sources::{
+    Facts, FolderKind, RestError, RestErrorKind, Snapshot, Unit, split_long,
+};
 use ktx_diagnostics::Hints;
+use ktx_ingest::LONGEST_UNIT;
 use ktx_memory::Quota;
 use ktx_secrets::{Secret, SecretRef};
 use ktx_vocabulary::ConnectionId;
@@ -37,15 +40,16 @@ pub(super) struct Material {
 
 impl Material {
     fn into_source(
-        self,
+        mut self,
         connection: &Connection,
         warehouse: Option<(ConnectionId, Dialect)>,
     ) -> Source {
+        let units = split_long(&mut self.snapshot, self.units, LONGEST_UNIT);
         Source {
             id: connection.id.clone(),
             warehouse,
             snapshot: Arc::new(self.snapshot),
-            units: self.units,
+            units,
             facts: self.facts,
             has_facts: self.documents.is_none(),
             documents: self.documents,
