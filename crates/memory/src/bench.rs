@@ -28,7 +28,7 @@ impl std::fmt::Debug for Bench {
 }
 
 /// What was made on a bench.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Made {
     /// Pages that were written or removed, by key.
     pub wiki: Vec<String>,
@@ -38,6 +38,30 @@ pub struct Made {
     pub xrefs: Vec<String>,
     /// The files to commit; empty when nothing differs from what is committed.
     pub changes: Vec<Change>,
+    /// The files of the sources, by their names.
+    files: BTreeMap<String, ProjectPath>,
+}
+
+impl Made {
+    /// The part of it in the files for which `is_kept` holds.
+    #[must_use]
+    pub fn part(&self, is_kept: impl Fn(&ProjectPath) -> bool) -> Self {
+        let mut part = self.clone();
+        part.changes.retain(|change| is_kept(&change.path));
+        let has_page = |key: &str| {
+            let path = ProjectPath::parse(&format!("wiki/global/{key}.md"));
+            path.is_ok_and(|path| is_kept(&path))
+        };
+        part.wiki.retain(|key| has_page(key));
+        part.xrefs.retain(|reference| {
+            let page = reference.split_once(" -> ").map(|(page, _)| page);
+            page.is_none_or(has_page)
+        });
+        part.files.retain(|_, path| is_kept(path));
+        let files = &part.files;
+        part.sl.retain(|name| files.contains_key(name));
+        part
+    }
 }
 
 impl Bench {
@@ -67,7 +91,7 @@ impl Bench {
             warehouse: warehouse.map(|(id, dialect)| Warehouse { id, dialect }),
             others,
             wiki: BTreeSet::new(),
-            sl: BTreeSet::new(),
+            sl: BTreeMap::new(),
             quota: None,
             is_short: false,
         };
@@ -142,7 +166,8 @@ impl Bench {
         Made {
             xrefs: xrefs.collect(),
             wiki: session.wiki.iter().filter(is_changed).cloned().collect(),
-            sl: session.sl.iter().cloned().collect(),
+            sl: session.sl.keys().cloned().collect(),
+            files: session.sl.clone(),
             changes,
         }
     }

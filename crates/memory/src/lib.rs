@@ -15,4 +15,4 @@ pub use bench::{Bench, Made};
 pub use capture::{CaptureError, CaptureRequest, Captured, LONGEST_NOTE, ROLE, STEPS, capture};
 pub use desk::{Desk, NoteStatus, Written, desk_tools};
 pub use prompts::{fenced, one_line};
-pub use tools::Quota;
+pub use tools::{Quota, is_sound};

@@ -1,13 +1,17 @@
 //! The tools of a capture: reads of the project, checked writes to the draft.
 
+mod letters;
+mod prose;
+mod soundness;
 mod sources;
 mod wiki;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use ktx_context_tools::{ProjectContext, context_tools};
+use ktx_project_store::ProjectPath;
 use ktx_secrets::Redactor;
 use ktx_tool_descriptors::{
     CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSetError, WriteEffect,
@@ -21,6 +25,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::draft::Draft;
+
+pub use soundness::is_sound;
 
 /// The reads that a capture may use. None of them runs a statement: a note is foreign text, and what
 /// it makes a model ask would end in committed files.
@@ -60,8 +66,8 @@ pub(crate) struct Session {
     pub(crate) uncommitted: BTreeSet<WikiKey>,
     /// The keys of pages that were written or removed.
     pub(crate) wiki: BTreeSet<String>,
-    /// The sources that were written.
-    pub(crate) sl: BTreeSet<String>,
+    /// The sources that were written, with their files.
+    pub(crate) sl: BTreeMap<String, ProjectPath>,
     /// As many pages may be written.
     pub(crate) quota: Option<Quota>,
     /// Whether a write was refused because of it.

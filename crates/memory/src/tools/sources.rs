@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 
 use ktx_project_store::ProjectPath;
-use ktx_semantic_layer::{Catalog, Finding, SourceFile, validate};
+use ktx_semantic_layer::{Catalog, Finding, Relation, SourceFile, validate};
 use ktx_tool_descriptors::{ToolError, ToolOutput};
 use ktx_vocabulary::SourceName;
+use ktx_warehouse::gate;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Edit, Session, Warehouse, edited, no_secrets, refuse};
+use super::letters::{check_file_name, check_letters};
+use super::{Edit, Session, Warehouse, edited, no_secrets, prose, refuse};
+use crate::draft::Draft;
 
 const LONGEST_SOURCE: usize = 100_000;
 
@@ -93,31 +96,34 @@ fn put(
         )));
     }
     no_secrets(&text)?;
+    check_letters("the file", &text)?;
+    check_file_name(name.as_str())?;
     let Some(warehouse) = session.warehouse.clone() else {
         return Err(no_connection());
     };
     let before = findings(&catalog(session, &warehouse));
     let old = session.draft.text(&place).map_err(refuse)?;
     let old = old.map(str::to_owned);
-    session.draft.put(place.clone(), text);
+    session.draft.put(place.clone(), text.clone());
     let now = catalog(session, &warehouse);
     let new: Vec<String> = findings(&now).difference(&before).cloned().collect();
-    let is_there = now.source(name.as_str()).is_some();
-    if !new.is_empty() || !is_there {
+    let wrong = if new.is_empty() {
+        unfit(&now, &warehouse, name, &place)
+            .or_else(|| prose::unknown(&now, old.as_deref(), &text))
+    } else {
+        Some(format!(
+            "nothing was written, the file is wrong:\n- {}",
+            new.join("\n- ")
+        ))
+    };
+    if let Some(wrong) = wrong {
         match old {
             Some(old) => session.draft.put(place, old),
             None => session.draft.remove(place),
         }
-        return Err(ToolError::new(if new.is_empty() {
-            format!("the file does not define `{name}`: `name:` must be the same as `source_name`")
-        } else {
-            format!(
-                "nothing was written, the file is wrong:\n- {}",
-                new.join("\n- ")
-            )
-        }));
+        return Err(ToolError::new(wrong));
     }
-    session.sl.insert(name.to_string());
+    session.sl.insert(name.to_string(), place.clone());
     let mut told = format!("wrote `{place}`");
     for finding in validate(&now, &[]).warnings {
         if finding.source.as_deref() == Some(name.as_str()) {
@@ -128,6 +134,31 @@ fn put(
     Ok(ToolOutput::new(
         told,
         json!({ "sourceName": name.as_str(), "path": place.as_str() }),
+    ))
+}
+
+/// Why a sound file is not the one that was asked for: it defines another source, or its SQL could do more than read.
+fn unfit(
+    now: &Catalog,
+    warehouse: &Warehouse,
+    name: &SourceName,
+    place: &ProjectPath,
+) -> Option<String> {
+    let folder = format!("{}/", warehouse.folder());
+    let file = place.as_str().strip_prefix(&folder)?;
+    let listed = now.list();
+    let mut defined = listed.iter().filter(|summary| summary.path == file);
+    if !defined.any(|summary| summary.name == name.as_str()) {
+        return Some(format!(
+            "the file does not define `{name}`: `name:` must be the same as `source_name`"
+        ));
+    }
+    let Relation::Sql(sql) = &now.source(name.as_str())?.relation else {
+        return None;
+    };
+    let refused = gate::check(sql, warehouse.dialect).err()?;
+    Some(format!(
+        "nothing was written: the `sql` of `{name}` is refused: {refused}"
     ))
 }
 
@@ -143,9 +174,14 @@ fn named<'s>(session: &'s Session, text: &str) -> Result<(&'s Warehouse, SourceN
 
 /// All sources of the connection as the draft has them.
 pub(super) fn catalog(session: &Session, warehouse: &Warehouse) -> Catalog {
+    catalog_of(&session.draft, warehouse)
+}
+
+/// All sources of the connection as a draft has them.
+pub(super) fn catalog_of(draft: &Draft, warehouse: &Warehouse) -> Catalog {
     let folder = warehouse.folder();
     let prefix = format!("{folder}/");
-    let files = session.draft.below(&folder).into_iter();
+    let files = draft.below(&folder).into_iter();
     let files = files.filter_map(|(path, bytes)| {
         let path = path.as_str().strip_prefix(&prefix)?;
         (!path.starts_with("_review/")).then(|| SourceFile::new(path, bytes))
@@ -168,7 +204,7 @@ fn file_of(
 }
 
 /// Everything that is wrong, in words.
-fn findings(catalog: &Catalog) -> BTreeSet<String> {
+pub(super) fn findings(catalog: &Catalog) -> BTreeSet<String> {
     let words = |finding: &Finding| match &finding.path {
         Some(path) => format!("{path}: {}", finding.message),
         None => finding.message.clone(),

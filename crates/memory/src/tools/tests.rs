@@ -53,7 +53,7 @@ fn session() -> Session {
         )],
         uncommitted: BTreeSet::from([WikiKey::parse("held").unwrap()]),
         wiki: BTreeSet::new(),
-        sl: BTreeSet::new(),
+        sl: BTreeMap::new(),
         quota: None,
         is_short: false,
     }
@@ -181,6 +181,22 @@ fn a_refused_page_changes_nothing() {
             json!({ "key": "revenue", "content": "x".repeat(20_001) }),
             "`content` has 20001 characters, at most 20000 are allowed: one topic a page",
         ),
+        (
+            json!({ "key": "vat", "summary": "s", "content": "a\u{0}b" }),
+            "line 5 of the page has the character U+0000, which nobody sees: leave it out",
+        ),
+        (
+            json!({ "key": "vat", "summary": "s", "content": "paid \u{202e}dnuf" }),
+            "line 5 of the page has the character U+202E, which nobody sees: leave it out",
+        ),
+        (
+            json!({ "key": "Com1", "summary": "s", "content": "c" }),
+            "no file can be called `Com1` on Windows: use another name",
+        ),
+        (
+            json!({ "key": "vat", "summary": "s", "content": "Sum of `orders.amonut`." }),
+            "the text names `orders.amonut`, and `orders` has no such column, measure or segment; there is `orders.amount`",
+        ),
     ];
     for (input, expected) in cases {
         let mut session = session();
@@ -253,6 +269,32 @@ fn a_source_that_is_wrong_is_not_written() {
     let other = json!({ "source_name": "orders", "yaml": "name: customers\ntable: orders\n" });
     let told = call(&mut session, sources::write, other);
     assert!(told.is_err(), "{told:?}");
+    for (name, yaml, expected) in [
+        (
+            "orders",
+            "name: customers\nmeasures: []\ntable: customers\ncolumns: [{name: id, type: number}]\ngrain: [id]\n",
+            "the file does not define `orders`: `name:` must be the same as `source_name`",
+        ),
+        (
+            "paid",
+            "name: paid\nsql: SELECT pg_read_file('/etc/passwd') AS id\ncolumns: [{name: id, type: number}]\ngrain: [id]\n",
+            "nothing was written: the `sql` of `paid` is refused: ",
+        ),
+        (
+            "nul",
+            "name: nul\nsql: SELECT 1 AS id\ncolumns: [{name: id, type: number}]\ngrain: [id]\n",
+            "no file can be called `nul` on Windows: use another name",
+        ),
+        (
+            "orders",
+            "name: orders\ndescriptions: {user: \"See `orders.amonut`.\"}\n",
+            "the text names `orders.amonut`, and `orders` has no such column, measure or segment; there is `orders.amount`",
+        ),
+    ] {
+        let input = json!({ "source_name": name, "yaml": yaml });
+        let told = call(&mut session, sources::write, input).unwrap_err();
+        assert!(told.starts_with(expected), "{told}");
+    }
     let none = json!({ "source_name": "nope", "yaml_edits": [] });
     assert_eq!(
         call(&mut session, sources::edit, none),

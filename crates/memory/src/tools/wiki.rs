@@ -14,7 +14,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Edit, Session, edited, no_secrets, refuse};
+use super::letters::{check_file_name, check_letters};
+use super::{Edit, Session, edited, no_secrets, prose, refuse, sources};
 
 const LONGEST_KEY: usize = 120;
 const LONGEST_SUMMARY: usize = 200;
@@ -75,6 +76,15 @@ pub(super) fn write(session: &mut Session, input: &WriteInput) -> Result<ToolOut
     }
     check_references(session, &parsed.page, input)?;
     no_secrets(&text)?;
+    check_letters("the page", &text)?;
+    check_file_name(key.as_str())?;
+    if let Some(warehouse) = &session.warehouse {
+        let catalog = sources::catalog(session, warehouse);
+        let before = session.draft.text(&place).map_err(refuse)?;
+        if let Some(wrong) = prose::unknown(&catalog, before, &text) {
+            return Err(ToolError::new(wrong));
+        }
+    }
     session.draft.put(place, text.clone());
     session.wiki.insert(key.to_string());
     let verb = if is_new { "created" } else { "changed" };
@@ -274,7 +284,7 @@ fn lists(input: &WriteInput) -> [(&'static str, Option<&Vec<String>>); 3] {
 }
 
 /// The keys that a page points to.
-fn targets(page: &Page) -> BTreeSet<String> {
+pub(super) fn targets(page: &Page) -> BTreeSet<String> {
     let links = page.links().into_iter().map(|link| link.target);
     links
         .chain(page.front_matter.refs.iter().cloned())

@@ -1,0 +1,57 @@
+//! Whether some of the changes of a draft can be kept without the others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_project_store::{Change, Content, ProjectPath};
+use ktx_vocabulary::{ConnectionId, WikiKey};
+use ktx_warehouse::Dialect;
+
+use super::Warehouse;
+use super::sources::{catalog_of, findings};
+use super::wiki::targets;
+use crate::draft::Draft;
+
+/// Whether files are as right with these changes as they were without: no source is wrong that was right, and
+/// no page links to one that is gone or was never there.
+pub fn is_sound(
+    files: &BTreeMap<ProjectPath, Vec<u8>>,
+    changes: &[Change],
+    warehouse: Option<&(ConnectionId, Dialect)>,
+) -> bool {
+    let before = Draft::new(files.clone());
+    let mut after = Draft::new(files.clone());
+    for change in changes {
+        let path = change.path.clone();
+        match &change.content {
+            Content::Write(bytes) => {
+                after.put(path, String::from_utf8_lossy(bytes).into_owned());
+            }
+            Content::Delete => after.remove(path),
+        }
+    }
+    let is_right = warehouse.is_none_or(|(id, dialect)| {
+        let warehouse = Warehouse {
+            id: id.clone(),
+            dialect: *dialect,
+        };
+        let wrong = |draft: &Draft| findings(&catalog_of(draft, &warehouse));
+        wrong(&after).is_subset(&wrong(&before))
+    });
+    is_right && dangling(&after).is_subset(&dangling(&before))
+}
+
+/// Links between pages that lead nowhere: the page, and the one that it names.
+fn dangling(draft: &Draft) -> BTreeSet<(String, String)> {
+    let keys = draft.keys();
+    let keys: BTreeSet<&str> = keys.iter().map(WikiKey::as_str).collect();
+    let pages = draft.pages();
+    let links = pages.iter().flat_map(|page| {
+        let key = page.key().to_string();
+        targets(page)
+            .into_iter()
+            .map(move |target| (key.clone(), target))
+    });
+    links
+        .filter(|(_, target)| !keys.contains(target.as_str()))
+        .collect()
+}
