@@ -31,10 +31,17 @@ pub fn fingerprint(unit: &Unit, snapshot: &Snapshot, warehouse: Option<&Connecti
         let text = snapshot.files.get(path);
         part(text.map_or(b"".as_slice(), |text| text.as_bytes()));
     }
-    hash.finalize()
-        .iter()
-        .fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    digits(&hash.finalize())
+}
+
+/// The hash of these bytes, in hexadecimal digits.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    digits(&Sha256::digest(bytes))
+}
+
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -8,7 +8,9 @@
 mod curate;
 mod documents;
 mod fingerprint;
+mod ownership;
 mod prompts;
+mod proposal;
 mod raw;
 mod reconcile;
 mod unit;
@@ -18,5 +20,7 @@ pub use curate::{
 };
 pub use documents::{Action, Candidate, Found, Lane, Verdict, light, triage};
 pub use fingerprint::fingerprint;
+pub use ownership::{Divided, divide, is_own, marks};
+pub use proposal::{Proposal, proposal_file, proposal_name, render_proposal};
 pub use reconcile::{Artifacts, RECONCILE_STEPS, ReconcileRequest, reconcile};
 pub use unit::{IngestError, LONGEST_UNIT, Run, UnitRequest, Worked, work_unit};

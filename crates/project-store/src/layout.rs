@@ -159,6 +159,11 @@ impl Layout {
         self.state().join("lock")
     }
 
+    /// `.ktx/state/proposals/`: changes that were kept back, a folder for each context source.
+    pub fn proposals(&self) -> PathBuf {
+        self.state().join("proposals")
+    }
+
     /// `.ktx/state/tmp/`: files before they get their name.
     pub fn staging(&self) -> PathBuf {
         self.state().join("tmp")

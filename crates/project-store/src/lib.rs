@@ -12,6 +12,7 @@ mod init;
 mod layout;
 mod lock;
 mod project_path;
+mod proposals;
 mod publish;
 mod server;
 mod state;

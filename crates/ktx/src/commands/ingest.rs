@@ -3,6 +3,7 @@
 
 mod kept;
 pub(super) mod notes;
+pub(super) mod proposals;
 pub(super) mod sources;
 
 use std::sync::Arc;
@@ -71,8 +72,9 @@ pub(crate) fn run(args: &IngestArgs, session: &Session) -> Outcome {
     } else {
         &ROLES
     };
-    let done = with_model((limits, roles), around, |held, runtime| {
-        everything(args, &wanted, (held, runtime), around)
+    let need = wanted.need();
+    let done = with_model((limits, roles, need), around, |held, model| {
+        everything(args, &wanted, (held, model), around)
     });
     finish(&done.map_err(going_on)?, &wanted, around)
 }
@@ -86,11 +88,11 @@ pub(crate) fn ingest(
 ) -> Outcome<Results> {
     let connections = targets(opened, None)?;
     let around = (session, opened, printer);
-    let results = with_model((limits, &ROLES), around, |held, runtime| {
+    let results = with_model((limits, &ROLES, Need::Always), around, |held, model| {
         described(
             &connections,
             QueryHistoryArgs::default(),
-            (held, runtime),
+            (held, model),
             around,
         )
     });
@@ -101,17 +103,38 @@ pub(crate) fn ingest(
 struct Done {
     warehouses: Results,
     sources: sources::Results,
-    /// Context sources that were not tried, once for each warehouse that they are about.
+    /// Warehouses that were not tried.
     left: Vec<ConnectionId>,
     /// Whether the record of past queries was asked for.
     needs_history: bool,
+    /// Whether there is a model to ask.
+    has_model: bool,
+}
+
+/// The model that a command works with.
+pub(super) enum Model {
+    /// None is configured.
+    Absent,
+    /// It cannot be used.
+    Failed(Failure),
+    /// It may be usable: its first call shows that.
+    Usable(Arc<dyn LlmRuntime>),
+}
+
+/// What a command needs a model for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// For everything.
+    Always,
+    /// Not for the facts of its context sources.
+    BeyondFacts,
 }
 
 /// Works under the project's lock with the configured model; what it costs is in the ledger when this ends.
 fn with_model<T>(
-    (limits, roles): (Limits, &[ModelRole]),
+    (limits, roles, need): (Limits, &[ModelRole], Need),
     (session, opened, printer): Around<'_>,
-    work: impl FnOnce(&ProjectLock, &Arc<dyn LlmRuntime>) -> Outcome<T>,
+    work: impl FnOnce(&ProjectLock, &Model) -> Outcome<T>,
 ) -> Outcome<T> {
     let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
     let worked = || {
@@ -120,25 +143,32 @@ fn with_model<T>(
             .then(|| compose::budget(session, opened, limits, sink.meter(), roles))
             .transpose()?;
         let events = Arc::clone(&sink);
-        let Some(runtime) = compose::llm(session, opened, events, budget)? else {
-            return Err(no_model("ingest needs a model")
-                .hint("run `ktx scan` to read structure and joins without a model"));
+        let model = match (compose::llm(session, opened, events, budget), need) {
+            (Ok(Some(runtime)), _) => Model::Usable(runtime),
+            (Ok(None), Need::BeyondFacts) => Model::Absent,
+            (Ok(None), Need::Always) => {
+                return Err(no_model("ingest needs a model")
+                    .hint("run `ktx scan` to read structure and joins without a model"));
+            }
+            (Err(failure), Need::BeyondFacts) => Model::Failed(failure),
+            (Err(failure), Need::Always) => return Err(failure),
         };
         // Before anything is paid for.
         let held = lock(opened, COMMAND)?;
         look_at_machine(opened, printer)?;
-        work(&held, &runtime)
+        work(&held, &model)
     };
     let result = worked();
     sink.finish();
     result
 }
 
-/// Warehouses first: what sources mean is written about their tables.
+/// The facts of sources first, which need no model. Then warehouses: what sources mean is written about their
+/// tables.
 fn everything(
     args: &IngestArgs,
     wanted: &sources::Wanted<'_>,
-    (held, runtime): (&ProjectLock, &Arc<dyn LlmRuntime>),
+    (held, model): (&ProjectLock, &Model),
     around: Around<'_>,
 ) -> Outcome<Done> {
     let target = args.note_connection.as_deref();
@@ -150,44 +180,65 @@ fn everything(
             Err(failure) => read.push((id.clone(), Err(failure))),
         }
     }
-    let planned: Vec<_> = read.iter().map(|(id, _)| id.clone()).collect();
-    let warehouses = if wanted.warehouses.is_empty() {
-        Vec::new()
-    } else {
-        described(&wanted.warehouses, args.history, (held, runtime), around)?
-    };
+    let mut taken = sources::take(&read, Vec::new(), around)?;
+    let mut warehouses = Vec::new();
+    if !wanted.warehouses.is_empty() {
+        let described = described(&wanted.warehouses, args.history, (held, model), around);
+        warehouses = match described {
+            Err(failure) if !read.is_empty() => {
+                let ids = wanted.warehouses.iter().map(|warehouse| &warehouse.id);
+                ids.map(|id| (id.clone(), Err(failure.clone()))).collect()
+            }
+            described => described?,
+        };
+        // A scan may have found tables that they are about.
+        taken = sources::take(&read, taken, around)?;
+    }
     let is_stopped = warehouses.iter().any(|(_, result)| match result {
         Ok(scanned) => scanned.outcome.paused.is_some(),
         Err(failure) => sources::stops(failure),
     });
-    let sources = if is_stopped || read.is_empty() {
+    let opening = match (is_stopped, wanted.warehouses.is_empty()) {
+        (true, _) => sources::Opening::Stopped,
+        (false, true) => sources::Opening::Alone,
+        (false, false) => sources::Opening::AfterWarehouses,
+    };
+    let sources = if read.is_empty() {
         Vec::new()
     } else {
-        sources::ingest(read, runtime, around, warehouses.is_empty())?
+        sources::ingest(read, taken, (model, opening), around)?
     };
-    let left = planned.get(sources.len()..).unwrap_or_default().to_vec();
+    let left = wanted.warehouses.iter().skip(warehouses.len());
     Ok(Done {
+        left: left.map(|warehouse| warehouse.id.clone()).collect(),
         warehouses,
         sources,
-        left,
         needs_history: args.history.query_history,
+        has_model: !matches!(model, Model::Absent),
     })
 }
 
 fn described(
     connections: &[&Connection],
     history: QueryHistoryArgs,
-    (held, runtime): (&ProjectLock, &Arc<dyn LlmRuntime>),
+    (held, model): (&ProjectLock, &Model),
     (session, opened, printer): Around<'_>,
 ) -> Outcome<Results> {
-    require_usable(runtime, session)?;
+    let (mode, runtime) = match model {
+        Model::Usable(runtime) => {
+            require_usable(runtime, session)?;
+            (ScanMode::Enriched, Some(Arc::clone(runtime)))
+        }
+        Model::Absent => (ScanMode::Relationships, None),
+        Model::Failed(failure) => return Err(failure.clone()),
+    };
     let jobs = connections
         .iter()
         .map(|connection| Job {
             connection,
-            mode: ScanMode::Enriched,
+            mode,
             writing: Writing::Publish,
-            runtime: Some(Arc::clone(runtime)),
+            runtime: runtime.clone(),
             budget: ktx_scan::Budget::default(),
             history,
         })
@@ -207,10 +258,13 @@ pub(super) fn no_model(what: &str) -> Failure {
 
 fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outcome {
     let (session, opened, printer) = around;
-    if let Some(failure) = nothing_done(done) {
+    let results = &done.warehouses;
+    let failure = nothing_done(done).map(sources::as_command);
+    // Of several connections each is told what became of it.
+    let is_single = results.len() + done.sources.len() + done.left.len() < 2;
+    if let Some(failure) = failure.clone().filter(|_| is_single) {
         return Err(going_on(failure));
     }
-    let results = &done.warehouses;
     let paused = paused(results).cloned();
     let left = undescribed(results);
     if printer.mode == Mode::Json {
@@ -225,6 +279,11 @@ fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outc
         for id in &done.left {
             printer.note(&format!("`{id}` was not tried"));
         }
+        if !done.has_model && !results.is_empty() {
+            printer.note(
+                "tables were not described, which needs a model (`llm.provider.backend` is `none`)",
+            );
+        }
         super::usage::totals(session, opened, printer);
         if let Some(paused) = &paused {
             printer.notes(pause_text(paused).trim_end());
@@ -232,27 +291,56 @@ fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outc
             printer.note(ASK_AGAIN);
         }
     }
+    if let Some(failure) = failure {
+        return Ok(failure.exit);
+    }
+    Ok(match paused {
+        _ if is_interrupted(done) => Exit::Interrupted,
+        Some(paused) => pause_exit(&paused),
+        None => exit(done),
+    })
+}
+
+fn is_interrupted(done: &Done) -> bool {
+    let sources = done.sources.iter();
+    let done = sources.filter_map(|(_, result)| result.as_ref().ok());
+    let mut failures = done.flat_map(sources::Ingested::failures);
+    failures.any(|failure| failure.exit == Exit::Interrupted)
+}
+
+/// The exit code of a command of which something was done.
+fn exit(done: &Done) -> Exit {
+    let results = &done.warehouses;
+    let ingested = || {
+        let sources = done.sources.iter();
+        sources.filter_map(|(_, result)| result.as_ref().ok())
+    };
+    let scans = results
+        .iter()
+        .filter_map(|(_, result)| result.as_ref().err());
+    let mut stops = ingested().filter_map(sources::Ingested::stop).chain(scans);
+    if let Some(stop) = stops.find(|failure| failure.exit == Exit::Model) {
+        // Somebody has to log in or pay first, or the model was no use at all.
+        let needs_person = [LlmErrorKind::Auth, LlmErrorKind::Billing]
+            .iter()
+            .any(|kind| kind.code() == stop.code);
+        let is_worked = ingested().any(sources::Ingested::is_worked)
+            || results.iter().any(|(_, result)| result.is_ok());
+        if needs_person || !is_worked {
+            return Exit::Model;
+        }
+    }
+    let failed = results.iter().any(|(_, result)| result.is_err());
+    let is_missed = done.needs_history && history::is_missing(results);
+    let is_short = undescribed(results) || stopped(results).is_some() || !done.left.is_empty();
     let is_whole = |(_, result): &(_, Outcome<sources::Ingested>)| {
         result.as_ref().is_ok_and(sources::Ingested::is_whole)
     };
-    let is_tried = done.left.is_empty();
-    let is_missed = done.needs_history && history::is_missing(results);
-    let failed = results.iter().any(|(_, result)| result.is_err());
-    let unread = stopped(results).is_some();
-    let sources = done.sources.iter();
-    let interrupted = sources.filter_map(|(_, result)| result.as_ref().ok());
-    if interrupted
-        .flat_map(sources::Ingested::failures)
-        .any(|failure| failure.exit == Exit::Interrupted)
-    {
-        return Ok(Exit::Interrupted);
+    if failed || is_missed || is_short || !done.sources.iter().all(is_whole) {
+        Exit::Partial
+    } else {
+        Exit::Success
     }
-    Ok(match paused {
-        Some(paused) => pause_exit(&paused),
-        None if failed || unread || left || is_missed => Exit::Partial,
-        None if !is_tried || !done.sources.iter().all(is_whole) => Exit::Partial,
-        None => Exit::Success,
-    })
 }
 
 /// The failure of a command that has done nothing at all.
@@ -261,9 +349,11 @@ fn nothing_done(done: &Done) -> Option<Failure> {
         .warehouses
         .iter()
         .map(|(_, result)| result.as_ref().err());
-    let sources = done.sources.iter().map(|(_, result)| match result {
-        Ok(ingested) => ingested.nothing_done(),
-        Err(failure) => Some(failure),
+    // A source that was not tried is no work that was done.
+    let sources = done.sources.iter().filter_map(|(_, result)| match result {
+        Ok(ingested) if ingested.has_something() => Some(None),
+        Ok(ingested) => ingested.failures().next().map(Some),
+        Err(failure) => Some(Some(failure)),
     });
     let failures: Option<Vec<&Failure>> = warehouses.chain(sources).collect();
     let missing = || Failure::new(Exit::Failure, "internal", "nothing was ingested");
@@ -422,6 +512,13 @@ fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value
             }),
         })
         .collect();
+    items.extend(done.left.iter().map(|id| {
+        json!({
+            "connectionId": id.as_str(),
+            "driver": null,
+            "steps": [{ "operation": "database-schema", "status": "not-run" }],
+        })
+    }));
     items.extend(sources::items(&done.sources, opened));
     json!({
         "plan": {

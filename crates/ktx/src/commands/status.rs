@@ -51,7 +51,7 @@ pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
         Err(failure) => return Err(failure),
     };
     let looks = if args.fast {
-        looks::Looks::none(&opened)
+        looks::Looks::none(&opened)?
     } else {
         looks::Looks::take(session, &opened)?
     };

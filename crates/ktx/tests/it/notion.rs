@@ -254,11 +254,13 @@ warning: the model `fake-sonnet` has no list price; what it costs is unknown
 ktx ingest: team-notes candidates of documents
 pages: refunds
 ktx-unit: 04b5f0e325ea2b58762cfc17c35591f0906a3b9947569f3e6f4b5eb572dc920b
+ktx-wrote: team-notes 73a0b09fed54fc3f wiki/global/refunds.md
 
 
 wiki/global/refunds.md
 ktx ingest: team-notes notion-page-0000000000000000000000000000000b
 pages: revenue-policy
+ktx-wrote: team-notes 0cc65c205d066bcf wiki/global/revenue-policy.md
 ktx-unit: 169b06ebe44f98fe381b39e827abcc353cc92b5b954e9e8e50355103d28c2254
 
 

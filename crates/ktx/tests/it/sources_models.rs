@@ -53,6 +53,8 @@ fn configure(sandbox: &Sandbox, source: &str) {
 /// A scanned project with a source of these files.
 fn project(source: &str, files: &[(&str, &str)]) -> Sandbox {
     let sandbox = unscanned(TABLES);
+    // What the units write is theirs.
+    std::fs::remove_file(sandbox.work().join("wiki/global/revenue.md")).expect("the page");
     configure(&sandbox, source);
     for (path, text) in files {
         write(&sandbox, &format!("source/{path}"), text);
@@ -65,8 +67,10 @@ fn project(source: &str, files: &[(&str, &str)]) -> Sandbox {
 /// A model that writes a measure and a page.
 fn script(prompt: &'static str, file: &str) -> Script {
     let yaml = "name: orders\nmeasures:\n  - name: revenue\n    expr: sum(amount)\n    filter: status = 'paid'\n";
-    let page =
-        json!({ "key": "revenue", "summary": "Paid.", "content": "Refunds are not revenue." });
+    let page = json!({
+        "key": "revenue", "summary": "Paid.", "content": "Refunds are not revenue.",
+        "sl_refs": ["warehouse.orders"],
+    });
     vec![(
         prompt,
         vec![

@@ -226,6 +226,7 @@ exit 0
     "detail": "readable",
     "issues": []
   },
+  "proposals": [],
   "notLookedAt": [],
   "verdict": "ready",
   "verdictReason": "everything works that needs no model",

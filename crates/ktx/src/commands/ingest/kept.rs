@@ -3,13 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use ktx_ingest::{Divided, divide, is_own, marks};
 use ktx_memory::{Made, Written};
 use ktx_project_store::{
-    Base, Change, ProjectPath, PublishRequest, Published, Publisher, StageRow, StateDatabase,
+    Base, Change, ProjectPath, PublishError, PublishRequest, Published, Publisher, StageRow,
+    StateDatabase,
 };
 use ktx_vocabulary::ConnectionId;
+use ktx_warehouse::Dialect;
 use serde_json::{Value, json};
 
+use super::proposals;
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::{publish_failure, state_failure};
@@ -28,6 +32,8 @@ pub(crate) struct Kept {
     pub(crate) is_known: bool,
     /// What a person should know.
     pub(crate) warnings: Vec<String>,
+    /// Files that a person has to decide about first.
+    pub(crate) kept_back: Vec<String>,
 }
 
 /// Why there may be more to say.
@@ -77,6 +83,23 @@ impl Piece {
     pub(super) fn mark(&self) -> String {
         format!("ktx-{}: {}", self.stage, self.input)
     }
+}
+
+/// What a context source's work may change, and what it is called.
+pub(super) struct Worker<'a> {
+    pub(super) source: &'a ConnectionId,
+    pub(super) warehouse: Option<&'a (ConnectionId, Dialect)>,
+    /// The unit, or another piece of work.
+    pub(super) work: &'a str,
+    /// The files that the work began with.
+    pub(super) files: &'a BTreeMap<ProjectPath, Vec<u8>>,
+}
+
+/// What of a context source's work is committed.
+pub(super) struct Landing {
+    pub(super) made: Made,
+    /// Files that a person has to decide about first.
+    pub(super) kept_back: Vec<String>,
 }
 
 /// Where pieces are kept: the project's git, and its state beside it.
@@ -157,14 +180,30 @@ impl<'a> Keeper<'a> {
         made: &Made,
         cut: Option<Cut>,
     ) -> Outcome<Kept> {
-        let mut message = message(&piece.title, made);
-        for line in &piece.closing {
-            let _ = writeln!(message, "{line}");
-        }
+        let mut lines = piece.closing.clone();
         if cut.is_none() {
-            let _ = writeln!(message, "{}", piece.mark());
+            lines.push(piece.mark());
         }
-        let kept = self.committed(base, made, cut, &message)?;
+        let kept = self.keep_once(base, made, cut, &piece.title, &lines)?;
+        self.remember(piece, &kept)?;
+        Ok(kept)
+    }
+
+    /// As [`Self::keep`], for what a unit of a context source made. A clone asks again about what was kept back.
+    pub(super) fn keep_landing(
+        &self,
+        piece: &Piece,
+        base: &Base,
+        landing: Landing,
+        cut: Option<Cut>,
+    ) -> Outcome<Kept> {
+        let mut lines = piece.closing.clone();
+        lines.extend(marks(&piece.owner, &landing.made.changes));
+        if cut.is_none() && landing.kept_back.is_empty() {
+            lines.push(piece.mark());
+        }
+        let mut kept = self.keep_once(base, &landing.made, cut, &piece.title, &lines)?;
+        kept.kept_back = landing.kept_back;
         self.remember(piece, &kept)?;
         Ok(kept)
     }
@@ -213,6 +252,39 @@ impl<'a> Keeper<'a> {
             is_partial: cut.is_some(),
             is_known: false,
             warnings,
+            kept_back: Vec::new(),
+        })
+    }
+
+    /// What of a context source's work may be committed. The other part is written down as a proposal first: who
+    /// is killed in between makes it again.
+    pub(super) fn landing(
+        &self,
+        worker: &Worker<'_>,
+        base: &Base,
+        made: &Made,
+    ) -> Outcome<Landing> {
+        let mut foreign = BTreeSet::new();
+        let paths: Vec<&ProjectPath> = made.changes.iter().map(|change| &change.path).collect();
+        let failed = |error: PublishError| publish_failure(&error);
+        foreign.extend(self.publisher.in_the_making(&paths).map_err(failed)?);
+        for path in paths {
+            let Some(bytes) = worker.files.get(path) else {
+                continue;
+            };
+            let messages = self.publisher.messages_about(base, path).map_err(failed)?;
+            if !is_own(worker.source, path, bytes, &messages) {
+                foreign.insert(path.clone());
+            }
+        }
+        let Divided { landing, kept_back } = divide(made, &foreign, worker.files, worker.warehouse);
+        proposals::replace(worker, &kept_back, self.publisher.prefix(), self.opened)?;
+        Ok(Landing {
+            made: landing,
+            kept_back: kept_back
+                .iter()
+                .map(|change| change.path.to_string())
+                .collect(),
         })
     }
 
@@ -326,6 +398,7 @@ fn earlier(captured: Written, commit: Option<String>) -> Kept {
         is_partial: false,
         is_known: true,
         warnings: Vec::new(),
+        kept_back: Vec::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! a model, unit by unit.
 
 mod documents;
+mod facts;
 mod files;
 mod journal;
 mod kinds;
@@ -11,29 +12,30 @@ mod notion;
 mod plan;
 mod progress;
 mod report;
+mod trouble;
 mod work;
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
-use ktx_llm_runtime::LlmRuntime;
 use ktx_project_store::RunStatus;
 use ktx_vocabulary::ConnectionId;
 use serde_json::Value;
 use tokio_util::future::FutureExt as _;
 
 use super::kept::{Keeper, Kept};
+use super::proposals::{Waiting, waiting};
 use crate::compose;
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 
+pub(super) use facts::{Taken, take};
 pub(super) use kinds::read;
 pub(crate) use kinds::tested;
 pub(super) use plan::{Source, Wanted, wanted};
 pub(super) use report::{items, print, targets};
+pub(super) use trouble::{as_command, stops};
 
-use super::Around;
+use super::{Around, Model, no_model};
 
 /// Who holds the project's lock meanwhile.
 const COMMAND: &str = "ktx ingest";
@@ -50,10 +52,25 @@ pub(super) struct Ingested {
     pub(super) curated: Option<documents::Curation>,
     /// The reconciliation, when there was something to bring in line.
     pub(super) reconciled: Option<Loop>,
+    /// Why nothing more was tried, when it is no failure of one of these.
+    pub(super) stopped: Option<Failure>,
+    /// Whether its units were to be read.
+    pub(super) reading: Reading,
+    /// Changes that were kept back, also by earlier runs, and wait for a person.
+    pub(super) proposals: Vec<Waiting>,
     /// The turns of all loops, in their order.
     pub(super) events: Vec<Value>,
     /// What a person should know.
     pub(super) warnings: Vec<String>,
+}
+
+/// Whether the units of a source were to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// By the model.
+    Asked,
+    /// No model is configured.
+    WithoutModel,
 }
 
 /// What was taken over from metadata.
@@ -86,6 +103,39 @@ pub(super) struct Loop {
 }
 
 impl Ingested {
+    /// A source of which the units were not tried yet.
+    fn of(source: &Source, facts: Outcome<Facts>) -> Self {
+        let mut warnings = source.facts.warnings.clone();
+        // Of several sources of one connection the first has told it.
+        let left_out = source.snapshot.left_out.iter();
+        let left_out = left_out.filter(|_| source.scope.is_none());
+        warnings
+            .extend(left_out.map(|file| format!("`{}` was not read: {}", file.path, file.reason)));
+        Self {
+            facts,
+            has_facts: source.has_facts,
+            units: Vec::new(),
+            curated: None,
+            reconciled: None,
+            stopped: None,
+            reading: Reading::Asked,
+            proposals: Vec::new(),
+            events: Vec::new(),
+            warnings,
+        }
+    }
+
+    /// Names the units that were not tried.
+    fn name_units(&mut self, source: &Source) {
+        let left = source.units.iter().skip(self.units.len());
+        self.units.extend(left.map(|unit| UnitDone {
+            key: unit.key.clone(),
+            label: unit.label.clone(),
+            verdict: None,
+            result: None,
+        }));
+    }
+
     /// All loops that were tried.
     fn loops(&self) -> impl Iterator<Item = &Loop> {
         let units = self.units.iter().filter_map(|unit| unit.result.as_ref());
@@ -93,59 +143,76 @@ impl Ingested {
         units.chain(passes).chain(&self.reconciled)
     }
 
-    /// Whether everything was tried and came to its end.
+    /// Whether everything was tried, came to its end and is committed.
     pub(super) fn is_whole(&self) -> bool {
-        let is_tried = self.units.iter().all(|unit| unit.result.is_some());
+        !self.is_unfinished() && self.proposals.is_empty()
+    }
+
+    /// Whether the same command would go on with something.
+    fn is_unfinished(&self) -> bool {
+        let is_tried = self.reading == Reading::WithoutModel
+            || self.units.iter().all(|unit| unit.result.is_some());
         let mut loops = self.loops();
         let is_done = loops.all(|done| done.kept.as_ref().is_ok_and(|kept| !kept.is_partial));
         let is_decided = self.curated.as_ref().is_none_or(|done| done.open == 0);
-        is_tried && is_done && is_decided && self.facts.is_ok()
+        let is_ended = self.stopped.is_none() && self.facts.is_ok();
+        !(is_tried && is_done && is_decided && is_ended)
     }
 
-    /// The failure of a source of which nothing was taken over or read.
-    pub(super) fn nothing_done(&self) -> Option<&Failure> {
-        let mut loops = self.loops().peekable();
-        loops.peek()?;
-        let failures: Option<Vec<&Failure>> = loops.map(|done| done.kept.as_ref().err()).collect();
-        let has_facts = self
-            .facts
-            .as_ref()
-            .is_ok_and(|facts| facts.commit.is_some());
-        failures.filter(|_| !has_facts)?.first().copied()
+    /// Whether something of it was taken over or read, or there was nothing to do.
+    pub(super) fn has_something(&self) -> bool {
+        let has_facts = self.facts.as_ref().is_ok_and(|facts| facts.tables > 0);
+        has_facts || self.is_whole() || self.loops().any(|done| done.kept.is_ok())
     }
 
-    /// Everything that failed in a loop.
+    /// Everything that failed.
     pub(super) fn failures(&self) -> impl Iterator<Item = &Failure> {
-        self.loops().filter_map(|done| done.kept.as_ref().err())
+        self.failures_of_reading().chain(self.facts.as_ref().err())
     }
 
-    /// The failure behind which nothing more is tried, when there was one.
-    fn stop(&self) -> Option<&Failure> {
-        self.failures().find(|failure| stops(failure))
+    /// What failed in a loop, and why nothing more was tried.
+    fn failures_of_reading(&self) -> impl Iterator<Item = &Failure> {
+        let failures = self.loops().filter_map(|done| done.kept.as_ref().err());
+        failures.chain(&self.stopped)
     }
-}
 
-/// Whether a failure is one of the model or the user, and would be the same for whatever comes next.
-pub(super) const fn stops(failure: &Failure) -> bool {
-    matches!(
-        failure.exit,
-        Exit::Model | Exit::Partial | Exit::Interrupted
-    )
+    /// Whether the model has done something in this run.
+    pub(super) fn is_worked(&self) -> bool {
+        let mut kept = self.loops().filter_map(|done| done.kept.as_ref().ok());
+        kept.any(|kept| !kept.is_known)
+    }
+
+    /// The failure after which nothing more is tried, when there was one.
+    pub(super) fn stop(&self) -> Option<&Failure> {
+        self.failures_of_reading().find(|failure| stops(failure))
+    }
 }
 
 pub(super) type Results = Vec<(ConnectionId, Outcome<Ingested>)>;
 
-/// Ingests context sources one after another, under the project's lock. A failed one does not stop the
-/// others; a model that cannot be used or that stops in the middle stops all.
+/// How the sources of a command begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// They are all that the command does.
+    Alone,
+    /// The warehouses come before them.
+    AfterWarehouses,
+    /// The model could not be used for the warehouses: the units are not tried.
+    Stopped,
+}
+
+/// Lets the model read the units of context sources one after another, under the project's lock. A failed source
+/// does not stop the others; a model that cannot be used or that stops in the middle stops all. Each source has a
+/// result, also one that was not tried.
 pub(super) fn ingest(
     sources: Vec<(ConnectionId, Outcome<Source>)>,
-    runtime: &Arc<dyn LlmRuntime>,
+    taken: Taken,
+    (model, opening): (&Model, Opening),
     around: Around<'_>,
-    is_first: bool,
 ) -> Outcome<Results> {
     let (session, opened, _) = around;
     let keeper = Keeper::open(session, opened)?;
-    if is_first {
+    if opening == Opening::Alone {
         let state = keeper.state();
         state
             .interrupt_runs(COMMAND, session.now)
@@ -153,27 +220,56 @@ pub(super) fn ingest(
             .map_err(|error| state_failure(&error))?;
     }
     let keeper_ref = &keeper;
-    let results = compose::block_on(|cancel| async move {
+    let mut results = compose::block_on(|cancel| async move {
         let mut results: Results = Vec::new();
-        let mut work = work::Work::new(keeper_ref, runtime, around, cancel.clone());
-        for (id, source) in sources {
+        let mut work = match model {
+            Model::Usable(runtime) => {
+                Some(work::Work::new(keeper_ref, runtime, around, cancel.clone()))
+            }
+            Model::Absent | Model::Failed(_) => None,
+        };
+        let mut is_stopped = opening == Opening::Stopped;
+        for ((id, source), facts) in sources.into_iter().zip(taken) {
             let result = match source {
-                Ok(source) => work.source(&source).await,
                 Err(failure) => Err(failure),
+                Ok(source) => {
+                    let facts = facts.unwrap_or_else(|| Ok(Facts::default()));
+                    let mut done = Ingested::of(&source, facts);
+                    let read = match (model, &mut work) {
+                        _ if is_stopped => Ok(()),
+                        (Model::Failed(failure), _) => Err(failure.clone()),
+                        (Model::Usable(_), Some(work)) => work.source(&source, &mut done).await,
+                        _ if source.has_facts => {
+                            done.reading = Reading::WithoutModel;
+                            Ok(())
+                        }
+                        _ => Err(no_model("documents can only be read with a model")),
+                    };
+                    done.stopped = read.err();
+                    done.name_units(&source);
+                    Ok(done)
+                }
             };
-            let is_stopped = match &result {
+            is_stopped |= match &result {
                 Ok(ingested) => ingested.stop().is_some(),
                 Err(failure) => stops(failure),
             };
             results.push((id, result));
-            if is_stopped {
-                break;
-            }
         }
-        // Who presses Ctrl-C waits for nothing more.
-        runtime.settle().with_cancellation_token(&cancel).await;
+        if let Model::Usable(runtime) = model {
+            // Who presses Ctrl-C waits for nothing more.
+            runtime.settle().with_cancellation_token(&cancel).await;
+        }
         Ok(results)
     })?;
+    let proposals = waiting(&opened.store)
+        .map_err(|error| Failure::from_error(Exit::Failure, "proposal_failed", &error))?;
+    for (id, result) in &mut results {
+        if let Ok(done) = result {
+            let own = proposals.iter().filter(|proposal| proposal.source == *id);
+            done.proposals = own.cloned().collect();
+        }
+    }
     let is_whole = |result: &Outcome<Ingested>| result.as_ref().is_ok_and(Ingested::is_whole);
     let status = if results.iter().all(|(_, result)| is_whole(result)) {
         RunStatus::Done

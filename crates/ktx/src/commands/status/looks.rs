@@ -7,8 +7,10 @@ use ktx_diagnostics::{Diagnostic, Hints as _, Severity};
 use serde_json::{Value, json};
 
 use super::checks::issue;
+use crate::commands::ingest::proposals::{Waiting, waiting};
 use crate::compose;
 use crate::context;
+use crate::exit::Exit;
 use crate::local_files;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
@@ -24,33 +26,36 @@ pub(crate) struct Looks {
     made_anew: Vec<(PathBuf, &'static str)>,
     /// What is wrong in the files of the semantic layer; none when they were not read.
     sources: Option<Vec<Diagnostic>>,
+    /// Changes that were kept back and wait for a person.
+    proposals: Vec<Value>,
     /// What was not looked at, and the command that looks at it.
     unseen: Vec<(&'static str, &'static str)>,
 }
 
 impl Looks {
     /// With `--fast`: no program is started and no source is read.
-    pub(crate) fn none(opened: &Opened) -> Self {
+    pub(crate) fn none(opened: &Opened) -> Outcome<Self> {
         let mut unseen = Vec::new();
         if opened.config.llm.backend != Backend::None {
             unseen.push(("model", "ktx status"));
         }
         unseen.extend(["git", "local state", "semantic sources"].map(|what| (what, "ktx status")));
         unseen.extend(servers(opened));
-        Self {
+        Ok(Self {
             git: None,
             state: None,
             made_anew: Vec::new(),
             sources: None,
+            proposals: proposals(opened)?,
             unseen,
-        }
+        })
     }
 
     /// Asks git for its version, looks at the local state and reads the sources. No server is reached.
     pub(crate) fn take(session: &Session, opened: &Opened) -> Outcome<Self> {
         let git = opened.store.look_at_git().map_err(|error| Failure {
             hints: error.hints().iter().map(ToString::to_string).collect(),
-            ..Failure::from_error(crate::exit::Exit::Failure, "git", &error)
+            ..Failure::from_error(Exit::Failure, "git", &error)
         });
         let state = opened.store.look_at_state();
         let state = state
@@ -74,6 +79,7 @@ impl Looks {
             state: Some(state),
             made_anew: local_files::made_anew(opened),
             sources: Some(wrong.collect()),
+            proposals: proposals(opened)?,
             unseen: servers(opened).into_iter().collect(),
         })
     }
@@ -126,8 +132,16 @@ impl Looks {
         status.insert("git".to_owned(), seen(self.git.as_ref()));
         status.insert("localState".to_owned(), seen(self.state.as_ref()));
         status.insert("sources".to_owned(), sources);
+        status.insert("proposals".to_owned(), json!(self.proposals));
         status.insert("notLookedAt".to_owned(), Value::Array(unseen));
     }
+}
+
+fn proposals(opened: &Opened) -> Outcome<Vec<Value>> {
+    let waiting = waiting(&opened.store).map_err(|error| {
+        Failure::from_error(Exit::Failure, "proposal_failed", &error).seen_from(&opened.dir)
+    })?;
+    Ok(waiting.iter().map(Waiting::to_json).collect())
 }
 
 /// Something that can be used, or cannot, or was not looked at.

@@ -74,6 +74,19 @@ pub(crate) fn render(status: &Value, verbose: bool) -> String {
             ),
         );
     }
+    for (index, proposal) in items(&status["proposals"]).iter().enumerate() {
+        let label = if index == 0 { "Kept back" } else { "" };
+        let paths: Vec<String> = items(&proposal["paths"]).iter().map(text).collect();
+        let (source, unit) = (text(&proposal["connectionId"]), text(&proposal["unitKey"]));
+        line(label, &format!("! {source} {unit}: {}", paths.join(", ")));
+        line(
+            "",
+            &format!(
+                "hint: look at `{}`, then `git apply` it or remove it",
+                text(&proposal["file"])
+            ),
+        );
+    }
     let unseen: Vec<String> = items(&status["notLookedAt"])
         .iter()
         .map(|unseen| format!("{} (`{}`)", text(&unseen["what"]), text(&unseen["command"])))

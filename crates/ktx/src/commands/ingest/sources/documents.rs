@@ -6,17 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt as _;
 use ktx_context_sources::Unit;
-use ktx_ingest::{Found, IngestError, Lane, Verdict, fingerprint, light, triage};
-use ktx_llm_runtime::LlmErrorKind;
+use ktx_ingest::{Found, Lane, Verdict, fingerprint, light, triage};
 use ktx_memory::Written;
 use ktx_project_store::StageRow;
 use serde_json::{Value, json};
 
 use super::journal::UNIT;
-use super::stops;
-use super::work::{Job, Work, failure, piece};
+use super::trouble::{failure, stops};
+use super::work::{Job, Work, piece};
 use crate::commands::ingest::kept::Kept;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 
@@ -218,6 +216,7 @@ impl Work<'_> {
             is_partial: false,
             is_known: judged.is_known,
             warnings: Vec::new(),
+            kept_back: Vec::new(),
         })
     }
 
@@ -257,9 +256,9 @@ impl Work<'_> {
 /// One document: its lane, and its candidates when it is read lightly.
 async fn judgement(job: &Job<'_>, unit: &Unit) -> Result<(Verdict, Found), Failure> {
     let snapshot = &job.source.snapshot;
-    let verdict = triage(&job.run, unit, snapshot).await.map_err(about_one)?;
+    let verdict = triage(&job.run, unit, snapshot).await.map_err(failure)?;
     let found = match verdict.lane {
-        Lane::Light => light(&job.run, unit, snapshot).await.map_err(about_one)?,
+        Lane::Light => light(&job.run, unit, snapshot).await.map_err(failure)?,
         Lane::Skip | Lane::Full => Found::default(),
     };
     Ok((verdict, found))
@@ -269,25 +268,6 @@ async fn judgement(job: &Job<'_>, unit: &Unit) -> Result<(Verdict, Found), Failu
 fn input(job: &Job<'_>, unit: &Unit) -> String {
     let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
     fingerprint(unit, &job.source.snapshot, warehouse)
-}
-
-/// An answer that cannot be used is a failure of its document alone.
-fn about_one(error: IngestError) -> Failure {
-    let is_about_one = matches!(
-        &error,
-        IngestError::Model(error) if matches!(
-            error.kind,
-            LlmErrorKind::StructuredOutput
-                | LlmErrorKind::Refusal
-                | LlmErrorKind::MaxOutput
-                | LlmErrorKind::ContextTooLong
-        )
-    );
-    let mut failure = failure(error);
-    if is_about_one {
-        failure.exit = Exit::Failure;
-    }
-    failure
 }
 
 /// The key of the unit that a candidate comes from.

@@ -8,7 +8,7 @@ use ktx_memory::Quota;
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
 
-use crate::commands::ingest::notes;
+use crate::commands::ingest::{Need, notes};
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
@@ -20,6 +20,16 @@ pub(in crate::commands::ingest) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
+    /// What its connections need a model for. Documents say nothing without one.
+    pub(in crate::commands::ingest) fn need(&self) -> Need {
+        let mut drivers = self.sources.iter().map(|source| source.driver);
+        if drivers.any(|driver| driver != Driver::Notion) {
+            Need::BeyondFacts
+        } else {
+            Need::Always
+        }
+    }
+
     /// Whether documents are among them, which are sorted and curated.
     pub(in crate::commands::ingest) fn has_documents(&self) -> bool {
         let mut drivers = self.sources.iter().map(|source| source.driver);

@@ -6,7 +6,8 @@ use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
 use super::documents::Curation;
-use super::{Facts, Ingested, Loop, Results, UnitDone};
+use super::{Facts, Ingested, Loop, Reading, Results, UnitDone};
+use crate::commands::ingest::proposals::Waiting;
 use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
@@ -46,6 +47,8 @@ pub(in crate::commands::ingest) fn items(results: &Results, opened: &Opened) -> 
             }
             let reconciled = done.reconciled.as_ref().map(looped);
             item.insert("reconciliation".to_owned(), json!(reconciled));
+            let proposals: Vec<Value> = done.proposals.iter().map(Waiting::to_json).collect();
+            item.insert("proposals".to_owned(), json!(proposals));
             item.insert("events".to_owned(), json!(done.events));
             item.insert("warnings".to_owned(), json!(done.warnings));
         }
@@ -71,10 +74,14 @@ fn steps(id: &ConnectionId, result: &Outcome<Ingested>) -> Value {
             step("memory-update", None, "not-run"),
         ]),
         Ok(done) => {
-            let failed = done.loops().find_map(|done| done.kept.as_ref().err());
+            let is_tried = done.units.is_empty() || done.loops().next().is_some();
             json!([
                 step("source-ingest", done.facts.as_ref().err(), "done"),
-                step("memory-update", failed, "done"),
+                step(
+                    "memory-update",
+                    done.failures_of_reading().next(),
+                    if is_tried { "done" } else { "not-run" }
+                ),
             ])
         }
     }
@@ -136,12 +143,14 @@ fn looped(done: &Loop) -> Value {
         "errorCode": failure.map(|failure| failure.code.as_str()),
         "hints": failure.map(|failure| failure.hints.as_slice()).unwrap_or_default(),
         "warnings": kept.map(|kept| kept.warnings.as_slice()).unwrap_or_default(),
+        "keptBack": kept.map(|kept| kept.kept_back.as_slice()).unwrap_or_default(),
     })
 }
 
 fn status(done: &Loop) -> &'static str {
     match &done.kept {
         Ok(kept) if kept.is_partial => "partial",
+        Ok(kept) if !kept.kept_back.is_empty() => "kept-back",
         Ok(kept) if kept.is_known => "unchanged",
         Ok(_) => "done",
         Err(_) => "failed",
@@ -252,13 +261,30 @@ fn notes(id: &ConnectionId, done: &Ingested, printer: &Printer) {
             Err(failure) => printer.notes(failure.to_text().trim_end()),
         }
     }
+    if let Some(failure) = &done.stopped {
+        printer.notes(failure.to_text().trim_end());
+    }
+    if done.reading == Reading::WithoutModel && !done.units.is_empty() {
+        printer.note(&format!(
+            "{id}: its units were not read, which needs a model (`llm.provider.backend` is `none`)"
+        ));
+    }
+    for proposal in &done.proposals {
+        printer.note(&format!(
+            "{id}: kept back because {id} alone did not write it: {} ({}); look at `{}`, then `git apply` it or \
+             remove it",
+            proposal.listed(),
+            one_line(&proposal.work),
+            proposal.file
+        ));
+    }
     if let Some(curated) = done.curated.as_ref().filter(|curated| curated.open > 0) {
         printer.note(&format!(
             "{id}: nothing was decided about {} candidates yet",
             curated.open
         ));
     }
-    if !done.is_whole() {
+    if done.is_unfinished() {
         printer.note("hint: run the same command again: what is done is kept and not asked again");
     }
 }

@@ -1,26 +1,27 @@
 //! One source: its facts, its units, its reconciliation. What is made is committed before the next begins.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ktx_context_sources::{Pruning, Unit, apply};
+use ktx_context_sources::Unit;
 use ktx_ingest::{
-    IngestError, RECONCILE_STEPS, ReconcileRequest, Run, UnitRequest, Worked, fingerprint,
-    reconcile, work_unit,
+    RECONCILE_STEPS, ReconcileRequest, Run, UnitRequest, Worked, fingerprint, marks, reconcile,
+    work_unit,
 };
 use ktx_llm_runtime::LlmRuntime;
 use ktx_memory::Quota;
-use ktx_project_store::Base;
+use ktx_project_store::{Base, ProjectPath};
 use ktx_vocabulary::ConnectionId;
 use tokio_util::sync::CancellationToken;
 
 use super::documents::Judgements;
 use super::journal::{Journal, Open, UNIT};
 use super::progress::Progress;
-use super::{Facts, Ingested, Loop, Source, UnitDone, stops};
+use super::trouble::{Doubts, failure, stops};
+use super::{Ingested, Loop, Source, UnitDone};
 use crate::commands::ingest::Around;
-use crate::commands::ingest::kept::{Cut, Keeper, Kept, Piece};
-use crate::exit::Exit;
-use crate::report::{Failure, Outcome};
+use crate::commands::ingest::kept::{Cut, Keeper, Kept, Landing, Piece, Worker};
+use crate::report::Outcome;
 use crate::scanning::usable;
 
 /// The work of a command on its context sources.
@@ -75,8 +76,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Ingests one source.
-    pub(super) async fn source(&mut self, source: &Source) -> Outcome<Ingested> {
+    /// Lets the model read the units of a source.
+    pub(super) async fn source(&mut self, source: &Source, done: &mut Ingested) -> Outcome<()> {
         let (session, opened, printer) = self.around;
         let mut job = Job {
             source,
@@ -91,64 +92,24 @@ impl<'a> Work<'a> {
             },
             progress: Progress::new(printer.clone()),
         };
-        let mut warnings = source.facts.warnings.clone();
-        // Of several sources of one connection the first has told it.
-        let left_out = source.snapshot.left_out.iter();
-        let left_out = left_out.filter(|_| source.scope.is_none());
-        warnings
-            .extend(left_out.map(|file| format!("`{}` was not read: {}", file.path, file.reason)));
-        self.prove(&job).await?;
-        let mut done = Ingested {
-            facts: self.facts(source),
-            has_facts: source.has_facts,
-            units: Vec::new(),
-            curated: None,
-            reconciled: None,
-            events: Vec::new(),
-            warnings,
-        };
-        self.journal(&source.id).look_for_gone(&source.snapshot)?;
-        let judged = self.judge(&job).await?;
-        self.units(&mut job, judged, &mut done).await;
-        if done.stop().is_none() {
-            done.curated = self.curation(&mut job).await?;
-        }
-        if done.stop().is_none() {
-            done.reconciled = self.reconciliation(&job).await?;
-        }
+        let result = self.read(&mut job, done).await;
         done.events = job.progress.events();
-        Ok(done)
+        result
     }
 
-    /// Takes over what the metadata says, as a commit of its own.
-    fn facts(&self, source: &Source) -> Outcome<Facts> {
-        let warehouse = source.warehouse.as_ref();
-        let Some((warehouse, _)) = warehouse.filter(|_| source.has_facts) else {
-            return Ok(Facts::default());
-        };
-        let (_, opened, _) = self.around;
-        // Two projects of one warehouse write under the same key.
-        let count = opened.config.context_sources().count();
-        let pruning = if count == 1 {
-            Pruning::Remove
-        } else {
-            Pruning::Keep
-        };
-        let base = self.keeper.begin()?;
-        let shards = self.keeper.shards(&base, warehouse)?;
-        let applied = apply(&source.facts, &shards, pruning).map_err(|error| {
-            Failure::from_error(Exit::Failure, "facts_failed", &error).context(format!(
-                "what `{}` says about tables cannot be written",
-                source.id
-            ))
-        })?;
-        let title = format!("ktx ingest: what {} says about tables", source.id);
-        let published = self.keeper.publish(&base, &applied.changes, &title)?;
-        Ok(Facts {
-            tables: applied.tables,
-            unknown: applied.unknown,
-            commit: published.commit,
-        })
+    async fn read(&mut self, job: &mut Job<'_>, done: &mut Ingested) -> Outcome<()> {
+        self.prove(job).await?;
+        self.journal(&job.source.id)
+            .look_for_gone(&job.source.snapshot)?;
+        let judged = self.judge(job).await?;
+        self.units(job, judged, done).await;
+        if done.stop().is_none() {
+            done.curated = self.curation(job).await?;
+        }
+        if done.stop().is_none() {
+            done.reconciled = self.reconciliation(job, done).await?;
+        }
+        Ok(())
     }
 
     /// One unit after another, so that each sees what those before it wrote.
@@ -156,6 +117,7 @@ impl<'a> Work<'a> {
         let units = &job.source.units;
         let mut results = judged.values();
         let mut is_stopped = results.any(|result| result.as_ref().is_err_and(stops));
+        let mut doubts = Doubts::default();
         for (index, unit) in units.iter().enumerate() {
             let judgement = judged.remove(&unit.key);
             let mut verdict = None;
@@ -177,7 +139,8 @@ impl<'a> Work<'a> {
                         job.source.id,
                         unit.label.as_deref().unwrap_or(&unit.key)
                     );
-                    self.unit(job, unit, place).await.transpose()
+                    let result = self.unit(job, unit, place).await.transpose();
+                    result.map(|result| doubts.weigh(result))
                 }
             };
             is_stopped |= matches!(&result, Some(Err(failure)) if stops(failure));
@@ -212,6 +175,7 @@ impl<'a> Work<'a> {
         self.require_usable().await?;
         job.progress.line(&place);
         let base = self.keeper.begin()?;
+        let files = self.keeper.files(&base, warehouse)?;
         let steps =
             turns(usize::try_from(opened.config.ingest.step_budget).unwrap_or(usize::MAX)).max(1);
         let worked = work_unit(
@@ -219,22 +183,37 @@ impl<'a> Work<'a> {
             UnitRequest {
                 unit,
                 snapshot: &job.source.snapshot,
-                files: self.keeper.files(&base, warehouse)?,
+                files: files.clone(),
                 step_budget: steps,
                 quota: job.quota,
                 on_step: Some(job.progress.unit(place, &unit.key)),
             },
         );
         let worked = worked.await.map_err(failure)?;
+        let landing = self.landing(job, (&unit.key, &files), &base, &worked)?;
         let journal = self.journal(&job.source.id);
-        journal.written(&unit.key, &worked.made)?;
+        journal.written(&unit.key, &landing.made)?;
         job.wrote(worked.used);
-        self.keep(&piece, &base, &worked, steps).map(Some)
+        let cut = cut(&worked, steps);
+        let kept = self.keeper.keep_landing(&piece, &base, landing, cut)?;
+        Ok(Some(kept))
     }
 
-    fn keep(&self, piece: &Piece, base: &Base, worked: &Worked, steps: u32) -> Outcome<Kept> {
-        self.keeper
-            .keep(piece, base, &worked.made, cut(worked, steps))
+    /// What of a piece of work may be committed.
+    pub(super) fn landing(
+        &self,
+        job: &Job<'_>,
+        (work, files): (&str, &BTreeMap<ProjectPath, Vec<u8>>),
+        base: &Base,
+        worked: &Worked,
+    ) -> Outcome<Landing> {
+        let worker = Worker {
+            source: &job.source.id,
+            warehouse: job.run.warehouse.as_ref(),
+            work,
+            files,
+        };
+        self.keeper.landing(&worker, base, &worked.made)
     }
 
     /// Without a usable model nothing changes, when one is needed at all.
@@ -266,7 +245,7 @@ impl<'a> Work<'a> {
     }
 
     /// Brings in line what units wrote, when more than one did or files of some are gone.
-    async fn reconciliation(&mut self, job: &Job<'_>) -> Outcome<Option<Loop>> {
+    async fn reconciliation(&mut self, job: &Job<'_>, done: &Ingested) -> Outcome<Option<Loop>> {
         let mut open = self.journal(&job.source.id).open()?;
         if let Some(scope) = &job.source.scope {
             open.written
@@ -284,6 +263,9 @@ impl<'a> Work<'a> {
             if !is_done {
                 return Ok(result);
             }
+        } else if done.failures_of_reading().next().is_some() {
+            // What the failed units will write has to be brought in line with this.
+            return Ok(None);
         }
         self.journal(&job.source.id).close(&open)?;
         Ok(result)
@@ -295,19 +277,28 @@ impl<'a> Work<'a> {
         job.progress.line(&place);
         let base = self.keeper.begin()?;
         let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
+        let files = self.keeper.files(&base, warehouse)?;
         let worked = reconcile(
             &job.run,
             ReconcileRequest {
                 written: &open.written,
                 gone: &open.gone,
-                files: self.keeper.files(&base, warehouse)?,
+                files: files.clone(),
                 on_step: Some(job.progress.reconciliation(place)),
             },
         );
         let worked = worked.await.map_err(failure)?;
+        let landing = self.landing(job, ("reconciliation", &files), &base, &worked)?;
         let title = format!("ktx ingest: {} reconciled", job.source.id);
+        let marks = marks(&job.source.id, &landing.made.changes);
         let cut = cut(&worked, RECONCILE_STEPS);
-        self.keeper.keep_once(&base, &worked.made, cut, &title, &[])
+        let kept = self
+            .keeper
+            .keep_once(&base, &landing.made, cut, &title, &marks)?;
+        Ok(Kept {
+            kept_back: landing.kept_back,
+            ..kept
+        })
     }
 }
 
@@ -335,15 +326,4 @@ pub(super) fn piece(job: &Job<'_>, unit: &Unit) -> Piece {
 
 pub(super) fn turns(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-pub(super) fn failure(error: IngestError) -> Failure {
-    match error {
-        IngestError::Model(error) => Failure::from(error),
-        IngestError::Project(failure) => Failure::from(failure),
-        IngestError::TooLong { .. } => Failure::from_error(Exit::Config, "long_unit", &error).hint(
-            "split its file: a unit is at least one file of the source with what belongs to it",
-        ),
-        IngestError::Tools(_) => Failure::from_error(Exit::Failure, "internal", &error),
-    }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ktx_context_sources::Unit;
 use ktx_ingest::{
     CURATE_BATCH, CURATE_STEPS, Candidate, CurateRequest, Curated, Decision, Fate, Open, curate,
+    marks,
 };
 use ktx_memory::Written;
 use ktx_project_store::StageRow;
@@ -12,8 +13,9 @@ use serde_json::{Value, json};
 
 use super::{CANDIDATE, unit_of};
 use crate::commands::ingest::kept::Kept;
-use crate::commands::ingest::sources::work::{Job, Work, cut, failure, piece, turns};
-use crate::commands::ingest::sources::{Loop, stops};
+use crate::commands::ingest::sources::Loop;
+use crate::commands::ingest::sources::trouble::{failure, stops};
+use crate::commands::ingest::sources::work::{Job, Work, cut, piece, turns};
 use crate::report::Outcome;
 use crate::scanning::state_failure;
 
@@ -87,28 +89,35 @@ impl Work<'_> {
         job.progress.line(&place);
         let base = self.keeper.begin()?;
         let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
+        let files = self.keeper.files(&base, warehouse)?;
         let open: Vec<Open> = batch.iter().map(|entry| entry.open.clone()).collect();
         let request = CurateRequest {
             open: &open,
             snapshot: &job.source.snapshot,
-            files: self.keeper.files(&base, warehouse)?,
+            files: files.clone(),
             quota: job.quota.unwrap_or_default(),
             on_step: Some(job.progress.curation(place, number)),
         };
         let Curated { worked, decisions } = curate(&job.run, request).await.map_err(failure)?;
+        let landing = self.landing(job, ("curation", &files), &base, &worked)?;
         self.journal(&job.source.id)
-            .written(&format!("curation-{number}"), &worked.made)?;
+            .written(&format!("curation-{number}"), &landing.made)?;
         job.wrote(worked.used);
         let title = format!("ktx ingest: {} candidates of documents", job.source.id);
         let decided = self.decided(job, batch, &decisions)?;
-        let marks: Vec<String> = decided.iter().map(|unit| piece(job, unit).mark()).collect();
+        let mut lines: Vec<String> = decided.iter().map(|unit| piece(job, unit).mark()).collect();
+        lines.extend(marks(&job.source.id, &landing.made.changes));
         let kept = self.keeper.keep_once(
             &base,
-            &worked.made,
+            &landing.made,
             cut(&worked, CURATE_STEPS),
             &title,
-            &marks,
+            &lines,
         )?;
+        let kept = Kept {
+            kept_back: landing.kept_back,
+            ..kept
+        };
         self.note_decisions(job, batch, (&decisions, &decided), &kept)?;
         Ok((kept, decisions))
     }
@@ -154,9 +163,14 @@ impl Work<'_> {
                 .filter(|_| decision.fate != Fate::Merged)
                 && let Some(unit) = job.source.units.iter().find(|unit| unit.key == entry.unit)
             {
+                let is_kept_back = kept.kept_back.contains(&format!("wiki/global/{page}.md"));
                 let made = Kept {
                     captured: Written {
-                        wiki: vec![page.clone()],
+                        wiki: if is_kept_back {
+                            Vec::new()
+                        } else {
+                            vec![page.clone()]
+                        },
                         ..Written::default()
                     },
                     is_partial: !decided.iter().any(|other| other.key == unit.key),

@@ -1,0 +1,173 @@
+//! A change that was kept back, as a text that a person can look at and `git apply` takes.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use ktx_memory::one_line;
+use ktx_project_store::{Change, Content, ProjectPath};
+use ktx_vocabulary::ConnectionId;
+use similar::TextDiff;
+
+use crate::fingerprint::digest;
+use crate::ownership::short;
+
+const SOURCE: &str = "Source: ";
+const WORK: &str = "Work: ";
+const PROPOSES: &str = "Proposes: ";
+
+/// In place of a hash: the file is to go.
+const GONE: &str = "gone";
+
+/// The longest name of a piece of work in a file name.
+const LONGEST_NAME: usize = 60;
+
+/// A change that was kept back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// The context source.
+    pub source: ConnectionId,
+    /// The unit, or another piece of work on the source.
+    pub work: String,
+    /// The files, with the hash of what they are to be; none for one that is to go.
+    pub files: BTreeMap<ProjectPath, Option<String>>,
+}
+
+impl Proposal {
+    /// What its file says.
+    pub fn parse(text: &str) -> Option<Self> {
+        let head = || text.lines().take_while(|line| !line.starts_with("diff "));
+        let field = |name: &str| head().find_map(|line| line.strip_prefix(name));
+        let files = head().filter_map(|line| {
+            let (hash, path) = line.strip_prefix(PROPOSES)?.split_once(' ')?;
+            let hash = (hash != GONE).then(|| hash.to_owned());
+            Some((ProjectPath::parse(path).ok()?, hash))
+        });
+        Some(Self {
+            source: ConnectionId::parse(field(SOURCE)?).ok()?,
+            work: field(WORK)?.to_owned(),
+            files: files.collect(),
+        })
+    }
+
+    /// Whether a file is what was proposed; none for one that is not there.
+    pub fn is_taken(&self, path: &ProjectPath, bytes: Option<&[u8]>) -> bool {
+        let wanted = self.files.get(path).and_then(Option::as_deref);
+        wanted == bytes.map(short).as_deref()
+    }
+}
+
+/// The begin of the names of all proposals of a piece of work.
+pub fn proposal_name(work: &str) -> String {
+    let is_plain =
+        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let mut name: String = work
+        .chars()
+        .map(|letter| if is_plain(letter) { letter } else { '-' })
+        .take(LONGEST_NAME)
+        .collect();
+    if name != work || name.is_empty() || name.starts_with('.') {
+        name = format!(
+            "{}-{}",
+            name.trim_start_matches('.'),
+            short(work.as_bytes())
+        );
+    }
+    name
+}
+
+/// The text of a proposal. `files` are those that the change began with, and `prefix` is where the project is in
+/// its repository.
+pub fn render_proposal(
+    source: &ConnectionId,
+    work: &str,
+    changes: &[Change],
+    files: &BTreeMap<ProjectPath, Vec<u8>>,
+    prefix: &str,
+) -> String {
+    let mut text = format!(
+        "ktx has kept these changes back: they are about files that {source} did not write, or that a person\n\
+         has changed since, or they need such a change. To take them, run `git apply` with this file, look at\n\
+         the files and commit them. To drop them, remove this file.\n\n{SOURCE}{source}\n{WORK}{}\n",
+        one_line(work)
+    );
+    for change in changes {
+        let hash = match &change.content {
+            Content::Write(bytes) => short(bytes),
+            Content::Delete => GONE.to_owned(),
+        };
+        let _ = writeln!(text, "{PROPOSES}{hash} {}", change.path);
+    }
+    text.push('\n');
+    for change in changes {
+        let old = files.get(&change.path).map(|bytes| text_of(bytes));
+        let new = match &change.content {
+            Content::Write(bytes) => Some(text_of(bytes)),
+            Content::Delete => None,
+        };
+        text.push_str(&difference(
+            &format!("{prefix}{}", change.path),
+            old.as_deref(),
+            new.as_deref(),
+        ));
+    }
+    text
+}
+
+/// One file of a patch as git writes it.
+fn difference(path: &str, old: Option<&str>, new: Option<&str>) -> String {
+    let (before, after) = (format!("a/{path}"), format!("b/{path}"));
+    let mut text = format!("diff --git {} {}\n", quoted(&before), quoted(&after));
+    let side = |text: Option<&str>, name: &str| match text {
+        Some(_) => quoted(name),
+        None => "/dev/null".to_owned(),
+    };
+    match (old, new) {
+        (None, _) => text.push_str("new file mode 100644\n"),
+        (_, None) => text.push_str("deleted file mode 100644\n"),
+        (Some(_), Some(_)) => {}
+    }
+    let difference = TextDiff::from_lines(old.unwrap_or_default(), new.unwrap_or_default());
+    let mut hunks = difference.unified_diff();
+    hunks.header(&side(old, &before), &side(new, &after));
+    text.push_str(&hunks.to_string());
+    text
+}
+
+/// A path as git writes it: in quotes where it has letters that would be read otherwise.
+fn quoted(path: &str) -> String {
+    if path
+        .chars()
+        .all(|letter| !letter.is_control() && !matches!(letter, '"' | ' '))
+    {
+        return path.to_owned();
+    }
+    let mut text = String::from("\"");
+    for letter in path.chars() {
+        match letter {
+            '"' => text.push_str("\\\""),
+            letter if letter.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in letter.encode_utf8(&mut bytes).bytes() {
+                    let _ = write!(text, "\\{byte:03o}");
+                }
+            }
+            letter => text.push(letter),
+        }
+    }
+    text.push('"');
+    text
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The name of the file of a proposal.
+pub fn proposal_file(work: &str, text: &str) -> String {
+    let mut hash = digest(text.as_bytes());
+    hash.truncate(8);
+    format!("{}.{hash}.patch", proposal_name(work))
+}
+
+#[cfg(test)]
+mod tests;

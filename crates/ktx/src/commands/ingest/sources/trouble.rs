@@ -1,0 +1,119 @@
+//! Whose a failure is: the unit's, so that the others are still read, or the model's, so that nothing more is tried.
+
+use ktx_ingest::IngestError;
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
+
+use crate::exit::Exit;
+use crate::report::{Failure, Outcome};
+
+/// So many doubtful failures one after another are not the units' fault.
+const ENOUGH: u32 = 3;
+
+/// Whether a failure is one of the model or the user, and would be the same for whatever comes next.
+pub(in crate::commands::ingest) const fn stops(failure: &Failure) -> bool {
+    matches!(
+        failure.exit,
+        Exit::Model | Exit::Partial | Exit::Interrupted
+    )
+}
+
+/// Whose a failed call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// The unit's: what it holds, or what the model makes of it.
+    Unit,
+    /// It may be the unit's or the model's.
+    Doubtful,
+    /// It would be the same for every unit.
+    Model,
+}
+
+const fn fault(kind: LlmErrorKind) -> Fault {
+    use LlmErrorKind as Kind;
+    match kind {
+        Kind::Refusal
+        | Kind::ContextTooLong
+        | Kind::MaxOutput
+        | Kind::StructuredOutput
+        | Kind::MaxTurns
+        | Kind::UnknownTool => Fault::Unit,
+        Kind::Timeout
+        | Kind::InvalidRequest
+        | Kind::Permission
+        | Kind::Crashed
+        | Kind::Protocol
+        | Kind::Internal => Fault::Doubtful,
+        Kind::Auth
+        | Kind::Billing
+        | Kind::RateLimit
+        | Kind::Overloaded
+        | Kind::Server
+        | Kind::Transport
+        | Kind::ModelNotFound
+        | Kind::Isolation
+        | Kind::Process
+        | Kind::Budget
+        | Kind::Cancelled => Fault::Model,
+    }
+}
+
+/// Doubtful failures of units one after another.
+#[derive(Debug, Default)]
+pub(super) struct Doubts {
+    count: u32,
+}
+
+impl Doubts {
+    /// Counts what became of a unit. The last one of enough doubtful failures stops.
+    pub(super) fn weigh<T>(&mut self, result: Outcome<T>) -> Outcome<T> {
+        let is_doubtful =
+            |failure: &Failure| kind_of(failure).is_some_and(|kind| fault(kind) == Fault::Doubtful);
+        match result {
+            Err(mut failure) if is_doubtful(&failure) => {
+                self.count += 1;
+                if self.count >= ENOUGH {
+                    failure.exit = Exit::Model;
+                }
+                Err(failure)
+            }
+            result => {
+                self.count = 0;
+                result
+            }
+        }
+    }
+}
+
+/// The failure of a piece of work as that of the command, when nothing else was done.
+pub(in crate::commands::ingest) fn as_command(mut failure: Failure) -> Failure {
+    if let Some(kind) = kind_of(&failure) {
+        failure.exit = Exit::of_model_failure(kind);
+    }
+    failure
+}
+
+fn kind_of(failure: &Failure) -> Option<LlmErrorKind> {
+    let mut kinds = LlmErrorKind::ALL.into_iter();
+    kinds.find(|kind| kind.code() == failure.code)
+}
+
+/// The failure of a unit, or of another piece of work.
+pub(super) fn failure(error: IngestError) -> Failure {
+    match error {
+        IngestError::Model(error) => of_model(error),
+        IngestError::Project(failure) => Failure::from(failure),
+        IngestError::TooLong { .. } => Failure::from_error(Exit::Config, "long_unit", &error).hint(
+            "split its file: a unit is at least one file of the source with what belongs to it",
+        ),
+        IngestError::Tools(_) => Failure::from_error(Exit::Failure, "internal", &error),
+    }
+}
+
+fn of_model(error: LlmError) -> Failure {
+    let fault = fault(error.kind);
+    let mut failure = Failure::from(error);
+    if fault != Fault::Model {
+        failure.exit = Exit::Failure;
+    }
+    failure
+}
