@@ -62,7 +62,7 @@ async fn an_answer_without_a_text_is_no_answer() {
 async fn an_awaited_message_that_is_not_json_ends_the_call() {
     let broken = "{\"subtype\": \"success\", \"type\" : \"result\", \"total_cost_usd\": NaN}\n";
     let message =
-        "Claude Code wrote a `result` message that is not JSON: expected value at line 1 column 60";
+        "Claude Code wrote a `result` message that is not JSON: expected value at line 1 column 61";
     let found = asked(json!({ "steps": [{ "text": "Hello." }, { "junk": broken }, "hang"] })).await;
     assert_eq!(found, (Protocol, message.to_owned()));
     let broken = "{\"type\":\"control_response\",\u{feff}\"response\":{}}\n";
