@@ -24,7 +24,11 @@ async fn asked(scenario: Value) -> (LlmErrorKind, String) {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_without_a_text_is_no_answer() {
     for (answer, message) in [
-        (Value::Null, "Claude Code gave an answer whose text is null"),
+        // The fake takes a field away that is changed to nothing.
+        (
+            Value::Null,
+            "Claude Code gave an answer whose text is missing",
+        ),
         (
             json!({ "text": "ok" }),
             "Claude Code gave an answer whose text is an object",
