@@ -106,6 +106,7 @@ impl Assembly {
         }
         SchemaSnapshot {
             schemas,
+            listing: Vec::new(),
             tables,
             warnings: self.warnings,
         }

@@ -10,6 +10,7 @@ mod composite;
 mod encryption;
 mod error;
 mod introspect;
+mod listing;
 mod number;
 mod pool;
 mod redshift;
@@ -22,8 +23,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ktx_warehouse::{
-    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, ReadOnlySql, RowSink,
-    SchemaReport, SchemaSnapshot, Scope, WarehouseError,
+    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, ListedSchema, QueryEnd, ReadOnlySql,
+    RowSink, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -168,6 +169,24 @@ impl Connector for Postgres {
             match self.dialect {
                 Dialect::Redshift => redshift::check_schemas(&session, names).await,
                 _ => introspect::check_schemas(&session, names).await,
+            }
+        };
+        let result = bounded(work, deadline, cancel).await;
+        session.finish(result).await
+    }
+
+    async fn list_schemas(
+        &self,
+        scope: &Scope,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<ListedSchema>, WarehouseError> {
+        let deadline = Instant::now() + CHECK_TIME;
+        let session = bounded(self.sessions.open(), deadline, cancel).await?;
+        let work = async {
+            session.begin(Isolation::Statement, CHECK_TIME).await?;
+            match self.dialect {
+                Dialect::Redshift => redshift::list(&session, scope).await,
+                _ => introspect::list(&session, scope).await,
             }
         };
         let result = bounded(work, deadline, cancel).await;

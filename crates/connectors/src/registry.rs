@@ -38,7 +38,7 @@ static TABLE: &[Entry] = &[
         driver: Driver::Postgres,
         open: postgres::open,
         schema_keys: &["schemas", "schema"],
-        default_schemas: DefaultSchemas::Named("public"),
+        default_schemas: DefaultSchemas::None,
     },
     Entry {
         driver: Driver::Snowflake,
@@ -86,7 +86,7 @@ static TABLE: &[Entry] = &[
         driver: Driver::Redshift,
         open: postgres::open_redshift,
         schema_keys: &["schemas", "schema"],
-        default_schemas: DefaultSchemas::Named("public"),
+        default_schemas: DefaultSchemas::None,
     },
 ];
 
@@ -169,7 +169,8 @@ pub fn look_at_file(
 
 /// The part of the warehouse that the connection's own settings name: the driver's schema keys with
 /// their default, and `enabled_tables`. An empty list of schemas leaves the choice to the connector
-/// (MySQL: the database that the login lands in; DuckDB: all schemas of the file).
+/// (PostgreSQL and Redshift: all that the login can read; MySQL: the database that the login lands in;
+/// DuckDB: all schemas of the file).
 ///
 /// Tables of these drivers have no catalog part, since a connection sees one database only; that part
 /// of an entry `catalog.db.name` is left out. So is the `main` of SQLite.

@@ -15,6 +15,7 @@ mod printer;
 mod progress;
 mod report;
 mod scanning;
+mod schemas;
 mod session;
 mod tables;
 

@@ -33,8 +33,8 @@ pub use manifest::edit::{Obstacle, edit as edit_shard};
 pub use ports::{FileChange, NoScanEvents, PortError, ProjectFiles, ScanEvents, StageStore};
 pub use relationships::decisions::{DecidedSide, Decision, Decisions, Verdict, decisions_path};
 pub use request::{
-    HistoryRead, Paused, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest, ScanTrigger,
-    Stopped, Writing,
+    HistoryRead, Paused, RenamedSource, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest,
+    ScanTrigger, Stopped, Writing,
 };
 pub use run::scan;
 pub use settings::{

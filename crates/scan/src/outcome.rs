@@ -12,6 +12,7 @@ use crate::describe::Descriptions;
 use crate::describe::wire::DescriptionsArtifact;
 use crate::history::usage::Usage;
 use crate::manifest::merge::{Manifest, ManifestInput, compose};
+use crate::manifest::shard::renamed;
 use crate::outcome::files::Files;
 use crate::profile::read::Profiles;
 use crate::profile::wire::{PROFILE, ProfileArtifact};
@@ -189,6 +190,12 @@ pub(crate) fn compose_outcome(
                 .map_or(0, |descriptions| descriptions.calls),
         spent: gathered.spent,
         history: gathered.history,
+        schemas: snapshot.listing.clone(),
+        renamed: renamed(
+            request.connector.dialect(),
+            previous.tables.keys(),
+            gathered.now.keys(),
+        ),
         stopped,
         paused,
     })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use ktx_llm_runtime::{LlmError, LlmRuntime};
 use ktx_vocabulary::{ConnectionId, RunId};
-use ktx_warehouse::{Connector, Scope, WarehouseError};
+use ktx_warehouse::{Connector, ListedSchema, Scope, WarehouseError};
 use tokio_util::sync::CancellationToken;
 
 use crate::ports::{FileChange, PortError, ProjectFiles, ScanEvents, StageStore};
@@ -153,6 +153,20 @@ pub struct ScanOutcome {
     pub spent: Spent,
     /// What became of the warehouse's record of past queries.
     pub history: HistoryRead,
+    /// The schemas of the warehouse, those that were left out included; empty where the driver does not
+    /// tell.
+    pub schemas: Vec<ListedSchema>,
+    /// Sources that are called otherwise from now on.
+    pub renamed: Vec<RenamedSource>,
+}
+
+/// A source whose short name was given up: another table of that name has come in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenamedSource {
+    /// What it was called.
+    pub before: String,
+    /// What it is called now.
+    pub now: String,
 }
 
 /// What became of the warehouse's record of past queries.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::{ErrorKind, ScanWarning, SchemaSnapshot, Table, WarehouseError};
+use ktx_warehouse::{ErrorKind, ScanWarning, SchemaReading, SchemaSnapshot, Table, WarehouseError};
 
 use crate::describe::known::Known;
 use crate::describe::{Descriptions, describe_all};
@@ -241,7 +241,8 @@ fn not_read(request: &ScanRequest, source: WarehouseError) -> ScanError {
 }
 
 /// Tables of the last scan whose absence is not certain, by full place: the catalog warned about them,
-/// or showed nothing at all and warned.
+/// their schema is one that the login may not read any more, or the catalog showed nothing at all and
+/// warned.
 fn unread_tables(snapshot: &SchemaSnapshot, previous: &Previous) -> BTreeSet<String> {
     let present: BTreeSet<String> = snapshot
         .tables
@@ -254,9 +255,21 @@ fn unread_tables(snapshot: &SchemaSnapshot, previous: &Previous) -> BTreeSet<Str
         .filter_map(|warning| warning.table.as_deref())
         .collect();
     let nothing = present.is_empty() && !snapshot.warnings.is_empty();
-    let places = previous.tables.keys().map(ToString::to_string);
+    let refused: BTreeSet<&str> = snapshot
+        .listing
+        .iter()
+        .filter(|schema| matches!(schema.reading, SchemaReading::NotGranted { .. }))
+        .map(|schema| schema.name.as_str())
+        .collect();
+    let is_refused = |table: &TableRef| table.db.as_deref().is_some_and(|db| refused.contains(db));
+    let places = previous.tables.keys();
     places
-        .filter(|place| !present.contains(place) && (nothing || warned.contains(place.as_str())))
+        .map(|table| (table, table.to_string()))
+        .filter(|(table, place)| {
+            let is_told = warned.contains(place.as_str()) || is_refused(table);
+            !present.contains(place) && (nothing || is_told)
+        })
+        .map(|(_, place)| place)
         .collect()
 }
 

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use ktx_vocabulary::TableRef;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Cell, ColumnHeader, Dialect, ReadOnlySql, SchemaSnapshot, WarehouseError};
+use crate::{
+    Cell, ColumnHeader, Dialect, ListedSchema, ReadOnlySql, SchemaSnapshot, WarehouseError,
+};
 
 /// Which part of a warehouse is looked at; empty lists mean everything the connection shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -204,6 +206,16 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         _cancel: &CancellationToken,
     ) -> Result<SchemaReport, WarehouseError> {
         Ok(SchemaReport::default())
+    }
+
+    /// The schemas that are not the server's own, with what a scan of this scope reads of each, ordered
+    /// by name. Drivers that do not tell answer with nothing.
+    async fn list_schemas(
+        &self,
+        _scope: &Scope,
+        _cancel: &CancellationToken,
+    ) -> Result<Vec<ListedSchema>, WarehouseError> {
+        Ok(Vec::new())
     }
 
     /// Reads the structure: a fixed number of catalog queries per schema. What cannot be read for

@@ -9,6 +9,7 @@ mod connector;
 mod dialect;
 mod error;
 pub mod gate;
+mod listing;
 mod snapshot;
 
 pub use cell::{Cell, ColumnHeader};
@@ -19,6 +20,7 @@ pub use connector::{
 pub use dialect::Dialect;
 pub use error::{ErrorKind, WarehouseError};
 pub use gate::{ReadOnlySql, Refusal};
+pub use listing::{ListedSchema, SchemaReading};
 pub use snapshot::{
     Column, DimensionType, ForeignKey, ScanWarning, SchemaSnapshot, Table, TableKind,
 };

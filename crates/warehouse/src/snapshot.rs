@@ -3,6 +3,8 @@
 use ktx_vocabulary::TableRef;
 use serde::{Deserialize, Serialize};
 
+use crate::ListedSchema;
+
 /// What a relation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -108,6 +110,8 @@ pub struct ScanWarning {
 pub struct SchemaSnapshot {
     /// The schemas that were looked at.
     pub schemas: Vec<String>,
+    /// All schemas, those that were left out included; empty where the driver does not tell.
+    pub listing: Vec<ListedSchema>,
     /// The tables, sorted by place.
     pub tables: Vec<Table>,
     /// What could not be read.

@@ -249,7 +249,12 @@ const POSTGRES: &[Field] = &[
     DATABASE,
     USERNAME,
     PASSWORD,
-    schemas(r#"["public"]"#),
+    Field::optional(
+        "schemas",
+        Shape::TextOrTexts,
+        "The schemas to use; all that the login can read when absent.",
+    )
+    .or(&["schema"]),
     SSL,
     REJECT_UNAUTHORIZED,
     SSL_MODE,

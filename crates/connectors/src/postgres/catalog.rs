@@ -15,6 +15,25 @@ FROM pg_catalog.pg_namespace
 WHERE nspname <> 'information_schema' AND nspname !~ '^pg_' OR nspname = ANY ($1)
 ORDER BY nspname";
 
+/// The user's schemas and those of a list, with the relations of each; one row for a schema without
+/// any. The relations are those of [`RELATIONS`].
+pub(super) const LISTING: &str = "
+SELECT n.nspname::text, has_schema_privilege(n.oid, 'USAGE'), c.relname::text,
+  parent_schema.nspname::text, parent.relname::text,
+  has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT')
+FROM pg_catalog.pg_namespace n
+LEFT JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid
+  AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't'
+  AND NOT EXISTS (
+    SELECT 1 FROM pg_catalog.pg_depend d
+    WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
+  )
+LEFT JOIN pg_catalog.pg_inherits i ON i.inhrelid = c.oid AND c.relispartition
+LEFT JOIN pg_catalog.pg_class parent ON parent.oid = i.inhparent
+LEFT JOIN pg_catalog.pg_namespace parent_schema ON parent_schema.oid = parent.relnamespace
+WHERE n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' OR n.nspname = ANY ($1)
+ORDER BY n.nspname, c.relname";
+
 /// The schemas of a list.
 pub(super) const NAMED_SCHEMAS: &str = "
 SELECT nspname::text, has_schema_privilege(oid, 'USAGE')

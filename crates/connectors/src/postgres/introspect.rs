@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Column, Dialect, DimensionType, ErrorKind, SchemaCheck, SchemaReport, SchemaSnapshot,
-    SchemaState, Scope, TableKind, WarehouseError,
+    Column, Dialect, DimensionType, ErrorKind, ListedSchema, SchemaCheck, SchemaReport,
+    SchemaSnapshot, SchemaState, Scope, TableKind, WarehouseError,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 
 use super::catalog;
+use super::listing::{self, Relation, Shown};
 use super::session::Session;
 use crate::assembly::{Assembly, Link};
 
@@ -20,8 +21,9 @@ pub(super) async fn read(
     scope: &Scope,
 ) -> Result<SchemaSnapshot, WarehouseError> {
     let mut assembly = Assembly::default();
+    let listing = list(session, scope).await?;
     let schemas = schemas(session, scope, &mut assembly).await?;
-    relations(session, scope, &schemas, &mut assembly).await?;
+    relations(session, scope, (&schemas, &listing), &mut assembly).await?;
     let mut denied: BTreeMap<TableRef, Vec<String>> = BTreeMap::new();
     for row in session.rows(catalog::COLUMNS, &[&schemas]).await? {
         let place = TableRef::new(None, Some(field(&row, 0)?), field(&row, 1)?);
@@ -73,7 +75,10 @@ pub(super) async fn read(
     for (place, columns) in denied {
         left_out(session, &place, &columns, &mut assembly);
     }
-    Ok(assembly.finish(schemas))
+    Ok(SchemaSnapshot {
+        listing,
+        ..assembly.finish(schemas)
+    })
 }
 
 /// Says which columns the login may not read; nothing could be asked of them. Of a table of which it may read
@@ -98,7 +103,30 @@ fn left_out(session: &Session, place: &TableRef, columns: &[String], assembly: &
     assembly.warn("column_not_granted", Some(place), message);
 }
 
-/// The schemas of the scope that exist and may be used; the others become warnings.
+/// The schemas, with what a scan reads of each.
+pub(super) async fn list(
+    session: &Session,
+    scope: &Scope,
+) -> Result<Vec<ListedSchema>, WarehouseError> {
+    let mut shown: BTreeMap<String, Shown> = BTreeMap::new();
+    for row in session.rows(catalog::LISTING, &[&scope.schemas]).await? {
+        let schema = shown.entry(field(&row, 0)?).or_default();
+        schema.is_granted = field(&row, 1)?;
+        let parent: (Option<String>, Option<String>) = (field(&row, 3)?, field(&row, 4)?);
+        let is_granted: Option<bool> = field(&row, 5)?;
+        if let Some(name) = field(&row, 2)? {
+            schema.relations.push(Relation {
+                name,
+                parent: parent.0.zip(parent.1),
+                is_granted: is_granted.unwrap_or(false),
+            });
+        }
+    }
+    Ok(listing::list(shown, scope, &login(session)))
+}
+
+/// The schemas of the scope that exist and may be used. Those of its names that cannot be read become
+/// warnings; where it names none, the listing tells about them.
 async fn schemas(
     session: &Session,
     scope: &Scope,
@@ -117,7 +145,7 @@ async fn schemas(
         let name: String = field(&row, 0)?;
         if field(&row, 1)? {
             usable.push(name.clone());
-        } else {
+        } else if !scope.schemas.is_empty() {
             let grant = usage(&name, session);
             assembly.warn(
                 "schema_not_granted",
@@ -184,15 +212,23 @@ fn usage(schema: &str, session: &Session) -> String {
 }
 
 /// Adds the relations of the scope. A partition is left out when its parent is in the scope: the
-/// parent stands for it.
+/// parent stands for it. A schema that nobody named and of which nothing may be read is one line of the
+/// listing, not a warning for each of its tables.
 async fn relations(
     session: &Session,
     scope: &Scope,
-    schemas: &[String],
+    (schemas, listing): (&[String], &[ListedSchema]),
     assembly: &mut Assembly,
 ) -> Result<(), WarehouseError> {
+    let is_told = |schema: &str| {
+        let mut left_out = listing.iter().filter(|listed| !listed.is_read());
+        scope.schemas.is_empty() && left_out.any(|listed| listed.name == schema)
+    };
     let mut denied = Vec::new();
-    for row in session.rows(catalog::RELATIONS, &[&schemas]).await? {
+    for row in session
+        .rows(catalog::RELATIONS, &[&schemas.to_vec()])
+        .await?
+    {
         let schema: &str = field(&row, 0)?;
         let place = TableRef::new(None, Some(schema), field(&row, 1)?);
         let parent: (Option<&str>, Option<&str>) = (field(&row, 3)?, field(&row, 4)?);
@@ -200,7 +236,9 @@ async fn relations(
             continue;
         }
         if !field::<bool>(&row, 7)? {
-            denied.push(place);
+            if !is_told(schema) {
+                denied.push(place);
+            }
             continue;
         }
         let kind = match field(&row, 2)? {
@@ -252,7 +290,8 @@ fn quote(name: &str) -> String {
     Dialect::Postgres.quote(name)
 }
 
-fn login(session: &Session) -> String {
+/// The name of the login, quoted.
+pub(super) fn login(session: &Session) -> String {
     quote(&session.place().target.user)
 }
 

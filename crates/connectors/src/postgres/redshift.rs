@@ -2,13 +2,16 @@
 //! queries for PostgreSQL need, and its protocol takes no array parameters: it has its own views, and
 //! the schemas are written into the text as quoted literals.
 
+use std::collections::BTreeMap;
+
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Column, Dialect, DimensionType, ErrorKind, SchemaReport, SchemaSnapshot, SchemaState, Scope,
-    TableKind, WarehouseError,
+    Column, Dialect, DimensionType, ErrorKind, ListedSchema, SchemaReport, SchemaSnapshot,
+    SchemaState, Scope, TableKind, WarehouseError,
 };
 
 use super::introspect::{self, field, whole};
+use super::listing::{self, Relation, Shown};
 use super::session::Session;
 use crate::assembly::{Assembly, Link};
 
@@ -18,9 +21,13 @@ pub(super) async fn read(
     scope: &Scope,
 ) -> Result<SchemaSnapshot, WarehouseError> {
     let mut assembly = Assembly::default();
+    let listing = list(session, scope).await?;
     let schemas = schemas(session, scope, &mut assembly).await?;
     if schemas.is_empty() {
-        return Ok(assembly.finish(schemas));
+        return Ok(SchemaSnapshot {
+            listing,
+            ..assembly.finish(schemas)
+        });
     }
     let list: Vec<String> = schemas
         .iter()
@@ -30,8 +37,45 @@ pub(super) async fn read(
     tables(session, scope, &list, &mut assembly).await?;
     columns(session, &list, &mut assembly).await?;
     keys(session, &list, &mut assembly).await?;
-    Ok(assembly.finish(schemas))
+    Ok(SchemaSnapshot {
+        listing,
+        ..assembly.finish(schemas)
+    })
 }
+
+/// The schemas, with what a scan reads of each. Of tables that the login may not read the catalog says
+/// nothing.
+pub(super) async fn list(
+    session: &Session,
+    scope: &Scope,
+) -> Result<Vec<ListedSchema>, WarehouseError> {
+    let mut shown: BTreeMap<String, Shown> = BTreeMap::new();
+    for row in session.rows(OWN_SCHEMAS, &[]).await? {
+        shown.entry(field(&row, 0)?).or_default().is_granted = field(&row, 1)?;
+    }
+    let tables = "SELECT table_schema::text, table_name::text FROM svv_tables
+         WHERE table_schema NOT IN ('information_schema', 'catalog_history')
+           AND table_schema NOT LIKE 'pg\\_%' ORDER BY 1, 2";
+    for row in session.rows(tables, &[]).await? {
+        // A shared schema has no place in the own catalog: its tables are shown to those who may use it.
+        let schema = shown.entry(field(&row, 0)?).or_insert_with(|| Shown {
+            is_granted: true,
+            ..Shown::default()
+        });
+        schema.relations.push(Relation {
+            name: field(&row, 1)?,
+            parent: None,
+            is_granted: true,
+        });
+    }
+    Ok(listing::list(shown, scope, &introspect::login(session)))
+}
+
+/// The schemas of the own catalog, and whether the login may use them.
+const OWN_SCHEMAS: &str =
+    "SELECT nspname::text, has_schema_privilege(nspname, 'USAGE') FROM pg_namespace
+     WHERE nspname NOT IN ('information_schema', 'catalog_history') AND nspname NOT LIKE 'pg\\_%'
+     ORDER BY 1";
 
 /// What there is of the schemas of these names. Shared schemas have tables and no place in the own
 /// catalog.
@@ -39,9 +83,7 @@ pub(super) async fn check_schemas(
     session: &Session,
     names: &[String],
 ) -> Result<SchemaReport, WarehouseError> {
-    let own = "SELECT nspname::text, has_schema_privilege(nspname, 'USAGE') FROM pg_namespace
-         WHERE nspname <> 'catalog_history' AND nspname NOT LIKE 'pg\\_%' ORDER BY 1";
-    let rows = session.rows(own, &[]).await?;
+    let rows = session.rows(OWN_SCHEMAS, &[]).await?;
     let mut report = introspect::report(session, names, &rows)?;
     if report
         .asked

@@ -4,6 +4,7 @@ use ktx_warehouse::{ConnectionCheck, Dialect, RoleCheck, WarehouseError};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 
+use super::catalog;
 use super::introspect::field;
 use super::session::Session;
 
@@ -69,7 +70,7 @@ async fn role(session: &Session, dialect: Dialect) -> Result<RoleCheck, Warehous
     Ok(match because(row)? {
         Some(because) => RoleCheck::CanWrite {
             because,
-            fix: fix(session),
+            fix: fix(session, &schemas(session).await?),
         },
         None => RoleCheck::ReadOnly,
     })
@@ -96,8 +97,23 @@ fn because(row: &Row) -> Result<Option<String>, WarehouseError> {
     Ok(schema.map(|schema| format!("the login may create objects in the schema {schema}")))
 }
 
+/// The schemas that are looked at: those of the connection, or all that the login may use.
+async fn schemas(session: &Session) -> Result<Vec<String>, WarehouseError> {
+    let named = &session.place().search_path;
+    if !named.is_empty() {
+        return Ok(named.clone());
+    }
+    let mut usable = Vec::new();
+    for row in session.rows(catalog::USER_SCHEMAS, &[]).await? {
+        if field(&row, 1)? {
+            usable.push(field(&row, 0)?);
+        }
+    }
+    Ok(usable)
+}
+
 /// Statements for a role that can only read.
-fn fix(session: &Session) -> Vec<String> {
+fn fix(session: &Session, schemas: &[String]) -> Vec<String> {
     let place = session.place();
     let quote = |name: &str| Dialect::Postgres.quote(name);
     let database = quote(place.target.database.as_deref().unwrap_or_default());
@@ -105,12 +121,6 @@ fn fix(session: &Session) -> Vec<String> {
         "CREATE ROLE ktx_reader LOGIN PASSWORD 'choose-a-password'".to_owned(),
         format!("GRANT CONNECT ON DATABASE {database} TO ktx_reader"),
     ];
-    let public = vec!["public".to_owned()];
-    let schemas = if place.search_path.is_empty() {
-        &public
-    } else {
-        &place.search_path
-    };
     for schema in schemas {
         let schema = quote(schema);
         statements.extend([

@@ -66,7 +66,7 @@ fn check_scope(driver: Driver, fields: Value, schemas: &[&str], tables: &[&str])
 
 #[test]
 fn reads_the_scope_of_each_driver() {
-    check_scope(Driver::Postgres, json!({}), &["public"], &[]);
+    check_scope(Driver::Postgres, json!({}), &[], &[]);
     check_scope(Driver::Postgres, json!({"schema": "shop"}), &["shop"], &[]);
     check_scope(
         Driver::Postgres,
@@ -77,13 +77,13 @@ fn reads_the_scope_of_each_driver() {
     check_scope(
         Driver::Postgres,
         json!({"database": "d", "enabled_tables": ["d.a.x", "e.a.x", "a.x", "x"]}),
-        &["public"],
+        &[],
         &["a.x", "e.a.x", "a.x", "x"],
     );
     check_scope(
         Driver::Postgres,
         json!({"url": "env:URL", "enabled_tables": ["d.a.x"]}),
-        &["public"],
+        &[],
         &["a.x"],
     );
     check_scope(
@@ -105,7 +105,7 @@ fn reads_the_scope_of_each_driver() {
         &["main.x", "main.x", "x"],
     );
     check_scope(Driver::DuckDb, json!({"schema": "main"}), &["main"], &[]);
-    check_scope(Driver::Redshift, json!({}), &["public"], &[]);
+    check_scope(Driver::Redshift, json!({}), &[], &[]);
     check_scope(Driver::SqlServer, json!({}), &["dbo"], &[]);
     check_scope(
         Driver::SqlServer,

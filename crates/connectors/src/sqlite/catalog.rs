@@ -61,6 +61,7 @@ pub(super) fn read(session: &Connection, scope: &Scope) -> Result<SchemaSnapshot
     });
     Ok(SchemaSnapshot {
         schemas: Vec::new(),
+        listing: Vec::new(),
         tables,
         warnings,
     })

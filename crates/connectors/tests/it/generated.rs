@@ -68,6 +68,7 @@ fn ordered(mut snapshot: SchemaSnapshot, names: Names) -> SchemaSnapshot {
         });
     }
     snapshot.schemas.sort();
+    snapshot.listing.clear();
     snapshot
 }
 

@@ -51,7 +51,7 @@ pub struct SetupArgs {
     /// Its address, `env:NAME` or `file:PATH`; a file's path for SQLite and DuckDB
     #[arg(long, value_name = "REF", requires = "database")]
     pub database_url: Option<String>,
-    /// A schema to use (can be repeated)
+    /// A schema to use (can be repeated) [default: for PostgreSQL and Redshift all that the login can read]
     #[arg(long, value_name = "SCHEMA", requires = "database")]
     pub database_schema: Vec<String>,
     /// Do without a warehouse for now

@@ -10,7 +10,7 @@ mod schemas;
 mod show;
 
 use ktx_config::{Connection, DriverKind};
-use ktx_warehouse::{ConnectionCheck, Connector, RoleCheck, SchemaReport};
+use ktx_warehouse::{ConnectionCheck, Connector, ListedSchema, RoleCheck, SchemaReport};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,7 @@ use crate::compose;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
+use crate::schemas as listing;
 use crate::session::{Opened, Session};
 use crate::tables::aligned;
 
@@ -132,6 +133,8 @@ pub(super) struct Tested<'a> {
     pub(super) connection: &'a Connection,
     /// What there is of its schemas, if it was reached and names some.
     pub(super) schemas: SchemaReport,
+    /// All schemas, if it was reached and tells.
+    pub(super) listing: Vec<ListedSchema>,
     pub(super) result: Result<ConnectionCheck, Failure>,
     /// What there is of past queries, if scans are to read them.
     pub(super) history: Option<PastQueries>,
@@ -193,6 +196,7 @@ pub(super) fn probe<'c>(
     let sources = sources.into_iter().map(|connection| Tested {
         connection,
         schemas: SchemaReport::default(),
+        listing: Vec::new(),
         history: None,
         result: super::ingest::sources::tested(connection, session, opened),
     });
@@ -233,6 +237,7 @@ fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Tested<'_>>> {
                 Err(failure) => Tested {
                     connection,
                     schemas: SchemaReport::default(),
+                    listing: Vec::new(),
                     history: None,
                     result: Err(failure),
                 },
@@ -240,6 +245,7 @@ fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Tested<'_>>> {
                     connection,
                     result: schemas::judge(connection, &looked.schemas).map(|()| looked.check),
                     schemas: looked.schemas,
+                    listing: looked.listing,
                     history: looked.history,
                 },
             });
@@ -252,6 +258,7 @@ fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Tested<'_>>> {
 struct Looked {
     check: ConnectionCheck,
     schemas: SchemaReport,
+    listing: Vec<ListedSchema>,
     history: Option<PastQueries>,
 }
 
@@ -262,18 +269,22 @@ async fn look(
     cancel: &CancellationToken,
 ) -> Outcome<Looked> {
     let check = connector.check(cancel).await?;
-    let names = compose::scope(connection).schemas;
+    let scope = compose::scope(connection);
+    let names = &scope.schemas;
+    let not_looked_at = |error| {
+        Failure::from(error).context("the schemas of the connection could not be looked at")
+    };
     let schemas = if names.is_empty() {
         SchemaReport::default()
     } else {
-        let report = connector.check_schemas(&names, cancel).await;
-        report.map_err(|error| {
-            Failure::from(error).context("the schemas of the connection could not be looked at")
-        })?
+        let report = connector.check_schemas(names, cancel).await;
+        report.map_err(not_looked_at)?
     };
+    let listing = connector.list_schemas(&scope, cancel).await;
     Ok(Looked {
         check,
         schemas,
+        listing: listing.map_err(not_looked_at)?,
         history: history::look(connector, connection, cancel).await,
     })
 }
@@ -291,7 +302,11 @@ fn tested_text(tested: &Tested<'_>, check: &ConnectionCheck, printer: &Printer) 
         .iter()
         .map(|schema| schema.name.as_str())
         .collect();
-    if !names.is_empty() {
+    if !tested.listing.is_empty() {
+        for line in listing::lines(&tested.listing) {
+            printer.line(&capitalized(&line))?;
+        }
+    } else if !names.is_empty() {
         printer.line(&format!("Schemas: {}", names.join(", ")))?;
     }
     printer.line(&format!("Role: {}", role(&check.role)))?;
@@ -301,6 +316,9 @@ fn tested_text(tested: &Tested<'_>, check: &ConnectionCheck, printer: &Printer) 
             printer.note(&format!("hint: {fix}"));
         }
     }
+    for fix in listing::fixes(&tested.listing) {
+        printer.note(&format!("hint: run `{fix}` to have it read"));
+    }
     if let RoleCheck::CanWrite { fix, .. } = &check.role {
         printer.note("ktx itself cannot write; to make the login read-only, run:");
         for statement in fix {
@@ -308,6 +326,12 @@ fn tested_text(tested: &Tested<'_>, check: &ConnectionCheck, printer: &Printer) 
         }
     }
     Ok(())
+}
+
+fn capitalized(line: &str) -> String {
+    let mut letters = line.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 fn role(role: &RoleCheck) -> String {
@@ -321,7 +345,10 @@ fn role(role: &RoleCheck) -> String {
 fn several(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
     let mut passed = 0;
     for Tested {
-        connection, result, ..
+        connection,
+        result,
+        listing,
+        ..
     } in tested
     {
         match result {
@@ -331,6 +358,7 @@ fn several(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
                     "✓ {}  {}  {}",
                     connection.id, connection.driver, check.server
                 ))?;
+                listing::print(listing, printer)?;
             }
             Err(failure) => {
                 let message = failure.causes.first().unwrap_or(&failure.message);
@@ -383,6 +411,9 @@ fn tested_item(tested: &Tested<'_>) -> serde_json::Value {
         item.extend(more);
         if !tested.schemas.asked.is_empty() {
             item.insert("schemas".to_owned(), schemas::to_json(&tested.schemas));
+        }
+        if !tested.listing.is_empty() {
+            item.insert("scope".to_owned(), listing::to_json(&tested.listing));
         }
         if let Some(past) = &tested.history {
             let dialect = compose::dialect(tested.connection.driver);

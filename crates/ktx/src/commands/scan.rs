@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ktx_config::Connection;
 use ktx_project_store::{Published, SkipReason, Skipped};
-use ktx_scan::{Budget, ScanEstimate, ScanMode, Stopped, Writing};
+use ktx_scan::{Budget, RenamedSource, ScanEstimate, ScanMode, Stopped, Writing};
 use serde_json::{Value, json};
 
 use crate::cli::{ScanArgs, ScanCommand};
@@ -20,6 +20,7 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::{
     Job, Scanned, estimate_all, estimate_json, estimate_text, scan_all, stopped,
 };
+use crate::schemas;
 use crate::session::{Opened, Session};
 
 /// Scans one warehouse or all of them, or shows and decides what a scan found.
@@ -263,6 +264,7 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
             "  no table or view was found; check the database, the schemas and the rights of the login",
         )?;
     }
+    schemas::print(&scanned.outcome.schemas, printer)?;
     let joins = &report.relationships;
     printer.line(&format!(
         "  joins: {} accepted, {} to review",
@@ -272,6 +274,9 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
         if warning.code != "scan_stopped" {
             printer.line(&format!("  warning: {}", warning.message))?;
         }
+    }
+    for renamed in &scanned.outcome.renamed {
+        printer.line(&format!("  warning: {}", renamed_text(renamed)))?;
     }
     if let Some(stopped) = &scanned.outcome.stopped {
         printer.line(&stopped_text(stopped))?;
@@ -288,6 +293,15 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
             }
         }
     }
+}
+
+/// What has to be written otherwise now.
+fn renamed_text(renamed: &RenamedSource) -> String {
+    let RenamedSource { before, now } = renamed;
+    format!(
+        "the source `{before}` is called `{now}` now, since another schema has a table of that name; \
+         call it so in overlays, joins and queries, or name the schemas to read under `schemas` in ktx.yaml"
+    )
 }
 
 /// What is said of a file that was left as it is, with the next step.
@@ -345,6 +359,19 @@ fn item(id: &str, result: &Outcome<Scanned>) -> Value {
         "report": scanned.outcome.report,
     });
     add_left_alone(&mut item, scanned.published.as_ref(), "ktx scan");
+    if let Value::Object(item) = &mut item {
+        let scope = schemas::to_json(&scanned.outcome.schemas);
+        if !scope.is_null() {
+            item.insert("scope".to_owned(), scope);
+        }
+        let renamed = &scanned.outcome.renamed;
+        if !renamed.is_empty() {
+            let pairs = renamed
+                .iter()
+                .map(|one| json!({ "before": one.before, "now": one.now }));
+            item.insert("renamedSources".to_owned(), pairs.collect());
+        }
+    }
     if let (Some(stopped), Value::Object(item)) = (&scanned.outcome.stopped, &mut item) {
         let what = json!({
             "reason": stopped.reason.text(),

@@ -255,7 +255,7 @@ Fields:
   password: ***
   ssl.ca: file:ca.pem  (no value: secret file `[SANDBOX]/work/ca.pem` cannot be read: No such file or directory (os error 2))
   enabled_tables: ["sales.orders"]
-Schemas: public
+Schemas: all that the login can read
 Tables: sales.orders
 --- stderr
 Project: [SANDBOX]/work

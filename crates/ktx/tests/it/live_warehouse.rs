@@ -241,6 +241,7 @@ fn a_table_that_goes_away_during_a_scan_is_told() {
         r#"
 exit 0
 warehouse: 2 added, 0 modified, 0 deleted, 0 unchanged tables
+  schemas: public (2 tables)
   joins: 0 accepted, 0 to review
   warning: could not read a sample of `public.gone`: relation "public.gone" does not exist (at character 18)
   commit: [COMMIT]
@@ -260,6 +261,7 @@ warehouse · artifacts
         r"
 exit 0
 warehouse: 0 added, 0 modified, 1 deleted, 1 unchanged tables
+  schemas: public (1 table)
   joins: 0 accepted, 0 to review
   commit: [COMMIT]
 --- stderr
@@ -298,6 +300,8 @@ fn a_schema_of_postgres_without_a_grant_is_told_with_the_grant() {
         r#"
 exit 0
 warehouse: 1 added, 0 modified, 0 deleted, 0 unchanged tables
+  schemas: open (1 table)
+  left out: closed (1 table, not granted to the login), of open 1 not granted to the login
   joins: 0 accepted, 0 to review
   warning: the login may not use the schema `closed`; run `GRANT USAGE ON SCHEMA "closed" TO "ktx_front_reader"`
   warning: the login may not read `open.hidden`; run `GRANT SELECT ON "open"."hidden" TO "ktx_front_reader"`

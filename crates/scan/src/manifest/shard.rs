@@ -6,6 +6,8 @@ use ktx_vocabulary::{ConnectionId, TableRef};
 use ktx_warehouse::Dialect;
 use sha2::{Digest as _, Sha256};
 
+use crate::request::RenamedSource;
+
 /// The folder of a connection's shards, relative to the project.
 pub(crate) fn shards_folder(connection: &ConnectionId) -> String {
     format!("semantic-layer/{connection}/_schema")
@@ -79,6 +81,24 @@ pub(crate) fn place_all(dialect: Dialect, tables: &[&TableRef]) -> BTreeMap<Tabl
             ((*table).clone(), Placement { file, key, source })
         })
         .collect()
+}
+
+/// The sources that give up their short name between two scans.
+pub(crate) fn renamed<'t>(
+    dialect: Dialect,
+    before: impl Iterator<Item = &'t TableRef>,
+    now: impl Iterator<Item = &'t TableRef>,
+) -> Vec<RenamedSource> {
+    let before = place_all(dialect, &before.collect::<Vec<_>>());
+    let now = place_all(dialect, &now.collect::<Vec<_>>());
+    let changed = before.into_iter().filter_map(|(table, known)| {
+        let place = now.get(&table)?;
+        (place.source != known.source).then(|| RenamedSource {
+            before: known.source,
+            now: place.source.clone(),
+        })
+    });
+    changed.collect()
 }
 
 /// A file name that is the shard's key where every file system can hold it, else a near one with a hash.

@@ -188,6 +188,7 @@ impl Connector for Sqlite {
         }
         Ok(SchemaSnapshot {
             schemas: Vec::new(),
+            listing: Vec::new(),
             tables,
             warnings,
         })

@@ -186,6 +186,7 @@ impl Model {
         let mut tables: Vec<Table> = tables.collect();
         tables.sort_by(|left, right| left.table.cmp(&right.table));
         SchemaSnapshot {
+            listing: Vec::new(),
             schemas: self.schemas.clone(),
             tables,
             warnings: Vec::new(),

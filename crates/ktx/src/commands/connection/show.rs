@@ -105,6 +105,9 @@ fn text(connection: &Connection, looked: &[Looked], printer: &Printer) -> Outcom
         let scope = compose::scope(connection);
         match (scope.schemas.is_empty(), connection.driver) {
             (true, Driver::Sqlite | Driver::DuckDb) => {}
+            (true, Driver::Postgres | Driver::Redshift) => {
+                printer.line("Schemas: all that the login can read")?;
+            }
             (true, _) => printer.line("Schemas: those that the login lands in")?,
             (false, _) => printer.line(&format!("Schemas: {}", scope.schemas.join(", ")))?,
         }

@@ -6,20 +6,51 @@ use super::super::connection::{add, find, probe};
 use super::{State, Step};
 use crate::cli::ConnectionAddArgs;
 use crate::report::Outcome;
+use crate::schemas;
 use crate::session::{Opened, Session, load};
 
-/// Reaches these connections, and tells their ids.
+/// What was reached.
+pub(super) struct Reached {
+    /// The ids.
+    pub detail: String,
+    /// What a scan reads there, and what it leaves out.
+    pub notes: Vec<String>,
+}
+
+impl Reached {
+    /// The step that has reached it.
+    pub(super) fn step(self, name: &'static str, state: State) -> Step {
+        let step = Step::new(name, state, self.detail);
+        self.notes.into_iter().fold(step, Step::hint)
+    }
+}
+
+/// Reaches these connections.
 pub(super) fn reach(
     connections: &[&Connection],
     session: &Session,
     opened: &Opened,
-) -> Outcome<String> {
+) -> Outcome<Reached> {
     let mut reached = Vec::new();
+    let mut notes = Vec::new();
+    let several = connections.len() > 1;
     for tested in probe(connections, session, opened)? {
         tested.result?;
-        reached.push(tested.connection.id.to_string());
+        let id = tested.connection.id.to_string();
+        let lines = schemas::lines(&tested.listing);
+        notes.extend(lines.into_iter().map(|line| {
+            if several {
+                format!("{id}: {line}")
+            } else {
+                line
+            }
+        }));
+        reached.push(id);
     }
-    Ok(format!("{}: reached", reached.join(", ")))
+    Ok(Reached {
+        detail: format!("{}: reached", reached.join(", ")),
+        notes,
+    })
 }
 
 /// The step for what is configured already: it is reached, and `ktx.yaml` stays. Another id that was asked for by
@@ -36,8 +67,8 @@ pub(super) fn known<'a>(
     else {
         return Ok(None);
     };
-    let detail = reach(&[standing], session, opened)?;
-    Ok(Some((standing, Step::new(name, State::Ready, detail))))
+    let reached = reach(&[standing], session, opened)?;
+    Ok(Some((standing, reached.step(name, State::Ready))))
 }
 
 /// Writes a connection into `ktx.yaml` and reaches it. It stays there when it cannot be reached.
@@ -50,12 +81,12 @@ pub(super) fn added(
     let id = entered.connection.id.to_string();
     let opened = load(&opened.dir, &session.environment)?;
     let reached = reach(&[find(&opened, &id)?], session, &opened);
-    let detail = reached.map_err(|failure| {
+    let reached = reached.map_err(|failure| {
         failure
             .hint("the connection stays in ktx.yaml")
             .hint(format!("run `ktx connection test {id}` again"))
     })?;
-    let step = Step::new(name, State::Done, detail);
+    let step = reached.step(name, State::Done);
     let step = entered.notes.into_iter().fold(step, Step::hint);
     Ok(step.hint("ktx.yaml is changed and not committed"))
 }

@@ -32,8 +32,8 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
             .hint("`--database sqlite --database-url data.sqlite` reads a file")
             .hint("`--skip-databases` does without"));
     }
-    let detail = connect::reach(&warehouses, session, opened)?;
-    Ok(Step::new("database", State::Ready, detail))
+    let reached = connect::reach(&warehouses, session, opened)?;
+    Ok(reached.step("database", State::Ready))
 }
 
 /// A warehouse needs an address.

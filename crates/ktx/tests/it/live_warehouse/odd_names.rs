@@ -108,9 +108,12 @@ fn all_answer(sandbox: &Sandbox, shard: &str, (quote, sign): (char, &str), writt
         .unwrap();
     assert_eq!((printed.code, printed.stdout.as_str()), (Some(0), "s\n3\n"));
     // A second scan finds its own words again.
+    let mut scanned = run(sandbox, "scan");
+    // Only some servers tell of schemas.
+    scanned.stdout = scanned.stdout.replace("  schemas: public (2 tables)\n", "");
     compare(
         "scan",
-        &run(sandbox, "scan"),
+        &scanned,
         r"
 exit 0
 warehouse: 0 added, 0 modified, 0 deleted, 2 unchanged tables

@@ -69,6 +69,7 @@ next: run `ktx status` to see what works
         r#"
 exit 0
 warehouse: 2 added, 0 modified, 0 deleted, 0 unchanged tables
+  schemas: public (2 tables)
   joins: 0 accepted, 1 to review
   warning: could not read the record of past queries: relation "pg_stat_statements" does not exist (at character 189)
   commit: [COMMIT]

@@ -27,7 +27,10 @@ fn schemas_of_postgres_that_cannot_be_read_are_told() {
     with("[sales]");
     let passed = run(&sandbox, line);
     assert_eq!(passed.code, Some(0), "{passed}");
-    assert!(passed.stdout.contains("\nSchemas: sales\n"), "{passed}");
+    assert!(
+        passed.stdout.contains("\nSchemas: sales (0 tables)\n"),
+        "{passed}"
+    );
     with("[sales, slaes]");
     compare(
         line,
@@ -80,6 +83,154 @@ hint: run `GRANT USAGE ON SCHEMA "hr" TO "ktx_schema_reader"`
               "fix": ["GRANT USAGE ON SCHEMA \"hr\" TO \"ktx_schema_reader\""] },
         ])
     );
+}
+
+/// Three schemas that the login reads, one of them only in part, and two that it does not.
+const FIVE_SCHEMAS: &str = "
+    DROP ROLE IF EXISTS ktx_every_reader; CREATE ROLE ktx_every_reader LOGIN PASSWORD 'reader-secret';
+    CREATE TABLE orders (id int PRIMARY KEY); INSERT INTO orders VALUES (1);
+    CREATE SCHEMA sales; CREATE TABLE sales.invoices (id int PRIMARY KEY); INSERT INTO sales.invoices VALUES (1);
+    CREATE TABLE sales.salaries (id int PRIMARY KEY);
+    CREATE SCHEMA stock; CREATE TABLE stock.items (id int PRIMARY KEY); INSERT INTO stock.items VALUES (1);
+    CREATE SCHEMA hr; CREATE TABLE hr.people (id int PRIMARY KEY);
+    CREATE SCHEMA audit; CREATE TABLE audit.log (id int PRIMARY KEY); CREATE TABLE audit.old (id int PRIMARY KEY);
+    GRANT USAGE ON SCHEMA sales, stock, audit TO ktx_every_reader;
+    GRANT SELECT ON orders, sales.invoices, stock.items TO ktx_every_reader;";
+
+fn every_schema() -> Option<(Postgres, ktx_test_support::sandbox::Sandbox)> {
+    let server = Postgres::new("ktx_it_every_schema")?;
+    server.execute(FIVE_SCHEMAS);
+    let mut sandbox = warehouse(
+        &server,
+        server.port(),
+        "    database: ktx_it_every_schema\n",
+    );
+    let config = sandbox.read("ktx.yaml").unwrap();
+    let config = config.replace(&server.login().user, "ktx_every_reader");
+    write(&sandbox, "ktx.yaml", &config);
+    sandbox.set("KTX_IT_PASSWORD", "reader-secret");
+    Some((server, sandbox))
+}
+
+#[test]
+fn every_schema_of_postgres_that_the_login_reads_is_scanned_and_the_others_are_named() {
+    let Some((_server, sandbox)) = every_schema() else {
+        return;
+    };
+    compare(
+        "scan",
+        &run(&sandbox, "scan"),
+        r#"
+exit 0
+warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
+  schemas: public (1 table), sales (1 table), stock (1 table)
+  left out: audit (2 tables, not granted to the login), hr (1 table, not granted to the login), of sales 1 not granted to the login
+  joins: 0 accepted, 0 to review
+  warning: the login may not read `sales.salaries`; run `GRANT SELECT ON "sales"."salaries" TO "ktx_every_reader"`
+  commit: [COMMIT]
+--- stderr
+Project: [SANDBOX]/work
+warehouse · structure
+warehouse · 3 tables, 3 columns
+warehouse · profile (3)
+warehouse · relationships
+warehouse · 0 joins, 0 to review
+warehouse · artifacts
+"#,
+    );
+    let tested = run(&sandbox, "connection test warehouse");
+    assert_eq!(tested.code, Some(0), "{tested}");
+    let told = [
+        "Schemas: public (1 table), sales (1 table), stock (1 table)",
+        "Left out: audit (2 tables, not granted to the login), hr (1 table, not granted to the login), \
+         of sales 1 not granted to the login",
+    ];
+    for line in told {
+        assert!(tested.stdout.lines().any(|known| known == line), "{tested}");
+    }
+    let hint = "hint: run `GRANT USAGE ON SCHEMA \"hr\" TO \"ktx_every_reader\"` to have it read";
+    assert!(tested.stderr.contains(hint), "{tested}");
+    let printed = run(&sandbox, "connection test warehouse --json");
+    let answer: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap();
+    assert_eq!(
+        answer["data"]["items"][0]["scope"],
+        serde_json::json!({
+            "schemas": [
+                { "name": "public", "tables": 1, "notGranted": 0, "notListed": 0 },
+                { "name": "sales", "tables": 1, "notGranted": 1, "notListed": 0 },
+                { "name": "stock", "tables": 1, "notGranted": 0, "notListed": 0 },
+            ],
+            "leftOut": [
+                { "name": "audit", "tables": 2, "reason": "not_granted",
+                  "fix": ["GRANT SELECT ON ALL TABLES IN SCHEMA \"audit\" TO \"ktx_every_reader\""] },
+                { "name": "hr", "tables": 1, "reason": "not_granted",
+                  "fix": ["GRANT USAGE ON SCHEMA \"hr\" TO \"ktx_every_reader\""] },
+            ],
+        })
+    );
+}
+
+#[test]
+fn schemas_that_setup_is_given_narrow_what_is_scanned() {
+    let Some((server, mut sandbox)) = every_schema() else {
+        return;
+    };
+    write(&sandbox, "ktx.yaml", "connections: {}\n");
+    let url = format!(
+        "postgres://ktx_every_reader:reader-secret@127.0.0.1:{}/ktx_it_every_schema",
+        server.port()
+    );
+    sandbox.set("DATABASE_URL", &url);
+    let setup =
+        "setup --skip-llm --skip-agents --database postgres --database-url env:DATABASE_URL";
+    let printed = run(&sandbox, &format!("{setup} --database-schema sales"));
+    let told = [
+        "schemas: sales (1 table)",
+        "left out: audit (2 tables, not named by the connection), hr (1 table, not named by the connection), \
+         public (1 table, not named by the connection), of sales 1 not granted to the login, \
+         stock (1 table, not named by the connection)",
+    ];
+    for line in told {
+        let is_it = |known: &str| known.trim() == line;
+        assert!(printed.stdout.lines().any(is_it), "{printed}");
+    }
+    let scanned = run(&sandbox, "scan");
+    assert_eq!(scanned.code, Some(0), "{scanned}");
+    let added = "postgres-warehouse: 1 added, 0 modified, 0 deleted, 0 unchanged tables\n";
+    assert!(scanned.stdout.starts_with(added), "{scanned}");
+}
+
+#[test]
+fn a_source_that_loses_its_short_name_to_another_schema_is_told() {
+    let Some((server, sandbox)) = every_schema() else {
+        return;
+    };
+    let scanned = run(&sandbox, "scan");
+    assert_eq!(scanned.code, Some(0), "{scanned}");
+    server.execute(
+        "CREATE TABLE stock.orders (id int PRIMARY KEY); GRANT SELECT ON stock.orders TO ktx_every_reader",
+    );
+    let scanned = run(&sandbox, "scan");
+    let told = "  warning: the source `orders` is called `public.orders` now, since another schema has a table \
+                of that name; call it so in overlays, joins and queries, or name the schemas to read under \
+                `schemas` in ktx.yaml";
+    assert!(scanned.stdout.lines().any(|line| line == told), "{scanned}");
+    let again = run(&sandbox, "scan");
+    assert!(!again.stdout.contains("is called"), "{again}");
+    assert!(again.stdout.contains("nothing changed"), "{again}");
+}
+
+#[test]
+fn a_table_of_a_schema_that_is_not_granted_any_more_stays() {
+    let Some((server, sandbox)) = every_schema() else {
+        return;
+    };
+    let scanned = run(&sandbox, "scan");
+    assert_eq!(scanned.code, Some(0), "{scanned}");
+    server.execute("REVOKE USAGE ON SCHEMA stock FROM ktx_every_reader");
+    let scanned = run(&sandbox, "scan");
+    let said = "warehouse: 0 added, 0 modified, 0 deleted, 3 unchanged tables\n";
+    assert!(scanned.stdout.starts_with(said), "{scanned}");
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! What a scan reads of each schema, and what it leaves out.
+
+use std::collections::BTreeMap;
+
+use ktx_vocabulary::TableRef;
+use ktx_warehouse::{Dialect, ListedSchema, SchemaReading, Scope};
+
+/// A table or view that the catalog shows.
+pub(super) struct Relation {
+    pub(super) name: String,
+    /// The schema and the name of the table that it is a partition of.
+    pub(super) parent: Option<(String, String)>,
+    pub(super) is_granted: bool,
+}
+
+/// A schema that the catalog shows.
+#[derive(Default)]
+pub(super) struct Shown {
+    pub(super) is_granted: bool,
+    pub(super) relations: Vec<Relation>,
+}
+
+/// Lists the schemas; those without a table only where the scope names them. `login` is quoted.
+pub(super) fn list(
+    shown: BTreeMap<String, Shown>,
+    scope: &Scope,
+    login: &str,
+) -> Vec<ListedSchema> {
+    let is_named = |name: &str| scope.schemas.iter().any(|known| known == name);
+    let is_wanted = |name: &str| scope.schemas.is_empty() || is_named(name);
+    let read: Vec<String> = shown
+        .iter()
+        .filter(|(name, schema)| schema.is_granted && is_wanted(name))
+        .map(|(name, _)| name.clone())
+        .collect();
+    let mut listed = Vec::new();
+    for (name, schema) in shown {
+        let mut entry = ListedSchema {
+            name,
+            tables: 0,
+            not_granted: 0,
+            not_listed: 0,
+            reading: SchemaReading::Read,
+        };
+        for relation in &schema.relations {
+            let place = TableRef::new(None, Some(&entry.name), &relation.name);
+            if stands_for(relation.parent.as_ref(), scope, &read) {
+                continue;
+            }
+            let count = if !scope.admits(&place) {
+                &mut entry.not_listed
+            } else if schema.is_granted && !relation.is_granted {
+                &mut entry.not_granted
+            } else {
+                &mut entry.tables
+            };
+            *count += 1;
+        }
+        let is_empty = entry.tables + entry.not_granted + entry.not_listed == 0;
+        if is_empty && !is_named(&entry.name) {
+            continue;
+        }
+        let quoted = Dialect::Postgres.quote(&entry.name);
+        if !is_wanted(&entry.name) {
+            entry.reading = SchemaReading::NotNamed;
+        } else if !schema.is_granted {
+            let fix = format!("GRANT USAGE ON SCHEMA {quoted} TO {login}");
+            entry.reading = SchemaReading::NotGranted { fix: vec![fix] };
+        } else if entry.tables == 0 && entry.not_granted > 0 {
+            let fix = format!("GRANT SELECT ON ALL TABLES IN SCHEMA {quoted} TO {login}");
+            entry.reading = SchemaReading::NotGranted { fix: vec![fix] };
+        }
+        listed.push(entry);
+    }
+    listed
+}
+
+/// Whether the parent of a partition is read instead of it.
+fn stands_for(parent: Option<&(String, String)>, scope: &Scope, read: &[String]) -> bool {
+    let Some((schema, name)) = parent else {
+        return false;
+    };
+    read.contains(schema) && scope.admits(&TableRef::new(None, Some(schema), name))
+}
+
+#[cfg(test)]
+mod tests;
