@@ -44,7 +44,7 @@ pub enum Effect {
     Words,
     /// What can be asked changes; what both states can answer has the same numbers.
     Queries,
-    /// Answers can have other numbers.
+    /// Answers can have other numbers, or none any more.
     Numbers,
 }
 
@@ -97,7 +97,20 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Whether answers can have other numbers by it.
+    /// Whether a measure is gone, or can no longer be computed.
+    pub fn loses_measure(&self) -> bool {
+        let has_lost_sql = |fields: &[FieldChange]| {
+            let mut sql = fields.iter().filter(|field| field.field == "sql");
+            sql.any(|field| field.old.is_some() && field.new.is_none())
+        };
+        match (&self.change, self.subject) {
+            (Change::Removed, Subject::Measure) => true,
+            (Change::Changed(fields), Subject::Measure) => has_lost_sql(fields),
+            _ => false,
+        }
+    }
+
+    /// Whether answers can have other numbers by it, or none any more.
     pub fn can_change_numbers(&self) -> bool {
         self.effect == Effect::Numbers
     }

@@ -351,8 +351,13 @@ fn named(difference: &Difference) -> String {
     if difference.subject == Subject::Source {
         return format!("source {}", difference.source);
     }
+    let lost = match (difference.loses_measure(), &difference.change) {
+        (true, Change::Removed) => " (removed)",
+        (true, _) => " (can no longer be computed)",
+        (false, _) => "",
+    };
     format!(
-        "{} {}.{}",
+        "{} {}.{}{lost}",
         difference.subject.name(),
         difference.source,
         difference.name

@@ -37,10 +37,10 @@ warehouse: HEAD -> the files
 orders
   ~ source (words)
       descriptions: `user: One row per order; cancelled orders are not kept.` -> `user: One row for each order; cancelled orders are not kept.`
-  - measure order_count (queries)
+  - measure order_count (numbers)
   ~ measure revenue (numbers)
       filter: `status = 'paid' and customers.test = 0` -> `status = 'paid'`
-3 differences; numbers can change by measure orders.revenue
+3 differences; numbers can change by measure orders.order_count (removed), measure orders.revenue
 --- stderr
 Project: [SANDBOX]/work
 ",
@@ -351,5 +351,40 @@ error: `HEAD` is no commit of this repository
 
 hint: nothing is committed yet: make a first commit
 ",
+    );
+}
+
+/// A column is gone: the measure over it has no number any more, and a check for numbers says so.
+#[test]
+fn a_measure_that_is_lost_counts_as_numbers() {
+    let sandbox = shop();
+    crate::support::database(
+        &sandbox,
+        "warehouse.db",
+        "ALTER TABLE orders DROP COLUMN amount",
+    );
+    let scanned = run(&sandbox, "scan");
+    assert_eq!(scanned.code, Some(0), "{scanned}");
+    check(
+        &sandbox,
+        "sl diff --from HEAD~1 --exit-code=numbers",
+        r"
+exit 1
+warehouse: HEAD~1 -> the files
+orders
+  - column amount (queries)
+  ~ measure revenue (numbers)
+      sql: `SELECT SUM(orders.amount) FILTER (WHERE orders.status = 'paid' AND customers…` -> none
+2 differences; numbers can change by measure orders.revenue (can no longer be computed)
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+    write(&sandbox, PATH, "name: orders\n");
+    let lost = run(&sandbox, "sl diff orders --exit-code=numbers");
+    assert_eq!(lost.code, Some(1), "{lost}");
+    assert!(
+        lost.stdout.contains("measure orders.order_count (removed)"),
+        "{lost}"
     );
 }

@@ -42,16 +42,18 @@ pub(super) fn sources(old: &Catalog, new: &Catalog) -> Vec<Difference> {
     all
 }
 
-/// A source that only one state has: joins through it can lead other queries another way.
+/// A source that only one state has: joins through it can lead other queries another way, and the
+/// numbers of its measures are gone with it.
 fn whole(source: &Source, catalog: &Catalog, change: Change) -> Difference {
     let node = catalog.graph.node_id(&source.name);
     let is_joined = node.is_some_and(|node| !catalog.graph.edges_from(node).is_empty());
+    let is_lost = change == Change::Removed && !source.measures.is_empty();
     Difference {
         source: source.name.clone(),
         subject: Subject::Source,
         name: source.name.clone(),
         change,
-        effect: if is_joined {
+        effect: if is_joined || is_lost {
             Effect::Numbers
         } else {
             Effect::Queries
@@ -152,7 +154,14 @@ impl Pair<'_> {
             let new = find(after).and_then(|at| after.get(at));
             all.extend(match (old, new) {
                 (Some(old), Some(new)) => self.changed(subject, wanted, fields(self, old, new)),
-                (Some(_), None) => Some(self.difference(subject, wanted, Change::Removed, effect)),
+                (Some(_), None) => {
+                    // A measure that is gone has no number any more.
+                    let effect = match subject {
+                        Subject::Measure => Effect::Numbers,
+                        _ => effect,
+                    };
+                    Some(self.difference(subject, wanted, Change::Removed, effect))
+                }
                 (None, Some(_)) => Some(self.difference(subject, wanted, Change::Added, effect)),
                 (None, None) => None,
             });
@@ -268,7 +277,7 @@ impl Pair<'_> {
         let new_sql = sql(self.states.new, self.after, new);
         let effect = match (&old_sql, &new_sql) {
             (Some(old), Some(new)) if old == new => Effect::Words,
-            (None, Some(_)) | (Some(_), None) => Effect::Queries,
+            (None, Some(_)) => Effect::Queries,
             _ => Effect::Numbers,
         };
         for key in ["expr", "ratio", "cumulative", "compare"] {
@@ -282,7 +291,8 @@ impl Pair<'_> {
         let segments =
             |measure: &Measure| (!measure.segments.is_empty()).then(|| measure.segments.join(", "));
         fields.compare("segments", segments(old), segments(new), effect);
-        if fields.changes.is_empty() {
+        let is_lost = old_sql.is_some() && new_sql.is_none();
+        if fields.changes.is_empty() || is_lost {
             fields.compare("sql", old_sql, new_sql, effect);
         }
         fields.compare(

@@ -126,7 +126,7 @@ orders
   ~ measure paid (numbers)
       filter: none -> `cost > 1`
       segments: `paid` -> none
-  - measure profit (queries)
+  - measure profit (numbers)
 ",
     );
 }
