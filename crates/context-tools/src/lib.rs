@@ -23,8 +23,8 @@ pub use files::{
     ReindexedScope, Reindexing, Warehouses,
 };
 pub use scans::{
-    Profile, ProfiledColumn, ScanFiles, ScanSnapshot, ScannedForeignKey, ScannedTable,
-    read_snapshot,
+    LeftOutSchema, Profile, ProfiledColumn, ScanFiles, ScanSnapshot, ScannedForeignKey,
+    ScannedTable, read_snapshot,
 };
 pub use tools::{context_tools, tool_catalogue, tool_catalogue_markdown};
 pub use uses::{

@@ -15,14 +15,16 @@ pub(crate) use shown::Shown;
 /// One scan.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScanSnapshot {
-    /// The name of its folder.
+    /// The id of the scan; where the local state does not tell it, the name of its folder.
     pub sync_id: String,
-    /// When the structure was read, RFC 3339.
+    /// When it was made, RFC 3339.
     pub extracted_at: Option<String>,
     /// The run that made it.
     pub run_id: Option<String>,
     /// The tables, ordered by place: look-ups rely on it.
     pub tables: Vec<ScannedTable>,
+    /// The schemas that the scan left out, ordered by name.
+    pub left_out: Vec<LeftOutSchema>,
     /// What is known about values; `None` when nothing was profiled or that cannot be read.
     pub profile: Option<Profile>,
     /// Whether there is an artifact about values that could not be read.
@@ -31,6 +33,15 @@ pub struct ScanSnapshot {
     pub unread_tables: usize,
     /// Artifacts that could not be read, each as one line.
     pub problems: Vec<String>,
+}
+
+/// A schema that a scan has not read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeftOutSchema {
+    /// Its name.
+    pub name: String,
+    /// `not_named` or `not_granted`.
+    pub reason: String,
 }
 
 /// One table.

@@ -2,6 +2,7 @@
 
 mod estimate;
 mod files;
+mod planned;
 mod settings;
 mod stages;
 
@@ -14,6 +15,7 @@ use ktx_project_store::{
     Change, ProjectLock, ProjectPath, PublishRequest, Published, Publisher, RunStatus,
     StateDatabase, StateError, Wait,
 };
+use ktx_scan::wire::ScanReport;
 use ktx_scan::{
     Budget, FileChange, Paused, ProjectFiles, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest,
     ScanTrigger, Stopped, Writing,
@@ -34,9 +36,11 @@ use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
 use files::Files;
+
 use stages::Stages;
 
 pub(crate) use estimate::{estimate_all, estimate_json, estimate_text};
+pub(crate) use planned::Planned;
 pub(crate) use settings::{days_of_history, reads_history};
 
 /// What one scan did.
@@ -50,6 +54,8 @@ pub(crate) struct Scanned {
     pub outcome: ScanOutcome,
     /// What was committed; `None` on a dry run.
     pub published: Option<Published>,
+    /// What would change; `None` but on a dry run.
+    pub planned: Option<Planned>,
 }
 
 /// What to scan and how.
@@ -219,6 +225,7 @@ fn request(
                 .model(ModelRole::CandidateExtraction)
                 .unwrap_or("default")
         ),
+        last_report: last_report(&connection.id, opened),
         files,
         stages,
         events: Arc::new(ScanProgress::new(
@@ -241,8 +248,10 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
     let base = publisher.begin().map_err(|error| publish_failure(&error))?;
     tell_removed_locks(&publisher, around.opened, around.printer);
     let files = Files::at(base.commit.as_deref(), &connection.id, opened)?;
+    let files = Arc::new(files);
     let stages = Arc::new(Stages::new(&connection.id, around));
-    let request = request(job, Arc::new(files), Arc::clone(&stages), around)?;
+    let port = Arc::clone(&files) as Arc<dyn ProjectFiles>;
+    let request = request(job, port, Arc::clone(&stages), around)?;
     let outcome = ktx_scan::scan(request)
         .await
         .map_err(|error| stages.failure(&error))?;
@@ -260,16 +269,42 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
             let published = publisher
                 .publish(&base, &request)
                 .map_err(|error| publish_failure(&error))?;
+            write_local(&outcome, opened)?;
             Some(published)
         }
     };
     opened.store.failpoint("scan:published");
+    let is_dry = job.writing == Writing::DryRun;
     Ok(Scanned {
+        planned: is_dry.then(|| Planned::of(connection, &files, &outcome)),
         connection: connection.id.clone(),
         driver: connection.driver.as_str(),
         outcome,
         published,
     })
+}
+
+/// Writes what tells about the run into the local state.
+fn write_local(outcome: &ScanOutcome, opened: &Opened) -> Outcome<()> {
+    for file in &outcome.local {
+        let path = project_path(&file.path)?;
+        opened
+            .store
+            .write(&path, &file.bytes)
+            .map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?;
+    }
+    Ok(())
+}
+
+/// The report of the last scan on this machine. One that cannot be read is written anew.
+fn last_report(connection: &ConnectionId, opened: &Opened) -> Option<ScanReport> {
+    let path = opened.store.layout().scan_report(connection);
+    let bytes = ktx_project_store::read_optional(&path).ok()??;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn project_path(text: &str) -> Outcome<ProjectPath> {
+    ProjectPath::parse(text).map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
 }
 
 fn message(connection: &ConnectionId, mode: ScanMode, outcome: &ScanOutcome) -> String {
@@ -285,10 +320,7 @@ fn message(connection: &ConnectionId, mode: ScanMode, outcome: &ScanOutcome) -> 
 }
 
 fn changes(changes: &[FileChange]) -> Outcome<Vec<Change>> {
-    let path = |text: &str| {
-        ProjectPath::parse(text)
-            .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
-    };
+    let path = project_path;
     changes
         .iter()
         .map(|change| {

@@ -61,11 +61,17 @@ impl Layout {
         self.root.join("raw-sources")
     }
 
-    /// `raw-sources/<connection>/<source key>/`: one folder per sync.
+    /// `raw-sources/<connection>/<source key>/`.
     pub fn raw_source(&self, connection: &ConnectionId, source_key: &str) -> PathBuf {
         self.raw_sources()
             .join(connection.as_str())
             .join(source_key)
+    }
+
+    /// `.ktx/state/scans/<connection>/scan-report.json`: what the last scan on this machine did.
+    pub fn scan_report(&self, connection: &ConnectionId) -> PathBuf {
+        let scans = self.state().join("scans").join(connection.as_str());
+        scans.join("scan-report.json")
     }
 
     /// `.ktx/`.

@@ -33,13 +33,13 @@ pub use manifest::edit::{Obstacle, edit as edit_shard};
 pub use ports::{FileChange, NoScanEvents, PortError, ProjectFiles, ScanEvents, StageStore};
 pub use relationships::decisions::{DecidedSide, Decision, Decisions, Verdict, decisions_path};
 pub use request::{
-    HistoryRead, Paused, RenamedSource, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest,
-    ScanTrigger, Stopped, Writing,
+    HistoryRead, LocalFile, Paused, RenamedSource, Reuse, ScanError, ScanMode, ScanOutcome,
+    ScanRequest, ScanTrigger, Stopped, Writing,
 };
 pub use run::scan;
 pub use settings::{
     History, PastQuery, People, RelationshipSettings, ScanSettings, Switch, ValidationBudget,
 };
 pub use spending::{Budget, Spent, StopReason};
-pub use structural::DiffSummary;
 pub use structural::wire;
+pub use structural::{DiffSummary, StructuralChange, TableDifference};

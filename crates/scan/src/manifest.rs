@@ -1,9 +1,10 @@
-//! Manifest shards: `semantic-layer/<connection>/_schema/<shard>.yaml`, what the semantic layer reads.
+//! Manifest shards: `semantic-layer/<connection>/_schema/*.yaml`, what the semantic layer reads.
 
 pub(crate) mod edit;
 mod joins;
 pub(crate) mod merge;
 pub(crate) mod place;
+mod seats;
 pub(crate) mod shard;
 mod usage;
 mod write;

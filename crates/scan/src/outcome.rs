@@ -1,5 +1,6 @@
 //! Turns what a scan gathered into file changes and the report.
 
+mod enrichment;
 mod files;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,49 +10,33 @@ use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, SchemaSnapshot};
 
 use crate::describe::Descriptions;
-use crate::describe::wire::DescriptionsArtifact;
 use crate::history::usage::Usage;
 use crate::manifest::merge::{Manifest, ManifestInput, compose};
 use crate::manifest::shard::renamed;
 use crate::outcome::files::Files;
 use crate::profile::read::Profiles;
-use crate::profile::wire::{PROFILE, ProfileArtifact};
 use crate::relationships::adjudicate::UNDECIDED;
+use crate::relationships::homes::Homes;
 use crate::relationships::link::{Check, Link, Origin};
 use crate::relationships::wire::{
-    DiagnosticsArtifact, Policy, RelationshipsArtifact, StatusCounts, Thresholds,
-    ValidationSummary, no_accepted_reason,
+    DiagnosticsArtifact, Policy, StatusCounts, Thresholds, ValidationSummary, no_accepted_reason,
 };
 use crate::request::{
-    HistoryRead, Paused, ScanError, ScanMode, ScanOutcome, ScanRequest, Stopped, Writing,
+    HistoryRead, LocalFile, Paused, ScanError, ScanOutcome, ScanRequest, Stopped, Writing,
 };
 use crate::settings::Switch;
 use crate::spending::{Spent, StopReason};
-use crate::structural::artifact::{json, structural_files};
-use crate::structural::diff::DiffSummary;
-use crate::structural::sync::{Previous, syncs_folder};
+use crate::structural::artifact::{connection_file, json, left_out_files};
+use crate::structural::diff::{DiffSummary, differences};
+use crate::structural::sync::{Previous, snapshot_folder};
 use crate::structural::wire::{
     ArtifactPaths, EnrichmentState, EnrichmentSummary, ScanReport, StageOutcome, TableArtifact,
-    WarningsArtifact,
 };
-
-/// Keys of the report that tell about the run, not about the warehouse.
-const OF_THE_RUN: &[&str] = &[
-    "runId",
-    "createdAt",
-    "trigger",
-    "mode",
-    "dryRun",
-    "diffSummary",
-    "manifestShardsWritten",
-    "structuralSyncStats",
-    "enrichmentState",
-];
 
 /// Everything that a scan found out.
 #[derive(Debug)]
 pub(crate) struct Gathered {
-    /// The sync folder's name.
+    /// The id of the scan that last found another structure.
     pub(crate) sync: String,
     /// What changed.
     pub(crate) summary: DiffSummary,
@@ -107,6 +92,7 @@ pub(crate) fn compose_outcome(
     let manifest = compose(&ManifestInput {
         request,
         tables: &snapshot.tables,
+        known: &previous.tables,
         unread: &gathered.unread,
         links: &gathered.links,
         profiles: gathered.profiles.as_ref().map(|read| &read.tables),
@@ -114,63 +100,53 @@ pub(crate) fn compose_outcome(
         usage: &gathered.usage,
     })?;
     gathered.warnings.extend(manifest.warnings.iter().cloned());
-    let folder = format!("{}/{}", syncs_folder(&request.connection), gathered.sync);
-    let mut files = Files {
-        request,
-        previous,
-        folder: &folder,
-        changes: manifest.changes.clone(),
-        paths: BTreeSet::new(),
-    };
-    let new = previous.sync_id.as_ref() != Some(&gathered.sync);
-    if new {
-        let now = &gathered.now;
-        for (name, bytes) in structural_files(request, snapshot, now, &gathered.warnings)? {
-            files.put(&name, bytes, &[])?;
-        }
-    } else if request.mode > ScanMode::Structural {
-        let warnings = WarningsArtifact {
-            warnings: gathered.warnings.clone(),
-        };
-        files.put("warnings.json", json(&warnings)?, &[])?;
+    let homes = Homes::read(request, previous)?;
+    let mut files = Files::new(request, previous, manifest.changes.clone());
+    let (name, bytes) = connection_file(request)?;
+    files.put(name, bytes)?;
+    for (name, bytes) in left_out_files(snapshot)? {
+        files.put(&name, bytes)?;
     }
-    for (name, bytes, volatile) in enrichment_files(request, snapshot, &gathered)? {
-        files.put(&name, bytes, volatile)?;
+    for (place, table) in &gathered.now {
+        files.put_table(place, table)?;
     }
-    let enrichment_artifacts = files.keep_enrichment()?;
+    enrichment::put(&mut files, (request, snapshot), &gathered, &homes)?;
+    files.remove_rest();
     let report = report(
         request,
         previous,
         &gathered,
         &manifest,
-        Place {
-            folder: &folder,
-            enrichment_artifacts,
+        Beside {
+            enrichment: files.enrichment(),
+            links: homes.counts,
         },
     );
-    let unimportant: Vec<&str> = match request.mode {
-        ScanMode::Structural => OF_THE_RUN.iter().copied().chain(["warnings"]).collect(),
-        _ => OF_THE_RUN.to_vec(),
-    };
-    let unimportant: &[&str] = if files.changes.is_empty() {
-        &unimportant
-    } else {
-        &["runId"]
-    };
-    files.put("scan-report.json", json(&report)?, unimportant)?;
-    if new {
-        files.remove_older();
+    let mut local = vec![LocalFile {
+        path: report.artifact_paths.report_path.clone(),
+        bytes: json(&report)?,
+    }];
+    if let Some(relations) = &gathered.relations {
+        local.push(LocalFile {
+            path: local_path(request, "relationship-diagnostics.json"),
+            bytes: json(&diagnostics(request, &gathered, relations))?,
+        });
     }
     let mut changes = files.changes;
     changes.sort();
+    let mut planned = Vec::new();
     if request.writing == Writing::DryRun {
-        changes.clear();
+        std::mem::swap(&mut planned, &mut changes);
+        local.clear();
     }
     let stopped = stopped(&gathered, snapshot.tables.len());
     let paused = paused(&gathered, snapshot.tables.len());
     Ok(ScanOutcome {
         sync_id: gathered.sync,
         changes,
+        planned,
+        differences: differences(&previous.tables, &gathered.now),
+        local,
         report,
         profile_statements: gathered
             .profiles
@@ -223,65 +199,9 @@ fn stopped(gathered: &Gathered, tables: usize) -> Option<Stopped> {
     })
 }
 
-type NamedFile = (String, Vec<u8>, &'static [&'static str]);
-
-fn enrichment_files(
-    request: &ScanRequest,
-    snapshot: &SchemaSnapshot,
-    gathered: &Gathered,
-) -> Result<Vec<NamedFile>, ScanError> {
-    let connection = request.connection.as_str();
-    let mut files: Vec<NamedFile> = Vec::new();
-    if let Some(descriptions) = &gathered.descriptions {
-        let artifact = DescriptionsArtifact::of(connection, descriptions);
-        files.push((
-            "enrichment/descriptions.json".to_owned(),
-            json(&artifact)?,
-            &[],
-        ));
-    }
-    if let Some(profiles) = &gathered.profiles {
-        let mut artifact = ProfileArtifact {
-            connection_id: connection.to_owned(),
-            driver: request.driver.clone(),
-            sql_available: !profiles.tables.is_empty()
-                || !profiles.kept.is_empty()
-                || snapshot.tables.is_empty(),
-            query_count: 0,
-            tables: Vec::new(),
-            columns: BTreeMap::new(),
-            columns_by_reference: BTreeMap::new(),
-            warnings: profiles
-                .warnings
-                .iter()
-                .map(|warning| warning.message.clone())
-                .collect(),
-        };
-        for table in &snapshot.tables {
-            if let Some(profile) = profiles.tables.get(&table.table) {
-                artifact.add(table, profile, &request.settings);
-            } else if let Some(kept) = profiles.kept.get(&table.table) {
-                artifact.keep(kept);
-            }
-        }
-        artifact.query_count = artifact.tables.iter().map(|table| table.query_count).sum();
-        files.push((PROFILE.to_owned(), json(&artifact)?, &[]));
-    }
-    if let Some(relations) = &gathered.relations {
-        let artifact = RelationshipsArtifact::of(connection, &gathered.links);
-        files.push((
-            "enrichment/relationships.json".to_owned(),
-            json(&artifact)?,
-            &[],
-        ));
-        let artifact = diagnostics(request, gathered, relations);
-        files.push((
-            "enrichment/relationship-diagnostics.json".to_owned(),
-            json(&artifact)?,
-            &["generatedAt"],
-        ));
-    }
-    Ok(files)
+/// A file about the run, which is not committed.
+fn local_path(request: &ScanRequest, name: &str) -> String {
+    format!(".ktx/state/scans/{}/{name}", request.connection)
 }
 
 fn diagnostics(
@@ -339,9 +259,11 @@ fn diagnostics(
     }
 }
 
-struct Place<'a> {
-    folder: &'a str,
-    enrichment_artifacts: Vec<String>,
+/// What the report says besides.
+struct Beside {
+    enrichment: Vec<String>,
+    /// The links of the last scan.
+    links: Option<StatusCounts>,
 }
 
 fn report(
@@ -349,11 +271,11 @@ fn report(
     previous: &Previous,
     gathered: &Gathered,
     manifest: &Manifest,
-    place: Place<'_>,
+    beside: Beside,
 ) -> ScanReport {
-    let before = previous.report.as_ref();
-    let relationships = match (&gathered.relations, before) {
-        (None, Some(before)) => before.relationships,
+    let before = request.last_report.as_ref().or(previous.report.as_ref());
+    let relationships = match (&gathered.relations, beside.links) {
+        (None, Some(counts)) => counts,
         _ => StatusCounts::of(&gathered.links),
     };
     let enrichment = enrichment(gathered, before.map(|report| report.enrichment));
@@ -369,10 +291,10 @@ fn report(
             .to_owned(),
         dry_run: request.writing == Writing::DryRun,
         artifact_paths: ArtifactPaths {
-            raw_sources_dir: place.folder.to_owned(),
-            report_path: format!("{}/scan-report.json", place.folder),
+            raw_sources_dir: snapshot_folder(&request.connection),
+            report_path: local_path(request, "scan-report.json"),
             manifest_shards: manifest.shards.clone(),
-            enrichment_artifacts: place.enrichment_artifacts,
+            enrichment_artifacts: beside.enrichment,
         },
         diff_summary: gathered.summary,
         manifest_shards_written: manifest.changes.len(),

@@ -10,6 +10,7 @@ pub(crate) mod discover;
 mod entity;
 mod facts;
 mod fit;
+pub(crate) mod homes;
 mod learned;
 mod lexicon;
 pub(crate) mod link;

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ports::{FileChange, PortError, ProjectFiles, ScanEvents, StageStore};
 use crate::settings::ScanSettings;
 use crate::spending::{Spent, StopReason};
+use crate::structural::TableDifference;
 use crate::structural::wire::ScanReport;
 
 /// How much a scan does.
@@ -107,6 +108,8 @@ pub struct ScanRequest {
     pub runtime: Option<Arc<dyn LlmRuntime>>,
     /// The name of the model behind the role that describes tables; part of the cache key.
     pub model: String,
+    /// The report of the last scan, as far as the local state has one.
+    pub last_report: Option<ScanReport>,
     /// The project's files as they are.
     pub files: Arc<dyn ProjectFiles>,
     /// Rows of finished work.
@@ -128,13 +131,28 @@ impl std::fmt::Debug for ScanRequest {
     }
 }
 
+/// A file that is not committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalFile {
+    /// Where, relative to the project.
+    pub path: String,
+    /// The whole content.
+    pub bytes: Vec<u8>,
+}
+
 /// What a scan found. Nothing is written: the caller publishes `changes` in one commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanOutcome {
-    /// The sync folder that holds the artifacts, new or kept.
+    /// The id of the scan that last found another structure: this one, or an earlier one.
     pub sync_id: String,
     /// The changes, sorted by path; empty when nothing changed or on a dry run.
     pub changes: Vec<FileChange>,
+    /// The changes that a dry run does not hand out.
+    pub planned: Vec<FileChange>,
+    /// The tables that are not as they were.
+    pub differences: Vec<TableDifference>,
+    /// What tells about the run and belongs into the local state; empty on a dry run.
+    pub local: Vec<LocalFile>,
     /// The report, as it stands in `scan-report.json`.
     pub report: ScanReport,
     /// Statements sent for samples.

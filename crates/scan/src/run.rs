@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ErrorKind, ScanWarning, SchemaReading, SchemaSnapshot, Table, WarehouseError};
 
@@ -55,11 +54,11 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     }
     let unread = unread_tables(&snapshot, &previous);
     let now = artifacts(&snapshot, &previous, &unread);
-    let mut gathered = begin(&snapshot, &previous, now, unread, request.now);
+    let mut gathered = begin(request, &snapshot, &previous, (now, unread));
     request.events.event(ScanEvent::Compared(gathered.summary));
     let spending = Spending::new(request);
     if request.mode >= ScanMode::Relationships {
-        if previous.sync_id.is_none() {
+        if previous.root.is_none() {
             announce(request, &snapshot.tables, &rows)?;
         }
         let standing = Standing::read(request, &previous)?;
@@ -79,7 +78,7 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     if request.mode == ScanMode::Enriched {
         let described = with_samples(&snapshot.tables, gathered.profiles.as_ref());
         let known = Known::read(request, &previous)?;
-        gathered.warnings.extend(known.warning.clone());
+        gathered.warnings.extend(known.warnings.iter().cloned());
         let kept = (&rows, &known);
         let mut descriptions = describe_all(request, &described, profiles, kept, &pause).await?;
         descriptions.rest = known.rest(&snapshot.tables, &descriptions.tables);
@@ -143,16 +142,16 @@ fn announce(request: &ScanRequest, tables: &[Table], rows: &StageRows) -> Result
 
 /// The first state of what a scan gathers: the structure.
 fn begin(
+    request: &ScanRequest,
     snapshot: &SchemaSnapshot,
     previous: &Previous,
-    now: BTreeMap<TableRef, TableArtifact>,
-    unread: BTreeSet<String>,
-    at: Timestamp,
+    (now, unread): (BTreeMap<TableRef, TableArtifact>, BTreeSet<String>),
 ) -> Gathered {
     let summary = diff(&previous.tables, &now);
-    let sync = match &previous.sync_id {
-        Some(last) if summary.is_empty() => last.clone(),
-        _ => sync_id(at),
+    let last = request.last_report.as_ref().or(previous.report.as_ref());
+    let sync = match last {
+        Some(last) if summary.is_empty() => last.sync_id.clone(),
+        _ => sync_id(request.now),
     };
     Gathered {
         warnings: snapshot

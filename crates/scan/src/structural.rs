@@ -6,7 +6,7 @@ pub(crate) mod hash;
 pub(crate) mod sync;
 pub mod wire;
 
-pub use diff::DiffSummary;
+pub use diff::{DiffSummary, StructuralChange, TableDifference};
 
 #[cfg(test)]
 mod tests;

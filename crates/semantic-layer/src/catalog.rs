@@ -1,5 +1,6 @@
 //! All sources of one connection: loading, listing, reading.
 
+mod back_joins;
 mod disabled;
 mod load;
 mod members;

@@ -14,12 +14,18 @@ use crate::scans::{ScanFiles, ScanSnapshot, read_snapshot};
 /// The source key under which scans lie.
 const SOURCE_KEY: &str = "live-database";
 
-/// Artifacts of one scan, besides its tables.
+/// What tells about the run.
+const REPORT: &str = "scan-report.json";
+
+/// Artifacts of one scan that are no table's own.
 const ARTIFACTS: [&str; 3] = [
     "connection.json",
-    "scan-report.json",
+    REPORT,
     "enrichment/relationship-profile.json",
 ];
+
+/// Folders with one artifact a table or schema.
+const FOLDERS: [&str; 3] = ["tables", "enrichment/profiles", "left-out"];
 
 /// The last scan's folder and what changes when it does.
 pub(super) struct LastScan {
@@ -34,39 +40,57 @@ impl Inner {
     /// The last scan; `None` when there is none.
     pub(super) fn last_scan(&self, id: &ConnectionId) -> Result<Option<LastScan>, Failure> {
         let scans = self.layout.raw_source(id, SOURCE_KEY);
-        // Names begin with the date and time, so the last name is the last scan.
-        for sync_id in self.folders(&scans)?.names.into_iter().rev() {
-            let folder = scans.join(&sync_id);
-            let mut artifacts = Vec::new();
-            let mut stamp = sync_id.clone();
-            let mut add = |path: String, its: &str| {
-                stamp.extend(["\n", &path, " ", its]);
-                artifacts.push(path);
-            };
-            for path in ARTIFACTS {
-                if let Some(its) = self.stamp(&folder.join(path))? {
-                    add(path.to_owned(), &its);
-                }
-            }
-            for entry in self.files(&folder.join("tables"))?.entries {
-                add(format!("tables/{}", entry.path), &entry.stamp);
-            }
-            if artifacts.iter().any(|path| path == "connection.json") {
-                return Ok(Some(LastScan {
-                    folder,
-                    sync_id,
-                    artifacts,
-                    stamp,
-                }));
+        let folders = self.folders(&scans)?.names;
+        if let Some(found) = self.scan_in(scans.clone(), SOURCE_KEY)? {
+            return Ok(Some(found));
+        }
+        // Older versions had a folder for each scan. Names begin with the date and time, so the last
+        // name is the last scan.
+        for sync_id in folders.into_iter().rev() {
+            if let Some(found) = self.scan_in(scans.join(&sync_id), &sync_id)? {
+                return Ok(Some(found));
             }
         }
         Ok(None)
     }
 
+    /// The scan whose files are in this folder.
+    fn scan_in(&self, folder: PathBuf, sync_id: &str) -> Result<Option<LastScan>, Failure> {
+        let mut found: Vec<(String, String)> = Vec::new();
+        for path in ARTIFACTS {
+            if let Some(its) = self.stamp(&folder.join(path))? {
+                found.push((path.to_owned(), its));
+            }
+        }
+        if !found.iter().any(|(path, _)| path == "connection.json") {
+            return Ok(None);
+        }
+        for name in FOLDERS {
+            for entry in self.files(&folder.join(name))?.entries {
+                found.push((format!("{name}/{}", entry.path), entry.stamp));
+            }
+        }
+        let mut stamp = sync_id.to_owned();
+        for (path, its) in &found {
+            stamp.extend(["\n", path, " ", its]);
+        }
+        let artifacts = found.into_iter().map(|(path, _)| path).collect();
+        Ok(Some(LastScan {
+            folder,
+            sync_id: sync_id.to_owned(),
+            artifacts,
+            stamp,
+        }))
+    }
+
     pub(super) fn snapshot(&self, id: &ConnectionId) -> Result<Option<Arc<ScanSnapshot>>, Failure> {
-        let Some(last) = self.last_scan(id)? else {
+        let Some(mut last) = self.last_scan(id)? else {
             return Ok(None);
         };
+        let report = self.layout.scan_report(id);
+        if let Some(its) = self.stamp(&report)? {
+            last.stamp.extend(["\n", &its]);
+        }
         let known = lock(&self.scans)
             .get(id)
             .filter(|known| known.stamp == last.stamp)
@@ -88,6 +112,10 @@ impl Inner {
                     scan.unreadable.insert(path, error.to_string());
                 }
             }
+        }
+        // The report is about the run and stays on the machine: a clone has none.
+        if let Ok(bytes) = fs::read(&report) {
+            scan.files.entry(REPORT.to_owned()).or_insert(bytes);
         }
         let snapshot = Arc::new(read_snapshot(&scan));
         let cached = Cached {

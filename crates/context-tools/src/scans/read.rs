@@ -6,22 +6,31 @@ use ktx_vocabulary::TableRef;
 use ktx_warehouse::TableKind;
 use serde::de::DeserializeOwned;
 
-use super::{Profile, ProfiledColumn, ScanSnapshot, ScannedForeignKey, ScannedTable};
+use super::{
+    LeftOutSchema, Profile, ProfiledColumn, ScanSnapshot, ScannedForeignKey, ScannedTable,
+};
 
 /// The artifacts of one scan by their path inside its folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScanFiles {
     /// The name of the folder.
     pub sync_id: String,
-    /// Path (with `/`) and content of `connection.json`, `scan-report.json`, `tables/*.json` and
+    /// Path (with `/`) and content of `connection.json`, `scan-report.json`, `tables/*.json`,
+    /// `left-out/*.json`, `enrichment/profiles/*.json` and, of older versions,
     /// `enrichment/relationship-profile.json`, as far as they exist.
     pub files: BTreeMap<String, Vec<u8>>,
     /// Those of them that are there and cannot be read, with the reason.
     pub unreadable: BTreeMap<String, String>,
 }
 
-/// The artifact that tells about values.
+/// The artifact in which older versions told about values.
 const PROFILE: &str = "enrichment/relationship-profile.json";
+
+/// The folder with one artifact about the values of each table.
+const PROFILES: &str = "enrichment/profiles/";
+
+/// The folder with one artifact for each schema that was not read.
+const LEFT_OUT: &str = "left-out/";
 
 /// The folder with one artifact for each table.
 const TABLES: &str = "tables/";
@@ -42,14 +51,35 @@ pub fn read_snapshot(scan: &ScanFiles) -> ScanSnapshot {
         .map(table)
         .collect();
     tables.sort_by(|left, right| left.table.cmp(&right.table));
-    let profile = one(scan, PROFILE, &mut unread).map(|artifact| profile(artifact, &tables));
+    let is_profile = |path: &str| path == PROFILE || path.starts_with(PROFILES);
+    let artifacts: Vec<wire::Profile> = scan
+        .files
+        .keys()
+        .filter(|path| is_profile(path))
+        .filter_map(|path| one(scan, path, &mut unread))
+        .collect();
+    let profile = profile(artifacts, &tables);
+    let mut left_out: Vec<LeftOutSchema> = scan
+        .files
+        .keys()
+        .filter(|path| path.starts_with(LEFT_OUT))
+        .filter_map(|path| one::<wire::LeftOut>(scan, path, &mut unread))
+        .map(|left| LeftOutSchema {
+            name: left.schema,
+            reason: left.reason,
+        })
+        .collect();
+    left_out.sort();
+    let extracted_at = connection.and_then(|connection| connection.extracted_at);
+    let report = report.unwrap_or_default();
     ScanSnapshot {
-        sync_id: scan.sync_id.clone(),
-        extracted_at: connection.and_then(|connection| connection.extracted_at),
-        run_id: report.and_then(|report| report.run_id),
+        sync_id: report.sync_id.unwrap_or_else(|| scan.sync_id.clone()),
+        extracted_at: extracted_at.or(report.created_at),
+        run_id: report.run_id,
         tables,
+        left_out,
         profile,
-        unread_profile: unread.contains_key(PROFILE),
+        unread_profile: unread.keys().any(|path| is_profile(path)),
         unread_tables: unread
             .keys()
             .filter(|path| path.starts_with(TABLES))
@@ -98,12 +128,23 @@ fn table(table: wire::Table) -> ScannedTable {
 }
 
 /// Keys of KTX 0.12 name the table bare; where it is, is found among the scanned tables.
-fn profile(artifact: wire::Profile, tables: &[ScannedTable]) -> Profile {
-    let entries = artifact.columns_by_reference.unwrap_or(artifact.columns);
+fn profile(artifacts: Vec<wire::Profile>, tables: &[ScannedTable]) -> Option<Profile> {
+    if artifacts.is_empty() {
+        return None;
+    }
     let mut sampled_rows = 0;
-    let mut columns: Vec<ProfiledColumn> = entries
-        .into_iter()
-        .map(|(key, entry)| {
+    let mut read = None;
+    let mut columns: Vec<ProfiledColumn> = Vec::new();
+    for artifact in artifacts {
+        read = read.max(
+            artifact
+                .tables
+                .iter()
+                .filter_map(|table| table.rows_read)
+                .max(),
+        );
+        let entries = artifact.columns_by_reference.unwrap_or(artifact.columns);
+        columns.extend(entries.into_iter().map(|(key, entry)| {
             sampled_rows = sampled_rows.max(entry.row_count.unwrap_or_default());
             let table = place(entry.table, &key, tables);
             let column = entry
@@ -116,18 +157,13 @@ fn profile(artifact: wire::Profile, tables: &[ScannedTable]) -> Profile {
                 values: entry.sample_values.into_iter().filter_map(text).collect(),
                 is_complete: entry.sample_values_complete,
             }
-        })
-        .collect();
+        }));
+    }
     columns.sort_by(|left, right| (&left.table, &left.column).cmp(&(&right.table, &right.column)));
-    let read = artifact
-        .tables
-        .iter()
-        .filter_map(|table| table.rows_read)
-        .max();
-    Profile {
+    Some(Profile {
         sampled_rows: read.unwrap_or(sampled_rows),
         columns,
-    }
+    })
 }
 
 fn place(table: Option<wire::Place>, key: &str, tables: &[ScannedTable]) -> TableRef {
@@ -171,10 +207,18 @@ mod wire {
         pub(super) extracted_at: Option<String>,
     }
 
-    #[derive(Debug, Deserialize)]
+    #[derive(Debug, Default, Deserialize)]
     #[serde(rename_all = "camelCase")]
     pub(super) struct Report {
         pub(super) run_id: Option<String>,
+        pub(super) sync_id: Option<String>,
+        pub(super) created_at: Option<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    pub(super) struct LeftOut {
+        pub(super) schema: String,
+        pub(super) reason: String,
     }
 
     #[derive(Debug, Deserialize)]

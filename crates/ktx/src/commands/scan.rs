@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::{
-    Job, Scanned, estimate_all, estimate_json, estimate_text, scan_all, stopped,
+    Job, Planned, Scanned, estimate_all, estimate_json, estimate_text, scan_all, stopped,
 };
 use crate::schemas;
 use crate::session::{Opened, Session};
@@ -282,7 +282,13 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
         printer.line(&stopped_text(stopped))?;
     }
     match &scanned.published {
-        None => printer.line("  dry run: nothing was written"),
+        None => {
+            let planned = scanned.planned.iter().flat_map(Planned::lines);
+            for line in planned {
+                printer.line(&format!("  {line}"))?;
+            }
+            printer.line("  dry run: nothing was written")
+        }
         Some(published) => {
             for skipped in &published.skipped {
                 printer.note(&left_alone(skipped, "ktx scan"));
@@ -363,6 +369,9 @@ fn item(id: &str, result: &Outcome<Scanned>) -> Value {
         let scope = schemas::to_json(&scanned.outcome.schemas);
         if !scope.is_null() {
             item.insert("scope".to_owned(), scope);
+        }
+        if let Some(planned) = &scanned.planned {
+            item.insert("planned".to_owned(), planned.to_json());
         }
         let renamed = &scanned.outcome.renamed;
         if !renamed.is_empty() {

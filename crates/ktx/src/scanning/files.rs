@@ -43,6 +43,14 @@ impl Files {
         })
     }
 
+    /// The committed files whose paths begin so.
+    pub(super) fn below(&self, prefix: &str) -> BTreeMap<String, Vec<u8>> {
+        let from = self.committed.range(prefix.to_owned()..);
+        from.take_while(|(path, _)| path.starts_with(prefix))
+            .map(|(path, bytes)| (path.clone(), bytes.clone()))
+            .collect()
+    }
+
     /// The files as the last commit has them, without making a repository where there is none.
     pub(super) fn at_head(connection: &ConnectionId, opened: &Opened) -> Outcome<Self> {
         let head = opened

@@ -321,16 +321,14 @@ exit 0
         "mode": "enriched",
         "dryRun": false,
         "artifactPaths": {
-          "rawSourcesDir": "raw-sources/warehouse/live-database/[SYNC]",
-          "reportPath": "raw-sources/warehouse/live-database/[SYNC]/scan-report.json",
+          "rawSourcesDir": "raw-sources/warehouse/live-database",
+          "reportPath": ".ktx/state/scans/warehouse/scan-report.json",
           "manifestShards": [
             "semantic-layer/warehouse/_schema/public.yaml"
           ],
           "enrichmentArtifacts": [
-            "raw-sources/warehouse/live-database/[SYNC]/enrichment/descriptions.json",
-            "raw-sources/warehouse/live-database/[SYNC]/enrichment/relationship-diagnostics.json",
-            "raw-sources/warehouse/live-database/[SYNC]/enrichment/relationship-profile.json",
-            "raw-sources/warehouse/live-database/[SYNC]/enrichment/relationships.json"
+            "raw-sources/warehouse/live-database/enrichment/descriptions",
+            "raw-sources/warehouse/live-database/enrichment/profiles"
           ]
         },
         "diffSummary": {
@@ -410,9 +408,11 @@ fn a_changed_table_is_described_again_and_others_are_not() {
     );
     let answer = json(&sandbox, "ingest --json");
     assert_eq!(answer.pointer("/results/0/modelCalls"), Some(&json!(1)));
-    let shard = sandbox
-        .read("semantic-layer/warehouse/_schema/public.yaml")
-        .unwrap();
+    let read = |shard: &str| {
+        let path = format!("semantic-layer/warehouse/_schema/{shard}.yaml");
+        sandbox.read(&path).unwrap()
+    };
+    let shard = read("public") + &read("public+cities");
     for text in [
         "A city.",
         "The key of a city.",

@@ -76,5 +76,6 @@ mod sql;
 mod status;
 mod support;
 mod traces;
+mod two_people;
 mod usage;
 mod wiki;

@@ -159,7 +159,7 @@ exit 0
         "status": "done",
         "syncId": "[SYNC]",
         "commit": "[COMMIT]",
-        "changedFiles": 11,
+        "changedFiles": 10,
         "skippedFiles": 0,
         "profileStatements": 3,
         "validationStatements": 0,
@@ -173,15 +173,14 @@ exit 0
           "mode": "relationships",
           "dryRun": false,
           "artifactPaths": {
-            "rawSourcesDir": "raw-sources/warehouse/live-database/[SYNC]",
-            "reportPath": "raw-sources/warehouse/live-database/[SYNC]/scan-report.json",
+            "rawSourcesDir": "raw-sources/warehouse/live-database",
+            "reportPath": ".ktx/state/scans/warehouse/scan-report.json",
             "manifestShards": [
               "semantic-layer/warehouse/_schema/public.yaml"
             ],
             "enrichmentArtifacts": [
-              "raw-sources/warehouse/live-database/[SYNC]/enrichment/relationship-diagnostics.json",
-              "raw-sources/warehouse/live-database/[SYNC]/enrichment/relationship-profile.json",
-              "raw-sources/warehouse/live-database/[SYNC]/enrichment/relationships.json"
+              "raw-sources/warehouse/live-database/enrichment/profiles",
+              "raw-sources/warehouse/live-database/enrichment/relationships"
             ]
           },
           "diffSummary": {
@@ -274,10 +273,10 @@ fn a_changed_table_costs_only_itself() {
     assert_eq!(
         json!([first, second, third, fourth]),
         json!([
-            [11, 3, 0, 3, 0, 0],
+            [10, 3, 0, 3, 0, 0],
             [0, 0, 0, 0, 0, 3],
-            [21, 1, 0, 0, 1, 2],
-            [22, 1, 0, 1, 0, 3],
+            [3, 1, 0, 0, 1, 2],
+            [4, 1, 0, 1, 0, 3],
         ])
     );
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
@@ -294,6 +293,9 @@ fn a_dry_run_and_a_structural_scan_do_less() {
 exit 0
 warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
   joins: 2 accepted, 0 to review
+  + table customers
+  + table orders
+  + table regions
   dry run: nothing was written
 --- stderr
 Project: [SANDBOX]/work
@@ -334,21 +336,21 @@ fn a_file_that_a_person_changed_is_left_alone() {
     database(
         &sandbox,
         "warehouse.db",
-        "CREATE TABLE extra (id INTEGER PRIMARY KEY)",
+        "ALTER TABLE regions ADD COLUMN extra TEXT",
     );
     check(
         &sandbox,
         "scan",
         r"
 exit 0
-warehouse: 1 added, 0 modified, 0 deleted, 3 unchanged tables
+warehouse: 0 added, 1 modified, 0 deleted, 2 unchanged tables
   joins: 2 accepted, 0 to review
   commit: [COMMIT]
 --- stderr
 Project: [SANDBOX]/work
 warehouse · structure
-warehouse · 4 tables, 12 columns
-warehouse · profile (4)
+warehouse · 3 tables, 12 columns
+warehouse · profile (3)
 warehouse · relationships
 warehouse · 2 joins, 0 to review
 warehouse · artifacts
@@ -360,7 +362,7 @@ warning: `semantic-layer/warehouse/_schema/public.yaml` was left as it is: you h
     database(
         &sandbox,
         "warehouse.db",
-        "CREATE TABLE another (id INTEGER PRIMARY KEY)",
+        "ALTER TABLE regions ADD COLUMN another TEXT",
     );
     assert_eq!(
         json(&sandbox, "scan --json")["data"]["items"][0]["skipped"],
@@ -396,21 +398,14 @@ fn a_text_that_a_person_has_not_committed_is_not_in_the_commit() {
     database(
         &sandbox,
         "warehouse.db",
-        "CREATE TABLE extra (id INTEGER PRIMARY KEY)",
+        "ALTER TABLE regions ADD COLUMN extra TEXT",
     );
     assert_eq!(crate::support::run(&sandbox, "scan").code, Some(0));
-    let extra = "  extra:
-    table: extra
-    columns:
-      - name: id
-        type: number
-        pk: true
-        nullable: false
-  orders:
-";
+    let joins = "    joins:\n      - to: customers\n        'on': regions.id";
+    let extra = format!("      - name: extra\n        type: string\n{joins}");
     assert_eq!(
         git(&sandbox, &["show", &format!("HEAD:{path}")]),
-        committed.replace("  orders:\n", extra)
+        committed.replace(joins, &extra)
     );
     assert_eq!(sandbox.read(path).unwrap(), private);
     assert_eq!(
@@ -645,4 +640,58 @@ fn a_file_of_queries_must_be_there() {
         "SELECT 1 FROM orders o JOIN customers c ON o.customer_id = c.id;",
     );
     assert_eq!(crate::support::run(&sandbox, "scan").code, Some(0));
+}
+
+/// What a dry run would change has names: tables, columns, joins, measures, those that are lost included.
+#[test]
+fn a_dry_run_names_what_would_change() {
+    let sandbox = crate::support::shop();
+    database(
+        &sandbox,
+        "warehouse.db",
+        "ALTER TABLE orders DROP COLUMN amount; ALTER TABLE orders ADD COLUMN channel TEXT;
+         CREATE TABLE returns (id INTEGER PRIMARY KEY, order_id INTEGER NOT NULL REFERENCES orders (id));",
+    );
+    let before = tree(&sandbox);
+    check(
+        &sandbox,
+        "scan --dry-run",
+        r"
+exit 0
+warehouse: 1 added, 1 modified, 0 deleted, 2 unchanged tables
+  joins: 3 accepted, 0 to review
+  ~ table orders: - column amount, + column channel
+  + table returns
+  ~ measure orders.revenue (can no longer be computed)
+  + join orders -> returns
+  dry run: nothing was written
+--- stderr
+Project: [SANDBOX]/work
+warehouse · structure
+warehouse · 4 tables, 13 columns
+warehouse · profile (4)
+warehouse · relationships
+warehouse · 3 joins, 0 to review
+warehouse · artifacts
+",
+    );
+    assert_eq!(tree(&sandbox), before);
+    assert_eq!(
+        json(&sandbox, "scan --dry-run --json")["data"]["items"][0]["planned"],
+        json!({
+            "tables": [
+                { "table": "orders", "change": "modified" },
+                { "table": "returns", "change": "added" },
+            ],
+            "columns": [
+                { "table": "orders", "column": "amount", "change": "deleted" },
+                { "table": "orders", "column": "channel", "change": "added" },
+            ],
+            "joins": [{ "source": "orders", "to": "returns", "change": "added" }],
+            "measures": [{
+                "source": "orders", "measure": "revenue", "change": "modified",
+                "effect": "numbers", "computable": false,
+            }],
+        })
+    );
 }

@@ -94,6 +94,20 @@ impl History {
         }
     }
 
+    /// The project's files that a merge has left in conflict, ordered.
+    pub fn conflicts(&self) -> Result<Vec<String>, HistoryError> {
+        let listed = self
+            .git
+            .text(&["diff", "--name-only", "--diff-filter=U", "-z"])?;
+        let paths = listed.split('\0').filter(|path| !path.is_empty());
+        let mut paths: Vec<String> = paths
+            .filter_map(|path| Some(path.strip_prefix(&self.prefix)?.to_owned()))
+            .collect();
+        paths.sort();
+        paths.dedup();
+        Ok(paths)
+    }
+
     /// The ordinary files below a folder of the project in a commit, by path, with their bytes. None
     /// when the commit has no such folder.
     pub fn files(

@@ -11,7 +11,7 @@ use ktx_warehouse::{ScanWarning, Table};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::wire::DescribedTable;
+use super::wire::{DESCRIPTIONS, DescribedTable, WHOLE_DESCRIPTIONS};
 use super::{TableDescription, VERSION};
 use crate::profile::TableProfile;
 use crate::profile::read::is_alike;
@@ -19,7 +19,7 @@ use crate::request::{Reuse, ScanError, ScanRequest};
 use crate::settings::Switch;
 use crate::stage_rows::{StageRows, digest, table_unit};
 use crate::structural::hash::structure_hash;
-use crate::structural::sync::{Previous, syncs_folder};
+use crate::structural::sync::Previous;
 
 /// What of a table's values a model was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,47 +90,25 @@ pub(crate) struct Known {
     tables: BTreeMap<TableRef, TableDescription>,
     /// Whether everything is described anew: what is committed then only fills gaps.
     anew: bool,
-    /// A file that could not be understood.
-    pub(crate) warning: Option<ScanWarning>,
+    /// Files that could not be understood.
+    pub(crate) warnings: Vec<ScanWarning>,
 }
 
 impl Known {
     /// Reads the descriptions of the last scan.
     pub(crate) fn read(request: &ScanRequest, previous: &Previous) -> Result<Self, ScanError> {
-        let Some(sync) = &previous.sync_id else {
-            return Ok(Self::default());
-        };
-        let folder = syncs_folder(&request.connection);
-        let path = format!("{folder}/{sync}/enrichment/descriptions.json");
-        if previous.files.binary_search(&path).is_err() {
-            return Ok(Self::default());
-        }
-        let bytes = request.files.read(&path).map_err(ScanError::port(&path))?;
-        match serde_json::from_slice::<Value>(&bytes.unwrap_or_default()) {
-            Ok(artifact) => Ok(Self {
-                anew: request.reuse == Reuse::Nothing,
-                ..Self::of(&artifact)
-            }),
-            Err(error) => Ok(Self {
-                warning: Some(unreadable(&path, &error)),
-                ..Self::default()
-            }),
-        }
-    }
-
-    /// Tables of another shape were written by another version: nothing is known of their state.
-    fn of(artifact: &Value) -> Self {
-        let listed = artifact.get("tables").and_then(Value::as_array);
-        let tables = listed
-            .into_iter()
-            .flatten()
-            .filter_map(|table| DescribedTable::deserialize(table).ok())
-            .filter(|table| table.described_from.is_some())
-            .map(|table| (table.table.clone(), TableDescription::from(table)));
-        Self {
-            tables: tables.collect(),
+        let lost = "its descriptions count as missing";
+        let kinds = (WHOLE_DESCRIPTIONS, DESCRIPTIONS);
+        let found = previous.artifacts(request.files.as_ref(), kinds, lost)?;
+        let mut known = Self {
+            anew: request.reuse == Reuse::Nothing,
+            warnings: found.warnings,
             ..Self::default()
+        };
+        for (_, artifact) in &found.values {
+            known.tables.extend(described(artifact));
         }
+        Ok(known)
     }
 
     /// What was said of these tables, apart from those in `again`: it stands until it is said anew.
@@ -158,16 +136,16 @@ impl Known {
     }
 }
 
-fn unreadable(path: &str, error: &serde_json::Error) -> ScanWarning {
-    ScanWarning {
-        code: "artifact_unreadable".to_owned(),
-        message: format!(
-            "could not read `{path}` of the last scan, its descriptions count as missing: {error}"
-        ),
-        table: None,
-        column: None,
-        recoverable: true,
-    }
+/// Tables of another shape were written by another version: nothing is known of their state.
+fn described(artifact: &Value) -> BTreeMap<TableRef, TableDescription> {
+    let listed = artifact.get("tables").and_then(Value::as_array);
+    listed
+        .into_iter()
+        .flatten()
+        .filter_map(|table| DescribedTable::deserialize(table).ok())
+        .filter(|table| table.described_from.is_some())
+        .map(|table| (table.table.clone(), TableDescription::from(table)))
+        .collect()
 }
 
 /// The local rows of one table: its whole description, and until then the answers so far. Each model

@@ -1,4 +1,4 @@
-//! The serialised shape of `descriptions.json`.
+//! The serialised shape of `descriptions/*.json`, one file a table.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::describe::known::DescribedFrom;
 use crate::describe::{Descriptions, LeftOut, TableDescription};
 
+/// The folder of the snapshot that holds them.
+pub(crate) const DESCRIPTIONS: &str = "enrichment/descriptions/";
+/// The file in which older versions had all of them.
+pub(crate) const WHOLE_DESCRIPTIONS: &str = "enrichment/descriptions.json";
+
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct DescriptionsArtifact {
-    pub(crate) connection_id: String,
     pub(crate) tables: Vec<DescribedTable>,
 }
 
@@ -36,30 +39,28 @@ pub(crate) struct DescribedColumn {
 }
 
 impl DescriptionsArtifact {
-    pub(crate) fn of(connection: &str, descriptions: &Descriptions) -> Self {
-        let all: BTreeMap<_, _> = descriptions
-            .tables
-            .iter()
-            .chain(&descriptions.rest)
-            .collect();
-        let tables = all.into_iter().map(|(table, described)| DescribedTable {
-            table: table.clone(),
-            table_description: described.table.clone(),
-            columns: described
-                .columns
-                .iter()
-                .map(|(name, description)| DescribedColumn {
-                    name: name.clone(),
-                    description: description.clone(),
-                })
-                .collect(),
-            left_out_by_model: described.left_out.clone(),
-            described_from: described.from.clone(),
+    /// One artifact for each table that has been described, this time or before.
+    pub(crate) fn of(descriptions: &Descriptions) -> BTreeMap<TableRef, Self> {
+        let all = descriptions.tables.iter().chain(&descriptions.rest);
+        let artifacts = all.map(|(table, described)| {
+            let described = DescribedTable {
+                table: table.clone(),
+                table_description: described.table.clone(),
+                columns: described
+                    .columns
+                    .iter()
+                    .map(|(name, description)| DescribedColumn {
+                        name: name.clone(),
+                        description: description.clone(),
+                    })
+                    .collect(),
+                left_out_by_model: described.left_out.clone(),
+                described_from: described.from.clone(),
+            };
+            let tables = vec![described];
+            (table.clone(), Self { tables })
         });
-        Self {
-            connection_id: connection.to_owned(),
-            tables: tables.collect(),
-        }
+        artifacts.collect()
     }
 }
 

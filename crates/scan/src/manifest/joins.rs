@@ -67,13 +67,33 @@ pub(crate) struct Join {
     pub(crate) coverage: Option<u8>,
 }
 
+/// From which side a link is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From its own.
+    Forth,
+    /// From the other.
+    Back,
+}
+
+/// A join that an accepted link gives to a table.
+#[derive(Debug, Clone)]
+pub(crate) struct FoundJoin {
+    pub(crate) join: Join,
+    /// The other table.
+    pub(crate) far: TableRef,
+    pub(crate) way: Way,
+    /// The condition as the other table writes it.
+    pub(crate) mirror: String,
+}
+
 /// The joins that accepted links give to each table.
 pub(crate) fn joins_of(
     dialect: Dialect,
     links: &[Link],
     places: &BTreeMap<TableRef, Placement>,
-) -> BTreeMap<TableRef, Vec<Join>> {
-    let mut joins: BTreeMap<TableRef, Vec<Join>> = BTreeMap::new();
+) -> BTreeMap<TableRef, Vec<FoundJoin>> {
+    let mut joins: BTreeMap<TableRef, Vec<FoundJoin>> = BTreeMap::new();
     for link in links.iter().filter(|link| link.status == Status::Accepted) {
         let (Some(from), Some(to)) = (places.get(&link.from.table), places.get(&link.to.table))
         else {
@@ -87,13 +107,6 @@ pub(crate) fn joins_of(
             formal,
             coverage: coverage(link),
         };
-        joins
-            .entry(link.from.table.clone())
-            .or_default()
-            .push(forth);
-        if link.from.table == link.to.table {
-            continue;
-        }
         let back = Join {
             to: from.source.clone(),
             on: condition(dialect, (&to.source, &link.to), (&from.source, &link.from)),
@@ -101,10 +114,23 @@ pub(crate) fn joins_of(
             formal,
             coverage: None,
         };
-        joins.entry(link.to.table.clone()).or_default().push(back);
+        let (there, here) = (back.on.clone(), forth.on.clone());
+        let mut add = |table: &TableRef, join, far: &TableRef, way, mirror| {
+            joins.entry(table.clone()).or_default().push(FoundJoin {
+                join,
+                far: far.clone(),
+                way,
+                mirror,
+            });
+        };
+        add(&link.from.table, forth, &link.to.table, Way::Forth, there);
+        if link.from.table != link.to.table {
+            add(&link.to.table, back, &link.from.table, Way::Back, here);
+        }
     }
     for list in joins.values_mut() {
         list.sort_by(|left, right| {
+            let (left, right) = (&left.join, &right.join);
             (!left.formal, &left.to, &left.on).cmp(&(!right.formal, &right.to, &right.on))
         });
     }
@@ -192,6 +218,14 @@ fn is_simple(name: &str) -> bool {
         .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !RESERVED.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// Whether an entry has a join with this condition.
+pub(crate) fn stands(entry: Option<&Mapping>, to: &str, on: &str) -> bool {
+    let joins = entry.and_then(|entry| entry.get("joins")?.as_sequence());
+    let maps = joins.into_iter().flatten().filter_map(Value::as_mapping);
+    let mut maps = maps.filter(|map| text(map, "to") == to);
+    maps.any(|map| collapsed(&text(map, "on")) == collapsed(on))
 }
 
 /// A join that stands in a shard.

@@ -9,9 +9,11 @@ use serde_yaml::{Mapping, Value};
 use crate::describe::TableDescription;
 use crate::history::usage::Usage;
 use crate::manifest::joins::{
-    Join, JoinSource, Standing, collapsed, forbidden, joins_of, merged_joins, simple_pairs,
+    FoundJoin, Join, JoinSource, Standing, collapsed, forbidden, joins_of, merged_joins,
+    simple_pairs,
 };
 use crate::manifest::place;
+use crate::manifest::seats::Seats;
 use crate::manifest::shard::{Placement, place_all, shards_folder};
 use crate::manifest::usage::usage;
 use crate::manifest::write::{Change, change, not_edited, parse, unreadable};
@@ -19,11 +21,14 @@ use crate::ports::{FileChange, ProjectFiles};
 use crate::profile::table::TableProfile;
 use crate::relationships::link::Link;
 use crate::request::{ScanError, ScanRequest};
+use crate::structural::wire::TableArtifact;
 
 /// What the shards are made from.
 pub(crate) struct ManifestInput<'a> {
     pub(crate) request: &'a ScanRequest,
     pub(crate) tables: &'a [Table],
+    /// The tables of the last scan.
+    pub(crate) known: &'a BTreeMap<TableRef, TableArtifact>,
     /// Tables whose absence is not certain: their entries stay as they are.
     pub(crate) unread: &'a BTreeSet<String>,
     pub(crate) links: &'a [Link],
@@ -58,40 +63,47 @@ pub(crate) fn compose(input: &ManifestInput<'_>) -> Result<Manifest, ScanError> 
             .collect::<Vec<_>>(),
     );
     let folder = shards_folder(&input.request.connection);
+    let shards = shards(input.request.files.as_ref(), &folder)?;
+    let seats = Seats::new((&shards, &folder), &places, input.known);
+    let mut manifest = Manifest::default();
+    let mut by_file: BTreeMap<String, Vec<&Table>> = BTreeMap::new();
+    for table in input.tables {
+        if let Some(path) = seats.path(&table.table) {
+            by_file.entry(path.clone()).or_default().push(table);
+        } else {
+            manifest.warnings.push(unusable(&table.table));
+        }
+    }
+    for path in shards.keys() {
+        by_file.entry(path.clone()).or_default();
+    }
     let merger = Merger {
         input,
         joins: joins_of(dialect, input.links, &places),
         forbidden: forbidden(dialect, input.links, &places),
         columns: columns_by_source(input.tables, &places),
         places: &places,
+        seats: &seats,
     };
-    let mut manifest = Manifest::default();
-    let mut by_file: BTreeMap<String, Vec<&Table>> = BTreeMap::new();
-    for table in input.tables {
-        if let Some(place) = places.get(&table.table) {
-            by_file
-                .entry(format!("{folder}/{}", place.file))
-                .or_default()
-                .push(table);
-        } else {
-            manifest.warnings.push(unusable(&table.table));
-        }
-    }
-    let files = input.request.files.as_ref();
-    for path in files.list(&folder).map_err(ScanError::port(&folder))? {
-        let yaml = matches!(path.rsplit_once('.'), Some((_, "yaml" | "yml")));
-        if yaml
-            && path
-                .strip_prefix(&folder)
-                .is_some_and(|rest| rest.matches('/').count() == 1)
-        {
-            by_file.entry(path).or_default();
-        }
-    }
     for (path, tables) in by_file {
-        merger.shard(files, &path, &tables, &mut manifest)?;
+        let bytes = shards.get(&path).map(Vec::as_slice);
+        merger.shard(bytes, &path, &tables, &mut manifest);
     }
     Ok(manifest)
+}
+
+/// The texts of the shards, by path.
+fn shards(files: &dyn ProjectFiles, folder: &str) -> Result<BTreeMap<String, Vec<u8>>, ScanError> {
+    let mut shards = BTreeMap::new();
+    for path in files.list(folder).map_err(ScanError::port(folder))? {
+        let is_yaml = matches!(path.rsplit_once('.'), Some((_, "yaml" | "yml")));
+        let rest = path.strip_prefix(folder).unwrap_or_default();
+        if is_yaml && rest.matches('/').count() == 1 {
+            let bytes = files.read(&path).map_err(ScanError::port(&path))?;
+            shards.insert(path, bytes.unwrap_or_default());
+        }
+    }
+    Ok(shards)
 }
 
 fn columns_by_source<'a>(
@@ -113,28 +125,22 @@ fn columns_by_source<'a>(
 
 struct Merger<'a> {
     input: &'a ManifestInput<'a>,
-    joins: BTreeMap<TableRef, Vec<Join>>,
+    joins: BTreeMap<TableRef, Vec<FoundJoin>>,
     forbidden: BTreeSet<(TableRef, String)>,
     columns: BTreeMap<&'a str, BTreeSet<&'a str>>,
     places: &'a BTreeMap<TableRef, Placement>,
+    seats: &'a Seats,
 }
 
 impl Merger<'_> {
-    fn shard(
-        &self,
-        files: &dyn ProjectFiles,
-        path: &str,
-        tables: &[&Table],
-        manifest: &mut Manifest,
-    ) -> Result<(), ScanError> {
-        let bytes = files.read(path).map_err(ScanError::port(path))?;
-        let standing = match bytes.as_deref().map(read) {
+    fn shard(&self, bytes: Option<&[u8]>, path: &str, tables: &[&Table], manifest: &mut Manifest) {
+        let standing = match bytes.map(read) {
             None => None,
             Some(Ok(standing)) => Some(standing),
             Some(Err(reason)) => {
                 manifest.shards.push(path.to_owned());
                 manifest.warnings.push(unreadable(path, &reason));
-                return Ok(());
+                return;
             }
         };
         let value = standing.as_ref().map(|(_, value)| value);
@@ -142,10 +148,10 @@ impl Merger<'_> {
         let standing = standing.as_ref().map(|(text, value)| (*text, value));
         let path = path.to_owned();
         match change(standing, &merged) {
-            Ok(Change::Absent) => return Ok(()),
+            Ok(Change::Absent) => return,
             Ok(Change::Gone) => {
                 manifest.changes.push(FileChange::Delete { path });
-                return Ok(());
+                return;
             }
             Ok(Change::Same) => {}
             Ok(Change::Text(text)) => manifest.changes.push(FileChange::Write {
@@ -155,7 +161,6 @@ impl Merger<'_> {
             Err(obstacle) => manifest.warnings.push(not_edited(&path, &obstacle)),
         }
         manifest.shards.push(path);
-        Ok(())
     }
 
     /// Whether the entry of this place stays because the table's absence is not certain.
@@ -251,12 +256,7 @@ impl Merger<'_> {
             Value::Mapping(column_entry(column, known, ai))
         });
         entry.insert("columns".into(), Value::Sequence(columns.collect()));
-        let new = self
-            .joins
-            .get(&table.table)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let joins = merged_joins(old("joins"), new, |join| {
+        let joins = merged_joins(old("joins"), &self.found(&table.table), |join| {
             if !self.is_kept(table, join) {
                 return false;
             }
@@ -276,6 +276,19 @@ impl Merger<'_> {
             }
         }
         entry
+    }
+
+    /// The joins that links give to a table's entry.
+    fn found(&self, table: &TableRef) -> Vec<Join> {
+        let Some(own) = self.places.get(table) else {
+            return Vec::new();
+        };
+        let found = self.joins.get(table).into_iter().flatten();
+        let here = found.filter(|found| {
+            let far = self.places.get(&found.far);
+            far.is_some_and(|far| self.seats.holds((table, own), found, far))
+        });
+        here.map(|found| found.join.clone()).collect()
     }
 
     /// A join that stands there stays while its tables and columns exist and nobody turned it down.

@@ -32,8 +32,10 @@ fn shard_key(dialect: Dialect, table: &TableRef) -> String {
 /// Where every table stands: file and key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Placement {
-    /// The file name in the shards' folder.
+    /// The name of the schema's file in the shards' folder.
     pub(crate) file: String,
+    /// The name of the table's own file there.
+    pub(crate) own_file: String,
     /// The key under `tables`: the bare name, or the full place where two tables of the shard share it.
     pub(crate) key: String,
     /// The name by which other tables refer to it: the key, or the full place where two shards share it.
@@ -45,9 +47,13 @@ pub(crate) fn place_all(dialect: Dialect, tables: &[&TableRef]) -> BTreeMap<Tabl
     let mut bare: BTreeMap<&str, usize> = BTreeMap::new();
     let mut in_shard: BTreeMap<(String, &str), usize> = BTreeMap::new();
     let mut lower: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut lower_own: BTreeMap<String, usize> = BTreeMap::new();
     for table in tables {
         let key = shard_key(dialect, table);
         *bare.entry(&table.name).or_insert(0) += 1;
+        *lower_own
+            .entry(own(&key, &table.name).to_lowercase())
+            .or_insert(0) += 1;
         let spellings = lower.entry(key.to_lowercase()).or_default();
         if !spellings.contains(&key) {
             spellings.push(key.clone());
@@ -62,6 +68,9 @@ pub(crate) fn place_all(dialect: Dialect, tables: &[&TableRef]) -> BTreeMap<Tabl
                 .get(&shard.to_lowercase())
                 .is_some_and(|spellings| spellings.len() > 1);
             let file = file_name(&shard, several);
+            let alike = lower_own.get(&own(&shard, &table.name).to_lowercase());
+            let own_file =
+                own_file_name(&shard, &table.name, alike.is_some_and(|count| *count > 1));
             let shared = in_shard
                 .get(&(shard, table.name.as_str()))
                 .is_some_and(|count| *count > 1);
@@ -78,7 +87,13 @@ pub(crate) fn place_all(dialect: Dialect, tables: &[&TableRef]) -> BTreeMap<Tabl
             } else {
                 key.clone()
             };
-            ((*table).clone(), Placement { file, key, source })
+            let placement = Placement {
+                file,
+                own_file,
+                key,
+                source,
+            };
+            ((*table).clone(), placement)
         })
         .collect()
 }
@@ -101,19 +116,50 @@ pub(crate) fn renamed<'t>(
     changed.collect()
 }
 
+/// Stands between schema and table in the name of a table's own file; no shard of a schema has it.
+const OWN: char = '+';
+
+fn own(shard: &str, table: &str) -> String {
+    format!("{shard}{OWN}{table}")
+}
+
+/// Whether a shard is the file of one table.
+pub(crate) fn is_own_file(path: &str) -> bool {
+    path.rsplit('/').next().unwrap_or(path).contains(OWN)
+}
+
+/// A file name for one table, made like that of a shard.
+fn own_file_name(shard: &str, table: &str, several: bool) -> String {
+    let whole = own(shard, table);
+    let is_short = whole.len() <= 100;
+    if is_short && !several && is_plain(shard) && is_plain(table) {
+        return format!("{whole}.yaml");
+    }
+    let (slug, digits) = slug_and_digits(&whole);
+    format!("{slug}{OWN}{digits}.yaml")
+}
+
+fn is_plain(name: &str) -> bool {
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte);
+    name.len() <= 100
+        && !name.starts_with('.')
+        && !name.is_empty()
+        && name.bytes().all(is_safe)
+        && !is_reserved(name)
+}
+
 /// A file name that is the shard's key where every file system can hold it, else a near one with a hash.
 /// `several`: other keys differ from this one in case only.
 fn file_name(shard: &str, several: bool) -> String {
-    let plain = shard.len() <= 100
-        && !shard.starts_with('.')
-        && shard
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte))
-        && !is_reserved(shard);
-    if plain && !several {
+    if is_plain(shard) && !several {
         return format!("{shard}.yaml");
     }
-    let slug: String = shard
+    let (slug, digits) = slug_and_digits(shard);
+    format!("{slug}-{digits}.yaml")
+}
+
+fn slug_and_digits(text: &str) -> (String, String) {
+    let slug: String = text
         .chars()
         .map(|letter| {
             if letter.is_ascii_alphanumeric() {
@@ -124,14 +170,14 @@ fn file_name(shard: &str, several: bool) -> String {
         })
         .take(60)
         .collect();
-    let hash = Sha256::digest(shard.as_bytes());
+    let hash = Sha256::digest(text.as_bytes());
     let digits: String = hash
         .iter()
         .take(4)
         .flat_map(|byte| [byte >> 4, byte & 15])
         .filter_map(|digit| char::from_digit(u32::from(digit), 16))
         .collect();
-    format!("{slug}-{digits}.yaml")
+    (slug, digits)
 }
 
 /// Names that Windows keeps for devices.

@@ -1,112 +1,118 @@
-//! The files of a sync folder: only what says something new is written.
+//! The files of a snapshot: only what says something new is written.
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use ktx_vocabulary::TableRef;
 
 use crate::ports::FileChange;
+use crate::profile::read::is_alike;
 use crate::request::{ScanError, ScanRequest};
-use crate::structural::sync::{Previous, syncs_folder};
+use crate::structural::artifact::{json, table_file};
+use crate::structural::sync::{Previous, snapshot_folder};
+use crate::structural::wire::TableArtifact;
 
-/// The files of the sync folder, against those that stand there.
+/// The files of the snapshot, against those that stand there.
 pub(super) struct Files<'a> {
-    pub(super) request: &'a ScanRequest,
-    pub(super) previous: &'a Previous,
-    pub(super) folder: &'a str,
+    request: &'a ScanRequest,
+    previous: &'a Previous,
+    folder: String,
+    /// What has to be written so far.
     pub(super) changes: Vec<FileChange>,
-    pub(super) paths: BTreeSet<String>,
+    paths: BTreeSet<String>,
 }
 
-impl Files<'_> {
-    /// Puts a file, unless it says the same already, `volatile` keys aside.
-    pub(super) fn put(
-        &mut self,
-        name: &str,
-        bytes: Vec<u8>,
-        volatile: &[&str],
-    ) -> Result<(), ScanError> {
+impl<'a> Files<'a> {
+    /// Begins with the changes of other files.
+    pub(super) fn new(
+        request: &'a ScanRequest,
+        previous: &'a Previous,
+        changes: Vec<FileChange>,
+    ) -> Self {
+        Self {
+            request,
+            previous,
+            folder: snapshot_folder(&request.connection),
+            changes,
+            paths: BTreeSet::new(),
+        }
+    }
+
+    /// Puts a file, unless it says the same already.
+    pub(super) fn put(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), ScanError> {
         let path = format!("{}/{name}", self.folder);
         self.paths.insert(path.clone());
-        let standing = if self.previous.files.binary_search(&path).is_ok() {
-            self.request
-                .files
-                .read(&path)
-                .map_err(ScanError::port(&path))?
-        } else {
-            None
-        };
-        let same = standing.is_some_and(|standing| {
-            standing == bytes || says_the_same(&standing, &bytes, volatile)
-        });
-        if !same {
+        let is_there = self.previous.files.binary_search(&path).is_ok();
+        let standing = if is_there { self.read(&path)? } else { None };
+        if standing.as_ref() != Some(&bytes) {
             self.changes.push(FileChange::Write { path, bytes });
         }
         Ok(())
     }
 
-    /// Carries over what this scan did not make anew; gives back all files of enrichment.
-    pub(super) fn keep_enrichment(&mut self) -> Result<Vec<String>, ScanError> {
-        if let Some(last) = &self.previous.sync_id {
-            let old = format!(
-                "{}/{last}/enrichment/",
-                syncs_folder(&self.request.connection)
-            );
-            for path in &self.previous.files {
-                let Some(name) = path.strip_prefix(&old) else {
-                    continue;
-                };
-                let new = format!("{}/enrichment/{name}", self.folder);
-                if self.paths.contains(&new) {
-                    continue;
-                }
-                if new != *path {
-                    let bytes = self
-                        .request
-                        .files
-                        .read(path)
-                        .map_err(ScanError::port(path))?
-                        .unwrap_or_default();
-                    self.changes.push(FileChange::Write {
-                        path: new.clone(),
-                        bytes,
-                    });
-                }
-                self.paths.insert(new);
-            }
+    /// Puts the file of a table. A size that is about the same is none of its news.
+    pub(super) fn put_table(
+        &mut self,
+        place: &TableRef,
+        table: &TableArtifact,
+    ) -> Result<(), ScanError> {
+        let name = table_file(place);
+        let path = format!("{}/{name}", self.folder);
+        let known = self.previous.tables.get(place).filter(|known| {
+            let of_old = TableArtifact {
+                estimated_rows: known.estimated_rows,
+                ..table.clone()
+            };
+            of_old == **known && is_alike(known.estimated_rows, table.estimated_rows)
+        });
+        if known.is_some() && self.previous.files.binary_search(&path).is_ok() {
+            self.paths.insert(path);
+            return Ok(());
         }
-        let prefix = format!("{}/enrichment/", self.folder);
-        Ok(self
-            .paths
-            .iter()
-            .filter(|path| path.starts_with(&prefix))
-            .cloned()
-            .collect())
+        self.put(&name, json(table)?)
     }
 
-    /// The history is in git: one sync folder is enough.
-    pub(super) fn remove_older(&mut self) {
-        let older = self
+    /// Carries a file of the last scan over.
+    pub(super) fn keep(&mut self, name: &str) -> Result<(), ScanError> {
+        let Some(standing) = self.previous.standing(name) else {
+            return Ok(());
+        };
+        let path = format!("{}/{name}", self.folder);
+        if path != standing {
+            let bytes = self.read(&standing)?.unwrap_or_default();
+            self.changes.push(FileChange::Write {
+                path: path.clone(),
+                bytes,
+            });
+        }
+        self.paths.insert(path);
+        Ok(())
+    }
+
+    /// The folders of what goes beyond the structure, as far as they have files.
+    pub(super) fn enrichment(&self) -> Vec<String> {
+        let prefix = format!("{}/enrichment/", self.folder);
+        let names = self.paths.iter().filter_map(|path| {
+            let name = path.strip_prefix(&prefix)?;
+            let first = name.split('/').next().unwrap_or(name);
+            Some(format!("{prefix}{first}"))
+        });
+        let folders: BTreeSet<String> = names.collect();
+        folders.into_iter().collect()
+    }
+
+    /// Removes what the snapshot does not have any more, and what older versions have left.
+    pub(super) fn remove_rest(&mut self) {
+        let rest = self
             .previous
             .files
             .iter()
             .filter(|path| !self.paths.contains(*path));
         self.changes
-            .extend(older.map(|path| FileChange::Delete { path: path.clone() }));
+            .extend(rest.map(|path| FileChange::Delete { path: path.clone() }));
     }
-}
 
-fn says_the_same(old: &[u8], new: &[u8], volatile: &[&str]) -> bool {
-    let stripped = |bytes: &[u8]| {
-        // Bytes that are no JSON are simply different.
-        let mut value: Value = serde_json::from_slice(bytes).ok()?;
-        let map = value.as_object_mut()?;
-        for key in volatile {
-            map.shift_remove(*key);
-        }
-        Some(value)
-    };
-    match (stripped(old), stripped(new)) {
-        (Some(old), Some(new)) => old == new,
-        _ => false,
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, ScanError> {
+        let read = self.request.files.read(path);
+        read.map_err(ScanError::port(path))
     }
 }

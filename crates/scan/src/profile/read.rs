@@ -141,7 +141,7 @@ pub(crate) async fn read_all(
         .filter(|table| unanswered.contains(&table.table));
     profiles.kept = standing.of(not_read, &request.settings);
     if !unanswered.is_empty() {
-        profiles.warnings.extend(standing.warning.clone());
+        profiles.warnings.extend(standing.warnings.iter().cloned());
     }
     profiles
         .warnings

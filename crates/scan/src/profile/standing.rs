@@ -10,10 +10,10 @@ use ktx_warehouse::{Column, ScanWarning, Table};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::wire::{PROFILE, ProfiledColumn, ProfiledTable};
+use super::wire::{PROFILES, ProfiledColumn, ProfiledTable, WHOLE_PROFILE};
 use crate::request::{ScanError, ScanRequest};
 use crate::settings::{ScanSettings, Switch};
-use crate::structural::sync::{Previous, syncs_folder};
+use crate::structural::sync::Previous;
 
 /// One table as it was published.
 #[derive(Debug, Clone)]
@@ -25,37 +25,31 @@ pub(crate) struct Kept {
 /// The published profile.
 #[derive(Debug, Default)]
 pub(crate) struct Standing {
-    artifact: Value,
-    /// Its tables.
-    tables: BTreeMap<TableRef, ProfiledTable>,
-    /// A file that could not be understood.
-    pub(crate) warning: Option<ScanWarning>,
+    artifacts: Vec<Value>,
+    /// Its tables, each with the place of its artifact.
+    tables: BTreeMap<TableRef, (ProfiledTable, usize)>,
+    /// Files that could not be understood.
+    pub(crate) warnings: Vec<ScanWarning>,
 }
 
 impl Standing {
     /// Reads the profile of the last scan.
     pub(crate) fn read(request: &ScanRequest, previous: &Previous) -> Result<Self, ScanError> {
-        let Some(sync) = &previous.sync_id else {
-            return Ok(Self::default());
+        let lost = "its values count as missing";
+        let kinds = (WHOLE_PROFILE, PROFILES);
+        let found = previous.artifacts(request.files.as_ref(), kinds, lost)?;
+        let mut standing = Self {
+            warnings: found.warnings,
+            ..Self::default()
         };
-        let path = format!("{}/{sync}/{PROFILE}", syncs_folder(&request.connection));
-        if previous.files.binary_search(&path).is_err() {
-            return Ok(Self::default());
+        for (_, artifact) in found.values {
+            let at = standing.artifacts.len();
+            for (place, table) in listed(&artifact) {
+                standing.tables.insert(place, (table, at));
+            }
+            standing.artifacts.push(artifact);
         }
-        let bytes = request.files.read(&path).map_err(ScanError::port(&path))?;
-        Ok(
-            match serde_json::from_slice::<Value>(&bytes.unwrap_or_default()) {
-                Ok(artifact) => Self {
-                    tables: listed(&artifact),
-                    artifact,
-                    warning: None,
-                },
-                Err(error) => Self {
-                    warning: Some(unreadable(&path, &error)),
-                    ..Self::default()
-                },
-            },
-        )
+        Ok(standing)
     }
 
     /// What is published about these of the tables.
@@ -71,7 +65,8 @@ impl Standing {
 
     /// What is published about a table; values that may not be shown any more are not taken over.
     pub(crate) fn kept(&self, table: &Table, settings: &ScanSettings) -> Option<Kept> {
-        let mut found = self.tables.get(&table.table)?.clone();
+        let (found, at) = self.tables.get(&table.table)?;
+        let (mut found, artifact) = (found.clone(), self.artifacts.get(*at)?);
         if found.personal_values_shown && settings.hide_personal_values == Switch::On {
             return None;
         }
@@ -82,45 +77,45 @@ impl Standing {
         let columns: Vec<ProfiledColumn> = table
             .columns
             .iter()
-            .filter_map(|column| self.column(table, column))
+            .filter_map(|column| standing_column(artifact, table, column))
             .collect();
         (!columns.is_empty() || table.columns.is_empty()).then_some(Kept {
             table: found,
             columns,
         })
     }
+}
 
-    fn column(&self, table: &Table, column: &Column) -> Option<ProfiledColumn> {
-        let full = format!("{}.{}", table.table, column.name);
-        let entry = match self.artifact.get("columnsByReference") {
-            Some(entries) => entries.get(&full)?,
-            None => self.by_bare_name(table, column)?,
-        };
-        let mut entry = entry.as_object()?.clone();
-        let place = serde_json::to_value(&table.table).ok()?;
-        entry.insert("table".to_owned(), place);
-        let values = entry.get_mut("sampleValues").and_then(Value::as_array_mut);
-        for value in values.into_iter().flatten() {
-            if !value.is_string() {
-                *value = Value::String(value.to_string());
-            }
+fn standing_column(artifact: &Value, table: &Table, column: &Column) -> Option<ProfiledColumn> {
+    let full = format!("{}.{}", table.table, column.name);
+    let entry = match artifact.get("columnsByReference") {
+        Some(entries) => entries.get(&full)?,
+        None => by_bare_name(artifact, table, column)?,
+    };
+    let mut entry = entry.as_object()?.clone();
+    let place = serde_json::to_value(&table.table).ok()?;
+    entry.insert("table".to_owned(), place);
+    let values = entry.get_mut("sampleValues").and_then(Value::as_array_mut);
+    for value in values.into_iter().flatten() {
+        if !value.is_string() {
+            *value = Value::String(value.to_string());
         }
-        let entry: ProfiledColumn = serde_json::from_value(Value::Object(entry)).ok()?;
-        let same = entry.column == column.name && entry.native_type == column.native_type;
-        same.then_some(entry)
     }
+    let entry: ProfiledColumn = serde_json::from_value(Value::Object(entry)).ok()?;
+    let same = entry.column == column.name && entry.native_type == column.native_type;
+    same.then_some(entry)
+}
 
-    /// KTX 0.12 had one list, by names that several tables may have.
-    fn by_bare_name(&self, table: &Table, column: &Column) -> Option<&Value> {
-        let key = format!("{}.{}", table.table.name, column.name);
-        let entry = self.artifact.get("columns")?.get(key)?;
-        let place = entry.get("table")?;
-        let is_it = match place.as_str() {
-            Some(name) => name == table.table.name || name == table.table.to_string(),
-            None => serde_json::to_value(&table.table).is_ok_and(|own| own == *place),
-        };
-        is_it.then_some(entry)
-    }
+/// KTX 0.12 had one list, by names that several tables may have.
+fn by_bare_name<'a>(artifact: &'a Value, table: &Table, column: &Column) -> Option<&'a Value> {
+    let key = format!("{}.{}", table.table.name, column.name);
+    let entry = artifact.get("columns")?.get(key)?;
+    let place = entry.get("table")?;
+    let is_it = match place.as_str() {
+        Some(name) => name == table.table.name || name == table.table.to_string(),
+        None => serde_json::to_value(&table.table).is_ok_and(|own| own == *place),
+    };
+    is_it.then_some(entry)
 }
 
 /// The tables of a published profile; the first entry of a table counts.
@@ -133,16 +128,4 @@ fn listed(artifact: &Value) -> BTreeMap<TableRef, ProfiledTable> {
         }
     }
     tables
-}
-
-fn unreadable(path: &str, error: &serde_json::Error) -> ScanWarning {
-    ScanWarning {
-        code: "artifact_unreadable".to_owned(),
-        message: format!(
-            "could not read `{path}` of the last scan, its values count as missing: {error}"
-        ),
-        table: None,
-        column: None,
-        recoverable: true,
-    }
 }

@@ -1,4 +1,4 @@
-//! The serialised shape of `relationship-profile.json`.
+//! The serialised shape of `profiles/*.json`, one file a table.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,16 @@ use crate::profile::standing::Kept;
 use crate::profile::{Extent, TableProfile};
 use crate::settings::{ScanSettings, Switch};
 
-/// The file in a sync folder.
-pub(crate) const PROFILE: &str = "enrichment/relationship-profile.json";
+/// The folder of the snapshot that holds them.
+pub(crate) const PROFILES: &str = "enrichment/profiles/";
+/// The file in which older versions had all of them.
+pub(crate) const WHOLE_PROFILE: &str = "enrichment/relationship-profile.json";
 /// Values shown of a column that has no value list.
 const EXAMPLE_VALUES: usize = 5;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProfileArtifact {
-    pub(crate) connection_id: String,
-    pub(crate) driver: String,
-    pub(crate) sql_available: bool,
-    pub(crate) query_count: usize,
     pub(crate) tables: Vec<ProfiledTable>,
     /// By `<bare table name>.<column>`, as in KTX 0.12; of two tables with one name the first stands here.
     pub(crate) columns: BTreeMap<String, ProfiledColumn>,

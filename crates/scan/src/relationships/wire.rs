@@ -1,4 +1,4 @@
-//! The serialised shapes of `relationships.json` and `relationship-diagnostics.json`.
+//! The serialised shapes of `relationships/*.json`, one file a table, and `relationship-diagnostics.json`.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,15 @@ use serde::Serialize;
 use crate::profile::wire::rounded;
 use crate::relationships::link::{Endpoint, Link, Status};
 
+/// The folder of the snapshot that holds the links.
+pub(crate) const RELATIONSHIPS: &str = "enrichment/relationships/";
+/// The file in which older versions had all of them.
+pub(crate) const WHOLE_RELATIONSHIPS: &str = "enrichment/relationships.json";
+/// The lists of such a file.
+pub(crate) const STATUSES: [&str; 4] = ["accepted", "review", "rejected", "skipped"];
+
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct RelationshipsArtifact {
-    pub(crate) connection_id: String,
     pub(crate) accepted: Vec<Edge>,
     pub(crate) review: Vec<Edge>,
     pub(crate) rejected: Vec<Edge>,
@@ -84,16 +89,15 @@ pub(crate) struct Graph {
 
 impl RelationshipsArtifact {
     /// Sorts the links by what became of them.
-    pub(crate) fn of(connection: &str, links: &[Link]) -> Self {
+    pub(crate) fn of(links: &[&Link]) -> Self {
         let of = |status: Status| {
             links
                 .iter()
                 .filter(|link| link.status == status)
-                .map(Edge::of)
+                .map(|link| Edge::of(link))
                 .collect()
         };
         Self {
-            connection_id: connection.to_owned(),
             accepted: of(Status::Accepted),
             review: of(Status::Review),
             rejected: of(Status::Rejected),
@@ -188,6 +192,17 @@ pub struct StatusCounts {
 }
 
 impl StatusCounts {
+    /// Counts one more link of a list.
+    pub(crate) fn add(&mut self, status: &str) {
+        let count = match status {
+            "accepted" => &mut self.accepted,
+            "review" => &mut self.review,
+            "rejected" => &mut self.rejected,
+            _ => &mut self.skipped,
+        };
+        *count += 1;
+    }
+
     /// Counts the links.
     pub(crate) fn of(links: &[Link]) -> Self {
         let of = |status: Status| links.iter().filter(|link| link.status == status).count();

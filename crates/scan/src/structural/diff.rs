@@ -46,6 +46,85 @@ impl DiffSummary {
     }
 }
 
+/// What has become of a table or column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StructuralChange {
+    /// It is new.
+    Added,
+    /// It is different.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+impl StructuralChange {
+    /// The spelling in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// A table that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableDifference {
+    /// The table.
+    pub table: TableRef,
+    /// What has become of it.
+    pub change: StructuralChange,
+    /// The columns of a table that is different, as far as they are; in the order of their names.
+    pub columns: Vec<(String, StructuralChange)>,
+}
+
+/// The tables that are not as they were, ordered by place.
+pub(crate) fn differences(
+    before: &BTreeMap<TableRef, TableArtifact>,
+    now: &BTreeMap<TableRef, TableArtifact>,
+) -> Vec<TableDifference> {
+    let mut places: Vec<&TableRef> = before.keys().chain(now.keys()).collect();
+    places.sort();
+    places.dedup();
+    let difference = |place: &TableRef, change, columns| TableDifference {
+        table: place.clone(),
+        change,
+        columns,
+    };
+    let found = places
+        .into_iter()
+        .filter_map(|place| match (before.get(place), now.get(place)) {
+            (None, _) => Some(difference(place, StructuralChange::Added, Vec::new())),
+            (_, None) => Some(difference(place, StructuralChange::Deleted, Vec::new())),
+            (Some(old), Some(new)) if is_same(old, new) => None,
+            (Some(old), Some(new)) => {
+                let columns = changed_columns(old, new);
+                Some(difference(place, StructuralChange::Modified, columns))
+            }
+        });
+    found.collect()
+}
+
+fn changed_columns(old: &TableArtifact, new: &TableArtifact) -> Vec<(String, StructuralChange)> {
+    let mut columns = Vec::new();
+    for column in &new.columns {
+        let change = match old.columns.iter().find(|known| known.name == column.name) {
+            None => StructuralChange::Added,
+            Some(known) if known != column => StructuralChange::Modified,
+            Some(_) => continue,
+        };
+        columns.push((column.name.clone(), change));
+    }
+    for column in &old.columns {
+        if new.columns.iter().all(|known| known.name != column.name) {
+            columns.push((column.name.clone(), StructuralChange::Deleted));
+        }
+    }
+    columns.sort_by(|left, right| left.0.cmp(&right.0));
+    columns
+}
+
 /// Compares two scans. The number of rows is no change of structure.
 pub(crate) fn diff(
     before: &BTreeMap<TableRef, TableArtifact>,
@@ -94,15 +173,11 @@ fn is_same(old: &TableArtifact, new: &TableArtifact) -> bool {
 }
 
 fn compare_columns(old: &TableArtifact, new: &TableArtifact, summary: &mut DiffSummary) {
-    for column in &new.columns {
-        match old.columns.iter().find(|known| known.name == column.name) {
-            None => summary.columns_added += 1,
-            Some(known) if known != column => summary.columns_modified += 1,
-            Some(_) => {}
+    for (_, change) in changed_columns(old, new) {
+        match change {
+            StructuralChange::Added => summary.columns_added += 1,
+            StructuralChange::Modified => summary.columns_modified += 1,
+            StructuralChange::Deleted => summary.columns_deleted += 1,
         }
     }
-    let gone = |column: &&crate::structural::wire::ColumnArtifact| {
-        new.columns.iter().all(|known| known.name != column.name)
-    };
-    summary.columns_deleted += old.columns.iter().filter(gone).count();
 }

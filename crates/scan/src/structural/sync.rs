@@ -1,4 +1,8 @@
-//! Sync folders: the last one, its tables, and the name of the next.
+//! The snapshot of a connection as it stands in the project, and the id of a scan.
+//!
+//! The files of a snapshot keep their paths from scan to scan, each says something of one table, and no
+//! file says anything of the run that wrote it: two people who scan different new tables write different
+//! files. Versions before that had one folder for each scan; its files are read until the next scan.
 
 use std::collections::BTreeMap;
 
@@ -6,90 +10,151 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ktx_vocabulary::{ConnectionId, TableRef};
 use ktx_warehouse::ScanWarning;
+use serde_json::Value;
 
 use crate::ports::ProjectFiles;
 use crate::request::ScanError;
 use crate::structural::wire::{ScanReport, TableArtifact};
 
-/// The folder that holds all sync folders of a connection's scans.
-pub(crate) fn syncs_folder(connection: &ConnectionId) -> String {
+/// The file that every snapshot has.
+const CONNECTION: &str = "connection.json";
+
+/// The folder of a connection's snapshot.
+pub(crate) fn snapshot_folder(connection: &ConnectionId) -> String {
     format!("raw-sources/{connection}/live-database")
 }
 
 /// The last scan, as it stands in the project.
 #[derive(Debug, Default)]
 pub(crate) struct Previous {
-    /// The newest sync folder's name.
-    pub(crate) sync_id: Option<String>,
+    /// Where its files are: the folder of the snapshot, or the newest folder of an older version.
+    pub(crate) root: Option<String>,
     /// Its tables.
     pub(crate) tables: BTreeMap<TableRef, TableArtifact>,
-    /// Its report, when it can be read.
+    /// Its report, where an older version has committed one.
     pub(crate) report: Option<ScanReport>,
-    /// All files of all sync folders.
+    /// All files of the snapshot, those of older versions included.
     pub(crate) files: Vec<String>,
     /// Files that could not be understood.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
 impl Previous {
-    /// Reads the newest sync folder.
+    /// Reads the snapshot.
     pub(crate) fn read(
         files: &dyn ProjectFiles,
         connection: &ConnectionId,
     ) -> Result<Self, ScanError> {
-        let folder = syncs_folder(connection);
+        let folder = snapshot_folder(connection);
         let paths = files.list(&folder).map_err(ScanError::port(&folder))?;
         let mut previous = Self {
+            root: root(&folder, &paths),
             files: paths,
             ..Self::default()
         };
-        let in_folder = |path: &str| {
-            path.strip_prefix(&folder)?
-                .strip_prefix('/')
-                .map(str::to_owned)
-        };
-        // Names begin with the time: the greatest is the newest.
-        previous.sync_id = previous
-            .files
-            .iter()
-            .filter_map(|path| in_folder(path))
-            .filter_map(|rest| rest.split_once('/').map(|(sync, _)| sync.to_owned()))
-            .max();
-        let Some(sync_id) = previous.sync_id.clone() else {
+        let Some(root) = previous.root.clone() else {
             return Ok(previous);
         };
-        let tables = format!("{folder}/{sync_id}/tables/");
-        let table_paths: Vec<String> = previous
-            .files
-            .iter()
-            .filter(|path| path.starts_with(&tables))
-            .cloned()
-            .collect();
-        for path in table_paths {
-            let bytes = files
-                .read(&path)
-                .map_err(ScanError::port(&path))?
-                .unwrap_or_default();
+        for (path, bytes) in previous.read_below(files, "tables/")? {
             match serde_json::from_slice::<TableArtifact>(&bytes) {
                 Ok(table) => {
                     previous.tables.insert(table.place(), table);
                 }
-                Err(error) => previous.warnings.push(ScanWarning {
-                    code: "artifact_unreadable".to_owned(),
-                    message: format!(
-                        "could not read `{path}` of the last scan, its table counts as new: {error}"
-                    ),
-                    table: None,
-                    column: None,
-                    recoverable: true,
-                }),
+                Err(error) => {
+                    previous
+                        .warnings
+                        .push(unreadable(&path, "its table counts as new", &error));
+                }
             }
         }
-        let report = format!("{folder}/{sync_id}/scan-report.json");
+        let report = format!("{root}/scan-report.json");
         let bytes = files.read(&report).map_err(ScanError::port(&report))?;
-        // A report that cannot be read is written anew.
         previous.report = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Ok(previous)
+    }
+
+    /// The path of a file of the snapshot, where it stands.
+    pub(crate) fn standing(&self, name: &str) -> Option<String> {
+        let path = format!("{}/{name}", self.root.as_ref()?);
+        self.files.binary_search(&path).is_ok().then_some(path)
+    }
+
+    /// The paths of the snapshot's files in one of its folders (with a closing `/`).
+    pub(crate) fn below(&self, folder: &str) -> impl Iterator<Item = &String> {
+        let prefix = self.root.as_ref().map(|root| format!("{root}/{folder}"));
+        self.files.iter().filter(move |path| {
+            prefix
+                .as_ref()
+                .is_some_and(|prefix| path.starts_with(prefix.as_str()))
+        })
+    }
+
+    fn read_below(
+        &self,
+        files: &dyn ProjectFiles,
+        folder: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, ScanError> {
+        let read = self.below(folder).map(|path| {
+            let bytes = files.read(path).map_err(ScanError::port(path))?;
+            Ok((path.clone(), bytes.unwrap_or_default()))
+        });
+        read.collect()
+    }
+
+    /// The JSON of one kind of artifact: of the file in which older versions had all tables, and of the
+    /// files in the folder of today. A file that cannot be understood becomes a warning; `lost` says what
+    /// that costs.
+    pub(crate) fn artifacts(
+        &self,
+        files: &dyn ProjectFiles,
+        (whole, folder): (&str, &str),
+        lost: &str,
+    ) -> Result<Artifacts, ScanError> {
+        let mut artifacts = Artifacts::default();
+        let mut found = self.read_below(files, folder)?;
+        if let Some(path) = self.standing(whole) {
+            let bytes = files.read(&path).map_err(ScanError::port(&path))?;
+            found.insert(0, (path, bytes.unwrap_or_default()));
+        }
+        for (path, bytes) in found {
+            match serde_json::from_slice::<Value>(&bytes) {
+                Ok(value) => artifacts.values.push((path, value)),
+                Err(error) => artifacts.warnings.push(unreadable(&path, lost, &error)),
+            }
+        }
+        Ok(artifacts)
+    }
+}
+
+/// Artifacts of one kind.
+#[derive(Debug, Default)]
+pub(crate) struct Artifacts {
+    /// Path and content.
+    pub(crate) values: Vec<(String, Value)>,
+    /// Those that could not be understood.
+    pub(crate) warnings: Vec<ScanWarning>,
+}
+
+/// Where the last scan's files are among these.
+fn root(folder: &str, files: &[String]) -> Option<String> {
+    let rest = |path: &String| Some(path.strip_prefix(folder)?.strip_prefix('/')?.to_owned());
+    let names: Vec<String> = files.iter().filter_map(rest).collect();
+    if names.iter().any(|name| name == CONNECTION) {
+        return Some(folder.to_owned());
+    }
+    // The folders of older versions are called by their time: the greatest is the newest.
+    let folders = names.iter().filter_map(|name| name.split_once('/'));
+    let newest = folders.map(|(folder, _)| folder).max()?;
+    Some(format!("{folder}/{newest}"))
+}
+
+fn unreadable(path: &str, lost: &str, error: &serde_json::Error) -> ScanWarning {
+    ScanWarning {
+        code: "artifact_unreadable".to_owned(),
+        message: format!("could not read `{path}` of the last scan, {lost}: {error}"),
+        table: None,
+        column: None,
+        recoverable: true,
     }
 }
 

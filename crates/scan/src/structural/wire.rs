@@ -131,10 +131,8 @@ impl ColumnArtifact {
 pub(crate) struct ConnectionArtifact {
     pub(crate) connection_id: String,
     pub(crate) driver: String,
-    pub(crate) extracted_at: String,
     pub(crate) scope: ScopeArtifact,
     pub(crate) metadata: ConnectionMetadata,
-    pub(crate) table_count: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -149,30 +147,11 @@ pub(crate) struct ConnectionMetadata {
     pub(crate) dialect: &'static str,
 }
 
-/// `foreign-keys.json`.
+/// `left-out/*.json`: a schema that the scan has not read.
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ForeignKeysArtifact {
-    pub(crate) foreign_keys: Vec<ListedForeignKey>,
-}
-
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ListedForeignKey {
-    pub(crate) from_table: String,
-    pub(crate) from_table_path: String,
-    pub(crate) from_column: String,
-    pub(crate) to_catalog: Option<String>,
-    pub(crate) to_db: Option<String>,
-    pub(crate) to_table: String,
-    pub(crate) to_column: String,
-    pub(crate) constraint_name: Option<String>,
-}
-
-/// `warnings.json`.
-#[derive(Debug, Serialize)]
-pub(crate) struct WarningsArtifact {
-    pub(crate) warnings: Vec<ScanWarning>,
+pub(crate) struct LeftOutArtifact {
+    pub(crate) schema: String,
+    pub(crate) reason: &'static str,
 }
 
 /// Whether a part of a scan was done.
@@ -212,13 +191,13 @@ pub struct EnrichmentSummary {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ArtifactPaths {
-    /// The sync folder.
+    /// The folder of the snapshot.
     pub raw_sources_dir: String,
-    /// The report.
+    /// The report, in the local state.
     pub report_path: String,
     /// The manifest shards.
     pub manifest_shards: Vec<String>,
-    /// The files of enrichment.
+    /// The folders of what goes beyond the structure.
     pub enrichment_artifacts: Vec<String>,
 }
 
@@ -252,7 +231,7 @@ pub struct EnrichmentState {
     pub failed_stages: Vec<String>,
 }
 
-/// `scan-report.json`.
+/// `scan-report.json`, in the local state: it tells about the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScanReport {
@@ -260,7 +239,7 @@ pub struct ScanReport {
     pub connection_id: String,
     /// Its driver.
     pub driver: String,
-    /// The sync folder's name.
+    /// The id of the scan that last found another structure.
     pub sync_id: String,
     /// The run.
     pub run_id: String,

@@ -61,7 +61,7 @@ async fn a_scan_stops_at_its_statements_and_the_next_one_goes_on() {
         let mut request = world.request(ScanMode::Relationships);
         request.settings.budget.statements = Some(3);
         let outcome = scan(request).await.expect("a scan");
-        world.project.publish(&outcome.changes);
+        world.project.publish(&outcome);
         statements.push(sqlite.count() - before);
         let Some(stopped) = outcome.stopped else {
             break;
@@ -101,7 +101,7 @@ async fn no_time_is_no_statement() {
         })
     );
     assert_eq!((sqlite.count(), outcome.spent), (0, Spent::default()));
-    world.project.publish(&outcome.changes);
+    world.project.publish(&outcome);
     run(&world, ScanMode::Relationships).await;
     same_as_one_scan(&world, SHOP).await;
 }
@@ -242,7 +242,7 @@ async fn a_first_scan_tells_what_it_will_ask() {
         let mut request = world.request(ScanMode::Relationships);
         request.events = listener.clone();
         let outcome = scan(request).await.expect("a scan");
-        world.project.publish(&outcome.changes);
+        world.project.publish(&outcome);
         let events = listener.events.lock().expect("not poisoned");
         told.push(
             events

@@ -11,6 +11,8 @@ use crate::scans::{run, world};
 use crate::sqlite::Keys;
 
 const PROFILE: &str = "relationship-profile.json";
+const PROFILES: &str = "/enrichment/profiles/";
+const LINKS: &str = "/enrichment/relationships/";
 
 /// Scans a fresh clone within this many statements.
 async fn bounded(world: &mut World, statements: usize) -> ScanOutcome {
@@ -19,13 +21,13 @@ async fn bounded(world: &mut World, statements: usize) -> ScanOutcome {
     request.settings.relationships.profile_concurrency = 1;
     request.settings.budget.statements = Some(statements);
     let outcome = scan(request).await.expect("a scan");
-    world.project.publish(&outcome.changes);
+    world.project.publish(&outcome);
     outcome
 }
 
 fn changed(outcome: &ScanOutcome, name: &str) -> bool {
     let mut paths = outcome.changes.iter().map(FileChange::path);
-    paths.any(|path| path.ends_with(name))
+    paths.any(|path| path.contains(name))
 }
 
 fn tables(profile: &Value) -> Vec<&str> {
@@ -49,7 +51,7 @@ async fn a_clone_publishes_no_less_than_it_had() {
         let outcome = scan(request).await.expect("a scan");
         let stopped = outcome.stopped.as_ref().expect("a stop");
         assert_eq!((stopped.tables_left, stopped.tables_kept), (4, 4));
-        assert!(!changed(&outcome, PROFILE) && !changed(&outcome, "relationships.json"));
+        assert!(!changed(&outcome, PROFILES) && !changed(&outcome, LINKS));
         assert_eq!(outcome.report.enrichment, whole.report.enrichment);
         let said = &outcome.report.warnings.last().expect("a warning").message;
         assert!(
@@ -57,7 +59,7 @@ async fn a_clone_publishes_no_less_than_it_had() {
             "{said}"
         );
     }
-    assert!(!changed(&bounded(&mut world, 2).await, PROFILE));
+    assert!(!changed(&bounded(&mut world, 2).await, PROFILES));
 }
 
 /// Each clone reads what nothing is known about, so that bounded scans come to an end.
@@ -101,7 +103,7 @@ async fn values_of_what_is_gone_are_not_kept() {
     let mut request = world.request(ScanMode::Relationships);
     request.settings.hide_personal_values = ktx_scan::Switch::Off;
     let outcome = scan(request).await.expect("a scan");
-    world.project.publish(&outcome.changes);
+    world.project.publish(&outcome);
     assert_eq!(
         bounded(&mut world, 0)
             .await
@@ -128,10 +130,8 @@ async fn values_of_what_is_gone_are_not_kept() {
 #[tokio::test]
 async fn older_profiles_are_kept_and_broken_ones_told() {
     let (mut world, _) = world(Keys::Shown);
-    run(&world, ScanMode::Relationships).await;
-    let paths = world.project.paths();
-    let path = paths.iter().find(|path| path.ends_with(PROFILE));
-    let path = path.expect("a profile");
+    run(&world, ScanMode::Structural).await;
+    let path = "raw-sources/shop/live-database/enrichment/relationship-profile.json";
     let old = json!({
         "connectionId": "shop", "driver": "sqlite", "sqlAvailable": true, "queryCount": 1,
         "tables": [{"table": {"catalog": null, "db": null, "name": "customers"}, "rowCount": 4}],
@@ -150,7 +150,9 @@ async fn older_profiles_are_kept_and_broken_ones_told() {
         profile["columnsByReference"]["customers.id"]["sampleValues"],
         json!(["1", "2"])
     );
-    world.project.put(path, "<<<<<<< ours");
+    let paths = world.project.paths();
+    let path = paths.iter().find(|path| path.contains(PROFILES));
+    world.project.put(path.expect("a profile"), "<<<<<<< ours");
     let outcome = bounded(&mut world, 0).await;
     let told = outcome.report.warnings.iter();
     let codes: Vec<&str> = told.map(|warning| warning.code.as_str()).collect();

@@ -417,7 +417,7 @@ async fn without_a_model_nothing_is_invented() {
             .project
             .paths()
             .iter()
-            .all(|path| !path.ends_with("descriptions.json"))
+            .all(|path| !path.contains("/enrichment/descriptions"))
     );
 }
 

@@ -62,7 +62,7 @@ async fn scanned(world: &World, queries: &[(&str, u64)]) -> ScanOutcome {
         })
         .collect();
     let outcome = scan(request).await.expect("a scan");
-    world.project.publish(&outcome.changes);
+    world.project.publish(&outcome);
     outcome
 }
 
@@ -96,7 +96,7 @@ async fn the_record_of_the_warehouse_is_read_when_it_is_switched_on() {
     let mut request = world.request(ScanMode::Relationships);
     request.settings.history.warehouse = Switch::On;
     let outcome = scan(request).await.expect("a scan");
-    world.project.publish(&outcome.changes);
+    world.project.publish(&outcome);
     assert_eq!(outcome.report.warnings, Vec::new());
     assert_eq!(
         accepted(&world),
@@ -156,7 +156,7 @@ async fn with_history(world: &World, history: History) -> ScanOutcome {
     let mut request = world.request(ScanMode::Relationships);
     request.settings.history = history;
     let outcome = scan(request).await.expect("a scan");
-    world.project.publish(&outcome.changes);
+    world.project.publish(&outcome);
     outcome
 }
 
@@ -229,7 +229,7 @@ async fn usage_keeps_what_others_wrote_and_the_first_stale_day() {
         request.settings.history = switched_on();
         request.now = day.parse().expect("a time");
         let outcome = scan(request).await.expect("a scan");
-        world.project.publish(&outcome.changes);
+        world.project.publish(&outcome);
         assert_eq!(
             usages(&world)["a"],
             json!({"narrative": "asked daily", "frequencyTier": "unused", "staleSince": "2026-02-01"})

@@ -18,6 +18,7 @@ mod rivals;
 mod scans;
 mod schemas;
 mod shapes;
+mod snapshots;
 mod sqlite;
 mod stated;
 mod styles;

@@ -4,24 +4,28 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use ktx_llm_runtime::LlmRuntime;
+use ktx_scan::wire::ScanReport;
 use ktx_scan::{
-    FileChange, PortError, ProjectFiles, Reuse, ScanEvent, ScanEvents, ScanMode, ScanRequest,
-    ScanSettings, ScanTrigger, StageStore, Writing,
+    FileChange, PortError, ProjectFiles, Reuse, ScanEvent, ScanEvents, ScanMode, ScanOutcome,
+    ScanRequest, ScanSettings, ScanTrigger, StageStore, Writing,
 };
 use ktx_vocabulary::{ConnectionId, RunId};
 use ktx_warehouse::{Connector, Scope};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 /// A project folder in memory. Refuses paths that leave it.
 #[derive(Debug, Default)]
 pub(crate) struct Project {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// What is not committed.
+    local: Mutex<BTreeMap<String, Vec<u8>>>,
 }
 
 impl Project {
-    pub(crate) fn publish(&self, changes: &[FileChange]) {
+    pub(crate) fn publish(&self, outcome: &ScanOutcome) {
         let mut files = self.files.lock().expect("not poisoned");
-        for change in changes {
+        for change in &outcome.changes {
             let path = change.path();
             assert!(
                 !path.starts_with('/') && !path.contains("..") && !path.contains('\\'),
@@ -37,6 +41,25 @@ impl Project {
                 ),
             }
         }
+        let mut local = self.local.lock().expect("not poisoned");
+        for file in &outcome.local {
+            local.insert(file.path.clone(), file.bytes.clone());
+        }
+    }
+
+    /// The same files, without what is not committed.
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            files: Mutex::new(self.files.lock().expect("not poisoned").clone()),
+            local: Mutex::default(),
+        }
+    }
+
+    /// Takes a file away.
+    pub(crate) fn take(&self, path: &str) -> String {
+        let text = self.text(path);
+        self.files.lock().expect("not poisoned").remove(path);
+        text
     }
 
     pub(crate) fn put(&self, path: &str, text: &str) {
@@ -63,12 +86,62 @@ impl Project {
             .collect()
     }
 
-    /// The JSON of the only file with this name in any sync folder.
-    pub(crate) fn json(&self, name: &str) -> serde_json::Value {
+    /// The JSON of the only file with this name, or of all files of a folder of this name together.
+    pub(crate) fn json(&self, name: &str) -> Value {
+        let local = self.local.lock().expect("not poisoned");
+        let told = local.iter().find(|(path, _)| path.ends_with(name));
+        if let Some((_, bytes)) = told {
+            return serde_json::from_slice(bytes).expect("JSON");
+        }
         let paths = self.paths();
-        let found: Vec<&String> = paths.iter().filter(|path| path.ends_with(name)).collect();
-        assert_eq!(found.len(), 1, "one {name} among {paths:?}");
-        serde_json::from_str(&self.text(found[0])).expect("JSON")
+        let stem = name.trim_end_matches(".json");
+        let folder = match stem {
+            "relationship-profile" => "/enrichment/profiles/".to_owned(),
+            stem => format!("/enrichment/{stem}/"),
+        };
+        let is_it = |path: &&String| path.ends_with(name) || path.contains(&folder);
+        let found: Vec<&String> = paths.iter().filter(is_it).collect();
+        let mut whole = match stem {
+            "relationship-profile" | "descriptions" => json!({ "tables": [], "columns": {} }),
+            "relationships" => json!({ "accepted": [], "review": [], "rejected": [] }),
+            _ => Value::Null,
+        };
+        assert!(
+            !found.is_empty() || whole.is_object(),
+            "no {name} among {paths:?}"
+        );
+        for path in found {
+            let one = serde_json::from_str(&self.text(path)).expect("JSON");
+            merge(&mut whole, one);
+        }
+        for list in whole.as_object_mut().into_iter().flatten() {
+            if let Value::Array(list) = list.1 {
+                list.sort_by_key(|one| (one["id"].to_string(), one["table"].to_string()));
+            }
+        }
+        whole
+    }
+
+    /// The report of the last scan.
+    pub(crate) fn last_report(&self) -> Option<ScanReport> {
+        let local = self.local.lock().expect("not poisoned");
+        let (_, bytes) = local
+            .iter()
+            .find(|(path, _)| path.ends_with("/scan-report.json"))?;
+        serde_json::from_slice(bytes).expect("a report")
+    }
+}
+
+/// Puts one file's lists and maps to those of the others.
+fn merge(whole: &mut Value, one: Value) {
+    match (whole, one) {
+        (Value::Array(whole), Value::Array(one)) => whole.extend(one),
+        (Value::Object(whole), Value::Object(one)) => {
+            for (key, value) in one {
+                merge(whole.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (whole, one) => *whole = one,
     }
 }
 
@@ -163,6 +236,7 @@ impl World {
             settings: ScanSettings::default(),
             runtime: self.runtime.clone(),
             model: "scripted".to_owned(),
+            last_report: self.project.last_report(),
             files: self.project.clone(),
             stages: self.stages.clone(),
             events: Arc::new(Listener::default()),

@@ -133,7 +133,7 @@ async fn tally_script(
     request.settings = settings;
     let outcome = scan(request).await.expect("a scan");
     assert_eq!(outcome.report.warnings, Vec::new());
-    world.project.publish(&outcome.changes);
+    world.project.publish(&outcome);
     let artifact = world.project.json("relationships.json");
     let found = accepted(&artifact);
     let truth = sorted(truth);
@@ -364,7 +364,7 @@ async fn hundreds_of_tables_are_scanned_in_one_go() {
         .await
         .expect("a scan");
     println!("{} tables: {:?}", database.tables, started.elapsed());
-    world.project.publish(&outcome.changes);
+    world.project.publish(&outcome);
     let found = accepted(&world.project.json("relationships.json"));
     let truth = sorted(&database.truth);
     let right = found.intersection(&truth).count();

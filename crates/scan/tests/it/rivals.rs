@@ -54,7 +54,7 @@ async fn artifact(script: &[String]) -> Value {
         .await
         .expect("a scan");
     assert_eq!(outcome.report.warnings, Vec::new());
-    world.project.publish(&outcome.changes);
+    world.project.publish(&outcome);
     world.project.json("relationships.json")
 }
 

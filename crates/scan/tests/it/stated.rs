@@ -31,7 +31,7 @@ fn world() -> World {
 async fn scanned(world: &World) -> Vec<Value> {
     let request = world.request(ScanMode::Relationships);
     let outcome = scan(request).await.expect("a scan");
-    world.project.publish(&outcome.changes);
+    world.project.publish(&outcome);
     let artifact = world.project.json("relationships.json");
     let edges = artifact["accepted"].as_array().expect("a list").clone();
     let short = |edge: Value| {

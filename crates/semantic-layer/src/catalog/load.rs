@@ -10,7 +10,7 @@ use ktx_warehouse::Dialect;
 
 use super::disabled::ByOverlays;
 use super::scanned::{ScannedTable, ScannedTables};
-use super::{BrokenFile, Catalog, finding, reading, resolve};
+use super::{BrokenFile, Catalog, back_joins, finding, reading, resolve};
 use crate::authored::{Authored, Manifest, Overlay, Problem, Standalone, is_column_name};
 use crate::composed::{self, Composed};
 use crate::deep::deep;
@@ -52,6 +52,7 @@ pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     for table in manifest.iter() {
         loading.add_scanned(table);
     }
+    back_joins::complete(&mut loading.composed, dialect);
     loading.drop_half_read(&manifest);
     for (path, overlay) in std::mem::take(&mut loading.overlays) {
         loading.add_overlay(&path, overlay, &manifest);

@@ -284,7 +284,7 @@ fn percent(share: f64) -> u8 {
 }
 
 /// The column pairs of a join condition, local side first.
-fn condition(
+pub(super) fn condition(
     own: &str,
     join: &authored::Join,
     dialect: Dialect,

@@ -39,6 +39,13 @@ impl ScannedTables {
                 key.to_owned()
             }
         };
+        // A join names its target by the key in its own shard; a table may have a shard of its own, so
+        // that those of its schema count as well.
+        let mut in_schema: BTreeMap<(Vec<String>, String), String> = BTreeMap::new();
+        for (key, entry) in shards.iter().flat_map(|(_, shard)| &shard.tables.0) {
+            let name = name_of(key, &entry.table);
+            in_schema.insert((schema_of(&entry.table), key.clone()), name);
+        }
         let mut all = Self::default();
         for (shard, Manifest { tables }) in shards {
             let names: BTreeMap<String, String> = tables
@@ -47,8 +54,10 @@ impl ScannedTables {
                 .map(|(key, entry)| (key.clone(), name_of(key, &entry.table)))
                 .collect();
             for (key, mut entry) in tables.0 {
+                let schema = schema_of(&entry.table);
                 for join in &mut entry.joins {
-                    if let Some(name) = names.get(&join.to) {
+                    let near = || in_schema.get(&(schema.clone(), join.to.clone()));
+                    if let Some(name) = names.get(&join.to).or_else(near) {
                         join.to.clone_from(name);
                     }
                 }
@@ -143,6 +152,13 @@ fn shared_keys(shards: &[(String, Manifest)]) -> BTreeSet<String> {
         }
     }
     &shared - &bare
+}
+
+/// The parts of a table's path before its name.
+fn schema_of(table: &str) -> Vec<String> {
+    let mut parts = table_parts(table);
+    parts.pop();
+    parts
 }
 
 /// The parts of a dotted name in lower case.

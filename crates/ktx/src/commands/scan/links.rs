@@ -1,5 +1,7 @@
 //! The joins of the last scan as its files have them, and what people decided about them.
 
+use std::path::{Path, PathBuf};
+
 use ktx_project_store::read_optional;
 use ktx_scan::{Decision, Decisions, Verdict, decisions_path};
 use ktx_vocabulary::{ConnectionId, TableRef};
@@ -37,7 +39,7 @@ pub(super) struct FoundLink {
     pub decided: Option<(Verdict, Decision)>,
 }
 
-/// One join, as `enrichment/relationships.json` has it. Older scans say less.
+/// One join, as the files in `enrichment/relationships/` have it. Older scans say less.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Link {
@@ -218,45 +220,28 @@ pub(super) fn load(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outc
 const NOT_SCANNED: &str = "not_scanned";
 
 fn load_one(id: &ConnectionId, opened: &Opened) -> Outcome<Found> {
-    let scans = opened.store.layout().raw_source(id, "live-database");
-    let files = ktx_project_store::list(&scans)
-        .map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?;
-    // Names begin with the date and time, so the greatest is the last scan.
-    let sync_id = files
-        .iter()
-        .filter_map(|file| file.strip_prefix(&scans).ok()?.iter().next()?.to_str())
-        .max();
-    let Some(sync_id) = sync_id else {
-        return Err(Failure::new(
-            Exit::Failure,
-            NOT_SCANNED,
-            format!("connection `{id}` was never scanned"),
-        )
-        .hint(format!("run `ktx scan {id}`")));
-    };
-    let path = scans.join(sync_id).join("enrichment/relationships.json");
-    let bytes =
-        read_optional(&path).map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?;
-    let Some(bytes) = bytes else {
-        return Err(Failure::new(
-            Exit::Failure,
-            NOT_SCANNED,
-            format!("no scan of connection `{id}` has looked for joins"),
-        )
-        .hint(format!("run `ktx scan {id}` without `--structural`")));
-    };
-    let artifact: Artifact = serde_json::from_slice(&bytes).map_err(|error| {
-        Failure::from_error(Exit::Config, "invalid_scan", &error)
-            .context(format!("`{}` cannot be read", path.display()))
-            .hint(format!("run `ktx scan {id}` to write it anew"))
-    })?;
+    let (scanned, artifacts) = artifacts(id, opened)?;
     let decisions = read_decisions(id, opened)?;
-    let all = [
-        ("accepted", artifact.accepted),
-        ("review", artifact.review),
-        ("rejected", artifact.rejected),
-        ("skipped", artifact.skipped),
+    let mut all = [
+        ("accepted", Vec::new()),
+        ("review", Vec::new()),
+        ("rejected", Vec::new()),
+        ("skipped", Vec::new()),
     ];
+    for artifact in artifacts {
+        let of_table = [
+            artifact.accepted,
+            artifact.review,
+            artifact.rejected,
+            artifact.skipped,
+        ];
+        for ((_, links), more) in all.iter_mut().zip(of_table) {
+            links.extend(more);
+        }
+    }
+    for (_, links) in &mut all {
+        links.sort_by(|left: &Link, right: &Link| left.id.cmp(&right.id));
+    }
     let mut links = Vec::new();
     for (status, of_status) in all {
         for mut link in of_status {
@@ -267,9 +252,71 @@ fn load_one(id: &ConnectionId, opened: &Opened) -> Outcome<Found> {
     }
     Ok(Found {
         connection: id.clone(),
-        sync_id: sync_id.to_owned(),
+        sync_id: scanned,
         links,
     })
+}
+
+/// What the last scan has found out about joins, with the scan's id.
+fn artifacts(id: &ConnectionId, opened: &Opened) -> Outcome<(String, Vec<Artifact>)> {
+    let layout = opened.store.layout();
+    let scans = layout.raw_source(id, "live-database");
+    let read = |path: &Path| {
+        read_optional(path).map_err(|error| Failure::from_error(Exit::Failure, "file", &error))
+    };
+    let files = ktx_project_store::list(&scans)
+        .map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?;
+    let names = || {
+        files
+            .iter()
+            .filter_map(|file| file.strip_prefix(&scans).ok())
+    };
+    let mut folder = scans.clone();
+    let mut sync_id = "live-database".to_owned();
+    if !names().any(|name| name == Path::new("connection.json")) {
+        // Older versions had a folder for each scan, called by its time: the greatest is the last one.
+        let newest = names()
+            .filter_map(|name| name.iter().next()?.to_str())
+            .max();
+        let Some(newest) = newest else {
+            return Err(Failure::new(
+                Exit::Failure,
+                NOT_SCANNED,
+                format!("connection `{id}` was never scanned"),
+            )
+            .hint(format!("run `ktx scan {id}`")));
+        };
+        folder = scans.join(newest);
+        newest.clone_into(&mut sync_id);
+    } else if let Some(bytes) = read(&layout.scan_report(id))?
+        && let Ok(report) = serde_json::from_slice::<Value>(&bytes)
+        && let Some(known) = report["syncId"].as_str()
+    {
+        known.clone_into(&mut sync_id);
+    }
+    let whole = folder.join("enrichment/relationships.json");
+    let of_tables = folder.join("enrichment/relationships");
+    let is_one = |path: &&PathBuf| **path == whole || path.starts_with(&of_tables);
+    let mut artifacts = Vec::new();
+    for path in files.iter().filter(is_one) {
+        let artifact = serde_json::from_slice(&read(path)?.unwrap_or_default());
+        artifacts.push(artifact.map_err(|error| {
+            Failure::from_error(Exit::Config, "invalid_scan", &error)
+                .context(format!("`{}` cannot be read", path.display()))
+                .hint(format!("run `ktx scan {id}` to write it anew"))
+        })?);
+    }
+    let enrichment = folder.join("enrichment");
+    // A scan that looks for joins reads values first.
+    if artifacts.is_empty() && !files.iter().any(|path| path.starts_with(&enrichment)) {
+        return Err(Failure::new(
+            Exit::Failure,
+            NOT_SCANNED,
+            format!("no scan of connection `{id}` has looked for joins"),
+        )
+        .hint(format!("run `ktx scan {id}` without `--structural`")));
+    }
+    Ok((sync_id, artifacts))
 }
 
 /// The decisions about a connection, as they stand in the folder.

@@ -17,7 +17,13 @@ use crate::session::{Opened, Session};
 /// Everything that status says.
 pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe, looks: &Looks) -> Value {
     let config = &opened.config;
-    let connections = connections(session, opened);
+    let mut connections = connections(session, opened);
+    for connection in &mut connections {
+        let scope = looks.scope(connection["name"].as_str().unwrap_or_default());
+        if let (false, Value::Object(connection)) = (scope.is_null(), connection) {
+            connection.insert("scope".to_owned(), scope);
+        }
+    }
     let broken: Vec<String> = connections
         .iter()
         .filter(|connection| connection["status"] != "ok")

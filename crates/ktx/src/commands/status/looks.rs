@@ -1,9 +1,12 @@
 //! What `ktx status` looks at besides `ktx.yaml`, and what it did not look at.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ktx_config::{Backend, Driver, DriverKind};
+use ktx_context_tools::ScanSnapshot;
 use ktx_diagnostics::{Diagnostic, Hints as _, Severity};
+use ktx_project_store::Store;
 use serde_json::{Value, json};
 
 use super::checks::issue;
@@ -28,6 +31,8 @@ pub(crate) struct Looks {
     sources: Option<Vec<Diagnostic>>,
     /// Changes that were kept back and wait for a person.
     proposals: Vec<Value>,
+    /// What the last scan of each warehouse has read of its schemas, and what it has left out.
+    scopes: BTreeMap<String, Value>,
     /// What was not looked at, and the command that looks at it.
     unseen: Vec<(&'static str, &'static str)>,
 }
@@ -47,6 +52,7 @@ impl Looks {
             made_anew: Vec::new(),
             sources: None,
             proposals: proposals(opened)?,
+            scopes: BTreeMap::new(),
             unseen,
         })
     }
@@ -57,19 +63,25 @@ impl Looks {
             hints: error.hints().iter().map(ToString::to_string).collect(),
             ..Failure::from_error(Exit::Failure, "git", &error)
         });
+        let git = git.and_then(|()| conflict(&opened.store).map_or(Ok(()), Err));
         let state = opened.store.look_at_state();
         let state = state
             .map_err(|error| state_failure(&error))
             .and_then(|()| local_files::look_at_ledger(opened))
             .map_err(|failure| failure.seen_from(&opened.dir));
         let context = context::open(session, opened)?;
-        let sources = compose::block_on(|_| async {
+        let (sources, scopes) = compose::block_on(|_| async {
             let mut found = Vec::new();
+            let mut scopes = BTreeMap::new();
             for warehouse in opened.config.warehouses() {
                 let listed = context.listing(&warehouse.id).await?;
                 found.extend(listed.diagnostics);
+                // A scan that cannot be read is told where it is used.
+                if let Ok(Some(snapshot)) = context.snapshot(&warehouse.id).await {
+                    scopes.insert(warehouse.id.to_string(), scope(&snapshot));
+                }
             }
-            Ok::<_, Failure>(found)
+            Ok::<_, Failure>((found, scopes))
         })?;
         let wrong = sources
             .into_iter()
@@ -80,6 +92,7 @@ impl Looks {
             made_anew: local_files::made_anew(opened),
             sources: Some(wrong.collect()),
             proposals: proposals(opened)?,
+            scopes,
             unseen: servers(opened).into_iter().collect(),
         })
     }
@@ -87,6 +100,11 @@ impl Looks {
     /// Why commits cannot be made.
     pub(crate) fn git_problem(&self) -> Option<&Failure> {
         self.git.as_ref()?.as_ref().err()
+    }
+
+    /// What the last scan of a warehouse has read; null where there are no schemas.
+    pub(crate) fn scope(&self, connection: &str) -> Value {
+        self.scopes.get(connection).cloned().unwrap_or_default()
     }
 
     /// Why nothing can be kept in the local state.
@@ -142,6 +160,51 @@ fn proposals(opened: &Opened) -> Outcome<Vec<Value>> {
         Failure::from_error(Exit::Failure, "proposal_failed", &error).seen_from(&opened.dir)
     })?;
     Ok(waiting.iter().map(Waiting::to_json).collect())
+}
+
+/// The files of the project that a merge has left in conflict, in words.
+pub(crate) fn conflict(store: &Store) -> Option<Failure> {
+    let files = store.history().ok()?.conflicts().ok()?;
+    let first = files.first()?;
+    let named = match files.len() {
+        1 => format!("`{first}` is"),
+        2..=5 => format!("`{}` are", files.join("`, `")),
+        more => format!("`{first}` and {} more files are", more - 1),
+    };
+    let failure = Failure::new(
+        Exit::Failure,
+        "git_conflict",
+        format!("{named} in conflict: git could not merge two changes"),
+    );
+    Some(
+        failure
+            .hint(
+                "resolve the conflict, then run `git add` and `git commit`; of a file below `raw-sources/` or \
+                 `_schema/` take either side, such as `git checkout --ours -- FILE`, and run `ktx scan` afterwards",
+            )
+            .hint("`git status` lists the files"),
+    )
+}
+
+/// The schemas of a snapshot with their tables, and those that were left out.
+fn scope(snapshot: &ScanSnapshot) -> Value {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for table in &snapshot.tables {
+        if let Some(schema) = table.table.db.as_deref() {
+            *counts.entry(schema).or_default() += 1;
+        }
+    }
+    if counts.is_empty() && snapshot.left_out.is_empty() {
+        return Value::Null;
+    }
+    let schemas = counts
+        .iter()
+        .map(|(name, tables)| json!({ "name": name, "tables": tables }));
+    let left = snapshot
+        .left_out
+        .iter()
+        .map(|schema| json!({ "name": schema.name, "reason": schema.reason }));
+    json!({ "schemas": schemas.collect::<Vec<_>>(), "leftOut": left.collect::<Vec<_>>() })
 }
 
 /// Something that can be used, or cannot, or was not looked at.

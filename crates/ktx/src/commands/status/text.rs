@@ -123,6 +123,9 @@ fn parts(status: &Value, line: &mut dyn FnMut(&str, &str)) {
                 text(&connection["detail"])
             ),
         );
+        for told in scope(&connection["scope"]) {
+            line("", &told);
+        }
         if let Some(fix) = connection["fix"].as_str() {
             line("", &format!("hint: {fix}"));
         }
@@ -147,6 +150,30 @@ fn parts(status: &Value, line: &mut dyn FnMut(&str, &str)) {
             &format!("✗ {}: {}", text(&issue["path"]), text(&issue["message"])),
         );
     }
+}
+
+/// What the last scan has read, and what it has left out.
+fn scope(scope: &Value) -> Vec<String> {
+    let counted = |schema: &Value| {
+        let tables = schema["tables"].as_u64().unwrap_or_default();
+        let s = if tables == 1 { "" } else { "s" };
+        format!("{} ({tables} table{s})", text(&schema["name"]))
+    };
+    let schemas: Vec<String> = items(&scope["schemas"]).iter().map(counted).collect();
+    let left: Vec<String> = items(&scope["leftOut"])
+        .iter()
+        .map(|schema| {
+            let why = match schema["reason"].as_str() {
+                Some("not_granted") => "not granted to the login",
+                _ => "not named by the connection",
+            };
+            format!("{} ({why})", text(&schema["name"]))
+        })
+        .collect();
+    let lines = [("schemas", schemas), ("left out", left)];
+    let told = lines.into_iter().filter(|(_, names)| !names.is_empty());
+    told.map(|(label, names)| format!("{label}: {}", names.join(", ")))
+        .collect()
 }
 
 fn text(value: &Value) -> String {

@@ -92,7 +92,7 @@ async fn references_in_another_spelling_are_left_to_a_person() {
     let outcome = scan(world.request(ScanMode::Relationships))
         .await
         .expect("a scan");
-    world.project.publish(&outcome.changes);
+    world.project.publish(&outcome);
     let found = told(&world.project.json("relationships.json"));
     let expected = [
         ("letter:(item_code)->item:(item_code)", "review", Some(0.6)),

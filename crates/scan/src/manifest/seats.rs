@@ -1,0 +1,137 @@
+//! In which file each table's entry stands.
+//!
+//! The first scan writes one shard a schema, and an entry stays where it stands. A table that comes later
+//! gets a file of its own, and joins between it and a table that was there before stand in that file: two
+//! people who scan different new tables write different files, which git merges by itself.
+
+use std::collections::BTreeMap;
+
+use ktx_vocabulary::TableRef;
+use serde_yaml::{Mapping, Value};
+
+use crate::manifest::joins::{FoundJoin, Way, stands};
+use crate::manifest::place;
+use crate::manifest::shard::{Placement, is_own_file};
+use crate::manifest::write::parse;
+use crate::structural::wire::TableArtifact;
+
+/// The shards as they stand, and the file of each table.
+#[derive(Debug, Default)]
+pub(crate) struct Seats {
+    /// The entries of the shards that can be read, by the places that they name.
+    entries: BTreeMap<String, Vec<(String, Mapping)>>,
+    paths: BTreeMap<TableRef, String>,
+}
+
+impl Seats {
+    /// Seats the tables. `shards` are the texts that stand in `folder`, by path; `known` are the tables of
+    /// the last scan.
+    pub(crate) fn new(
+        (shards, folder): (&BTreeMap<String, Vec<u8>>, &str),
+        places: &BTreeMap<TableRef, Placement>,
+        known: &BTreeMap<TableRef, TableArtifact>,
+    ) -> Self {
+        let mut seats = Self::default();
+        let mut unreadable = Vec::new();
+        for (path, bytes) in shards {
+            let parsed = std::str::from_utf8(bytes).ok().map(parse);
+            match parsed {
+                Some(Ok(shard)) => seats.add(path, &shard),
+                _ => unreadable.push(path),
+            }
+        }
+        for (table, placement) in places {
+            let shard = format!("{folder}/{}", placement.file);
+            let path = match seats.of(table, placement, &shard) {
+                Some((path, _)) if is_own_file(path) => path.clone(),
+                Some(_) => shard,
+                None if known.is_empty() || known.contains_key(table) => shard,
+                // Perhaps it stands there.
+                None if unreadable.contains(&&shard) => shard,
+                None => format!("{folder}/{}", placement.own_file),
+            };
+            seats.paths.insert(table.clone(), path);
+        }
+        seats
+    }
+
+    fn add(&mut self, path: &str, shard: &Mapping) {
+        let tables = shard.get("tables").and_then(Value::as_mapping);
+        for (key, entry) in tables.into_iter().flatten() {
+            let (Some(key), Some(entry)) = (key.as_str(), entry.as_mapping()) else {
+                continue;
+            };
+            let place = match entry.get("table").and_then(Value::as_str) {
+                Some(place) => place.to_owned(),
+                None => unplaced(path, key),
+            };
+            let known = self.entries.entry(place).or_default();
+            known.push((path.to_owned(), entry.clone()));
+        }
+    }
+
+    /// The entry of a table: in this file, else in one of its own, else anywhere.
+    fn of(
+        &self,
+        table: &TableRef,
+        placement: &Placement,
+        path: &str,
+    ) -> Option<&(String, Mapping)> {
+        let by_place = self.entries.get(&place::written(table));
+        // Shards of older versions hold no quotes.
+        let known = by_place
+            .or_else(|| self.entries.get(&table.to_string()))
+            .or_else(|| self.entries.get(&unplaced(path, &placement.key)))?;
+        let here = known.iter().find(|(at, _)| at == path);
+        here.or_else(|| known.iter().find(|(at, _)| is_own_file(at)))
+            .or_else(|| known.first())
+    }
+
+    /// The file of a table.
+    pub(crate) fn path(&self, table: &TableRef) -> Option<&String> {
+        self.paths.get(table)
+    }
+
+    /// Whether a join is written into the entry of a table.
+    pub(crate) fn holds(
+        &self,
+        (table, own): (&TableRef, &Placement),
+        found: &FoundJoin,
+        far: &Placement,
+    ) -> bool {
+        let here = self.seat(table, own);
+        let there = self.seat(&found.far, far);
+        if stands(here.entry, &found.join.to, &found.join.on) {
+            return true;
+        }
+        match found.way {
+            Way::Forth => {
+                let is_there = there.is_own && stands(there.entry, &own.source, &found.mirror);
+                let is_theirs = here.entry.is_some() && there.entry.is_none() && there.is_own;
+                !is_there && !is_theirs
+            }
+            Way::Back => here.entry.is_none() || !there.is_own,
+        }
+    }
+
+    fn seat(&self, table: &TableRef, placement: &Placement) -> Seat<'_> {
+        let path = self.paths.get(table);
+        let is_own = path.is_some_and(|path| is_own_file(path));
+        let known = path.and_then(|path| self.of(table, placement, path));
+        Seat {
+            entry: known.map(|(_, entry)| entry),
+            is_own,
+        }
+    }
+}
+
+/// One table's file and what stood there.
+struct Seat<'a> {
+    entry: Option<&'a Mapping>,
+    is_own: bool,
+}
+
+/// Stands for the place of an entry that names none.
+fn unplaced(path: &str, key: &str) -> String {
+    format!("{path}#{key}")
+}

@@ -1,0 +1,102 @@
+//! What goes beyond the structure, one file a table and kind.
+
+use std::collections::BTreeMap;
+
+use ktx_vocabulary::TableRef;
+
+use super::Gathered;
+use super::files::Files;
+use crate::describe::wire::{DESCRIPTIONS, DescriptionsArtifact, WHOLE_DESCRIPTIONS};
+use crate::profile::wire::{PROFILES, ProfileArtifact, WHOLE_PROFILE};
+use crate::relationships::homes::Homes;
+use crate::relationships::wire::{RELATIONSHIPS, RelationshipsArtifact, WHOLE_RELATIONSHIPS};
+use crate::request::{ScanError, ScanRequest};
+use crate::structural::artifact::{json, table_stem};
+use ktx_warehouse::SchemaSnapshot;
+
+/// Puts what this scan has found out, and keeps what it did not look at.
+pub(super) fn put(
+    files: &mut Files<'_>,
+    (request, snapshot): (&ScanRequest, &SchemaSnapshot),
+    gathered: &Gathered,
+    homes: &Homes,
+) -> Result<(), ScanError> {
+    let unread: Vec<&TableRef> = gathered
+        .now
+        .keys()
+        .filter(|table| gathered.unread.contains(&table.to_string()))
+        .collect();
+    if let Some(descriptions) = &gathered.descriptions {
+        for (table, artifact) in DescriptionsArtifact::of(descriptions) {
+            files.put(&file(DESCRIPTIONS, &table), json(&artifact)?)?;
+        }
+        keep(files, DESCRIPTIONS, unread.iter().copied())?;
+    } else {
+        files.keep(WHOLE_DESCRIPTIONS)?;
+        keep(files, DESCRIPTIONS, gathered.now.keys())?;
+    }
+    if gathered.profiles.is_some() {
+        for (table, artifact) in profiles(request, snapshot, gathered) {
+            files.put(&file(PROFILES, table), json(&artifact)?)?;
+        }
+        keep(files, PROFILES, unread.iter().copied())?;
+    } else {
+        files.keep(WHOLE_PROFILE)?;
+        keep(files, PROFILES, gathered.now.keys())?;
+    }
+    if gathered.relations.is_some() {
+        for (table, links) in homes.assign(&gathered.links) {
+            let artifact = RelationshipsArtifact::of(&links);
+            files.put(&file(RELATIONSHIPS, &table), json(&artifact)?)?;
+        }
+    } else {
+        files.keep(WHOLE_RELATIONSHIPS)?;
+        keep(files, RELATIONSHIPS, gathered.now.keys())?;
+    }
+    Ok(())
+}
+
+fn keep<'t>(
+    files: &mut Files<'_>,
+    folder: &str,
+    tables: impl Iterator<Item = &'t TableRef>,
+) -> Result<(), ScanError> {
+    for table in tables {
+        files.keep(&file(folder, table))?;
+    }
+    Ok(())
+}
+
+fn file(folder: &str, table: &TableRef) -> String {
+    format!("{folder}{}.json", table_stem(table))
+}
+
+/// What is known of the values of each table.
+fn profiles<'s>(
+    request: &ScanRequest,
+    snapshot: &'s SchemaSnapshot,
+    gathered: &Gathered,
+) -> BTreeMap<&'s TableRef, ProfileArtifact> {
+    let mut artifacts = BTreeMap::new();
+    let Some(profiles) = &gathered.profiles else {
+        return artifacts;
+    };
+    for table in &snapshot.tables {
+        let mut artifact = ProfileArtifact::default();
+        if let Some(profile) = profiles.tables.get(&table.table) {
+            artifact.add(table, profile, &request.settings);
+        } else if let Some(kept) = profiles.kept.get(&table.table) {
+            artifact.keep(kept);
+        } else {
+            continue;
+        }
+        let place = table.table.to_string();
+        let warnings = profiles.warnings.iter();
+        artifact.warnings = warnings
+            .filter(|warning| warning.table.as_deref() == Some(place.as_str()))
+            .map(|warning| warning.message.clone())
+            .collect();
+        artifacts.insert(&table.table, artifact);
+    }
+    artifacts
+}

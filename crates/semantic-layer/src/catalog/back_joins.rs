@@ -1,0 +1,104 @@
+//! The other direction of scanned joins. A scan writes a join down on one side at least, so that two
+//! people who scan different new tables change different files; both tables have it all the same.
+
+use std::collections::BTreeMap;
+
+use ktx_warehouse::Dialect;
+use sqlparser::ast::{BinaryOperator, Expr};
+
+use super::resolve;
+use crate::authored::{Join, JoinSource};
+use crate::composed::Composed;
+use crate::expression;
+
+/// Gives the target of each join that a scan has found the same join, read from its side.
+pub(super) fn complete(tables: &mut BTreeMap<String, Composed>, dialect: Dialect) {
+    let mut missing: Vec<(String, Join)> = Vec::new();
+    for (name, table) in &*tables {
+        for join in &table.source.joins {
+            if !is_scanned(join) || join.to == *name {
+                continue;
+            }
+            let Some(target) = tables.get(&join.to) else {
+                continue;
+            };
+            let Some(on) = mirrored(&join.on, dialect) else {
+                continue;
+            };
+            let mut known = target.source.joins.iter().filter(|known| known.to == *name);
+            let is_known = known.any(|known| {
+                known.on == on || is_mirrored((&join.to, known), (name, join), dialect)
+            });
+            if !is_known {
+                let back = Join {
+                    to: name.clone(),
+                    on,
+                    relationship: join.relationship.inverted(),
+                    ..join.clone()
+                };
+                missing.push((join.to.clone(), back));
+            }
+        }
+    }
+    for (name, join) in missing {
+        if let Some(table) = tables.get_mut(&name) {
+            table.source.joins.push(join);
+            sort(&mut table.source.joins);
+        }
+    }
+}
+
+/// Whether a scan has written the join down.
+pub(super) fn is_scanned(join: &Join) -> bool {
+    let by_scan = matches!(join.source, Some(JoinSource::Formal | JoinSource::Inferred));
+    by_scan && join.alias.is_none()
+}
+
+/// Whether two joins compare the same columns, each from its side.
+fn is_mirrored((own, one): (&str, &Join), (far, other): (&str, &Join), dialect: Dialect) -> bool {
+    let pairs = |own: &str, join: &Join| resolve::condition(own, join, dialect).ok();
+    let (Some(one), Some(other)) = (pairs(own, one), pairs(far, other)) else {
+        return false;
+    };
+    let is_there =
+        |(left, right): &(String, String)| other.contains(&(right.clone(), left.clone()));
+    one.len() == other.len() && one.iter().all(is_there)
+}
+
+/// The condition with the sides of each equality exchanged.
+fn mirrored(on: &str, dialect: Dialect) -> Option<String> {
+    let tree = expression::parse(on, dialect).ok()?;
+    let clauses = expression::conjuncts(tree).into_iter().map(|clause| {
+        let clause = match clause {
+            Expr::Nested(inner) => *inner,
+            clause => clause,
+        };
+        match clause {
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Eq,
+                right,
+            } => Some(format!("{right} = {left}")),
+            _ => None,
+        }
+    });
+    let clauses: Option<Vec<String>> = clauses.collect();
+    Some(clauses?.join(" AND "))
+}
+
+/// The order in which a scan writes joins: those of people as they stand, then declared ones, then those
+/// from values.
+fn sort(joins: &mut [Join]) {
+    let rank = |join: &Join| match join.source {
+        Some(JoinSource::Formal) => 1,
+        Some(JoinSource::Inferred) => 2,
+        Some(JoinSource::Manual) | None => 0,
+    };
+    joins.sort_by(|one, other| {
+        let by_rank = rank(one).cmp(&rank(other));
+        if rank(one) == 0 {
+            return by_rank;
+        }
+        by_rank.then_with(|| (&one.to, &one.on).cmp(&(&other.to, &other.on)))
+    });
+}
