@@ -158,6 +158,7 @@ impl From<WarehouseError> for Failure {
             ErrorKind::Sql
             | ErrorKind::Timeout
             | ErrorKind::Limit
+            | ErrorKind::NotReady
             | ErrorKind::Unreachable
             | ErrorKind::Authentication
             | ErrorKind::NotFound

@@ -1,6 +1,7 @@
 //! All sources of one connection: loading, listing, reading.
 
 mod back_joins;
+mod contradictions;
 mod disabled;
 mod load;
 mod members;

@@ -89,6 +89,7 @@ error_kinds! {
     AmbiguousJoin = "ambiguous_join",
     UnprovenJoin = "unproven_join",
     ContradictoryJoin = "contradictory_join",
+    ReplacedJoin = "replaced_join",
     ColumnLeftOut = "column_left_out",
     UnmatchedOverlay = "unmatched_overlay",
     UnmatchedManifestJoin = "unmatched_manifest_join",

@@ -21,6 +21,8 @@ pub enum ErrorKind {
     Cancelled,
     /// The statement itself is wrong.
     Sql,
+    /// What is asked about cannot be read yet, such as a materialized view that was never filled.
+    NotReady,
     /// A cap on bytes or money was reached.
     Limit,
     /// The connection broke while rows were read.
@@ -42,6 +44,7 @@ impl ErrorKind {
             Self::Timeout => "query_timeout",
             Self::Cancelled => "cancelled",
             Self::Sql => "query_failed",
+            Self::NotReady => "query_not_ready",
             Self::Limit => "query_limit",
             Self::Dropped => "connection_dropped",
             Self::Other => "connection_failed",

@@ -144,6 +144,13 @@ fn from_server(said: &DbError, target: &Target) -> WarehouseError {
     match code.code().get(..2) {
         Some("57" | "08") => plain(ErrorKind::Dropped).hint("run the command again"),
         Some("53" | "54") => plain(ErrorKind::Limit),
+        Some("55") => {
+            let error = plain(ErrorKind::NotReady);
+            match said.hint() {
+                Some(hint) => error.hint(hint),
+                None => error,
+            }
+        }
         Some("0A" | "21" | "22" | "2F" | "39" | "3F" | "42" | "44" | "P0") => {
             let error = plain(ErrorKind::Sql);
             match said.hint() {

@@ -359,3 +359,40 @@ warehouse · artifacts
 ",
     );
 }
+
+/// A materialized view that was never filled says nothing against anybody's files.
+#[test]
+fn a_view_that_is_not_populated_is_not_checked() {
+    let Some(server) = Postgres::new("ktx_it_unpopulated") else {
+        return;
+    };
+    server.execute(
+        "CREATE TABLE orders (id int PRIMARY KEY, amount int); INSERT INTO orders VALUES (1, 10);
+         CREATE MATERIALIZED VIEW totals AS SELECT id, amount FROM orders WITH NO DATA",
+    );
+    let fields = "    database: ktx_it_unpopulated\n";
+    let sandbox = warehouse(&server, server.port(), fields);
+    let scanned = run(&sandbox, "scan");
+    assert_eq!(scanned.code, Some(0), "{scanned}");
+    let validated = run(&sandbox, "sl validate --live");
+    assert_eq!(validated.code, Some(0), "{validated}");
+    let told: Vec<&str> = validated
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("not checked: "))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "not checked: warehouse/totals: grain: materialized view \"totals\" has not been populated"
+        ]
+    );
+    assert!(
+        validated.stdout.contains("; 1 not checked\n"),
+        "{validated}"
+    );
+    server.execute("REFRESH MATERIALIZED VIEW totals");
+    let validated = run(&sandbox, "sl validate --live");
+    assert_eq!(validated.code, Some(0), "{validated}");
+    assert!(!validated.stderr.contains("not checked"), "{validated}");
+}

@@ -288,3 +288,72 @@ async fn postgres_session(config: &tokio_postgres::Config) -> tokio_postgres::Cl
     tokio::spawn(session);
     client
 }
+
+/// The overlay wins on both sides of the join, and what it has replaced is told.
+#[test]
+fn an_overlay_join_that_contradicts_a_scanned_one_replaces_it() {
+    let sandbox = shop();
+    let orders = sandbox
+        .read("semantic-layer/warehouse/orders.yaml")
+        .unwrap();
+    let joins = "joins:
+  - to: customers
+    on: orders.customer_id = customers.id
+    relationship: one_to_one
+";
+    write(
+        &sandbox,
+        "semantic-layer/warehouse/orders.yaml",
+        &format!("{orders}{joins}"),
+    );
+    let validated = run(&sandbox, "sl validate");
+    assert_eq!(validated.code, Some(0), "{validated}");
+    let told = "warning: semantic-layer/warehouse/orders.yaml:20:5: replaced_join: join \
+                `orders.customer_id = customers.id` says one_to_one and replaces the scanned join to `customers`, \
+                which says many_to_one";
+    assert!(
+        validated.stderr.lines().any(|line| line == told),
+        "{validated}"
+    );
+    for (source, other) in [("orders", "customers"), ("customers", "orders")] {
+        let read = run(&sandbox, &format!("sl read {source}")).stdout;
+        let joins: Vec<&str> = read
+            .split("- to: ")
+            .filter(|part| part.starts_with(other))
+            .collect();
+        let is_scanned = |join: &&str| !join.contains("relationship: one_to_one");
+        assert!(!joins.iter().any(is_scanned), "{read}");
+    }
+}
+
+/// Two scanned joins lead to one table: nobody has to be warned of what ktx has written itself.
+#[test]
+fn joins_that_the_scan_has_written_are_validated_in_silence() {
+    let sandbox = unscanned(
+        "CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT);
+         CREATE TABLE letters (id INTEGER PRIMARY KEY, sender_id INTEGER NOT NULL REFERENCES people (id),
+           reader_id INTEGER NOT NULL REFERENCES people (id));
+         INSERT INTO people VALUES (1, 'Ada'), (2, 'Ben');
+         INSERT INTO letters VALUES (1, 1, 2), (2, 2, 1);",
+    );
+    let scanned = run(&sandbox, "scan");
+    assert_eq!(scanned.code, Some(0), "{scanned}");
+    check(
+        &sandbox,
+        "sl validate",
+        r"
+exit 0
+warehouse: 2 sources are valid
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+    // A join of a person that is one of two ways is told.
+    write(
+        &sandbox,
+        "semantic-layer/warehouse/letters.yaml",
+        "name: letters\ndisable_joins: [letters.reader_id = people.id]\njoins:\n  - to: people\n    on: letters.id = people.id\n    relationship: many_to_one\n",
+    );
+    let validated = run(&sandbox, "sl validate");
+    assert!(validated.stderr.contains("ambiguous_join"), "{validated}");
+}

@@ -10,7 +10,7 @@ use ktx_warehouse::Dialect;
 
 use super::disabled::ByOverlays;
 use super::scanned::{ScannedTable, ScannedTables};
-use super::{BrokenFile, Catalog, back_joins, finding, reading, resolve};
+use super::{BrokenFile, Catalog, back_joins, contradictions, finding, reading, resolve};
 use crate::authored::{Authored, Manifest, Overlay, Problem, Standalone, is_column_name};
 use crate::composed::{self, Composed};
 use crate::deep::deep;
@@ -38,6 +38,8 @@ struct Loading {
     standalones: Vec<(String, Standalone)>,
     overlays: Vec<(String, Overlay)>,
     by_overlays: ByOverlays,
+    /// Scanned joins that overlays have replaced, by the overlay's source.
+    replaced: Vec<(String, resolve::Flaw)>,
 }
 
 pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
@@ -55,6 +57,7 @@ pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     back_joins::complete(&mut loading.composed, dialect);
     loading.drop_half_read(&manifest);
     for (path, overlay) in std::mem::take(&mut loading.overlays) {
+        loading.replace_joins(&overlay, dialect);
         loading.add_overlay(&path, overlay, &manifest);
     }
     for (path, source) in std::mem::take(&mut loading.standalones) {
@@ -207,6 +210,13 @@ impl Loading {
         both.into_iter().cloned().collect()
     }
 
+    fn replace_joins(&mut self, overlay: &Overlay, dialect: Dialect) {
+        let name = &overlay.name;
+        let replaced = contradictions::replace(&mut self.composed, (name, &overlay.joins), dialect);
+        let replaced = replaced.into_iter().map(|flaw| (name.clone(), flaw));
+        self.replaced.extend(replaced);
+    }
+
     fn add_overlay(&mut self, path: &str, overlay: Overlay, manifest: &ScannedTables) {
         let name = overlay.name.clone();
         let is_broken = self.broken_names.contains_key(&name);
@@ -309,15 +319,18 @@ impl Loading {
         self.composed.insert(name, composed);
     }
 
-    fn finish(self, dialect: Dialect, manifest: ScannedTables) -> Catalog {
+    fn finish(mut self, dialect: Dialect, manifest: ScannedTables) -> Catalog {
+        let replaced = std::mem::take(&mut self.replaced);
         let broken: BTreeSet<String> = self.broken_names.into_keys().collect();
         let composed = &self.composed;
-        let (sources, flaws) = deep(|| resolved(composed, &broken, dialect));
-        let by_name = sources
+        let (sources, mut flaws) = deep(|| resolved(composed, &broken, dialect));
+        let by_name: BTreeMap<String, usize> = sources
             .iter()
             .enumerate()
             .map(|(at, source)| (source.name.clone(), at))
             .collect();
+        let at = |(name, flaw): (String, resolve::Flaw)| Some((*by_name.get(&name)?, flaw));
+        flaws.extend(replaced.into_iter().filter_map(at));
         let mut catalog = Catalog {
             dialect,
             graph: Graph::new(&sources, &by_name),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Finding, Findings};
 use crate::catalog::Catalog;
-use crate::graph::{NodeId, Routes};
+use crate::graph::{Edge, Lookup, NodeId, Routes};
 use crate::probes::Part;
 use crate::resolved::{Join, SaidBy, Source};
 use crate::{ErrorKind, Relationship};
@@ -149,7 +149,13 @@ pub(super) fn check_graph(catalog: &Catalog, touched: &BTreeSet<&str>, found: &m
     for name in &catalog.graph.self_joins {
         if let Some(source) = catalog.source(name) {
             let message = format!("source `{name}` joins itself; give the join an `alias`");
-            let part = join_where(source, |join| join.alias.is_none() && join.to == *name);
+            let is_meant = |join: &Join| {
+                join.alias.is_none() && join.to == *name && join.said_by == SaidBy::Author
+            };
+            if !source.joins.iter().any(is_meant) {
+                continue;
+            }
+            let part = join_where(source, is_meant);
             found.warn((source, &part), ErrorKind::AmbiguousJoin, message);
         }
     }
@@ -172,7 +178,7 @@ fn ambiguous_paths(catalog: &Catalog, found: &mut Findings<'_>) {
         let routes = Routes::new(graph, home);
         for node in routes.nodes() {
             compared += 1;
-            if routes.is_ambiguous(node) {
+            if routes.is_ambiguous(node) && is_authored(catalog, &routes.lookup(node)) {
                 let message = format!(
                     "two equally short joins lead from `{}` to `{}`; an `alias` would tell them apart",
                     place.name,
@@ -187,6 +193,40 @@ fn ambiguous_paths(catalog: &Catalog, found: &mut Findings<'_>) {
             return;
         }
     }
+}
+
+/// Whether somebody has written a join on one of two equally short paths. Of joins that a scan has found
+/// nobody has to be told before a query needs them: it is refused with both paths then.
+fn is_authored(catalog: &Catalog, lookup: &Lookup) -> bool {
+    let Lookup::Ambiguous(one, other) = lookup else {
+        return true;
+    };
+    let own = one.iter().filter(|edge| !other.contains(edge));
+    let others = other.iter().filter(|edge| !one.contains(edge));
+    own.chain(others).any(|edge| !is_scanned(catalog, edge))
+}
+
+/// Whether scans alone declare a join.
+fn is_scanned(catalog: &Catalog, edge: &Edge) -> bool {
+    let graph = &catalog.graph;
+    let behind = |node: NodeId| catalog.sources.get(graph.node(node)?.source);
+    let (Some(from), Some(to)) = (behind(edge.from), behind(edge.to)) else {
+        return false;
+    };
+    if graph.is_alias(edge.from) || graph.is_alias(edge.to) {
+        return false;
+    }
+    let turned: Vec<(String, String)> = edge
+        .pairs
+        .iter()
+        .map(|(near, far)| (far.clone(), near.clone()))
+        .collect();
+    let declared = |source: &Source, target: &Source, pairs: &[(String, String)]| {
+        let is_it = |join: &&Join| join.to == target.name && join.pairs == pairs;
+        let mut joins = source.joins.iter().filter(is_it);
+        joins.all(|join| join.said_by == SaidBy::Scan)
+    };
+    declared(from, to, &edge.pairs) && declared(to, from, &turned)
 }
 
 /// Warns when the sources fall apart into groups that no join connects.

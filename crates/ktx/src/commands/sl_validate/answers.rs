@@ -35,6 +35,8 @@ pub(super) enum Answer {
     Refused(String),
     /// This question has no answer.
     CouldNotLook(String),
+    /// This question has no answer yet: what it is about has no rows to read.
+    NotReady(String),
     /// No question has an answer any more.
     Unreachable(WarehouseError),
 }
@@ -108,6 +110,7 @@ impl Asking<'_> {
         match error.kind {
             ErrorKind::Cancelled => Err(Failure::from(error)),
             ErrorKind::Sql => Ok(Answer::Broken(error.message)),
+            ErrorKind::NotReady => Ok(Answer::NotReady(error.message)),
             ErrorKind::Permission | ErrorKind::Timeout | ErrorKind::Limit => {
                 Ok(Answer::CouldNotLook(error.message))
             }

@@ -64,6 +64,8 @@ pub(super) struct Live {
     pub(super) sample: u64,
     pub(super) findings: Vec<LiveFinding>,
     pub(super) not_looked_at: Vec<Skipped>,
+    /// What could not be checked yet, and is no fault of anybody's files.
+    pub(super) not_checked: Vec<Skipped>,
     /// Why nothing more could be asked.
     pub(super) unreachable: Option<WarehouseError>,
 }
@@ -74,6 +76,12 @@ impl Live {
             .iter()
             .filter(|finding| finding.weight == weight)
             .count()
+    }
+
+    /// Whether the source was the last that could not be checked.
+    fn is_unchecked(&self, source: &Source) -> bool {
+        let last = self.not_checked.last();
+        last.is_some_and(|last| last.source == source.name)
     }
 
     pub(super) fn has_errors(&self) -> bool {
@@ -238,7 +246,8 @@ async fn about(
     }
     for probe in questions.asked {
         put(&probe, source, question, asking, live).await?;
-        if live.unreachable.is_some() {
+        let is_about_source = !matches!(probe.part, Part::Join(_));
+        if live.unreachable.is_some() || (is_about_source && live.is_unchecked(source)) {
             break;
         }
     }
@@ -282,6 +291,11 @@ async fn put(
         }
         Answer::Refused(reason) => found("not_read_only", reason),
         Answer::CouldNotLook(reason) => live.not_looked_at.push(Skipped {
+            source: source.name.clone(),
+            about: in_words(source, &probe.part),
+            reason,
+        }),
+        Answer::NotReady(reason) => live.not_checked.push(Skipped {
             source: source.name.clone(),
             about: in_words(source, &probe.part),
             reason,

@@ -5,7 +5,7 @@ use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
 use super::Checked;
-use super::live::{Live, LiveFinding, Weight};
+use super::live::{Live, LiveFinding, Skipped, Weight};
 use crate::printer::Printer;
 use crate::report::Outcome;
 
@@ -59,6 +59,9 @@ fn asked(live: &Live) -> String {
     if !live.not_looked_at.is_empty() {
         text = format!("{text}; {} not looked at", live.not_looked_at.len());
     }
+    if !live.not_checked.is_empty() {
+        text = format!("{text}; {} not checked", live.not_checked.len());
+    }
     text
 }
 
@@ -73,6 +76,12 @@ fn print_live(id: &ConnectionId, live: &Live, printer: &Printer) {
     for skipped in &live.not_looked_at {
         printer.note(&format!(
             "not looked at: {id}/{}: {}: {}",
+            skipped.source, skipped.about, skipped.reason
+        ));
+    }
+    for skipped in &live.not_checked {
+        printer.note(&format!(
+            "not checked: {id}/{}: {}: {}",
             skipped.source, skipped.about, skipped.reason
         ));
     }
@@ -121,7 +130,8 @@ pub(super) fn to_json(name: Option<&str>, checked: &[Checked]) -> Value {
 }
 
 fn live_json(id: &ConnectionId, live: &Live) -> Value {
-    let looked = match (&live.unreachable, live.not_looked_at.is_empty()) {
+    let is_whole = live.not_looked_at.is_empty() && live.not_checked.is_empty();
+    let looked = match (&live.unreachable, is_whole) {
         (Some(_), _) => "could_not_look",
         (None, false) => "partly",
         (None, true) => "everything",
@@ -131,19 +141,16 @@ fn live_json(id: &ConnectionId, live: &Live) -> Value {
         .iter()
         .map(|finding| finding_json(id, finding))
         .collect();
-    let skipped: Vec<Value> = live
-        .not_looked_at
-        .iter()
-        .map(|skipped| {
-            json!({ "source": skipped.source, "about": skipped.about, "reason": skipped.reason })
-        })
-        .collect();
+    let shown = |skipped: &Skipped| json!({ "source": skipped.source, "about": skipped.about, "reason": skipped.reason });
+    let skipped: Vec<Value> = live.not_looked_at.iter().map(shown).collect();
+    let unchecked: Vec<Value> = live.not_checked.iter().map(shown).collect();
     json!({
         "looked": looked,
         "questions": live.asked,
         "sample": live.sample,
         "findings": findings,
         "notLookedAt": skipped,
+        "notChecked": unchecked,
         "reason": live.unreachable.as_ref().map(|reason| &reason.message),
         "hint": live.unreachable.as_ref().and_then(|reason| reason.hint.as_ref()),
     })

@@ -1,0 +1,90 @@
+//! What an overlay says of a join goes before what a scan has found: on both sides of the join.
+
+use std::collections::BTreeMap;
+
+use ktx_warehouse::Dialect;
+
+use super::back_joins::is_scanned;
+use super::resolve::{self, Flaw};
+use crate::ErrorKind;
+use crate::authored::Join;
+use crate::composed::Composed;
+use crate::places::Spot;
+
+/// Takes out the scanned joins that compare the columns of an overlay's joins and say otherwise how many
+/// rows belong together. What was taken out is told at the overlay's join.
+pub(super) fn replace(
+    tables: &mut BTreeMap<String, Composed>,
+    (name, joins): (&str, &[Join]),
+    dialect: Dialect,
+) -> Vec<Flaw> {
+    let mut replaced = Vec::new();
+    for join in joins.iter().filter(|join| join.alias.is_none()) {
+        let Ok(pairs) = resolve::condition(name, join, dialect) else {
+            continue;
+        };
+        let mirrored: Vec<(String, String)> = pairs
+            .iter()
+            .map(|(near, far)| (far.clone(), near.clone()))
+            .collect();
+        let back = join.relationship.inverted();
+        let here = take(
+            tables,
+            (name, &join.to),
+            |found, known| known.relationship != join.relationship && is_same(found, &pairs),
+            dialect,
+        );
+        let there = take(
+            tables,
+            (&join.to, name),
+            |found, known| known.relationship != back && is_same(found, &mirrored),
+            dialect,
+        );
+        let there = there.map(|mut known| {
+            known.relationship = known.relationship.inverted();
+            known
+        });
+        if let Some(known) = here.or(there) {
+            replaced.push(Flaw {
+                kind: ErrorKind::ReplacedJoin,
+                message: format!(
+                    "join `{}` says {} and replaces the scanned join to `{}`, which says {}",
+                    join.on,
+                    join.relationship.name(),
+                    join.to,
+                    known.relationship.name()
+                ),
+                spot: Spot::Join {
+                    to: join.to.clone(),
+                    alias: None,
+                    on: join.on.clone(),
+                },
+                is_warning: true,
+            });
+        }
+    }
+    replaced
+}
+
+/// Takes the scanned joins from one table to another that are meant out, and gives the first back.
+fn take(
+    tables: &mut BTreeMap<String, Composed>,
+    (from, to): (&str, &str),
+    is_meant: impl Fn(&[(String, String)], &Join) -> bool,
+    dialect: Dialect,
+) -> Option<Join> {
+    let joins = &mut tables.get_mut(from)?.source.joins;
+    let is_it = |join: &Join| {
+        is_scanned(join)
+            && join.to == to
+            && resolve::condition(from, join, dialect).is_ok_and(|found| is_meant(&found, join))
+    };
+    let first = joins.iter().find(|join| is_it(join)).cloned();
+    joins.retain(|join| !is_it(join));
+    first
+}
+
+/// Whether two conditions compare the same columns.
+fn is_same(one: &[(String, String)], other: &[(String, String)]) -> bool {
+    one.len() == other.len() && one.iter().all(|pair| other.contains(pair))
+}
