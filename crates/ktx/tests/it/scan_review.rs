@@ -55,7 +55,7 @@ exit 0
   warehouse: accepted, confidence 0.99, name_match
   100% of 4 values exist in the parent, 100% of the parent's keys are used, the parent is 100% unique, 0% of the rows have no value, the names fit 98%
   - the column names the table (0.98)
-  - 4 of 4 distinct values are keys of the other table (100.0 % of rows)
+  - 4 of 4 distinct values are keys of the other table (100.0 % of all 6 rows with a value)
   - the keys are numbered without gaps and the column spans 100 % of them
 --- stderr
 Project: [SANDBOX]/work

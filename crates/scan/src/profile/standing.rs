@@ -74,11 +74,16 @@ impl Standing {
             // KTX 0.12 did not tell how many rows it had read.
             found.rows_read = found.row_count.unwrap_or_default();
         }
-        let columns: Vec<ProfiledColumn> = table
+        let mut columns: Vec<ProfiledColumn> = table
             .columns
             .iter()
             .filter_map(|column| standing_column(artifact, table, column))
             .collect();
+        for column in columns.iter_mut().filter(|column| column.rows_read == 0) {
+            // Older versions told it of the table only.
+            column.rows_read = found.rows_read;
+            column.sampled = !found.whole && column.row_count > found.rows_read;
+        }
         (!columns.is_empty() || table.columns.is_empty()).then_some(Kept {
             table: found,
             columns,

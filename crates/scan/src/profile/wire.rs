@@ -52,9 +52,19 @@ pub(crate) struct ProfiledColumn {
     pub(crate) column: String,
     pub(crate) native_type: String,
     pub(crate) normalized_type: String,
+    /// Rows of the table.
     pub(crate) row_count: u64,
+    /// The rows that all figures below were measured on.
+    #[serde(default)]
+    pub(crate) rows_read: u64,
+    /// Whether these were a sample of the table.
+    #[serde(default)]
+    pub(crate) sampled: bool,
     pub(crate) null_count: u64,
     pub(crate) distinct_count: u64,
+    /// Distinct values of the whole column as far as a sample tells; absent where all rows were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) estimated_distinct_count: Option<u64>,
     pub(crate) uniqueness_ratio: f64,
     pub(crate) null_rate: f64,
     #[serde(default)]
@@ -105,6 +115,10 @@ impl ProfileArtifact {
                 native_type: column.native_type.clone(),
                 normalized_type: column.normalized_type.clone(),
                 row_count: profile.rows.unwrap_or(profile.rows_read),
+                rows_read: profile.rows_read,
+                sampled: profile.extent == Extent::Sample,
+                estimated_distinct_count: (profile.extent == Extent::Sample)
+                    .then_some(found.population),
                 null_count: found.nulls,
                 distinct_count: found.distinct,
                 uniqueness_ratio: rounded(found.uniqueness()),

@@ -2,6 +2,8 @@
 
 use ktx_vocabulary::TableRef;
 
+use crate::profile::Extent;
+
 /// What became of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Status {
@@ -128,6 +130,15 @@ impl std::fmt::Display for Endpoint {
     }
 }
 
+/// The rows of the child that shares of rows were measured on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MeasuredRows {
+    /// How many there are with a value.
+    pub rows: u64,
+    /// Whether these are all of the table.
+    pub extent: Extent,
+}
+
 /// What was measured of a link.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Evidence {
@@ -141,6 +152,8 @@ pub(crate) struct Evidence {
     pub loose_row_coverage: Option<f64>,
     /// Distinct values compared.
     pub compared: usize,
+    /// The rows behind the shares of rows; none where only values were asked about.
+    pub measured: Option<MeasuredRows>,
     /// Share of the parent's keys that the child uses.
     pub parent_share: Option<f64>,
     /// Uniqueness of the parent's columns.

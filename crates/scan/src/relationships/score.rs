@@ -18,7 +18,7 @@ use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
 use crate::relationships::fit::{Fit, robust_range, spread};
 use crate::relationships::link::{Check, Evidence};
 use crate::relationships::score::chance::{UNLIKELY, by_chance, surprise};
-use crate::relationships::score::compared::Compared;
+use crate::relationships::score::compared::{Compared, measured_on, measured_rows};
 use crate::relationships::score::names::{calls_other, name_evidence};
 use crate::relationships::score::structure::structure;
 use crate::relationships::score::values::{
@@ -368,7 +368,9 @@ fn value_evidence(
     if coverage < LEAST_COVERAGE {
         return None;
     }
+    let measured = measured_rows(check, child, pair.from);
     let evidence = Evidence {
+        measured,
         coverage: Some(compared.exact.distinct),
         row_coverage: Some(compared.exact.rows),
         loose_row_coverage: compared.loose_rows(),
@@ -377,10 +379,10 @@ fn value_evidence(
         ..evidence
     };
     let mut reasons = vec![format!(
-        "{} of {} distinct values are keys of the other table ({:.1} % of rows)",
+        "{} of {} distinct values are keys of the other table ({})",
         contained.found,
         contained.compared,
-        contained.rows * 100.0
+        measured_on(&contained, measured)
     )];
     reasons.extend(compared.reason());
     let mut odds = missing_odds(coverage) - if contained.distinct < 0.4 { 0.8 } else { 0.0 };

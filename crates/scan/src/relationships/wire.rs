@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ktx_vocabulary::TableRef;
 use serde::Serialize;
 
+use crate::profile::Extent;
 use crate::profile::wire::rounded;
 use crate::relationships::link::{Endpoint, Link, Status};
 
@@ -61,6 +62,12 @@ pub(crate) struct Measured {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loose_row_coverage: Option<f64>,
     pub(crate) compared_values: usize,
+    /// The rows that shares of rows were measured on; absent where only values were asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) compared_rows: Option<u64>,
+    /// Whether these were a sample of the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sampled: Option<bool>,
     pub(crate) parent_share: Option<f64>,
     pub(crate) child_null_rate: Option<f64>,
     /// Runs of past queries that join the two; absent when none did.
@@ -123,9 +130,13 @@ impl Edge {
             evidence: Measured {
                 name_similarity: rounded(evidence.name),
                 coverage: evidence.coverage.map(rounded),
-                row_coverage: evidence.row_coverage.map(rounded),
+                row_coverage: evidence.measured.and(evidence.row_coverage).map(rounded),
                 loose_row_coverage: evidence.loose_row_coverage.map(rounded),
                 compared_values: evidence.compared,
+                compared_rows: evidence.measured.map(|measured| measured.rows),
+                sampled: evidence
+                    .measured
+                    .map(|measured| measured.extent == Extent::Sample),
                 parent_share: evidence.parent_share.map(rounded),
                 child_null_rate: evidence.null_rate.map(rounded),
                 joined_in_queries: (evidence.queries > 0).then_some(evidence.queries),

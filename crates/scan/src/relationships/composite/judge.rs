@@ -87,7 +87,7 @@ pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts
             evidence.coverage = Some(coverage);
             evidence.compared = usize::try_from(compared).unwrap_or(usize::MAX);
             reasons.push(format!(
-                "{found} of {compared} value groups are keys of the other table"
+                "{found} of {compared} value groups, asked in the warehouse, are keys of the other table"
             ));
             reasons.push(format!(
                 "{:.0} % of all value groups exist there",

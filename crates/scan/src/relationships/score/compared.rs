@@ -1,7 +1,9 @@
 //! How a column's values lie in a key: as they are written, and without case and padding.
 
-use crate::profile::ColumnProfile;
 use crate::profile::sketch::{Containment, ratio};
+use crate::profile::{ColumnProfile, Extent};
+use crate::relationships::facts::TableFacts;
+use crate::relationships::link::{Check, MeasuredRows};
 
 /// The share by which leaving out case and padding must find more to be worth telling.
 const DIFFERENCE: f64 = 0.005;
@@ -60,9 +62,37 @@ impl Compared {
     pub(super) fn reason(&self) -> Option<String> {
         let loose = self.loose_rows()?;
         Some(format!(
-            "as it is written the join finds {:.1} % of the rows; {:.1} % without case and padding",
+            "as it is written the join finds {:.1} % of these rows; {:.1} % without case and padding",
             self.exact.rows * 100.0,
             loose * 100.0
         ))
+    }
+}
+
+/// The rows that shares of rows are measured on: none where only values were asked about.
+pub(super) fn measured_rows(
+    check: Check,
+    child: &ColumnProfile,
+    from: &TableFacts<'_>,
+) -> Option<MeasuredRows> {
+    (check == Check::Complete).then(|| MeasuredRows {
+        rows: child.values,
+        extent: if from.is_whole() {
+            Extent::Whole
+        } else {
+            Extent::Sample
+        },
+    })
+}
+
+/// What the shares were measured on.
+pub(super) fn measured_on(contained: &Containment, measured: Option<MeasuredRows>) -> String {
+    let share = contained.rows * 100.0;
+    match measured {
+        None => "asked in the warehouse about these values, not about rows".to_owned(),
+        Some(MeasuredRows { rows, extent }) => match extent {
+            Extent::Whole => format!("{share:.1} % of all {rows} rows with a value"),
+            Extent::Sample => format!("{share:.1} % of a sample of {rows} rows with a value"),
+        },
     }
 }
