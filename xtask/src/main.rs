@@ -26,7 +26,8 @@ usage: cargo xtask <task>
   audit [--call-sites]   check the rules of the house; with --call-sites, list every use of the LLM port
   test [--heavy] [-- <filter>…]
                          bring up the services, run every test, shut the services down; with --heavy,
-                         also the services that take long to fetch or much memory (ClickHouse)
+                         also what takes long to fetch or much memory (ClickHouse, the emulators of
+                         BigQuery and Snowflake) and the newest `claude` of the registry
   test --live <provider> ask a real provider a few small questions, with the key in `.env.live.<provider>`
   docs [--check]         check the manual and the root pages; without --check, also build the book
   codegen [--check]      regenerate the generated pages, or check that they are current

@@ -43,6 +43,7 @@ pub(crate) enum Service {
     Claude2076,
     ClaudeOldest,
     Claude142,
+    ClaudeNewestTested,
     ClaudeLatest,
 }
 
@@ -71,6 +72,7 @@ impl Service {
             Self::Claude2076 => "claude-2-0-76",
             Self::ClaudeOldest => "claude-oldest",
             Self::Claude142 => "claude-142",
+            Self::ClaudeNewestTested => "claude-newest-tested",
             Self::ClaudeLatest => "claude-latest",
         }
     }
@@ -90,6 +92,7 @@ impl Service {
             Self::Claude2076 => "KTX_TEST_CLAUDE_2_0_76",
             Self::ClaudeOldest => "KTX_TEST_CLAUDE_OLDEST",
             Self::Claude142 => "KTX_TEST_CLAUDE_142",
+            Self::ClaudeNewestTested => "KTX_TEST_CLAUDE_NEWEST_TESTED",
             Self::ClaudeLatest => "KTX_TEST_CLAUDE_LATEST",
         }
     }
@@ -148,6 +151,7 @@ pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Prepared> {
         Load::Usual => Err(Absence::NotAsked),
         Load::Heavy => fetch(repository, &cache).map_err(Absence::from),
     };
+    states.insert(Service::ClaudeLatest, engine(tools::claude_latest));
     let engines: [(Service, Start, State); 3] = [
         (
             Service::ClickHouse,

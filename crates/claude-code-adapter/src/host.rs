@@ -189,15 +189,33 @@ impl Host {
     }
 }
 
-/// What to say about a version outside the tested range.
+/// What to say at each run about a version outside the tested range. A newer patch release of the newest
+/// tested minor version is not worth a warning: it is a fact of the probe, which has just seen it work.
 pub(crate) fn version_warning(version: &str) -> Option<String> {
     let found = numbers(version)?;
-    let tested = numbers(OLDEST_TESTED)?..=numbers(NEWEST_TESTED)?;
-    (!tested.contains(&found)).then(|| {
+    let newest = numbers(NEWEST_TESTED)?;
+    let is_tested = (numbers(OLDEST_TESTED)?..=newest).contains(&found);
+    (!is_tested && !is_newer_patch(found, newest)).then(|| {
         format!(
             "Claude Code {version} is outside the tested range {OLDEST_TESTED} to {NEWEST_TESTED}"
         )
     })
+}
+
+/// A version as the facts of a probe show it.
+pub(crate) fn version_fact(version: &str) -> String {
+    let newer = numbers(version)
+        .zip(numbers(NEWEST_TESTED))
+        .is_some_and(|(found, newest)| is_newer_patch(found, newest));
+    if newer {
+        format!("{version} (newer than tested: {NEWEST_TESTED})")
+    } else {
+        version.to_owned()
+    }
+}
+
+fn is_newer_patch(found: Numbers, newest: Numbers) -> bool {
+    found > newest && (found.0, found.1) == (newest.0, newest.1)
 }
 
 /// Whether a text from outside is a version and nothing else.
@@ -214,7 +232,10 @@ pub(crate) fn is_older(version: &str) -> bool {
     both.is_some_and(|(found, oldest)| found < oldest)
 }
 
-fn numbers(version: &str) -> Option<(u32, u32, u32)> {
+/// Major, minor, patch.
+type Numbers = (u32, u32, u32);
+
+fn numbers(version: &str) -> Option<Numbers> {
     let mut parts = version.split('.').map(|part| part.parse().ok());
     Some((parts.next()??, parts.next()??, parts.next()??))
 }

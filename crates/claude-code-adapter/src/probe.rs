@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call::run;
 use crate::conversation::Note;
-use crate::host::{Host, version_warning};
+use crate::host::{Host, version_fact, version_warning};
 use crate::invocation::{Purpose, Query};
 use crate::outcome::{status_kind, text_of};
 use crate::process::find_program;
@@ -84,7 +84,7 @@ pub(crate) async fn probe(host: &Host, request: ProbeRequest) -> Result<ProbeRep
     };
     let facts = [
         ("executable", program.display().to_string()),
-        ("version", version),
+        ("version", version_fact(&version)),
         ("model", model),
         ("paid by", host.payer()),
     ];

@@ -36,7 +36,11 @@ pub enum ServiceName {
     ClaudeOldest,
     /// The `claude` program 2.1.142. Never run it with the environment of the test.
     Claude142,
-    /// The newest `claude` program. Never run it with the environment of the test.
+    /// The newest `claude` program that the tests are pinned to. Never run it with the environment of the
+    /// test.
+    ClaudeNewestTested,
+    /// The `claude` program that the registry calls newest today. Heavy. Never run it with the environment
+    /// of the test.
     ClaudeLatest,
 }
 
@@ -56,6 +60,7 @@ impl ServiceName {
             Self::Claude2076 => "claude-2-0-76",
             Self::ClaudeOldest => "claude-oldest",
             Self::Claude142 => "claude-142",
+            Self::ClaudeNewestTested => "claude-newest-tested",
             Self::ClaudeLatest => "claude-latest",
         }
     }
@@ -75,6 +80,7 @@ impl ServiceName {
             Self::Claude2076 => "KTX_TEST_CLAUDE_2_0_76",
             Self::ClaudeOldest => "KTX_TEST_CLAUDE_OLDEST",
             Self::Claude142 => "KTX_TEST_CLAUDE_142",
+            Self::ClaudeNewestTested => "KTX_TEST_CLAUDE_NEWEST_TESTED",
             Self::ClaudeLatest => "KTX_TEST_CLAUDE_LATEST",
         }
     }

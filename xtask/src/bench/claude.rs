@@ -112,7 +112,7 @@ fn real_programs(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
     for (service, version) in [
         (Service::Claude142, "2.1.142"),
-        (Service::ClaudeLatest, "newest"),
+        (Service::ClaudeNewestTested, "newest tested"),
     ] {
         let Some(claude) = prepared.place(service) else {
             continue;

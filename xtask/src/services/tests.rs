@@ -15,7 +15,7 @@ fn a_test_sees_an_address_or_finds_the_name_among_the_missing() {
         ),
         (Service::ClickHouse, Err(Absence::NotAsked)),
         (
-            Service::ClaudeLatest,
+            Service::ClaudeNewestTested,
             Err(Absence::Failed("no network".to_owned())),
         ),
     ]);
@@ -26,7 +26,10 @@ fn a_test_sees_an_address_or_finds_the_name_among_the_missing() {
                 "KTX_TEST_POSTGRES_URL",
                 "postgres://127.0.0.1:5/postgres".to_owned()
             ),
-            ("KTX_TEST_MISSING", "mariadb,claude-latest".to_owned()),
+            (
+                "KTX_TEST_MISSING",
+                "mariadb,claude-newest-tested".to_owned()
+            ),
             ("KTX_TEST_NOT_ASKED", "clickhouse".to_owned()),
         ])
     );
@@ -40,8 +43,24 @@ fn a_server_is_ready_when_its_status_file_says_so() {
     assert!(!postgres::is_ready(""));
 }
 
+/// A test run must give the same answer tomorrow: each package is fetched in one exact release.
 #[test]
-fn releases_compare_by_their_numbers() {
-    assert!(tools::release_order("0.3.330") > tools::release_order("0.3.142"));
-    assert!(tools::release_order("0.3.1000") > tools::release_order("0.3.330"));
+fn every_package_has_an_exact_release() {
+    let named = [
+        tools::BIGQUERY.as_slice(),
+        &tools::SNOWFLAKE,
+        &[tools::MCP_SDK],
+    ]
+    .concat();
+    for package in named {
+        let (_, release) = package.rsplit_once(['@', '=']).unwrap_or_default();
+        assert!(is_exact(release), "{package}");
+    }
+    assert!(is_exact(tools::CLAUDE_NEWEST_TESTED));
+    assert!(!is_exact("5") && !is_exact("") && !is_exact("latest"));
+}
+
+fn is_exact(release: &str) -> bool {
+    let numbers: Vec<&str> = release.split('.').collect();
+    numbers.len() == 3 && numbers.iter().all(|number| number.parse::<u64>().is_ok())
 }

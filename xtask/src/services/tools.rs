@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use super::Service;
-use crate::repository::{Repository, file_name, read_folder};
+use crate::repository::{Repository, file_name};
 use crate::{process, terminal};
 
 /// The MCP client that the servers are tried with.
-const MCP_SDK: &str = "@modelcontextprotocol/sdk@1.32.2";
+pub(super) const MCP_SDK: &str = "@modelcontextprotocol/sdk@1.32.2";
 /// The release of DuckDB whose answers count.
 const DUCKDB: &str = "1.5.5";
 /// The npm release that carries the library of that DuckDB.
@@ -21,14 +21,14 @@ const DUCKDB_LIBRARY: &str = "1.5.5-r.5";
 /// The release of ClickHouse's engine as a Python module.
 const CLICKHOUSE: &str = "26.5.0";
 /// What the emulator of BigQuery consists of: it needs the DuckDB that its extension is for.
-const BIGQUERY: [&str; 4] = [
+pub(super) const BIGQUERY: [&str; 4] = [
     "bqemulator==1.4.0",
     "duckdb==1.5.5",
     "duckdb-extension-spatial==1.5.5",
-    "numpy",
+    "numpy==2.4.6",
 ];
 /// The engine behind our front of Snowflake's SQL API; it knows the older connectors only.
-const SNOWFLAKE: [&str; 2] = ["fakesnow==0.12.1", "snowflake-connector-python<5"];
+pub(super) const SNOWFLAKE: [&str; 2] = ["fakesnow==0.12.1", "snowflake-connector-python==4.8.1"];
 /// The oldest `claude` that works, one that asks models by itself when it starts, and one that does
 /// not know an option that is needed. They are programs for Node.
 const CLAUDE_OLDEST: &str = "2.1.76";
@@ -36,8 +36,11 @@ const CLAUDE_2_0_76: &str = "2.0.76";
 const CLAUDE_TOO_OLD: &str = "2.0.0";
 /// The release of the agent SDK that carries `claude` 2.1.142.
 const CLAUDE_142: &str = "0.3.142";
+/// The release of the agent SDK that carries the newest tested `claude`, 2.1.330. Raise it in a commit of
+/// its own, together with `NEWEST_TESTED` of the adapter and new recordings.
+pub(super) const CLAUDE_NEWEST_TESTED: &str = "0.3.330";
 
-/// Fetches everything and says where it is.
+/// Fetches every program of exact version and says where it is.
 pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<String>); 8] {
     [
         (Service::DuckDb, duckdb(repository, cache)),
@@ -56,7 +59,10 @@ pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<St
             claude_for_node(repository, cache, CLAUDE_OLDEST),
         ),
         (Service::Claude142, claude(repository, cache, CLAUDE_142)),
-        (Service::ClaudeLatest, claude_latest(repository, cache)),
+        (
+            Service::ClaudeNewestTested,
+            claude(repository, cache, CLAUDE_NEWEST_TESTED),
+        ),
     ]
 }
 
@@ -180,32 +186,14 @@ fn python(repository: &Repository, cache: &Path) -> Result<String> {
     text(&python)
 }
 
-/// The newest release that the registry knows; without a network the newest in the cache.
-fn claude_latest(repository: &Repository, cache: &Path) -> Result<String> {
+/// The newest release that the registry knows. What it is changes from day to day, so no usual run asks
+/// for it.
+pub(crate) fn claude_latest(repository: &Repository, cache: &Path) -> Result<String> {
     let mut view = process::command(repository, "npm");
     view.args(["view", &claude_package()?, "version"]);
-    let release = match process::output(&mut view) {
-        Ok(release) => release.trim().to_owned(),
-        Err(error) => newest_cached(cache).ok_or(error)?,
-    };
+    let release = process::output(&mut view)?.trim().to_owned();
+    terminal::problem(&format!("the newest `claude` comes with {release}"));
     claude(repository, cache, &release)
-}
-
-fn newest_cached(cache: &Path) -> Option<String> {
-    let folders = read_folder(cache).unwrap_or_default();
-    let releases = folders
-        .iter()
-        .filter(|folder| folder.join(CLAUDE_MARKER).exists())
-        .filter_map(|folder| file_name(folder).strip_prefix("claude-").map(str::to_owned));
-    releases.max_by_key(|release| release_order(release))
-}
-
-/// Releases compare by their numbers, not by their letters.
-pub(crate) fn release_order(release: &str) -> Vec<u64> {
-    release
-        .split('.')
-        .map(|part| part.parse().unwrap_or_default())
-        .collect()
 }
 
 const CLAUDE_MARKER: &str = "claude";

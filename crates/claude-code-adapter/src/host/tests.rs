@@ -1,6 +1,6 @@
 //! Version ranges and places.
 
-use super::{available_memory, children_for, is_older, version_warning, within};
+use super::{available_memory, children_for, is_older, version_fact, version_warning, within};
 
 #[test]
 fn untested_versions_are_named() {
@@ -16,6 +16,16 @@ fn untested_versions_are_named() {
         Some("Claude Code 1.9.999 is outside the tested range 2.1.76 to 2.1.330")
     );
     assert_eq!(version_warning("unknown"), None);
+    assert_eq!(version_warning("2.1.331"), None);
+    assert_eq!(
+        ["2.1.330", "2.1.331", "2.2.0", "unknown"].map(version_fact),
+        [
+            "2.1.330",
+            "2.1.331 (newer than tested: 2.1.330)",
+            "2.2.0",
+            "unknown"
+        ]
+    );
     let older = ["2.0.76", "2.1.75", "2.1.76", "3.0.0", "unknown"].map(is_older);
     assert_eq!(older, [true, true, false, false, false]);
 }

@@ -46,6 +46,17 @@ async fn an_untested_version_is_a_warning() {
     );
 }
 
+/// A newer patch release is told where the version is shown; the probe decides whether it works.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_patch_release_is_a_fact_and_no_warning() {
+    let bench = Bench::new(json!({ "version": "2.1.999", "echo": {} }));
+    let report = bench.runtime().probe(probe_request()).await.unwrap();
+    let version = report.facts.iter().find(|(label, _)| label == "version");
+    let shown = version.map(|(_, value)| value.as_str());
+    assert_eq!(shown, Some("2.1.999 (newer than tested: 2.1.330)"));
+    assert_eq!(report.warnings, Vec::<String>::new());
+}
+
 /// What a probe has to say stands in its report, what came behind its answer too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_stays_behind_the_answer_is_a_warning() {

@@ -23,9 +23,10 @@ use tempfile::TempDir;
 
 use crate::support::{Heard, driver, until};
 
-const VERSIONS: [ServiceName; 3] = [
+const VERSIONS: [ServiceName; 4] = [
     ServiceName::ClaudeOldest,
     ServiceName::Claude142,
+    ServiceName::ClaudeNewestTested,
     ServiceName::ClaudeLatest,
 ];
 

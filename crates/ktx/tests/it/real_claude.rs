@@ -11,7 +11,11 @@ use tokio::runtime::Runtime;
 use crate::claude::{CONFIG, REGIONS};
 use crate::support::{check, commit, compare_text, git, json, run, tree, unscanned, write};
 
-const VERSIONS: [ServiceName; 2] = [ServiceName::Claude142, ServiceName::ClaudeLatest];
+const VERSIONS: [ServiceName; 3] = [
+    ServiceName::Claude142,
+    ServiceName::ClaudeNewestTested,
+    ServiceName::ClaudeLatest,
+];
 
 /// A project, the API and what serves it.
 struct Real {
@@ -230,8 +234,8 @@ fn a_page_of_notion_is_read() {
         let decided = json!({ "candidate": format!("notion-page-{id}#1"), "decision": "promoted", "page": "refunds", "reason": "A rule." });
         // The older program has one more turn behind an object.
         let behind = |answer: ModelAnswer| match name {
-            ServiceName::ClaudeLatest => vec![answer],
-            _ => vec![answer, text("done")],
+            ServiceName::Claude142 => vec![answer, text("done")],
+            _ => vec![answer],
         };
         let page = json!({ "key": "refunds", "summary": "A page.", "content": "A refund." });
         let answers = [

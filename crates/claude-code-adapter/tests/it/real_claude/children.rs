@@ -214,7 +214,8 @@ async fn a_long_prompt_arrives_whole_or_is_too_long() {
             let prompt: String = rows.collect();
             let outcome = real.runtime().generate_text(text_request(&prompt)).await;
             let requests = real.provider.model_requests();
-            if prompt.len() > 1_000_000 && name != ServiceName::ClaudeLatest {
+            let is_older = matches!(name, ServiceName::ClaudeOldest | ServiceName::Claude142);
+            if prompt.len() > 1_000_000 && is_older {
                 let refused = (
                     LlmErrorKind::ContextTooLong,
                     "the prompt is too long for the model".to_owned(),

@@ -63,7 +63,7 @@ async fn answer_has_begun(run: &mut RunHandle) {
 async fn no_ending_of_the_real_program_leaves_a_process() {
     let endings = || ENDINGS.iter().cycle().take(ENDINGS.len() * TIMES);
     let all = endings().flat_map(|(ending, _)| answers(ending)).collect();
-    let Some(mut real) = Real::new(ServiceName::ClaudeLatest, all).await else {
+    let Some(mut real) = Real::new(ServiceName::ClaudeNewestTested, all).await else {
         return;
     };
     // Half of them would end with their calls, and their starts are most of the time of this test.
@@ -97,5 +97,5 @@ async fn no_ending_of_the_real_program_leaves_a_process() {
         files(&real.path("state/claude-children")).is_empty()
     })
     .await;
-    real.reached_nobody_else(ServiceName::ClaudeLatest);
+    real.reached_nobody_else(ServiceName::ClaudeNewestTested);
 }

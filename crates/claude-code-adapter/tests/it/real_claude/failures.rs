@@ -49,7 +49,7 @@ async fn failures_of_the_oldest_have_kinds() {
 /// KTX-67: the same for the newest version.
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_of_the_newest_have_kinds() {
-    failures_have_kinds(ServiceName::ClaudeLatest).await;
+    failures_have_kinds(ServiceName::ClaudeNewestTested).await;
 }
 
 async fn failures_have_kinds(name: ServiceName) {
@@ -154,7 +154,7 @@ async fn another_model_is_asked_for_an_alias_only() {
         headers: Vec::new(),
     };
     let answers = vec![gone(), text("Hello."), text("Hello.")];
-    let Some(real) = Real::new(ServiceName::ClaudeLatest, answers).await else {
+    let Some(real) = Real::new(ServiceName::ClaudeNewestTested, answers).await else {
         return;
     };
     let answer = real.runtime().generate_text(text_request("Hi.")).await;
@@ -167,7 +167,9 @@ async fn another_model_is_asked_for_an_alias_only() {
     let full = model.unwrap().to_owned();
 
     let answers = vec![gone(), gone(), gone(), text("BAD")];
-    let mut real = Real::new(ServiceName::ClaudeLatest, answers).await.unwrap();
+    let mut real = Real::new(ServiceName::ClaudeNewestTested, answers)
+        .await
+        .unwrap();
     real.settings.models = [(ktx_vocabulary::ModelRole::Default, full.clone())].into();
     let error = real.runtime().generate_text(text_request("Hi.")).await;
     assert_eq!(error.unwrap_err().kind, LlmErrorKind::ModelNotFound);
