@@ -3,7 +3,7 @@
 mod connections;
 mod say;
 
-use ktx_diagnostics::{Diagnostic, Location, nearest};
+use ktx_diagnostics::{Diagnostic, Location, Severity, nearest};
 use ktx_secrets::{SecretRef, redact_url};
 use ktx_vocabulary::ModelRole;
 use serde_json::{Map, Value};
@@ -16,12 +16,43 @@ use crate::yaml::Places;
 pub(crate) use say::expected;
 use say::{found, listed};
 
-/// Everything that is wrong with `ktx.yaml`, in the order of the file.
-pub(crate) fn check(value: &Value, places: &Places) -> Vec<Diagnostic> {
+/// The code of a key that is close to one that is known: its value was meant and is not read.
+pub const MISSPELLED_KEY: &str = "misspelled_key";
+
+/// The section whose errors keep nothing closed but what asks a model.
+const MODEL_SECTION: &str = "llm";
+
+/// What is wrong with `ktx.yaml`, in the order of the file.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// Everything; errors of the model section are warnings here.
+    pub(crate) all: Vec<Diagnostic>,
+    /// The errors of the model section, as errors.
+    pub(crate) model: Vec<Diagnostic>,
+}
+
+impl Findings {
+    /// Everything, with the errors of the model section as errors: for a file that is refused as a whole.
+    pub(crate) fn into_errors(self) -> Vec<Diagnostic> {
+        let Self { all, model } = self;
+        let refused = |found: &Diagnostic| {
+            let same = |error: &&Diagnostic| {
+                (&error.location, &error.message) == (&found.location, &found.message)
+            };
+            model.iter().find(same).cloned()
+        };
+        all.into_iter()
+            .map(|found| refused(&found).unwrap_or(found))
+            .collect()
+    }
+}
+
+/// Checks the whole file.
+pub(crate) fn check(value: &Value, places: &Places) -> Findings {
     let mut check = Check {
         places,
         path: Vec::new(),
-        found: Vec::new(),
+        found: Findings::default(),
     };
     match value {
         Value::Null => {}
@@ -31,12 +62,15 @@ pub(crate) fn check(value: &Value, places: &Places) -> Vec<Diagnostic> {
         }
         _ => check.error("bad_value", "the file must hold an object".to_owned()),
     }
-    check.found.sort_by_key(|diagnostic| {
-        diagnostic
-            .location
-            .as_ref()
-            .and_then(|location| location.position)
-    });
+    let Findings { all, model } = &mut check.found;
+    for list in [all, model] {
+        list.sort_by_key(|diagnostic| {
+            diagnostic
+                .location
+                .as_ref()
+                .and_then(|location| location.position)
+        });
+    }
     check.found
 }
 
@@ -51,7 +85,7 @@ enum Extra {
 struct Check<'a> {
     places: &'a Places,
     path: Vec<String>,
-    found: Vec<Diagnostic>,
+    found: Findings,
 }
 
 impl Check<'_> {
@@ -202,7 +236,7 @@ impl Check<'_> {
             let message = format!("Unsupported {path}: {text} (allowed: {allowed})");
             with_nearest(Diagnostic::error("unknown_backend", message), text, names)
         };
-        self.found.push(diagnostic.at(self.value_place()));
+        self.report(diagnostic.at(self.value_place()));
     }
 
     /// Warns about a secret that is written out: the file is committed.
@@ -225,7 +259,7 @@ impl Check<'_> {
             "write `env:NAME` or `file:PATH` and keep the secret there".to_owned()
         };
         let diagnostic = Diagnostic::warning("plain_secret", message).hint(hint);
-        self.found.push(diagnostic.at(self.value_place()));
+        self.report(diagnostic.at(self.value_place()));
     }
 
     /// Rules over more than one key.
@@ -255,10 +289,12 @@ impl Check<'_> {
     fn unknown<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
         let path = self.path.join(".");
         let message = format!("Unsupported {path}: unknown field (ignored)");
-        let diagnostic = Diagnostic::warning("unknown_key", message);
         let key = self.path.last().map(String::as_str).unwrap_or_default();
-        let diagnostic = with_nearest(diagnostic, key, names);
-        self.found.push(diagnostic.at(self.key_place()));
+        let mut diagnostic = with_nearest(Diagnostic::warning("unknown_key", message), key, names);
+        if !diagnostic.hints.is_empty() {
+            diagnostic.code = MISSPELLED_KEY;
+        }
+        self.report(diagnostic.at(self.key_place()));
     }
 
     fn refused<'n>(&mut self, names: impl Iterator<Item = &'n str> + Clone) {
@@ -270,7 +306,7 @@ impl Check<'_> {
             known.join(", ")
         );
         let diagnostic = with_nearest(Diagnostic::error("unknown_key", message), key, names);
-        self.found.push(diagnostic.at(self.key_place()));
+        self.report(diagnostic.at(self.key_place()));
     }
 
     fn bad(&mut self, value: &Value, shape: &Shape) {
@@ -284,17 +320,24 @@ impl Check<'_> {
         if let (Shape::Choice(names), Some(text)) = (shape, value.as_str()) {
             diagnostic = with_nearest(diagnostic, text, names.iter().copied());
         }
-        self.found.push(diagnostic.at(self.value_place()));
+        self.report(diagnostic.at(self.value_place()));
     }
 
     fn error(&mut self, code: &'static str, message: String) {
-        self.found
-            .push(Diagnostic::error(code, message).at(self.value_place()));
+        self.report(Diagnostic::error(code, message).at(self.value_place()));
     }
 
     fn error_at_key(&mut self, code: &'static str, message: String) {
-        self.found
-            .push(Diagnostic::error(code, message).at(self.key_place()));
+        self.report(Diagnostic::error(code, message).at(self.key_place()));
+    }
+
+    fn report(&mut self, mut diagnostic: Diagnostic) {
+        let in_model_section = self.path.first().is_some_and(|key| key == MODEL_SECTION);
+        if in_model_section && diagnostic.severity == Severity::Error {
+            self.found.model.push(diagnostic.clone());
+            diagnostic.severity = Severity::Warning;
+        }
+        self.found.all.push(diagnostic);
     }
 
     fn within(&mut self, key: &str, inner: impl FnOnce(&mut Self)) {

@@ -18,6 +18,7 @@ mod spec;
 pub mod yaml;
 
 pub use backend::Backend;
+pub use check::MISSPELLED_KEY;
 pub use connection::{Connection, Driver, DriverKind};
 pub use env::{Environment, EnvironmentError, Output};
 pub use fields::{FieldKind, field_kind, field_names};

@@ -7,7 +7,8 @@ use crate::{Project, check, project, yaml};
 /// The outcome of reading `ktx.yaml`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
-    /// The project; none when a diagnostic is an error.
+    /// The project; none when a diagnostic is an error. What is wrong below `llm` is a warning, and
+    /// [`Llm::problems`](crate::Llm::problems) holds it: only what asks a model fails then.
     pub project: Option<Project>,
     /// Errors and warnings, in the order of the file.
     pub diagnostics: Vec<Diagnostic>,
@@ -25,13 +26,19 @@ pub fn parse_bytes(bytes: &[u8], file: &str) -> Parsed {
             };
         }
     };
-    let diagnostics = check::check(&loaded.value, &loaded.places);
-    let good = diagnostics
-        .iter()
-        .all(|diagnostic| diagnostic.severity != Severity::Error);
+    let findings = check::check(&loaded.value, &loaded.places);
+    let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
+    if findings.all.iter().any(is_error) {
+        return Parsed {
+            project: None,
+            diagnostics: findings.into_errors(),
+        };
+    }
+    let mut project = project::read(&loaded.value);
+    project.llm.refuse(findings.model);
     Parsed {
-        project: good.then(|| project::read(&loaded.value)),
-        diagnostics,
+        project: Some(project),
+        diagnostics: findings.all,
     }
 }
 

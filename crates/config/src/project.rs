@@ -5,6 +5,7 @@ mod read;
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
+use ktx_diagnostics::Diagnostic;
 use ktx_secrets::SecretRef;
 use ktx_vocabulary::{ConnectionId, ModelRole};
 use serde_json::{Map, Value};
@@ -78,8 +79,10 @@ impl Project {
 /// `llm`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Llm {
-    /// Who runs models.
+    /// Who runs models; `none` while there are problems.
     pub backend: Backend,
+    /// The errors of the section. While there is one, no model may be asked.
+    pub problems: Vec<Diagnostic>,
     /// How each HTTP backend is reached, where the file says something about it.
     pub endpoints: BTreeMap<Backend, Endpoint>,
     /// Names of variables that `claude` is given beside those that it needs.
@@ -103,6 +106,24 @@ pub enum Isolation {
     Warn,
     /// It fails.
     Strict,
+}
+
+impl Llm {
+    /// Whether a warning about the file is an error of this section.
+    pub fn is_refused(&self, warning: &Diagnostic) -> bool {
+        let same = |problem: &Diagnostic| {
+            (&problem.location, &problem.message) == (&warning.location, &warning.message)
+        };
+        self.problems.iter().any(same)
+    }
+
+    /// Takes the errors of the section; with one, there is no backend.
+    pub(crate) fn refuse(&mut self, problems: Vec<Diagnostic>) {
+        if !problems.is_empty() {
+            self.backend = Backend::None;
+        }
+        self.problems = problems;
+    }
 }
 
 /// `llm.provider.<backend>` of an HTTP backend.

@@ -87,6 +87,11 @@ pub trait ProjectContext: Send + Sync {
     /// Where the pages lie that the user sees, one for each key, ordered by key.
     async fn page_paths(&self) -> Result<Vec<PagePath>, Failure>;
 
+    /// What lies among the pages and is not read, in words.
+    async fn unread_pages(&self) -> Result<Vec<String>, Failure> {
+        Ok(Vec::new())
+    }
+
     /// The pages at these places, in their order; those that are no longer there are left out.
     async fn pages(&self, paths: &[PagePath]) -> Result<Vec<Arc<Page>>, Failure>;
 

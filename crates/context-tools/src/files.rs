@@ -191,6 +191,10 @@ impl ProjectContext for FileContext {
         self.blocking(Inner::page_paths).await
     }
 
+    async fn unread_pages(&self) -> Result<Vec<String>, Failure> {
+        self.blocking(|inner| Ok(inner.unread_pages())).await
+    }
+
     async fn pages(&self, paths: &[PagePath]) -> Result<Vec<Arc<Page>>, Failure> {
         let paths = paths.to_vec();
         self.blocking(move |inner| inner.pages_at(&paths)).await

@@ -16,7 +16,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use agent::{AgentArgs, AgentCommand, AgentRunArgs};
-pub(crate) use connection::{ConnectionAddArgs, ConnectionArgs, ConnectionCommand};
+pub(crate) use connection::{
+    ConnectionAddArgs, ConnectionArgs, ConnectionCommand, ConnectionEditArgs, ConnectionSettings,
+};
 pub(crate) use history::QueryHistoryArgs;
 pub(crate) use llm::{LlmArgs, LlmAskArgs, LlmCommand};
 pub(crate) use mcp::{McpArgs, McpCommand, McpStartArgs};
@@ -233,7 +235,12 @@ pub struct IngestArgs {
     pub file: Vec<PathBuf>,
     /// The warehouse that texts, files or the context source are about [default: none for texts and files, which
     /// only become pages then; the only one for a source]
-    #[arg(id = "note_connection", long = "connection-id", value_name = "ID")]
+    #[arg(
+        id = "note_connection",
+        long = "connection-id",
+        alias = "connection",
+        value_name = "ID"
+    )]
     pub note_connection: Option<String>,
     /// Who hands texts and files in, for the commit message
     #[arg(long, value_name = "USER", default_value = "local-cli")]
@@ -267,7 +274,7 @@ pub struct SqlArgs {
     /// The statement; several words are joined by spaces, and `-` reads it from stdin
     pub sql: Vec<String>,
     /// The connection [default: the only warehouse]
-    #[arg(short = 'c', long, value_name = "ID")]
+    #[arg(short = 'c', long, alias = "connection-id", value_name = "ID")]
     pub connection: Option<String>,
     /// Rows to fetch at most, from 1 to 10000
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -329,6 +336,14 @@ pub struct WikiArgs {
 /// `ktx wiki …`
 #[derive(Debug, Subcommand)]
 pub enum WikiCommand {
+    /// List all pages
+    List,
+    /// Search pages
+    Search {
+        /// Words to search for
+        #[arg(required = true)]
+        query: Vec<String>,
+    },
     /// Print one page
     Read {
         /// The page's key

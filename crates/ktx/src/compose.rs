@@ -16,6 +16,7 @@ use ktx_claude_code_adapter::{
     ClaudeCodeRuntime, ClaudeCodeSettings, Isolation, KnownLimits, Launcher,
 };
 use ktx_config::{Backend, Connection, Project, PromptCaching};
+use ktx_diagnostics::Diagnostics;
 use ktx_llm_runtime::{EventSink, LlmRuntime};
 use ktx_usage_ledger::{Budget, Budgeted};
 use ktx_vocabulary::ModelRole;
@@ -150,6 +151,15 @@ pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&
     }
 }
 
+/// Fails with what is wrong below `llm` in ktx.yaml, if anything is. For what asks a model; everything else
+/// goes on.
+pub(crate) fn usable_settings(config: &Project) -> Outcome<()> {
+    if config.llm.problems.is_empty() {
+        return Ok(());
+    }
+    Err(Diagnostics(config.llm.problems.clone()).into())
+}
+
 /// Builds the configured LLM backend, under a budget when there is one; `None` for `none`. No other
 /// backend is ever substituted. It asks nothing while a limit holds that an earlier command was told.
 pub(crate) fn llm(
@@ -179,6 +189,7 @@ fn built(
     (budget, known): (Option<Budget>, KnownLimits),
 ) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
     let config = &opened.config;
+    usable_settings(config)?;
     let events = telemetry::traced_events(prices::PriceSource::of(opened), events);
     let runtime: Arc<dyn LlmRuntime> = match config.llm.backend {
         Backend::None => return Ok(None),

@@ -87,6 +87,19 @@ impl Printer {
         write_stdout(b"\n")
     }
 
+    /// Writes one line to stdout; what stands between `<mark>` and `</mark>` is bold where stdout is a
+    /// terminal with styles.
+    pub(crate) fn marked(&self, text: &str) -> Outcome<()> {
+        let style = anstyle::Style::new().bold();
+        let styled = one_line(text)
+            .replace("<mark>", &style.render().to_string())
+            .replace("</mark>", &style.render_reset().to_string());
+        let mut stdout = anstream::stdout().lock();
+        writeln!(stdout, "{styled}")
+            .and_then(|()| stdout.flush())
+            .map_err(|error| not_written(&error))
+    }
+
     /// Writes a value to stdout as indented JSON.
     pub(crate) fn json(&self, value: &impl Serialize) -> Outcome<()> {
         let text = serde_json::to_string_pretty(value).map_err(|error| {

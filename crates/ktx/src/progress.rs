@@ -39,7 +39,7 @@ impl ScanProgress {
         let length = total.map(|total| u64::try_from(total).unwrap_or(u64::MAX));
         let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
         let template = if total.is_some() {
-            "{prefix} {bar:24} {pos}/{len} · {per_sec} · {eta} left · {msg}"
+            "{prefix} {bar:24} {pos}/{len} · {eta} left · {msg}"
         } else {
             "{prefix} {spinner} {msg}"
         };
@@ -51,9 +51,21 @@ impl ScanProgress {
         if let Ok(mut held) = self.bar.lock()
             && let Some(before) = held.replace(bar)
         {
-            before.finish_and_clear();
+            finish(&before);
         }
     }
+}
+
+/// A stage that counted stays on the screen as whole; one that only turned a wheel goes.
+fn finish(bar: &ProgressBar) {
+    let Some(length) = bar.length() else {
+        return bar.finish_and_clear();
+    };
+    if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {pos}/{len}") {
+        bar.set_style(style);
+    }
+    bar.set_position(length);
+    bar.finish();
 }
 
 impl ScanEvents for ScanProgress {
@@ -94,7 +106,7 @@ impl ScanEvents for ScanProgress {
                 if let Ok(mut held) = self.bar.lock()
                     && let Some(bar) = held.take()
                 {
-                    bar.finish_and_clear();
+                    finish(&bar);
                 }
             }
         }

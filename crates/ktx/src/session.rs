@@ -153,8 +153,13 @@ impl Session {
         if printer.mode != Mode::Json {
             printer.note(&format!("Project: {}", dir.display()));
         }
+        let asks_a_model = ASKS_A_MODEL.contains(&self.command);
         for warning in &opened.warnings {
-            printer.note(&format!("warning: {warning}"));
+            // A command that asks a model fails with the same words.
+            let is_told_later = asks_a_model && opened.config.llm.is_refused(warning);
+            if !is_told_later {
+                printer.note(&format!("warning: {warning}"));
+            }
         }
         self.debug(printer, &format!("projectDir={}", dir.display()));
         Ok(opened)
@@ -168,6 +173,9 @@ impl Session {
         }
     }
 }
+
+/// The commands that are of no use without a model.
+const ASKS_A_MODEL: [&str; 3] = ["agent", "ingest", "llm"];
 
 fn new_run_id() -> Outcome<RunId> {
     Ok(RunId::parse(&uuid::Uuid::now_v7().to_string())?)

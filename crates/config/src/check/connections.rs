@@ -52,7 +52,7 @@ impl Check<'_> {
             Some(_) => Diagnostic::error("bad_value", format!("`{path}` must be text")),
         };
         self.within("driver", |check| {
-            check.found.push(diagnostic.at(check.value_place()));
+            check.report(diagnostic.at(check.value_place()));
         });
         None
     }

@@ -1,5 +1,6 @@
 //! Value tests of the diagnostics of `ktx.yaml`.
 
+use ktx_diagnostics::Severity;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
@@ -42,20 +43,31 @@ fn every_backend_is_accepted() {
     }
 }
 
-/// KTX-02: an unknown value is an error that lists the allowed values and the nearest one.
+/// KTX-02: an unknown value is an error of the model section that lists the allowed values and the nearest
+/// one: no backend is chosen, and the rest of the file is read.
 #[test]
 fn an_unknown_backend_is_an_error_that_lists_the_known_ones() {
     check(
         "llm:\n  provider:\n    backend: claude_code\n",
-        "error: ktx.yaml:3:14: Unsupported llm.provider.backend: claude_code (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)\n  hint: did you mean `claude-code`?",
+        "warning: ktx.yaml:3:14: Unsupported llm.provider.backend: claude_code (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)\n  hint: did you mean `claude-code`?",
     );
     check(
         "llm: {provider: {backend: codex}}\n",
-        "error: ktx.yaml:1:27: Unsupported llm.provider.backend: codex is not supported yet (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)",
+        "warning: ktx.yaml:1:27: Unsupported llm.provider.backend: codex is not supported yet (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)",
     );
+    let parsed = parse("llm: {provider: {backend: codex}}\n", "ktx.yaml");
+    let llm = parsed.project.expect("the rest is read").llm;
+    let told: Vec<(Severity, &str)> = llm
+        .problems
+        .iter()
+        .map(|problem| (problem.severity, problem.code))
+        .collect();
     assert_eq!(
-        parse("llm: {provider: {backend: codex}}\n", "ktx.yaml").project,
-        None
+        (llm.backend, told),
+        (
+            Backend::None,
+            vec![(Severity::Error, "unsupported_backend")]
+        )
     );
 }
 
@@ -100,21 +112,22 @@ fn prices_are_numbers_from_zero_under_known_names() {
         "llm:\n  pricing:\n    good: {input: 0, output: {base: 1, tiers: [{above_input_tokens: 200000, price: 2.5}]}}\n    \
          a: {input: -1, output: 1, cache_red: 2}\n    b: {input: '1'}\n    c: 5\n    \
          d: {input: {base: -1, tiers: [{above_input_tokens: 1, prize: 2}, 7]}, output: 1, cache_write_5m: [1]}\n",
-        "error: ktx.yaml:4:16: `llm.pricing.a.input` must be a number from 0, not `-1`\n\
-         error: ktx.yaml:4:31: Unsupported llm.pricing.a.cache_red: unknown field (allowed: input, output, cache_read, cache_write_5m, cache_write_1h)\n  hint: did you mean `cache_read`?\n\
-         error: ktx.yaml:5:8: `llm.pricing.b.output` is missing\n\
-         error: ktx.yaml:5:16: `llm.pricing.b.input` must be a number from 0, not `1`\n\
-         error: ktx.yaml:6:8: `llm.pricing.c` must be an object, not `5`\n\
-         error: ktx.yaml:7:23: `llm.pricing.d.input.base` must be a number from 0, not `-1`\n\
-         error: ktx.yaml:7:35: `llm.pricing.d.input.tiers.0.price` is missing\n\
-         error: ktx.yaml:7:59: Unsupported llm.pricing.d.input.tiers.0.prize: unknown field (allowed: above_input_tokens, price)\n  hint: did you mean `price`?\n\
-         error: ktx.yaml:7:70: `llm.pricing.d.input.tiers.1` must be an object, not `7`\n\
-         error: ktx.yaml:7:102: `llm.pricing.d.cache_write_5m` must be a number from 0, not a list",
+        "warning: ktx.yaml:4:16: `llm.pricing.a.input` must be a number from 0, not `-1`\n\
+         warning: ktx.yaml:4:31: Unsupported llm.pricing.a.cache_red: unknown field (allowed: input, output, cache_read, cache_write_5m, cache_write_1h)\n  hint: did you mean `cache_read`?\n\
+         warning: ktx.yaml:5:8: `llm.pricing.b.output` is missing\n\
+         warning: ktx.yaml:5:16: `llm.pricing.b.input` must be a number from 0, not `1`\n\
+         warning: ktx.yaml:6:8: `llm.pricing.c` must be an object, not `5`\n\
+         warning: ktx.yaml:7:23: `llm.pricing.d.input.base` must be a number from 0, not `-1`\n\
+         warning: ktx.yaml:7:35: `llm.pricing.d.input.tiers.0.price` is missing\n\
+         warning: ktx.yaml:7:59: Unsupported llm.pricing.d.input.tiers.0.prize: unknown field (allowed: above_input_tokens, price)\n  hint: did you mean `price`?\n\
+         warning: ktx.yaml:7:70: `llm.pricing.d.input.tiers.1` must be an object, not `7`\n\
+         warning: ktx.yaml:7:102: `llm.pricing.d.cache_write_5m` must be a number from 0, not a list",
     );
     for price in [".inf", "-.inf", ".nan", "1e999"] {
         let text = format!("llm:\n  pricing:\n    m: {{input: {price}, output: 1}}\n");
         let parsed = parse(&text, "ktx.yaml");
-        assert_eq!(parsed.project, None, "{price}");
+        let usable = |project: crate::Project| project.llm.problems.is_empty();
+        assert!(!parsed.project.is_some_and(usable), "{price}");
         let said = parsed.diagnostics.first().map(ToString::to_string);
         assert!(
             said.as_ref()
@@ -167,11 +180,11 @@ fn the_file_must_hold_an_object() {
     check("connections:\nllm:\n  provider:\n", "");
     check(
         "llm: {provider: {vertex: {project: p}}}\n",
-        "error: ktx.yaml:1:26: `llm.provider.vertex.location` is missing",
+        "warning: ktx.yaml:1:26: `llm.provider.vertex.location` is missing",
     );
     check(
         "llm: {provider: {backend: openai-compatible}}\n",
-        "error: ktx.yaml:1:17: `llm.provider.openai-compatible.base_url` is missing",
+        "warning: ktx.yaml:1:17: `llm.provider.openai-compatible.base_url` is missing",
     );
 }
 

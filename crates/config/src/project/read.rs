@@ -80,6 +80,7 @@ fn llm(llm: &Effective) -> Llm {
             Some("strict") => Isolation::Strict,
             _ => Isolation::Warn,
         },
+        problems: Vec::new(),
         vertex,
         endpoints: endpoints.collect(),
         models: models.collect(),

@@ -26,6 +26,7 @@ fn an_empty_file_is_every_default() {
         connections: IndexMap::new(),
         llm: Llm {
             backend: Backend::None,
+            problems: Vec::new(),
             endpoints: BTreeMap::new(),
             added_variables: Vec::new(),
             isolation: Isolation::Warn,

@@ -15,12 +15,20 @@ fn validator() -> Validator {
 #[track_caller]
 fn check(text: &str, good: bool) {
     let value = yaml::load_text(text, "ktx.yaml").expect("good YAML").value;
-    let problems = parse(text, "ktx.yaml").diagnostics;
+    let parsed = parse(text, "ktx.yaml");
+    let problems = parsed.diagnostics;
     let errors = problems
         .iter()
         .filter(|problem| problem.severity == Severity::Error)
         .count();
-    assert_eq!(errors == 0, good, "the check of {text:?}: {problems:?}");
+    let refused = parsed
+        .project
+        .is_some_and(|project| !project.llm.problems.is_empty());
+    assert_eq!(
+        errors == 0 && !refused,
+        good,
+        "the check of {text:?}: {problems:?}"
+    );
     assert_eq!(validator().is_valid(&value), good, "the schema of {text:?}");
 }
 

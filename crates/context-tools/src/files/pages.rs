@@ -1,6 +1,7 @@
 //! `wiki/`: pages, one cache entry for each file.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use ktx_wiki::{Page, PagePath, Scope, parse};
@@ -23,7 +24,7 @@ pub(super) struct PageFiles {
     pub(super) files: Vec<PageFile>,
     /// Folders that cannot be read or lie outside of the project.
     pub(super) folders: Vec<Failure>,
-    /// Links that are not read.
+    /// Links, and pages in folders below, that are not read.
     pub(super) left_out: Vec<Failure>,
 }
 
@@ -73,6 +74,12 @@ impl Inner {
                         path,
                         stamp: entry.stamp,
                     });
+                } else if is_in_sub_folder(&entry.path) {
+                    let message = format!(
+                        "`{prefix}{}` is not read: pages lie in `{prefix}` itself, not in a folder below it",
+                        entry.path
+                    );
+                    found.left_out.push(Failure::new("left_out", message));
                 }
             }
         }
@@ -106,6 +113,13 @@ impl Inner {
         Ok(Some(page))
     }
 
+    /// What lies among the pages and is not read.
+    pub(super) fn unread_pages(&self) -> Vec<String> {
+        let found = self.all_page_files();
+        let messages = found.left_out.into_iter().map(|failure| failure.message);
+        messages.collect()
+    }
+
     /// Where the pages lie that the user sees, one for each key.
     pub(super) fn page_paths(&self) -> Result<Vec<PagePath>, Failure> {
         Ok(visible(self.page_files()?)
@@ -126,6 +140,13 @@ impl Inner {
         }
         Ok(pages)
     }
+}
+
+/// Whether a file has the name of a page and lies where none is looked for.
+fn is_in_sub_folder(path: &str) -> bool {
+    let path = Path::new(path);
+    let is_text = path.extension().is_some_and(|extension| extension == "md");
+    is_text && path.components().count() > 1
 }
 
 /// Leaves out global pages that a private one shadows.

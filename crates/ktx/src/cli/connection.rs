@@ -36,6 +36,8 @@ pub enum ConnectionCommand {
     },
     /// Add a connection to ktx.yaml; secrets go to files that git ignores
     Add(Box<ConnectionAddArgs>),
+    /// Change settings of a connection in ktx.yaml; what is not named stays
+    Edit(Box<ConnectionEditArgs>),
     /// Remove a connection from ktx.yaml; its files stay
     Remove {
         /// The connection
@@ -61,6 +63,24 @@ pub struct ConnectionAddArgs {
     /// What it connects to, such as `postgres` or `sqlite`
     #[arg(long, value_name = "DRIVER")]
     pub driver: String,
+    /// How it is reached
+    #[command(flatten)]
+    pub settings: ConnectionSettings,
+}
+
+/// `ktx connection edit`
+#[derive(Debug, Clone, Args)]
+pub struct ConnectionEditArgs {
+    /// The connection
+    pub id: String,
+    /// How it is reached
+    #[command(flatten)]
+    pub settings: ConnectionSettings,
+}
+
+/// How a connection is reached.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ConnectionSettings {
     /// The whole address, `env:NAME` or `file:PATH`; one with a password is moved to a file
     #[arg(long, value_name = "REF")]
     pub url: Option<String>,

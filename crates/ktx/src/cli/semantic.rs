@@ -13,7 +13,7 @@ pub struct SlArgs {
     /// Words to search for; without words all sources are listed
     pub query: Vec<String>,
     /// The connection [default: the only warehouse]
-    #[arg(long, global = true, value_name = "ID")]
+    #[arg(long, alias = "connection", global = true, value_name = "ID")]
     pub connection_id: Option<String>,
     /// Show at most this many; for `query`, the row limit of the query
     #[arg(long, global = true, value_name = "N")]
@@ -29,6 +29,14 @@ pub struct SlArgs {
 /// `ktx sl …`
 #[derive(Debug, Subcommand)]
 pub enum SlCommand {
+    /// List all sources
+    List,
+    /// Search sources
+    Search {
+        /// Words to search for
+        #[arg(required = true)]
+        query: Vec<String>,
+    },
     /// Print one source as YAML
     Read {
         /// The source's name
@@ -199,7 +207,7 @@ pub struct SlQueryArgs {
     /// Whether members without facts are shown
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub include_empty: Option<bool>,
-    /// How to print the answer [default: json]
+    /// How to print the answer [default: at a terminal the rows as a table, or the SQL without `--execute`; else json]
     #[arg(long, value_enum)]
     pub format: Option<QueryFormat>,
     /// Give every period between the bounds of the filters a row

@@ -9,7 +9,7 @@ mod rename;
 mod schemas;
 mod show;
 
-use ktx_config::{Connection, DriverKind};
+use ktx_config::{Connection, DriverKind, Project};
 use ktx_warehouse::{ConnectionCheck, Connector, ListedSchema, RoleCheck, SchemaReport};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -44,6 +44,17 @@ pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
             show::run(find(&opened, id)?, session, &opened, &printer)
         }
         Some(ConnectionCommand::Add(args)) => add::run(args, session, &opened, &printer),
+        Some(ConnectionCommand::Edit(args)) => {
+            let entered = add::change(args, session, &opened)?;
+            for note in &entered.notes {
+                printer.note(note);
+            }
+            let change = add::Change {
+                done: "edited",
+                tests: args.settings.test,
+            };
+            add::report(&entered, &change, session, &printer)
+        }
         Some(ConnectionCommand::Remove { id, yes }) => {
             let agreement = if *yes {
                 remove::Agreement::Given
@@ -113,9 +124,13 @@ fn list(opened: &Opened, printer: &Printer) -> Outcome {
 }
 
 pub(super) fn find<'a>(opened: &'a Opened, id: &str) -> Outcome<&'a Connection> {
+    connection_of(&opened.config, id)
+}
+
+fn connection_of<'a>(project: &'a Project, id: &str) -> Outcome<&'a Connection> {
     ktx_vocabulary::ConnectionId::parse(id)?;
-    opened.config.connection(id).ok_or_else(|| {
-        let names = opened.config.connections.keys().map(AsRef::as_ref);
+    project.connection(id).ok_or_else(|| {
+        let names = project.connections.keys().map(AsRef::as_ref);
         let near = ktx_diagnostics::nearest(id, names);
         let failure = Failure::new(
             Exit::Config,

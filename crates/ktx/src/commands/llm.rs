@@ -35,6 +35,7 @@ pub(crate) fn run(args: &LlmArgs, session: &Session) -> Outcome {
 
 /// Each role with its model and what is known about it.
 fn models(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
+    compose::usable_settings(&opened.config)?;
     let prices = compose::prices(opened)?;
     let backend = opened.config.llm.backend;
     let location = compose::location(session, &opened.dir, &opened.config)?;

@@ -1,7 +1,8 @@
 //! `ktx setup`: project, model, warehouse, context source and agent, each tried at once.
 //!
 //! Setup keeps no state of its own: what is configured is done, what is missing is named with the
-//! flags that add it, and the command can be run again at any time.
+//! flags that add it, and the command can be run again at any time. A step that fails does not keep
+//! the later ones from running.
 
 mod agents;
 mod connect;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use super::admin;
 use crate::cli::SetupArgs;
 use crate::exit::Exit;
+use crate::printer::foreign::one_line;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
@@ -31,6 +33,8 @@ pub(super) enum State {
     Skipped,
     /// It is not there, and nothing said how to add it.
     Missing,
+    /// It was asked for and does not work.
+    Failed,
 }
 
 impl State {
@@ -40,6 +44,7 @@ impl State {
             Self::Ready => "ready",
             Self::Skipped => "skipped",
             Self::Missing => "missing",
+            Self::Failed => "failed",
         }
     }
 }
@@ -49,6 +54,8 @@ pub(super) struct Step {
     pub name: &'static str,
     pub state: State,
     pub detail: String,
+    /// The code of what went wrong, when it failed.
+    code: Option<String>,
     /// What else there is to know or to do.
     pub hints: Vec<String>,
 }
@@ -59,6 +66,7 @@ impl Step {
             name,
             state,
             detail: detail.into(),
+            code: None,
             hints: Vec::new(),
         }
     }
@@ -68,13 +76,69 @@ impl Step {
         self
     }
 
+    fn failed(name: &'static str, failure: &Failure) -> Self {
+        let parts = std::iter::once(&failure.message).chain(&failure.causes);
+        let detail: Vec<&str> = parts.map(String::as_str).collect();
+        Self {
+            code: Some(failure.code.clone()),
+            hints: failure.hints.clone(),
+            ..Self::new(name, State::Failed, detail.join(": "))
+        }
+    }
+
     fn to_json(&self) -> Value {
-        json!({
+        let mut step = json!({
             "step": self.name,
             "status": self.state.as_str(),
             "detail": self.detail,
             "hints": self.hints,
-        })
+        });
+        if let (Value::Object(map), Some(code)) = (&mut step, &self.code) {
+            map.insert("code".to_owned(), json!(code));
+        }
+        step
+    }
+}
+
+/// The steps so far, each told at once: the next one may take its time or fail.
+struct Steps<'a> {
+    printer: &'a Printer,
+    all: Vec<Step>,
+    /// Why the first step that failed did so.
+    failure: Option<Failure>,
+}
+
+impl Steps<'_> {
+    /// Tells what became of a step. A misuse of the command and an interrupt end the command; any other
+    /// failure is the step's own.
+    fn take(&mut self, name: &'static str, step: Outcome<Option<Step>>) -> Outcome<()> {
+        let step = match step {
+            Ok(None) => return Ok(()),
+            Ok(Some(step)) => step,
+            Err(failure) if matches!(failure.exit, Exit::Usage | Exit::Interrupted) => {
+                return Err(failure);
+            }
+            Err(failure) => {
+                let step = Step::failed(name, &failure);
+                self.failure.get_or_insert(failure);
+                step
+            }
+        };
+        if self.printer.mode != Mode::Json {
+            let (name, state) = (step.name, step.state.as_str());
+            self.printer
+                .line(&format!("{name:<9} {state:<8} {}", one_line(&step.detail)))?;
+            for hint in &step.hints {
+                self.printer.line(&format!("{:<18} {hint}", ""))?;
+            }
+        }
+        self.all.push(step);
+        Ok(())
+    }
+
+    fn names(&self, state: State) -> Vec<&'static str> {
+        let found = self.all.iter().filter(|step| step.state == state);
+        found.map(|step| step.name).collect()
     }
 }
 
@@ -85,50 +149,38 @@ pub(crate) fn run(args: &SetupArgs, session: &Session) -> Outcome {
     database::fitting(args)?;
     source::fitting(args)?;
     let (project, opened) = project(args, session)?;
-    let mut steps = Vec::new();
-    report(&printer, &mut steps, project)?;
-    report(&printer, &mut steps, model::step(args, session, &opened)?)?;
+    let mut steps = Steps {
+        printer: &printer,
+        all: Vec::new(),
+        failure: None,
+    };
+    steps.take("project", Ok(Some(project)))?;
+    steps.take("model", model::step(args, session, &opened).map(Some))?;
     let opened = load(&opened.dir, &session.environment)?;
-    report(
-        &printer,
-        &mut steps,
-        database::step(args, session, &opened)?,
-    )?;
+    let database = database::step(args, session, &opened);
+    steps.take("database", database.map(Some))?;
     let opened = load(&opened.dir, &session.environment)?;
-    if let Some(step) = history::step(args, session, &opened)? {
-        report(&printer, &mut steps, step)?;
-    }
+    steps.take("history", history::step(args, session, &opened))?;
     let opened = load(&opened.dir, &session.environment)?;
-    if let Some(step) = source::step(args, session, &opened)? {
-        report(&printer, &mut steps, step)?;
-    }
+    steps.take("source", source::step(args, session, &opened))?;
     let opened = load(&opened.dir, &session.environment)?;
-    report(&printer, &mut steps, agents::step(args, session, &opened)?)?;
-    finish(&printer, &steps, &opened)
+    let agents = agents::step(args, session, &opened);
+    steps.take("agents", agents.map(Some))?;
+    finish(steps, &opened)
 }
 
-/// Tells a step at once: the next one may take its time or fail.
-fn report(printer: &Printer, steps: &mut Vec<Step>, step: Step) -> Outcome<()> {
-    if printer.mode != Mode::Json {
-        let (name, state) = (step.name, step.state.as_str());
-        printer.line(&format!("{name:<9} {state:<8} {}", step.detail))?;
-        for hint in &step.hints {
-            printer.line(&format!("{:<18} {hint}", ""))?;
-        }
-    }
-    steps.push(step);
-    Ok(())
-}
-
-fn finish(printer: &Printer, steps: &[Step], opened: &Opened) -> Outcome {
-    let missing = steps.iter().any(|step| step.state == State::Missing);
-    let next = next(steps, opened);
+/// What is there now, what comes next, and what did not work.
+fn finish(steps: Steps<'_>, opened: &Opened) -> Outcome {
+    let printer = steps.printer;
+    let failed = steps.names(State::Failed);
+    let is_whole = failed.is_empty() && steps.names(State::Missing).is_empty();
+    let next = next(&steps.all, opened);
     if printer.mode == Mode::Json {
-        let steps: Vec<Value> = steps.iter().map(Step::to_json).collect();
+        let items: Vec<Value> = steps.all.iter().map(Step::to_json).collect();
         printer.json(&json!({
             "projectDir": opened.dir.display().to_string(),
-            "ready": !missing,
-            "steps": steps,
+            "ready": is_whole,
+            "steps": items,
             "nextActions": next,
         }))?;
     } else {
@@ -136,11 +188,17 @@ fn finish(printer: &Printer, steps: &[Step], opened: &Opened) -> Outcome {
             printer.line(&format!("next: {action}"))?;
         }
     }
-    Ok(if missing {
-        Exit::Partial
-    } else {
-        Exit::Success
-    })
+    match steps.failure {
+        Some(failure) if printer.mode == Mode::Json => Ok(failure.exit),
+        Some(failure) => Err(Failure {
+            message: format!("setup is not finished: {} failed", failed.join(", ")),
+            causes: Vec::new(),
+            hints: vec!["correct what is said there and run the command again".to_owned()],
+            ..failure
+        }),
+        None if is_whole => Ok(Exit::Success),
+        None => Ok(Exit::Partial),
+    }
 }
 
 fn next(steps: &[Step], opened: &Opened) -> Vec<&'static str> {

@@ -98,7 +98,7 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
         Some(SlCommand::Test { name }) => {
             sl_upkeep::test(name.as_deref(), connection, context.as_ref(), &printer)
         }
-        _ if args.query.is_empty() => {
+        None | Some(SlCommand::List) if args.query.is_empty() => {
             let list = compose::block_on(|_| async {
                 list_sources(context.as_ref(), connection)
                     .await
@@ -116,8 +116,13 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
             let items: Vec<SourceItem> = list.items.into_iter().take(limit).collect();
             print_list(&items, &printer)
         }
-        _ => {
-            let words = args.query.join(" ");
+        command => {
+            let query = match command {
+                Some(SlCommand::Search { query }) => query,
+                _ => &args.query,
+            };
+            note_near_command(&args.query, SL_WORDS, "sl", &printer);
+            let words = query.join(" ");
             let limit = limit(args, 50)?;
             let (hits, warnings) = compose::block_on(|_| async {
                 search_sources(context.as_ref(), &words, connection, limit)
@@ -127,6 +132,28 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
             warn(&warnings, &printer);
             print_hits(&hits, &warnings, &words, &printer)
         }
+    }
+}
+
+/// The sub-commands of `ktx sl` that people mistype; with any other word it searches.
+const SL_WORDS: &[&str] = &[
+    "list", "search", "read", "validate", "query", "diff", "graph", "fmt", "test", "export",
+    "import",
+];
+
+/// A single word that is close to a sub-command is searched for, as always; the reader learns what it may
+/// have been meant for.
+pub(crate) fn note_near_command(
+    query: &[String],
+    commands: &[&'static str],
+    parent: &str,
+    printer: &Printer,
+) {
+    let [word] = query else { return };
+    if let Some(near) = ktx_diagnostics::nearest(word, commands.iter().copied()).first() {
+        printer.note(&format!(
+            "note: searching for `{word}`; to run the command, write `ktx {parent} {near}`"
+        ));
     }
 }
 
@@ -242,7 +269,7 @@ fn print_hits(hits: &[SourceHit], warnings: &[String], words: &str, printer: &Pr
                     hit.match_reasons.join(", ")
                 ))?;
                 if let Some(text) = hit.snippet.as_ref().or(hit.item.description.as_ref()) {
-                    printer.line(&format!("    {text}"))?;
+                    printer.marked(&format!("    {text}"))?;
                 }
                 for found in &hit.dictionary_matches {
                     printer.line(&format!(

@@ -95,6 +95,8 @@ fn print(answer: &QueryAnswer, args: &SlQueryArgs, printer: &Printer) -> Outcome
     let format = match args.format {
         _ if printer.mode == Mode::Json => QueryFormat::Json,
         Some(format) => format,
+        None if printer.mode == Mode::Pretty && answer.result.is_some() => QueryFormat::Table,
+        None if printer.mode == Mode::Pretty => QueryFormat::Sql,
         None => QueryFormat::Json,
     };
     if args.explain {

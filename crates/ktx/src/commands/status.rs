@@ -63,6 +63,7 @@ pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
         printer.page(&text::render(&status, args.verbose))?;
     }
     Ok(match probe {
+        Probe::Unusable(failure) if failure.exit == Exit::Config => Exit::Config,
         Probe::Unusable(_) => Exit::Model,
         // Every command that changes the project fails at it.
         _ if looks.state_problem().is_some() => Exit::Failure,
@@ -98,6 +99,9 @@ fn probe(
     opened: &Opened,
     printer: &Printer,
 ) -> Outcome<Probe> {
+    if let Err(failure) = compose::usable_settings(&opened.config) {
+        return Ok(Probe::Unusable(failure));
+    }
     if opened.config.llm.backend == Backend::None {
         return Ok(Probe::None);
     }

@@ -3,7 +3,7 @@
 use ktx_context_tools::wire::{WikiItem, WikiReadInput, WikiSearchInput, WikiSearchOutput};
 use ktx_context_tools::{Lanes, ProjectContext, list_wiki, read_wiki, search_wiki, wiki_page};
 
-use super::sl::{envelope, found, warn};
+use super::sl::{envelope, found, note_near_command, warn};
 use crate::cli::{WikiArgs, WikiCommand};
 use crate::compose;
 use crate::context;
@@ -22,16 +22,23 @@ pub(crate) fn run(args: &WikiArgs, session: &Session) -> Outcome {
         .map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     match &args.command {
         Some(WikiCommand::Read { key }) => read(context.as_ref(), key, &printer),
-        None if args.query.is_empty() => {
-            let mut pages = compose::block_on(|_| async {
-                list_wiki(context.as_ref()).await.map_err(Failure::from)
+        None | Some(WikiCommand::List) if args.query.is_empty() => {
+            let (mut pages, unread) = compose::block_on(|_| async {
+                let pages = list_wiki(context.as_ref()).await?;
+                Ok((pages, context.unread_pages().await?))
             })?;
+            warn(&unread, &printer);
             pages.truncate(limit.unwrap_or(usize::MAX));
             print_list(&pages, &printer)
         }
-        None => {
+        command => {
+            let query = match command {
+                Some(WikiCommand::Search { query }) => query,
+                _ => &args.query,
+            };
+            note_near_command(&args.query, &["list", "search", "read"], "wiki", &printer);
             let input = WikiSearchInput {
-                query: args.query.join(" "),
+                query: query.join(" "),
                 limit,
             };
             let lanes = if printer.mode == Mode::Json {

@@ -174,22 +174,64 @@ hint: set it to `claude-code` to use your own local Claude Code session
     assert_eq!(provider.requests().len(), 0);
 }
 
-/// KTX-02: an unknown backend is an error of the file that lists the allowed ones, on every command.
+/// KTX-02: an unknown backend is an error that lists the allowed ones, for every command that asks a model.
 #[test]
 fn an_unknown_backend_lists_the_allowed_ones() {
     let sandbox = project("  provider:\n    backend: anthropics\n");
-    for line in ["llm probe", "llm models", "status", "ingest", "setup"] {
+    for line in ["llm probe", "llm models", "agent run -m hello"] {
         check(
             &sandbox,
             line,
             r"
 exit 3
 --- stderr
+Project: [SANDBOX]/work
 error: ktx.yaml:7:14: Unsupported llm.provider.backend: anthropics (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)
 
 hint: did you mean `anthropic`?
 ",
         );
+    }
+    let printed = run(&sandbox, "status");
+    assert_eq!(printed.code, Some(3), "{printed}");
+    assert!(
+        printed.stdout.contains("anthropics (allowed: none,"),
+        "{printed}"
+    );
+    let printed = run(&sandbox, "setup");
+    assert_eq!(printed.code, Some(3), "{printed}");
+    assert!(
+        printed
+            .stdout
+            .contains("model     failed   ktx.yaml:7:14: Unsupported"),
+        "{printed}"
+    );
+}
+
+/// A backend of another version keeps nothing closed that needs no model: the reader is warned once.
+#[test]
+fn an_unusable_backend_keeps_nothing_else_closed() {
+    for section in [
+        "  provider:\n    backend: codex\n",
+        "  provider:\n    backend: openai-compatible\n",
+        "  models:\n    default: 5\n",
+    ] {
+        let sandbox = project(section);
+        for line in [
+            "scan",
+            "sl",
+            "sql 'SELECT 1 AS one'",
+            "connection test",
+            "wiki",
+        ] {
+            let printed = run(&sandbox, line);
+            assert_eq!(printed.code, Some(0), "{line}: {printed}");
+            assert_eq!(
+                printed.stderr.matches("warning: ktx.yaml:").count(),
+                1,
+                "{line}: {printed}"
+            );
+        }
     }
 }
 
@@ -206,8 +248,8 @@ fn keys_of_others(sandbox: &mut Sandbox, provider: &Loopback) {
 /// Every command that asks a model; the first part of a pair is the command, the second whether it prints a
 /// report with the failure in it instead of an error.
 const ASKING: [(&str, bool); 10] = [
-    ("setup", false),
-    ("setup --llm-backend claude-code", false),
+    ("setup", true),
+    ("setup --llm-backend claude-code", true),
     ("status", true),
     ("status --verbose", true),
     ("doctor", true),
@@ -225,7 +267,10 @@ fn every_command_says(sandbox: &Sandbox, code: &str, message: &str, hint: &str) 
     for (line, reports) in ASKING {
         let printed = run(sandbox, line);
         assert_eq!(printed.code, Some(5), "{line}: {printed}");
-        let (told, advice) = if reports {
+        let (told, advice) = if line.starts_with("setup") {
+            let step = format!("model     failed   {message}\n");
+            (step, format!("                   {hint}\n"))
+        } else if reports {
             (
                 format!("claude-code · {message}\n"),
                 format!("             hint: {hint}\n"),
@@ -245,7 +290,10 @@ fn every_command_says(sandbox: &Sandbox, code: &str, message: &str, hint: &str) 
         let printed = run(sandbox, &format!("{line} --json"));
         assert_eq!(printed.code, Some(5), "{line}: {printed}");
         let answer: Value = serde_json::from_str(&printed.stdout).expect("JSON");
-        let failure = if reports {
+        let failure = if line.starts_with("setup") {
+            let model = &answer["steps"][1];
+            json!({ "code": model["code"], "message": model["detail"], "hint": model["hints"][0] })
+        } else if reports {
             let llm = &answer["llm"];
             json!({ "code": llm["code"], "message": llm["detail"], "hint": llm["fix"] })
         } else {

@@ -488,3 +488,57 @@ hint: the connection stays in ktx.yaml; run `ktx connection test lake` again
 ",
     );
 }
+
+/// An address is corrected without an editor; comments and all other settings stay.
+#[test]
+fn an_edited_connection_keeps_what_is_not_named() {
+    let sandbox = shop();
+    write(&sandbox, "ktx.yaml", COMMENTED);
+    std::fs::copy(
+        sandbox.work().join("warehouse.db"),
+        sandbox.work().join("moved.db"),
+    )
+    .unwrap();
+    check(
+        &sandbox,
+        "connection edit warehouse --path moved.db --field context.queryHistory.enabled=false --test",
+        r"
+exit 0
+Edited connection: warehouse
+Driver: sqlite
+Connection test passed: warehouse
+Driver: sqlite
+Status: ok
+Server: SQLite [VERSION]
+Latency: [DURATION]
+Role: read-only
+--- stderr
+Project: [SANDBOX]/work
+ktx.yaml is changed and not committed
+",
+    );
+    assert_eq!(
+        config(&sandbox),
+        COMMENTED.replace(
+            "    path: warehouse.db\n",
+            "    path: moved.db\n    context:\n      queryHistory:\n        enabled: false\n"
+        )
+    );
+    let before = config(&sandbox);
+    for (line, told) in [
+        ("connection edit warehouse", "error: no setting is named\n"),
+        (
+            "connection edit warehous --path x.db",
+            "error: no connection `warehous`\n",
+        ),
+        (
+            "connection edit warehouse --host db.example",
+            "error: driver `sqlite` has no field `host`\n",
+        ),
+    ] {
+        let printed = run(&sandbox, line);
+        assert!(printed.stderr.contains(told), "{printed}");
+        assert_ne!(printed.code, Some(0));
+        assert_eq!(config(&sandbox), before);
+    }
+}

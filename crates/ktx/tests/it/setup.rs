@@ -139,14 +139,20 @@ fn a_backend_that_cannot_be_used_is_not_written() {
     let before = sandbox.read("ktx.yaml").unwrap();
     check(
         &sandbox,
-        "setup --llm-backend claude-code",
+        "setup --llm-backend claude-code --skip-databases",
         r"
 exit 5
 project   ready    [SANDBOX]/work
+model     failed   Claude Code is not usable with your local session
+                   authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command
+database  skipped  nothing can be asked yet
+agents    skipped  none was named
+                   `--agents --target claude-code` attaches one
+next: run `ktx status` to see what works
 --- stderr
-error: Claude Code is not usable with your local session
+error: setup is not finished: model failed
 
-hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command
+hint: correct what is said there and run the command again
 ",
     );
     assert_eq!(sandbox.read("ktx.yaml").unwrap(), before);
@@ -162,12 +168,17 @@ fn a_warehouse_that_cannot_be_reached_is_a_connection_error() {
 exit 4
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
+database  failed   the database file `[SANDBOX]/work/nowhere.db` does not exist
+                   correct `path`; a relative path starts at the project folder
+                   the connection stays in ktx.yaml until you run setup again with another address
+                   run `ktx connection test sqlite-local` to try the same address again
+agents    skipped  none was named
+                   `--agents --target claude-code` attaches one
+next: run `ktx status` to see what works
 --- stderr
-error: the database file `[SANDBOX]/work/nowhere.db` does not exist
+error: setup is not finished: database failed
 
-hint: correct `path`; a relative path starts at the project folder
-hint: the connection stays in ktx.yaml
-hint: run `ktx connection test sqlite-local` again
+hint: correct what is said there and run the command again
 ",
     );
 }
@@ -240,10 +251,13 @@ exit 3
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
+agents    failed   `[SANDBOX]/work/.mcp.json` is no JSON object: expected value at line 1 column 1
+                   mend the file or move it away, and run the command again
+next: run `ktx status` to see what works
 --- stderr
-error: `[SANDBOX]/work/.mcp.json` is no JSON object: expected value at line 1 column 1
+error: setup is not finished: agents failed
 
-hint: mend the file or move it away, and run the command again
+hint: correct what is said there and run the command again
 ",
     );
     assert_eq!(sandbox.read(".mcp.json").unwrap(), "// mine\n");
@@ -373,4 +387,45 @@ fn a_secret_address_is_added_once() {
     assert!(!config.contains("canary-secret"));
     let secrets = std::fs::read_dir(sandbox.work().join(".ktx/secrets")).unwrap();
     assert_eq!(secrets.count(), 2);
+}
+
+/// A mistyped address is no dead end: the later steps run, the end says what failed, and the corrected address
+/// takes the place of the one that never worked.
+#[test]
+fn a_mistyped_address_is_replaced_and_the_later_steps_run() {
+    let sandbox = project();
+    let line = |port: u16| {
+        format!(
+            "setup --skip-llm --database postgres --database-url postgres://ada@127.0.0.1:{port}/shop \
+             --agents --target claude-code --json"
+        )
+    };
+    for port in [1, 2] {
+        let printed = run(&sandbox, &line(port));
+        assert_eq!(printed.code, Some(4), "{printed}");
+        let answer: Value = serde_json::from_str(&printed.stdout).expect("JSON");
+        assert_eq!(answer["ready"], json!(false));
+        assert_eq!(
+            steps(&answer)[1..],
+            [
+                ("model", "skipped"),
+                ("database", "failed"),
+                ("agents", if port == 1 { "done" } else { "ready" })
+            ]
+        );
+        assert_eq!(answer["steps"][2]["code"], json!("connection_unreachable"));
+        let config = sandbox.read("ktx.yaml").unwrap();
+        assert_eq!(config.matches("driver: postgres").count(), 1, "{config}");
+        assert!(
+            config.contains(&format!("127.0.0.1:{port}/shop")),
+            "{config}"
+        );
+    }
+    let printed = run(&sandbox, &line(3).replace(" --json", ""));
+    assert!(
+        printed
+            .stderr
+            .contains("error: setup is not finished: database failed"),
+        "{printed}"
+    );
 }

@@ -93,14 +93,18 @@ exit 4
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
+source    failed   `missing.git` cannot be fetched: `git fetch` failed: fatal: 'missing.git' does not appear to be a git repository; fatal: Could not read from remote repository.; Please make sure you have the correct access rights; and the repository exists.
+                   run `git ls-remote missing.git` to see whether you can reach it
+                   look at the address, `branch` and `auth_token_ref` of the connection
+                   the connection stays in ktx.yaml until you run setup again with another address
+                   run `ktx connection test metricflow-main` to try the same address again
+agents    skipped  none was named
+                   `--agents --target claude-code` attaches one
+next: run `ktx status` to see what works
 --- stderr
-error: `missing.git` cannot be fetched
-  caused by: `git fetch` failed: fatal: 'missing.git' does not appear to be a git repository; fatal: Could not read from remote repository.; Please make sure you have the correct access rights; and the repository exists.
+error: setup is not finished: source failed
 
-hint: run `git ls-remote missing.git` to see whether you can reach it
-hint: look at the address, `branch` and `auth_token_ref` of the connection
-hint: the connection stays in ktx.yaml
-hint: run `ktx connection test metricflow-main` again
+hint: correct what is said there and run the command again
 ",
     );
     check(
@@ -197,10 +201,15 @@ exit 3
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  ready    sqlite-local: reached
+source    failed   there is no warehouse `metabase-main`
+                   `ktx connection list` shows the connections
+agents    skipped  none was named
+                   `--agents --target claude-code` attaches one
+next: run `ktx status` to see what works
 --- stderr
-error: there is no warehouse `metabase-main`
+error: setup is not finished: source failed
 
-hint: `ktx connection list` shows the connections
+hint: correct what is said there and run the command again
 ",
     );
 }

@@ -92,3 +92,51 @@ fn a_broken_listing_is_made_anew() {
     std::fs::create_dir(kept(&sandbox)).unwrap();
     assert_eq!(run(&sandbox, "sl"), first);
 }
+
+/// `list` and `search` are commands; a word close to another command is searched for, and the reader learns
+/// of the command.
+#[test]
+fn lists_and_searches_are_commands_and_near_misses_are_told() {
+    let sandbox = shop();
+    assert_eq!(run(&sandbox, "sl list").stdout, listed(&sandbox));
+    assert_eq!(
+        run(&sandbox, "sl search orders").stdout,
+        run(&sandbox, "sl orders").stdout
+    );
+    let printed = run(&sandbox, "sl grap");
+    assert!(
+        printed
+            .stderr
+            .contains("note: searching for `grap`; to run the command, write `ktx sl graph`\n"),
+        "{printed}"
+    );
+    let printed = run(&sandbox, "wiki serch");
+    assert!(
+        printed.stderr.contains("write `ktx wiki search`\n"),
+        "{printed}"
+    );
+    for line in [
+        "sl --connection warehouse list",
+        "sql --connection-id warehouse 'SELECT 1'",
+    ] {
+        let printed = run(&sandbox, line);
+        assert_eq!(printed.code, Some(0), "{printed}");
+    }
+}
+
+/// For people: no marks in what was found, and rows instead of JSON.
+#[test]
+fn people_see_no_marks_and_no_json() {
+    let sandbox = shop();
+    let printed = run(&sandbox, "sl search orders --output pretty");
+    assert_eq!(printed.code, Some(0), "{printed}");
+    assert!(!printed.stdout.contains("<mark>"), "{printed}");
+    let query = "sl query --measure 'count(orders.*)' --output pretty";
+    let printed = run(&sandbox, query);
+    assert!(
+        printed.stdout.starts_with("WITH orders_part AS ("),
+        "{printed}"
+    );
+    let printed = run(&sandbox, &format!("{query} --execute"));
+    assert!(printed.stdout.starts_with("count(orders.*)"), "{printed}");
+}

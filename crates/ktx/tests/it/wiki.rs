@@ -1,6 +1,6 @@
 //! `ktx wiki`.
 
-use crate::support::{SHOP, check, project, unscanned, write};
+use crate::support::{SHOP, check, project, run, unscanned, write};
 
 #[test]
 fn pages_are_listed() {
@@ -329,4 +329,24 @@ exit 0
 no wiki pages; write one to wiki/global/<key>.md
 "#,
     );
+}
+
+/// A page where none is looked for is neither listed nor found, and the reader learns why.
+#[test]
+fn a_page_in_a_sub_folder_is_named() {
+    let sandbox = project();
+    write(
+        &sandbox,
+        "wiki/global/finance/revenue.md",
+        "Revenue is net.\n",
+    );
+    write(&sandbox, "wiki/global/finance/chart.png", "no page\n");
+    let told = "warning: `wiki/global/finance/revenue.md` is not read: pages lie in `wiki/global/` itself, not in a \
+                folder below it\n";
+    for line in ["wiki", "wiki list", "wiki search revenue"] {
+        let printed = run(&sandbox, line);
+        assert_eq!(printed.code, Some(0), "{printed}");
+        assert_eq!(printed.stderr.matches(told).count(), 1, "{printed}");
+        assert!(!printed.stderr.contains("chart.png"), "{printed}");
+    }
 }

@@ -1,4 +1,4 @@
-//! `ktx connection add`: a new entry of `ktx.yaml`; secrets go beside it, never into it.
+//! `ktx connection add` and `edit`: an entry of `ktx.yaml`; secrets go beside it, never into it.
 
 mod draft;
 mod verify;
@@ -12,8 +12,8 @@ use super::edit::{
     Current, NOT_COMMITTED, current, edit_failure, file_failure, meaning, project_path, write,
 };
 use super::show::{look_up, to_json};
-use super::{find, probe, tested_item, tested_text};
-use crate::cli::ConnectionAddArgs;
+use super::{connection_of, find, probe, tested_item, tested_text};
+use crate::cli::{ConnectionAddArgs, ConnectionEditArgs, ConnectionSettings};
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
@@ -46,47 +46,57 @@ pub(super) fn run(
     opened: &Opened,
     printer: &Printer,
 ) -> Outcome {
-    let entered = enter(args, session, opened)?;
+    let entered = enter(args, Place::Free, session, opened)?;
     for note in &entered.notes {
         printer.note(note);
     }
-    report(
-        &entered.connection,
-        &entered.secrets,
-        args,
-        session,
-        printer,
-    )
+    let change = Change {
+        done: "added",
+        tests: args.settings.test,
+    };
+    report(&entered, &change, session, printer)
+}
+
+/// Whether the id of a new connection may belong to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum Place {
+    /// It must be free.
+    Free,
+    /// The connection that has it is replaced.
+    Taken,
 }
 
 /// Writes a new connection into `ktx.yaml` and its secrets beside it, all or nothing.
 pub(in crate::commands) fn enter(
     args: &ConnectionAddArgs,
+    place: Place,
     session: &Session,
     opened: &Opened,
 ) -> Outcome<Entered> {
     let id = ConnectionId::parse(&args.id)?;
     let driver = driver(&args.driver)?;
     // Before the lock: a person may be slow to pipe it.
-    let password = draft::password_from_stdin(args)?;
+    let password = draft::password_from_stdin(&args.settings)?;
     let held = lock(opened, "ktx connection add")?;
     let current = current(opened)?;
-    if current.project.connection(id.as_str()).is_some() {
+    if place == Place::Free && current.project.connection(id.as_str()).is_some() {
         return Err(Failure::new(
             Exit::Config,
             "connection_exists",
             format!("there is a connection `{id}` already"),
         )
         .hint(format!("look at it with `ktx connection show {id}`"))
-        .hint("edit ktx.yaml to change it, or choose another id"));
+        .hint(format!(
+            "change it with `ktx connection edit {id}`, or choose another id"
+        )));
     }
-    let draft = Draft::of(args, driver, password, |suffix| {
+    let draft = Draft::of(&args.settings, driver, password, |suffix| {
         free_name(&current, &id, suffix)
     })?;
     let connection = Connection {
         id,
         driver,
-        fields: draft.fields,
+        fields: draft.fields.clone(),
     };
     let text =
         edit::set_connection(&current.text, &connection).map_err(|error| edit_failure(&error))?;
@@ -95,14 +105,20 @@ pub(in crate::commands) fn enter(
         ..failure
     })?;
     verify::settings(&connection, &draft.secrets, session, opened)?;
+    let entered = keep(connection, draft, &text, opened)?;
+    drop(held);
+    Ok(entered)
+}
+
+/// Writes the secrets, then the file that refers to them.
+fn keep(connection: Connection, draft: Draft, text: &str, opened: &Opened) -> Outcome<Entered> {
     for kept in &draft.secrets {
         opened
             .store
             .write_secret(&project_path(&kept.name)?, &kept.secret)
             .map_err(|error| file_failure(&error))?;
     }
-    write(opened, &text)?;
-    drop(held);
+    write(opened, text)?;
     Ok(Entered {
         connection,
         notes: draft.notes,
@@ -118,16 +134,16 @@ pub(in crate::commands) fn standing<'a>(
     opened: &'a Opened,
 ) -> Outcome<Option<&'a Connection>> {
     let driver = driver(&args.driver)?;
-    let without_schemas = ConnectionAddArgs {
+    let without_schemas = ConnectionSettings {
         schema: Vec::new(),
-        ..args.clone()
+        ..args.settings.clone()
     };
     let draft = Draft::of(&without_schemas, driver, None, str::to_owned)?;
     let secrets = session.secrets(&opened.dir);
     let wanted = Connection {
         id: ConnectionId::parse(&args.id)?,
         driver,
-        fields: draft.fields,
+        fields: draft.fields.clone(),
     };
     let kept = |text: &str| {
         let name = text.strip_prefix("file:.ktx/secrets/")?;
@@ -162,6 +178,47 @@ pub(in crate::commands) fn standing<'a>(
         .values()
         .filter(|known| known.driver == driver)
         .find(|known| same_fields(known) || same_file(known)))
+}
+
+/// Changes settings of a connection in `ktx.yaml` and writes new secrets beside it, all or nothing. What is
+/// not named stays as it is, comments included.
+pub(super) fn change(
+    args: &ConnectionEditArgs,
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<Entered> {
+    let settings = &args.settings;
+    let password = draft::password_from_stdin(settings)?;
+    let held = lock(opened, "ktx connection edit")?;
+    let current = current(opened)?;
+    let known = connection_of(&current.project, &args.id)?.clone();
+    let draft = Draft::of(settings, known.driver, password, |suffix| {
+        free_name(&current, &known.id, suffix)
+    })?;
+    let edited = draft.over(&known.fields)?;
+    let mut text = current.text;
+    for key in known.fields.keys().filter(|key| !edited.contains_key(*key)) {
+        let path = ["connections", known.id.as_str(), key];
+        text = edit::remove(&text, &path).map_err(|error| edit_failure(&error))?;
+    }
+    for (key, value) in &edited {
+        if known.fields.get(key) != Some(value) {
+            let path = ["connections", known.id.as_str(), key];
+            text = edit::set(&text, &path, value).map_err(|error| edit_failure(&error))?;
+        }
+    }
+    meaning(&text).map_err(|failure| Failure {
+        exit: Exit::Usage,
+        ..failure
+    })?;
+    let connection = Connection {
+        fields: edited,
+        ..known
+    };
+    verify::settings(&connection, &draft.secrets, session, opened)?;
+    let entered = keep(connection, draft, &text, opened)?;
+    drop(held);
+    Ok(entered)
 }
 
 fn driver(text: &str) -> Outcome<Driver> {
@@ -200,13 +257,32 @@ fn free_name(current: &Current, id: &ConnectionId, suffix: &str) -> String {
         .unwrap_or(first)
 }
 
-fn report(
-    connection: &Connection,
-    secrets: &[Kept],
-    args: &ConnectionAddArgs,
+/// What a command did to a connection, and whether it is tried then.
+pub(super) struct Change {
+    /// `added` or `edited`.
+    pub done: &'static str,
+    /// Whether it is reached once.
+    pub tests: bool,
+}
+
+impl Change {
+    fn command(&self) -> &'static str {
+        if self.done == "added" {
+            "connection add"
+        } else {
+            "connection edit"
+        }
+    }
+}
+
+/// Tells what stands in `ktx.yaml` now.
+pub(super) fn report(
+    entered: &Entered,
+    change: &Change,
     session: &Session,
     printer: &Printer,
 ) -> Outcome {
+    let (connection, secrets) = (&entered.connection, &entered.secrets);
     let opened = load(&session.project_dir()?, &session.environment)?;
     let looked = look_up(connection, &session.secrets(&opened.dir));
     let files: Vec<String> = secrets
@@ -214,7 +290,12 @@ fn report(
         .map(|kept| format!(".ktx/secrets/{}", kept.name))
         .collect();
     if printer.mode != Mode::Json {
-        printer.line(&format!("Added connection: {}", connection.id))?;
+        let word = if change.done == "added" {
+            "Added"
+        } else {
+            "Edited"
+        };
+        printer.line(&format!("{word} connection: {}", connection.id))?;
         printer.line(&format!("Driver: {}", connection.driver))?;
         for file in &files {
             printer.line(&format!("Secret: {file} (ignored by git)"))?;
@@ -229,7 +310,7 @@ fn report(
         }
         printer.note(NOT_COMMITTED);
     }
-    let tested = if args.test {
+    let tested = if change.tests {
         let added = find(&opened, connection.id.as_str())?;
         probe(&[added], session, &opened)?.pop()
     } else {
@@ -242,7 +323,7 @@ fn report(
     if printer.mode == Mode::Json {
         let mut data = to_json(connection, &looked);
         if let Value::Object(data) = &mut data {
-            data.insert("status".to_owned(), json!("added"));
+            data.insert("status".to_owned(), json!(change.done));
             data.insert("secretFiles".to_owned(), json!(files));
             data.insert("committed".to_owned(), json!(false));
             if let Some(tested) = &tested {
@@ -252,7 +333,7 @@ fn report(
         printer.json(&json!({
             "kind": "connection",
             "data": data,
-            "meta": { "command": "connection add" },
+            "meta": { "command": change.command() },
         }))?;
         return Ok(exit);
     }

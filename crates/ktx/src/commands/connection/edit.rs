@@ -87,7 +87,7 @@ pub(in crate::commands) fn edit_failure(error: &EditError) -> Failure {
 }
 
 /// The folders of a connection's files, where they are.
-pub(super) fn folders(opened: &Opened, id: &str) -> Vec<String> {
+pub(in crate::commands) fn folders(opened: &Opened, id: &str) -> Vec<String> {
     ["semantic-layer", "raw-sources"]
         .into_iter()
         .map(|folder| format!("{folder}/{id}"))

@@ -2,7 +2,7 @@
 
 use ktx_config::Connection;
 
-use super::super::connection::{add, find, probe};
+use super::super::connection::{add, edit, find, probe};
 use super::{State, Step};
 use crate::cli::ConnectionAddArgs;
 use crate::report::Outcome;
@@ -71,22 +71,49 @@ pub(super) fn known<'a>(
     Ok(Some((standing, reached.step(name, State::Ready))))
 }
 
-/// Writes a connection into `ktx.yaml` and reaches it. It stays there when it cannot be reached.
+/// Whether a connection stands in `ktx.yaml` that was never of use: nothing was read over it, and it cannot
+/// be reached now. Most likely its address was mistyped.
+pub(super) fn never_worked(id: &str, session: &Session, opened: &Opened) -> Outcome<bool> {
+    let Some(connection) = opened.config.connection(id) else {
+        return Ok(false);
+    };
+    if !edit::folders(opened, id).is_empty() {
+        return Ok(false);
+    }
+    let tested = probe(&[connection], session, opened)?;
+    Ok(tested.iter().any(|tested| tested.result.is_err()))
+}
+
+/// Writes a connection into `ktx.yaml` and reaches it. It stays there when it cannot be reached, and takes
+/// the place of one that never worked.
 pub(super) fn added(
     name: &'static str,
     entry: &ConnectionAddArgs,
     (session, opened): (&Session, &Opened),
 ) -> Outcome<Step> {
-    let entered = add::enter(entry, session, opened)?;
+    let place = match opened.config.connection(&entry.id) {
+        Some(known)
+            if known.driver.as_str() == entry.driver
+                && never_worked(&entry.id, session, opened)? =>
+        {
+            add::Place::Taken
+        }
+        Some(_) | None => add::Place::Free,
+    };
+    let entered = add::enter(entry, place, session, opened)?;
     let id = entered.connection.id.to_string();
     let opened = load(&opened.dir, &session.environment)?;
     let reached = reach(&[find(&opened, &id)?], session, &opened);
-    let reached = reached.map_err(|failure| {
-        failure
-            .hint("the connection stays in ktx.yaml")
-            .hint(format!("run `ktx connection test {id}` again"))
-    })?;
-    let step = reached.step(name, State::Done);
+    let reached =
+        reached.map_err(|failure| {
+            failure
+            .hint("the connection stays in ktx.yaml until you run setup again with another address")
+            .hint(format!("run `ktx connection test {id}` to try the same address again"))
+        })?;
+    let mut step = reached.step(name, State::Done);
+    if place == add::Place::Taken {
+        step = step.hint(format!("it replaces `{id}`, which could not be reached"));
+    }
     let step = entered.notes.into_iter().fold(step, Step::hint);
     Ok(step.hint("ktx.yaml is changed and not committed"))
 }

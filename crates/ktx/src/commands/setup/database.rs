@@ -3,7 +3,7 @@
 use ktx_config::Driver;
 
 use super::{State, Step, connect};
-use crate::cli::{ConnectionAddArgs, SetupArgs};
+use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs};
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
@@ -60,14 +60,16 @@ fn added(args: &SetupArgs, driver: &str, session: &Session, opened: &Opened) -> 
     let id = args
         .database_connection_id
         .clone()
-        .unwrap_or_else(|| usual_id(driver, opened));
+        .map_or_else(|| usual_id(driver, session, opened), Ok)?;
     let entry = ConnectionAddArgs {
         id,
         driver: driver.to_owned(),
-        url,
-        path,
-        schema: args.database_schema.clone(),
-        ..ConnectionAddArgs::default()
+        settings: ConnectionSettings {
+            url,
+            path,
+            schema: args.database_schema.clone(),
+            ..ConnectionSettings::default()
+        },
     };
     let asked = args.database_connection_id.as_deref();
     let known = connect::known("database", &entry, asked, (session, opened))?;
@@ -83,8 +85,9 @@ fn added(args: &SetupArgs, driver: &str, session: &Session, opened: &Opened) -> 
     )))
 }
 
-/// `sqlite-local`, `postgres-warehouse`; with a number when that is taken.
-fn usual_id(driver: &str, opened: &Opened) -> String {
+/// `sqlite-local`, `postgres-warehouse`; with a number when that is taken by a connection that works or has
+/// worked.
+fn usual_id(driver: &str, session: &Session, opened: &Opened) -> Outcome<String> {
     let place = if driver == "sqlite" || driver == "duckdb" {
         "local"
     } else {
@@ -92,12 +95,12 @@ fn usual_id(driver: &str, opened: &Opened) -> String {
     };
     let first = format!("{driver}-{place}");
     let is_free = |id: &String| opened.config.connection(id).is_none();
-    if is_free(&first) {
-        return first;
+    if is_free(&first) || connect::never_worked(&first, session, opened)? {
+        return Ok(first);
     }
     // One of so many names is free.
-    (2..opened.config.connections.len() + 3)
+    Ok((2..opened.config.connections.len() + 3)
         .map(|number| format!("{first}-{number}"))
         .find(is_free)
-        .unwrap_or(first)
+        .unwrap_or(first))
 }

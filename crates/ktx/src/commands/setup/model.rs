@@ -32,6 +32,7 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
             "scan, search and query need none",
         ));
     }
+    compose::usable_settings(&opened.config)?;
     if opened.config.llm.backend == Backend::None {
         let step = Step::new("model", State::Missing, "descriptions and memory need one");
         return Ok(step

@@ -4,7 +4,7 @@ use ktx_config::{Driver, DriverKind};
 use serde_json::json;
 
 use super::{Step, connect};
-use crate::cli::{ConnectionAddArgs, SetupArgs, SetupSourceArgs};
+use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs, SetupSourceArgs};
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
@@ -20,8 +20,10 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
     let entry = ConnectionAddArgs {
         id: asked.clone().unwrap_or_else(|| format!("{driver}-main")),
         driver: driver.to_string(),
-        field,
-        ..ConnectionAddArgs::default()
+        settings: ConnectionSettings {
+            field,
+            ..ConnectionSettings::default()
+        },
     };
     let known = connect::known("source", &entry, asked.as_deref(), (session, opened))?;
     if let Some((_, step)) = known {

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use ktx_config::{Backend, Connection, Driver, DriverKind, EnrichmentMode, FailureMode, Profile};
+use ktx_config::{
+    Backend, Connection, Driver, DriverKind, EnrichmentMode, FailureMode, MISSPELLED_KEY, Profile,
+};
 use ktx_diagnostics::Diagnostic;
 use ktx_secrets::SecretRef;
 use ktx_vocabulary::ModelRole;
@@ -35,7 +37,7 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe, looks: &
     }
     let capabilities = capabilities(opened, probe, &broken, looks);
     let local = local_stats(opened);
-    let verdict = match limited(&capabilities, &broken, looks) {
+    let verdict = match limited(&capabilities, &broken, opened, looks) {
         Some(limited) => limited,
         None => verdict(&capabilities, opened, is_scanned(&local)),
     };
@@ -314,7 +316,12 @@ fn is_scanned(local: &Value) -> bool {
 }
 
 /// The verdict on a project of which a part cannot be used; none when nothing of that kind is seen.
-fn limited(capabilities: &Value, broken: &[String], looks: &Looks) -> Option<Value> {
+fn limited(
+    capabilities: &Value,
+    broken: &[String],
+    opened: &Opened,
+    looks: &Looks,
+) -> Option<Value> {
     if capabilities["query"]["able"] != "yes" {
         return None;
     }
@@ -327,6 +334,11 @@ fn limited(capabilities: &Value, broken: &[String], looks: &Looks) -> Option<Val
     if looks.wrong_sources() > 0 {
         reasons.push(counted(looks.wrong_sources()));
         next.push("correct the files that are named; `ktx sl validate` checks them".to_owned());
+    }
+    let is_misspelled = |warning: &&Diagnostic| warning.code == MISSPELLED_KEY;
+    if let Some(warning) = opened.warnings.iter().find(is_misspelled) {
+        reasons.push("a misspelled key in ktx.yaml is not read".to_owned());
+        next.push(format!("correct it: {warning}"));
     }
     if !broken.is_empty() {
         reasons.push(format!("not usable: {}", broken.join(", ")));

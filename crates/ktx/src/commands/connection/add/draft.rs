@@ -7,7 +7,7 @@ use ktx_secrets::Secret;
 use serde_json::{Map, Value};
 
 use super::Kept;
-use crate::cli::ConnectionAddArgs;
+use crate::cli::ConnectionSettings;
 use crate::commands::connection::mask::{holds_secret, is_reference, kind_of, mask_text};
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
@@ -23,7 +23,7 @@ pub(super) struct Draft {
 }
 
 /// Reads the password that is piped in, when it is.
-pub(super) fn password_from_stdin(args: &ConnectionAddArgs) -> Outcome<Option<Secret>> {
+pub(super) fn password_from_stdin(args: &ConnectionSettings) -> Outcome<Option<Secret>> {
     if !args.password_stdin {
         return Ok(None);
     }
@@ -48,7 +48,7 @@ pub(super) fn password_from_stdin(args: &ConnectionAddArgs) -> Outcome<Option<Se
 impl Draft {
     /// Takes the options in. `name` gives the file of a secret of this kind.
     pub(super) fn of(
-        args: &ConnectionAddArgs,
+        args: &ConnectionSettings,
         driver: Driver,
         password: Option<Secret>,
         name: impl Fn(&str) -> String,
@@ -92,6 +92,32 @@ impl Draft {
             draft.field(driver, field)?;
         }
         Ok(draft)
+    }
+
+    /// The fields of a connection with these settings over them. An address takes the place of its parts.
+    pub(super) fn over(&self, known: &Map<String, Value>) -> Outcome<Map<String, Value>> {
+        if self.fields.is_empty() {
+            return Err(usage("no setting is named").hint(
+                "name what changes, such as `--url env:DATABASE_URL` or `--field context.queryHistory.enabled=true`",
+            ));
+        }
+        let parts = ["host", "port", "database", "username", "user", "password"];
+        let gives_part = parts.iter().find(|part| self.fields.contains_key(**part));
+        if let Some(part) = gives_part
+            && known.contains_key("url")
+            && !self.fields.contains_key("url")
+        {
+            return Err(usage(format!(
+                "the connection has a `url`, which says the `{part}` too"
+            ))
+            .hint("give the whole address with `--url`"));
+        }
+        let mut fields = known.clone();
+        if self.fields.contains_key("url") {
+            fields.retain(|key, _| !parts.contains(&key.as_str()));
+        }
+        merge(&mut fields, &self.fields);
+        Ok(fields)
     }
 
     fn url(&mut self, driver: Driver, url: &str, name: &impl Fn(&str) -> String) -> String {
@@ -205,6 +231,18 @@ const fn schema_key(driver: Driver) -> Option<&'static str> {
         | Driver::Looker
         | Driver::Metabase
         | Driver::Notion => None,
+    }
+}
+
+/// Puts `settings` over `fields`, objects key by key.
+fn merge(fields: &mut Map<String, Value>, settings: &Map<String, Value>) {
+    for (key, value) in settings {
+        match (fields.get_mut(key), value) {
+            (Some(Value::Object(known)), Value::Object(given)) => merge(known, given),
+            _ => {
+                fields.insert(key.clone(), value.clone());
+            }
+        }
     }
 }
 

@@ -6,12 +6,14 @@ use serde_json::json;
 use super::*;
 
 fn drafted(driver: Driver, words: &[&str]) -> Result<Draft, String> {
-    let command = ConnectionAddArgs::augment_args(clap::Command::new("add"));
+    let command = crate::cli::ConnectionAddArgs::augment_args(clap::Command::new("add"));
     let words = ["add", "one", "--driver", driver.as_str()]
         .into_iter()
         .chain(words.iter().copied());
     let matches = command.try_get_matches_from(words).expect("arguments");
-    let args = ConnectionAddArgs::from_arg_matches(&matches).expect("arguments");
+    let args = crate::cli::ConnectionAddArgs::from_arg_matches(&matches)
+        .expect("arguments")
+        .settings;
     let password = args.password_stdin.then(|| Secret::new("piped"));
     Draft::of(&args, driver, password, |suffix| format!("one-{suffix}"))
         .map_err(|failure| failure.message)
