@@ -440,7 +440,7 @@ exit 2
 {
   "error": {
     "code": "usage",
-    "message": "'ktx llm' requires a subcommand but one was not provided [subcommands: models, pricing, probe, help]",
+    "message": "'ktx llm' requires a subcommand but one was not provided [subcommands: ask, models, pricing, probe, help]",
     "hint": "run `ktx llm --help` for what it takes"
   }
 }

@@ -178,7 +178,7 @@ hint: set it to `claude-code` to use your own local Claude Code session
 #[test]
 fn an_unknown_backend_lists_the_allowed_ones() {
     let sandbox = project("  provider:\n    backend: anthropics\n");
-    for line in ["llm probe", "llm models", "agent run -m hello"] {
+    for line in ["llm probe", "llm models"] {
         check(
             &sandbox,
             line,

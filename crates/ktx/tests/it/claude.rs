@@ -660,6 +660,7 @@ fn a_backend_that_is_not_known_is_refused() {
         r"
 exit 3
 --- stderr
+Project: [SANDBOX]/work
 error: ktx.yaml:7:14: Unsupported llm.provider.backend: cloud-code (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)
 
 hint: did you mean `claude-code`?

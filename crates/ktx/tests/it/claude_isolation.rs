@@ -132,7 +132,9 @@ error: a hook (`SessionStart`) from the Claude Code settings of this machine run
 hint: have the hook taken out of the managed settings of Claude Code, or set `llm.provider.isolation` to `warn`
 ",
     );
-    let status = answer(&sandbox, "status --json");
+    let printed = run(&sandbox, "status --json");
+    assert_eq!(printed.code, Some(5), "{printed}");
+    let status: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap();
     assert_eq!(status["llm"]["code"], json!("llm_isolation"));
     let usage = answer(&sandbox, "usage --json");
     assert_eq!(usage["data"]["total"]["messages"], json!(0));

@@ -327,11 +327,9 @@ fn a_login_that_ends_pauses_the_run() {
         ),
         "{printed}"
     );
-    let files = tree(&sandbox);
-    let mut reports = files
-        .iter()
-        .filter(|(path, _)| path.ends_with("scan-report.json"));
-    let report = String::from_utf8_lossy(reports.next().unwrap().1);
+    let report = sandbox
+        .read(".ktx/state/scans/warehouse/scan-report.json")
+        .unwrap();
     assert!(report.contains("enrichment_paused") && !report.contains("enrichment_failed"));
 
     let before = tree(&sandbox);

@@ -55,7 +55,7 @@ fn a_record_that_is_not_there_is_a_step_that_was_skipped() {
 exit 0
 Source	Database schema	Query history	Descriptions
 warehouse	done	skipped	done
-warehouse: commit [COMMIT]
+warehouse: nothing changed
 --- stderr
 Project: [SANDBOX]/work
 warehouse · structure

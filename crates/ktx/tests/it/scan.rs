@@ -662,8 +662,8 @@ warehouse: 1 added, 1 modified, 0 deleted, 2 unchanged tables
   joins: 3 accepted, 0 to review
   ~ table orders: - column amount, + column channel
   + table returns
-  ~ measure orders.revenue (can no longer be computed)
   + join orders -> returns
+  ~ measure orders.revenue (can no longer be computed)
   dry run: nothing was written
 --- stderr
 Project: [SANDBOX]/work

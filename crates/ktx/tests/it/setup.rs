@@ -415,7 +415,11 @@ fn a_mistyped_address_is_replaced_and_the_later_steps_run() {
         );
         assert_eq!(answer["steps"][2]["code"], json!("connection_unreachable"));
         let config = sandbox.read("ktx.yaml").unwrap();
-        assert_eq!(config.matches("driver: postgres").count(), 1, "{config}");
+        assert_eq!(
+            config.matches("\n    driver: postgres\n").count(),
+            1,
+            "{config}"
+        );
         assert!(
             config.contains(&format!("127.0.0.1:{port}/shop")),
             "{config}"

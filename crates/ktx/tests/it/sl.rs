@@ -85,7 +85,7 @@ Project: [SANDBOX]/work
         r"
 exit 0
 orders  (lexical)
-    …count paid The day of the order. <mark>Money</mark> received from real customers.
+    …count paid The day of the order. Money received from real customers.
 --- stderr
 Project: [SANDBOX]/work
 ",

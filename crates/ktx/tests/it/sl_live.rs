@@ -130,6 +130,7 @@ exit 0
             }
           ],
           "notLookedAt": [],
+          "notChecked": [],
           "reason": null,
           "hint": null
         }
@@ -308,7 +309,7 @@ fn an_overlay_join_that_contradicts_a_scanned_one_replaces_it() {
     );
     let validated = run(&sandbox, "sl validate");
     assert_eq!(validated.code, Some(0), "{validated}");
-    let told = "warning: semantic-layer/warehouse/orders.yaml:20:5: replaced_join: join \
+    let told = "warning: semantic-layer/warehouse/orders.yaml:19:5: replaced_join: join \
                 `orders.customer_id = customers.id` says one_to_one and replaces the scanned join to `customers`, \
                 which says many_to_one";
     assert!(

@@ -77,8 +77,6 @@ fn a_conflict_of_git_is_called_one() {
         r"
 exit 0
 ktx.yaml is valid
---- stderr
-Project: [SANDBOX]/work
 ",
     );
     assert!(!run(&sandbox, "status").stdout.contains("conflict"));

@@ -84,6 +84,7 @@ fn a_column_without_a_grant_leaves_the_rest_of_its_table() {
         r#"
 exit 0
 warehouse: 1 added, 0 modified, 0 deleted, 0 unchanged tables
+  schemas: public (1 table)
   joins: 0 accepted, 0 to review
   warning: the login may not read `salary` of `public.people`; run `GRANT SELECT ("salary") ON "public"."people" TO "ktx_it_some"`
   commit: [COMMIT]

@@ -44,6 +44,7 @@ exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  ready    warehouse: reached
+                   schemas: public (2 tables)
 history   done     warehouse: past queries cannot be read yet: relation "pg_stat_statements" does not exist (at character 189)
                    load `pg_stat_statements` with `shared_preload_libraries`, then run `CREATE EXTENSION pg_stat_statements` in this database
                    ktx.yaml is changed and not committed
@@ -132,6 +133,7 @@ exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  ready    warehouse: reached
+                   schemas: public (2 tables)
 history   done     warehouse: past queries are not read
                    ktx.yaml is changed and not committed
 agents    skipped  none was named

@@ -97,16 +97,14 @@ const FIVE_SCHEMAS: &str = "
     GRANT USAGE ON SCHEMA sales, stock, audit TO ktx_every_reader;
     GRANT SELECT ON orders, sales.invoices, stock.items TO ktx_every_reader;";
 
-fn every_schema() -> Option<(Postgres, ktx_test_support::sandbox::Sandbox)> {
-    let server = Postgres::new("ktx_it_every_schema")?;
-    server.execute(FIVE_SCHEMAS);
-    let mut sandbox = warehouse(
-        &server,
-        server.port(),
-        "    database: ktx_it_every_schema\n",
-    );
+/// A database and a login of this name for one test: roles belong to the whole server.
+fn every_schema(name: &'static str) -> Option<(Postgres, ktx_test_support::sandbox::Sandbox)> {
+    let server = Postgres::new(name)?;
+    server.execute(&FIVE_SCHEMAS.replace("ktx_every_reader", &format!("{name}_reader")));
+    let fields = format!("    database: {name}\n");
+    let mut sandbox = warehouse(&server, server.port(), &fields);
     let config = sandbox.read("ktx.yaml").unwrap();
-    let config = config.replace(&server.login().user, "ktx_every_reader");
+    let config = config.replace(&server.login().user, &format!("{name}_reader"));
     write(&sandbox, "ktx.yaml", &config);
     sandbox.set("KTX_IT_PASSWORD", "reader-secret");
     Some((server, sandbox))
@@ -114,7 +112,7 @@ fn every_schema() -> Option<(Postgres, ktx_test_support::sandbox::Sandbox)> {
 
 #[test]
 fn every_schema_of_postgres_that_the_login_reads_is_scanned_and_the_others_are_named() {
-    let Some((_server, sandbox)) = every_schema() else {
+    let Some((_server, sandbox)) = every_schema("ktx_every") else {
         return;
     };
     compare(
@@ -172,12 +170,12 @@ warehouse · artifacts
 
 #[test]
 fn schemas_that_setup_is_given_narrow_what_is_scanned() {
-    let Some((server, mut sandbox)) = every_schema() else {
+    let Some((server, mut sandbox)) = every_schema("ktx_narrow") else {
         return;
     };
     write(&sandbox, "ktx.yaml", "connections: {}\n");
     let url = format!(
-        "postgres://ktx_every_reader:reader-secret@127.0.0.1:{}/ktx_it_every_schema",
+        "postgres://ktx_narrow_reader:reader-secret@127.0.0.1:{}/ktx_narrow",
         server.port()
     );
     sandbox.set("DATABASE_URL", &url);
@@ -202,13 +200,13 @@ fn schemas_that_setup_is_given_narrow_what_is_scanned() {
 
 #[test]
 fn a_source_that_loses_its_short_name_to_another_schema_is_told() {
-    let Some((server, sandbox)) = every_schema() else {
+    let Some((server, sandbox)) = every_schema("ktx_short_names") else {
         return;
     };
     let scanned = run(&sandbox, "scan");
     assert_eq!(scanned.code, Some(0), "{scanned}");
     server.execute(
-        "CREATE TABLE stock.orders (id int PRIMARY KEY); GRANT SELECT ON stock.orders TO ktx_every_reader",
+        "CREATE TABLE stock.orders (id int PRIMARY KEY); GRANT SELECT ON stock.orders TO ktx_short_names_reader",
     );
     let scanned = run(&sandbox, "scan");
     let told = "  warning: the source `orders` is called `public.orders` now, since another schema has a table \
@@ -222,12 +220,12 @@ fn a_source_that_loses_its_short_name_to_another_schema_is_told() {
 
 #[test]
 fn a_table_of_a_schema_that_is_not_granted_any_more_stays() {
-    let Some((server, sandbox)) = every_schema() else {
+    let Some((server, sandbox)) = every_schema("ktx_revoked") else {
         return;
     };
     let scanned = run(&sandbox, "scan");
     assert_eq!(scanned.code, Some(0), "{scanned}");
-    server.execute("REVOKE USAGE ON SCHEMA stock FROM ktx_every_reader");
+    server.execute("REVOKE USAGE ON SCHEMA stock FROM ktx_revoked_reader");
     let scanned = run(&sandbox, "scan");
     let said = "warehouse: 0 added, 0 modified, 0 deleted, 3 unchanged tables\n";
     assert!(scanned.stdout.starts_with(said), "{scanned}");
