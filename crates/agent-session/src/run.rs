@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use ktx_llm_runtime::{
-    CallLabel, LlmError, LlmErrorKind, LlmRuntime, Message, MessageRole, RunEvent, RunFinal,
-    RunRequest, UsageKind,
+    CallLabel, Deltas, LlmError, LlmErrorKind, LlmRuntime, Message, MessageRole, RunEvent,
+    RunFinal, RunRequest, UsageKind,
 };
 use ktx_tool_descriptors::ToolSet;
 use ktx_vocabulary::{ModelRole, RunId};
@@ -29,6 +29,8 @@ pub struct Question {
     pub tools: ToolSet,
     /// Assistant turns allowed; at least 1.
     pub max_turns: u32,
+    /// Whether the answer is wanted while it is written.
+    pub deltas: Deltas,
     /// The stage that the calls are accounted to, such as `research`.
     pub stage: String,
     /// The run that the calls belong to.
@@ -80,6 +82,7 @@ pub async fn invoke_once(
         messages: vec![Message::text(MessageRole::User, question.message)],
         tools: question.tools,
         step_budget: question.max_turns,
+        deltas: question.deltas,
         cancel: question.cancel,
         label: CallLabel {
             run_id: question.run_id,

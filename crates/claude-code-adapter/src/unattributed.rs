@@ -62,6 +62,7 @@ mod tests {
             cache_write_1h: long,
             cache_read: 0,
             output,
+            reasoning: 0,
         }
     }
 

@@ -95,6 +95,8 @@ pub struct Llm {
     pub models: BTreeMap<ModelRole, String>,
     /// How prompts are cached.
     pub prompt_caching: PromptCaching,
+    /// How long a provider over HTTP is waited for.
+    pub timeouts: ModelTimeouts,
     /// The user's own prices by model id, as written.
     pub pricing: BTreeMap<String, Map<String, Value>>,
 }
@@ -126,6 +128,24 @@ impl Llm {
     }
 }
 
+/// `llm.timeouts`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelTimeouts {
+    /// Seconds until the first byte of an answer.
+    pub first_byte_seconds: u64,
+    /// Seconds of silence in the middle of an answer.
+    pub between_bytes_seconds: u64,
+}
+
+/// Which of OpenAI's protocols is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenAiProtocol {
+    /// Chat Completions.
+    Chat,
+    /// Responses.
+    Responses,
+}
+
 /// `llm.provider.<backend>` of an HTTP backend.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Endpoint {
@@ -133,6 +153,8 @@ pub struct Endpoint {
     pub api_key: Option<SecretRef>,
     /// Where the API is.
     pub base_url: Option<SecretRef>,
+    /// The protocol, where the backend speaks more than one.
+    pub protocol: Option<OpenAiProtocol>,
     /// Overrides of the provider's reasoning preset, as written.
     pub reasoning: Option<Map<String, Value>>,
     /// Overrides of the provider's caching preset, as written.

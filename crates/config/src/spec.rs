@@ -2,6 +2,7 @@
 //! reference page.
 
 mod connections;
+mod endpoint;
 mod prices;
 mod project;
 

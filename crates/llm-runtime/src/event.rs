@@ -13,6 +13,8 @@ pub enum RuntimeEvent {
     /// it becomes when nothing more is heard of it. Told again while its output grows, and followed
     /// by [`Self::Usage`] of the same message.
     UsageBegun(UsageFact),
+    /// Nothing was paid for a message that was told to have begun, or it was paid for under another name.
+    UsageDropped(UsageFact),
     /// What the backend itself says that a call cost, behind the facts of the call (C-18).
     CostReported(ReportedCost),
     /// A rate-limit window was seen (KTX 1.7: `rate_limit_observed`).

@@ -26,7 +26,7 @@ pub use governor::{
     CallPermit, Governing, Governor, GovernorSettings, Jitter, LONGEST_WAIT, LimitSignal,
 };
 pub use message::{CacheTtl, ContentBlock, MediaSource, Message, MessageRole, Transport};
-pub use metrics::{CallMetrics, TokenUsage};
+pub use metrics::{CallMetrics, TokenUsage, estimated_tokens};
 pub use normalize::{
     Dialect, META_PROVIDER, Normalized, ReasoningRule, ReasoningWindow, normalize,
 };
@@ -34,7 +34,7 @@ pub use object::{ObjectValueError, generate_typed, validated_object};
 pub use outcome::{LoopOutcome, ObjectOutcome, StopReason, TextOutcome, ToolTrace};
 pub use port::{BackendInfo, LlmRuntime, ProbeReport};
 pub use request::{
-    CallLabel, LoopRequest, ObjectRequest, ProbeRequest, RunRequest, Step, StepCallback,
+    CallLabel, Deltas, LoopRequest, ObjectRequest, ProbeRequest, RunRequest, Step, StepCallback,
     TextRequest, chosen_tools,
 };
 pub use run::{RunEvent, RunFinal, RunHandle, RunWriter, run_channel};

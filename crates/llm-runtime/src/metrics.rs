@@ -15,6 +15,8 @@ pub struct TokenUsage {
     pub cache_read: u64,
     /// Output tokens, thinking included.
     pub output: u64,
+    /// Of the output tokens, those that were thinking, where the provider tells it.
+    pub reasoning: u64,
 }
 
 impl TokenUsage {
@@ -43,6 +45,7 @@ impl TokenUsage {
             cache_write_1h: of(self.cache_write_1h, other.cache_write_1h),
             cache_read: of(self.cache_read, other.cache_read),
             output: of(self.output, other.output),
+            reasoning: of(self.reasoning, other.reasoning),
         }
     }
 }
@@ -52,6 +55,17 @@ impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         *self = self.with(other, u64::saturating_add);
     }
+}
+
+/// Bytes of text per token, for estimates: prose has four and more, code and JSON about three, digits and
+/// ids a little more than two.
+const BYTES_PER_TOKEN: u64 = 2;
+
+/// How many tokens a text of so many bytes has, on the high side.
+pub fn estimated_tokens(bytes: usize) -> u64 {
+    u64::try_from(bytes)
+        .unwrap_or(u64::MAX)
+        .div_ceil(BYTES_PER_TOKEN)
 }
 
 /// What one port operation took.

@@ -137,6 +137,17 @@ impl std::fmt::Debug for LoopRequest {
     }
 }
 
+/// Whether pieces of an answer are told as they come. What was told cannot be taken back, so a call whose
+/// answer breaks off behind it cannot be made again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Deltas {
+    /// They are.
+    #[default]
+    AsTheyCome,
+    /// The text of a turn is told when the turn is over.
+    ByTurn,
+}
+
 /// Asks for a run with an event stream and one final record (COG-03, COG-04).
 #[derive(Debug, Clone)]
 pub struct RunRequest {
@@ -150,6 +161,8 @@ pub struct RunRequest {
     pub tools: ToolSet,
     /// Assistant turns allowed; at least 1.
     pub step_budget: u32,
+    /// Whether the answer is wanted while it is written.
+    pub deltas: Deltas,
     /// Stops the run.
     pub cancel: CancellationToken,
     /// What the run belongs to.

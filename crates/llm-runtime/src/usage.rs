@@ -98,8 +98,11 @@ pub enum UsageKind {
     Message,
     /// What a call used beside its messages, such as the compaction of a conversation (COG-14).
     Unattributed,
-    /// One assistant message that was cut off: its input is known, its output is what was seen of it.
+    /// One assistant message that was cut off: its output is estimated from what was seen of it, and its
+    /// input too where nobody told it before.
     Incomplete,
+    /// One whole message whose provider did not tell what it used: the tokens are estimated from its size.
+    Estimated,
 }
 
 impl UsageKind {
@@ -109,6 +112,7 @@ impl UsageKind {
             Self::Message => "message",
             Self::Unattributed => "unattributed",
             Self::Incomplete => "incomplete",
+            Self::Estimated => "estimated",
         }
     }
 }

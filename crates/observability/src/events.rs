@@ -61,6 +61,9 @@ impl EventSink for TracedEvents {
             RuntimeEvent::UsageBegun(fact) => {
                 tracing::debug!(message = fact.message_id, "a message has begun");
             }
+            RuntimeEvent::UsageDropped(fact) => {
+                tracing::debug!(message = fact.message_id, "nothing is paid for a message");
+            }
             RuntimeEvent::CostReported(told) => tracing::debug!(
                 run_id = %told.label.run_id,
                 dollars = told.dollars,

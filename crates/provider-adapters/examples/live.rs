@@ -170,6 +170,7 @@ async fn stream(runtime: &HttpRuntime) -> Checked {
         messages: vec![Message::text(MessageRole::User, COUNT)],
         tools: tools()?,
         step_budget: 6,
+        deltas: ktx_llm_runtime::Deltas::AsTheyCome,
         cancel: CancellationToken::new(),
         label: label()?,
         trace_id: None,

@@ -2,18 +2,21 @@
 
 pub(crate) mod address;
 mod attempt;
+pub(crate) mod bill;
 pub(crate) mod client;
+mod deadlines;
 pub(crate) mod limits;
+mod obstacle;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ktx_llm_runtime::{
-    EventSink, Governor, LimitSignal, LlmError, LlmErrorKind, PlannedTurn, RunWriter, RuntimeEvent,
-    Sent, TurnGate, TurnPermit, window_words,
+    ContentBlock, EventSink, Governor, LimitSignal, LlmError, LlmErrorKind, Message, PlannedTurn,
+    RunWriter, RuntimeEvent, Sent, TurnGate, TurnPermit, UsageFact, window_words,
 };
 use ktx_secrets::{Redactor, Secret};
 use ktx_vocabulary::ModelRole;
@@ -21,12 +24,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::UnixClock;
 use crate::credentials::{Freshness, GoogleTokens};
+use crate::preset::Protocol;
 use crate::settings::Timeouts;
 use crate::wire::media;
-use crate::wire::request::{CanonicalRequest, Encoded, Target};
-use crate::wire::response::{Draft, Response};
+use crate::wire::request::{CanonicalRequest, Encoded, OutputLimit, Target};
+use crate::wire::response::Response;
 use crate::wire::{self, failure};
 use address::Base;
+use bill::{Bill, Charge, Payer};
 use client::Clients;
 
 /// As whom a request is made.
@@ -53,6 +58,8 @@ pub(crate) struct Endpoint {
     pub(crate) redactor: Redactor,
     pub(crate) timeouts: Timeouts,
     pub(crate) clock: UnixClock,
+    /// How the longest answer is named, by model, where the usual way was refused.
+    pub(crate) limits: Mutex<BTreeMap<String, OutputLimit>>,
     /// The media that people were told about.
     pub(crate) left_out: Mutex<BTreeSet<String>>,
 }
@@ -75,17 +82,27 @@ enum Again {
 struct Failure {
     error: LlmError,
     again: Again,
-    /// What was counted before it failed.
-    draft: Option<Box<Draft>>,
+    charge: Charge,
 }
 
 impl Failure {
+    /// One that nothing is paid for.
     fn new(error: LlmError, again: Again) -> Self {
         Self {
             error,
             again,
-            draft: None,
+            charge: Charge::None,
         }
+    }
+
+    /// The same, when it may be paid for all the same.
+    fn charged(self) -> Self {
+        self.with(Charge::Possible)
+    }
+
+    fn with(mut self, charge: Charge) -> Self {
+        self.charge = charge;
+        self
     }
 }
 
@@ -118,8 +135,10 @@ pub(crate) struct Call<'a> {
     pub(crate) listener: Option<&'a RunWriter>,
     /// Whether it is waited for.
     pub(crate) patience: Patience,
-    /// Told of every message that was paid for, failed ones included.
-    pub(crate) paid: &'a (dyn Fn(&Draft) + Send + Sync),
+    /// Told of every try, before it is made and when it has ended.
+    pub(crate) payer: &'a dyn Payer,
+    /// Receives every message that was paid for, failed ones included.
+    pub(crate) paid: &'a Mutex<Vec<UsageFact>>,
 }
 
 impl std::fmt::Debug for Call<'_> {
@@ -138,17 +157,33 @@ struct History {
     renewed: bool,
 }
 
+/// An answer, and what had to be left out of the request for it.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) response: Response,
+    pub(crate) reasoning: OldReasoning,
+}
+
+/// What became of the reasoning of earlier turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OldReasoning {
+    Taken,
+    /// Its seal was refused.
+    Refused,
+}
+
 impl Endpoint {
     /// Makes the call; repeats it as long as that may help and nothing of it was handed out.
-    pub(crate) async fn call(&self, call: Call<'_>) -> Result<Response, LlmError> {
-        let mut request = std::borrow::Cow::Borrowed(call.request);
+    pub(crate) async fn call(&self, call: Call<'_>) -> Result<Answered, LlmError> {
+        let mut request = call.request.clone();
+        request.limit = self.limit_of(&call);
         let mut history = History::default();
         let mut freshness = Freshness::Kept;
         loop {
             let encoded = wire::encode(&request, &call.target);
             self.tell_left_out(&request, &encoded);
-            if call.patience == Patience::None
-                && let Some((reason, remaining)) = self.governor.paused()
+            if let Some((reason, remaining)) = self.governor.paused()
+                && self.is_too_long(remaining, call.patience)
             {
                 let mut error = self.held(&reason, remaining);
                 error.sent = Sent::No;
@@ -156,25 +191,23 @@ impl Endpoint {
             }
             let permit = self.governor.acquire(call.cancel).await?;
             let turn = self.admitted(&call, &encoded).await?;
-            let outcome = self.attempt(&call, &encoded, freshness).await;
+            let asked = (&request, &call.target);
+            let mut bill = Bill::open(call.payer, call.paid, asked, &encoded);
+            let outcome = self.attempt(&call, &encoded, freshness, &mut bill).await;
             drop(permit);
             let failure = match outcome {
                 Ok(response) => {
-                    (call.paid)(&response.draft);
-                    turn.settle(response.draft.usage);
-                    return Ok(response);
+                    turn.settle(bill.settle(&response.draft));
+                    return Ok(Answered {
+                        response,
+                        reasoning: history.reasoning(),
+                    });
                 }
                 Err(failure) => failure,
             };
-            if let Some(draft) = failure
-                .draft
-                .as_deref()
-                .filter(|draft| draft.usage.total() > 0)
-            {
-                (call.paid)(draft);
-                turn.settle(draft.usage);
-            } else {
-                drop(turn);
+            match bill.cut(failure.charge) {
+                Some(usage) => turn.settle(usage),
+                None => drop(turn),
             }
             freshness = Freshness::Kept;
             if self.may_renew(&failure, &history) {
@@ -184,10 +217,44 @@ impl Endpoint {
             }
             if failure::wants_no_old_reasoning(&failure.error) && !history.without_old_reasoning {
                 history.without_old_reasoning = true;
-                request = std::borrow::Cow::Owned(without_reasoning(&request));
+                drop_reasoning(&mut request.messages);
+                continue;
+            }
+            // Elsewhere the limit is a field that every server takes.
+            if call.target.protocol == Protocol::OpenAiChat
+                && let Some(limit) = failure::wants_limit(&failure.error, request.limit)
+            {
+                request.limit = limit;
+                self.keep_limit(&call, limit);
                 continue;
             }
             self.pause(&failure, &mut history, &call).await?;
+        }
+    }
+
+    /// How the longest answer is named to this model.
+    fn limit_of(&self, call: &Call<'_>) -> OutputLimit {
+        let limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        limits
+            .get(&call.target.facts.id)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    fn keep_limit(&self, call: &Call<'_>, limit: OutputLimit) {
+        let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        limits.insert(call.target.facts.id.clone(), limit);
+    }
+
+    /// Whether a limit lasts longer than is waited for while somebody looks on. One that lasts longer
+    /// than the run is told by the governor.
+    fn is_too_long(&self, wait: Duration, patience: Patience) -> bool {
+        let longest = self.governor.settings().max_wait;
+        match patience {
+            Patience::None => true,
+            Patience::AsConfigured => {
+                self.governor.has_time_for(wait) && longest.is_some_and(|longest| wait > longest)
+            }
         }
     }
 
@@ -248,7 +315,7 @@ impl Endpoint {
             let is_new = self
                 .left_out
                 .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .unwrap_or_else(PoisonError::into_inner)
                 .insert(stand_in.clone());
             if is_new {
                 let words = stand_in.trim_matches(['[', ']']);
@@ -278,6 +345,15 @@ impl Endpoint {
             LlmErrorKind::RateLimit | LlmErrorKind::Overloaded
         );
         if limited && call.patience == Patience::None {
+            return Err(self.met_a_limit(error));
+        }
+        if let Some(wait) = error.retry_after
+            && limited
+            && self.is_too_long(wait, call.patience)
+        {
+            // Whoever else waits hears of it as well.
+            self.governor
+                .remember(window_of(error.kind).to_owned(), wait);
             return Err(self.met_a_limit(error));
         }
         let tries = match (call.patience, error.kind) {
@@ -366,13 +442,26 @@ fn rounded_up(wait: Duration) -> u64 {
         .saturating_add(u64::from(wait.subsec_nanos() > 0))
 }
 
-/// The request with the reasoning of all turns left out.
-fn without_reasoning(request: &CanonicalRequest) -> CanonicalRequest {
-    let mut request = request.clone();
-    for message in &mut request.messages {
+impl History {
+    const fn reasoning(&self) -> OldReasoning {
+        if self.without_old_reasoning {
+            OldReasoning::Refused
+        } else {
+            OldReasoning::Taken
+        }
+    }
+}
+
+/// Leaves the reasoning of these turns out, and the seals on what they called.
+pub(crate) fn drop_reasoning(messages: &mut [Message]) {
+    for message in messages {
         message
             .content
-            .retain(|block| !matches!(block, ktx_llm_runtime::ContentBlock::Reasoning { .. }));
+            .retain(|block| !matches!(block, ContentBlock::Reasoning { .. }));
+        for block in &mut message.content {
+            if let ContentBlock::ToolUse { meta, .. } = block {
+                meta.remove("thought_signature");
+            }
+        }
     }
-    request
 }

@@ -1,5 +1,6 @@
 //! The runtime port over HTTP.
 
+mod account;
 mod agent;
 pub(crate) mod lane;
 mod names;
@@ -14,10 +15,10 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
-    BackendInfo, CallLabel, CallMetrics, EventSink, Governor, LlmError, LlmErrorKind, LlmRuntime,
-    LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest, ProbeReport,
-    ProbeRequest, RunEvent, RunHandle, RunRequest, RunWriter, RuntimeEvent, TextOutcome,
-    TextRequest, UsageFact, UsageKind, run_channel,
+    BackendInfo, CallLabel, CallMetrics, Deltas, EventSink, Governor, LlmError, LlmErrorKind,
+    LlmRuntime, LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest,
+    ProbeReport, ProbeRequest, ReportedCost, RunEvent, RunHandle, RunRequest, RunWriter,
+    RuntimeEvent, TextOutcome, TextRequest, UsageFact, run_channel,
 };
 use ktx_secrets::Redactor;
 use ktx_vocabulary::ModelRole;
@@ -27,12 +28,13 @@ use tracing::Instrument as _;
 use crate::catalogue::Listing;
 use crate::credentials::GoogleTokens;
 use crate::http::client::Clients;
-use crate::http::{Access, Call, Endpoint, Patience};
+use crate::http::{Access, Answered, Call, Endpoint, OldReasoning, Patience};
 use crate::preset::Preset;
 use crate::settings::{HttpSettings, PromptCaching, RateLimit, Timeouts};
 use crate::wire::failure::{LARGER_WINDOW, LOOK_INSIDE};
 use crate::wire::request::{CanonicalRequest, Delivery};
-use crate::wire::response::{Draft, Response, Stop};
+use crate::wire::response::{Response, Stop};
+use account::Account;
 use lane::Lane;
 use names::MessageNames;
 
@@ -119,6 +121,7 @@ impl HttpRuntime {
             redactor,
             timeouts: settings.timeouts.clone(),
             clock: settings.clock,
+            limits: Mutex::default(),
             left_out: Mutex::default(),
         };
         Ok(Self {
@@ -145,9 +148,13 @@ struct Operation<'a> {
     label: &'a CallLabel,
     cancel: &'a CancellationToken,
     writer: Option<&'a RunWriter>,
+    /// When the writer is told of text.
+    deltas: Deltas,
     patience: Patience,
     started: Instant,
     metrics: CallMetrics,
+    /// Turns in which the provider did not know the seals of earlier reasoning.
+    refused_seals: u32,
 }
 
 impl Inner {
@@ -176,9 +183,11 @@ impl Inner {
             label,
             cancel,
             writer: None,
+            deltas: Deltas::default(),
             patience: Patience::AsConfigured,
             started: Instant::now(),
             metrics: CallMetrics::default(),
+            refused_seals: 0,
         })
     }
 }
@@ -186,13 +195,12 @@ impl Inner {
 impl Operation<'_> {
     /// One assistant turn, paid and counted.
     async fn turn(&mut self, request: &CanonicalRequest) -> Result<Response, LlmError> {
-        let paid: Mutex<Vec<UsageFact>> = Mutex::new(Vec::new());
-        let note = |draft: &Draft| {
-            let fact = self.fact(draft);
-            self.inner.events.event(RuntimeEvent::Usage(fact.clone()));
-            paid.lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .push(fact);
+        let paid: Mutex<Vec<UsageFact>> = Mutex::default();
+        let account = Account {
+            inner: self.inner,
+            lane: self.lane,
+            role: self.role,
+            label: self.label,
         };
         let outcome = self
             .inner
@@ -203,57 +211,54 @@ impl Operation<'_> {
                 target: self.lane.target(),
                 base: &self.lane.base,
                 cancel: self.cancel,
-                listener: self.writer,
+                listener: self.writer.filter(|_| self.deltas == Deltas::AsTheyCome),
                 patience: self.patience,
-                paid: &note,
+                payer: &account,
+                paid: &paid,
             })
             .await;
         let facts = paid
             .into_inner()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let last = facts.last().map(|fact| fact.message_id.clone());
         for fact in facts {
             self.metrics.usage += fact.usage;
             if let Some(writer) = self.writer {
                 writer.event(RunEvent::UsageReport(fact)).await;
             }
         }
-        let response = outcome?;
+        let Answered {
+            response,
+            reasoning,
+        } = outcome?;
+        if let (Some(writer), Deltas::ByTurn) = (self.writer, self.deltas) {
+            let text = response.text();
+            if !text.is_empty() {
+                writer.event(RunEvent::TextDelta(text)).await;
+            }
+        }
+        if reasoning == OldReasoning::Refused {
+            self.refused_seals += 1;
+        }
         self.metrics.steps += 1;
         self.metrics.step_boundaries.push(self.started.elapsed());
         if let Some(model) = &response.draft.model {
             self.metrics.model = Some(model.clone());
         }
-        if let Some(cost) = response.draft.reported_cost_usd {
+        if let (Some(cost), Some(message)) = (response.draft.reported_cost_usd, last) {
             *self.metrics.reported_cost_usd.get_or_insert(0.0) += cost;
+            self.inner
+                .events
+                .event(RuntimeEvent::CostReported(ReportedCost {
+                    source_system: self.inner.preset.source_system(),
+                    role: self.role,
+                    label: self.label.clone(),
+                    call: format!("{message}/cost"),
+                    dollars: cost,
+                    message_ids: vec![message],
+                }));
         }
         Ok(response)
-    }
-
-    /// The fact that this answer was paid for. Every answer is one, so this is asked once for each.
-    fn fact(&self, draft: &Draft) -> UsageFact {
-        let message_id = self
-            .inner
-            .names
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .name(&self.label.run_id, draft.id.as_deref(), self.inner.preset);
-        UsageFact {
-            kind: UsageKind::Message,
-            run_id: self.label.run_id.clone(),
-            attempt: 0,
-            message_id,
-            source_system: self.inner.preset.source_system(),
-            model: draft
-                .model
-                .clone()
-                .unwrap_or_else(|| self.lane.facts.id.clone()),
-            location: self.lane.location().map(str::to_owned),
-            role: self.role,
-            stage: self.label.stage.clone(),
-            unit: self.label.unit.clone(),
-            connection: self.label.connection.clone(),
-            usage: draft.usage,
-        }
     }
 
     /// What the operation took, as it ends.

@@ -62,9 +62,11 @@ impl Default for PromptCaching {
 pub struct Timeouts {
     /// Until the connection stands.
     pub connect: Duration,
-    /// From the request to the head of the response.
-    pub response: Duration,
-    /// Between two pieces of a response; signs of life without content do not count.
+    /// From the request to the first byte of the answer.
+    pub first_byte: Duration,
+    /// Between two bytes of an answer, whatever they say.
+    pub between_bytes: Duration,
+    /// Between two pieces of an answer; signs of life without content do not count.
     pub idle: Duration,
     /// From the request to the end of the response, however much a model has to say.
     pub total: Duration,
@@ -76,7 +78,8 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(20),
-            response: Duration::from_mins(10),
+            first_byte: Duration::from_mins(2),
+            between_bytes: Duration::from_mins(1),
             idle: Duration::from_mins(5),
             total: Duration::from_hours(1),
             tool: Duration::from_mins(10),

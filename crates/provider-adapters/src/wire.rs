@@ -121,9 +121,19 @@ impl Decoder {
         self.failed.is_some() || self.protocol.ended()
     }
 
+    /// Whether the terminal event was seen, and what was counted with it.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.failed.is_none() && self.protocol.ended() && self.draft().usage.total() > 0
+    }
+
     /// What is known so far: who answers, and what was counted.
     pub(crate) fn draft(&self) -> &Draft {
         self.protocol.draft()
+    }
+
+    /// Bytes of what the model has written, with those of an event that is not whole yet.
+    pub(crate) fn seen(&self) -> usize {
+        self.draft().seen.saturating_add(self.sse.pending())
     }
 
     /// The response, or why there is none.

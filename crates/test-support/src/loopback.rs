@@ -38,6 +38,9 @@ pub enum End {
     Whole,
     /// After so many bytes of its body; the connection is closed as if the other side had died.
     CutAfter(usize),
+    /// After so many bytes of its body nothing more comes, and the connection stays until the client
+    /// closes it.
+    StallAfter(usize),
 }
 
 /// One answer.
@@ -208,13 +211,17 @@ fn write(stream: &mut TcpStream, answer: &Answer) -> anyhow::Result<()> {
     head.push_str("\r\n");
     let sent = match answer.end {
         End::Whole => answer.body.len(),
-        End::CutAfter(bytes) => bytes.min(answer.body.len()),
+        End::CutAfter(bytes) | End::StallAfter(bytes) => bytes.min(answer.body.len()),
     };
     // In one piece: a second write would wait for the acknowledgement of the first.
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(answer.body.get(..sent).unwrap_or_default());
     stream.write_all(&bytes)?;
     stream.flush()?;
+    if matches!(answer.end, End::StallAfter(_)) {
+        // Ends when the client goes away.
+        std::io::copy(stream, &mut std::io::sink())?;
+    }
     stream.shutdown(std::net::Shutdown::Write)?;
     Ok(())
 }

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use ktx_llm_runtime::{LlmError, LlmErrorKind, PlannedTurn, TokenUsage, TurnGate, TurnPermit};
+use ktx_llm_runtime::{
+    LlmError, LlmErrorKind, PlannedTurn, TokenUsage, TurnGate, TurnPermit, estimated_tokens,
+};
 use ktx_vocabulary::ModelRole;
 use tokio::sync::Notify;
 
@@ -41,9 +43,6 @@ impl Limits {
 /// The list price of usage by the model of a role; `None` when it is not known.
 type ListPrice = Box<dyn Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sync>;
 
-/// Bytes of text per token, for the estimate of a turn before it is made: prose has four and more,
-/// code and JSON about three, digits and ids a little more than two.
-const BYTES_PER_TOKEN: u64 = 2;
 /// Output tokens that a first turn is expected to use.
 const FIRST_OUTPUT: u64 = 500;
 
@@ -161,7 +160,7 @@ impl Budget {
                     tokens: usage.total(),
                     cost,
                     open_ended,
-                    visible_input: tokens_of(turn.bytes),
+                    visible_input: estimated_tokens(turn.bytes),
                 })
             }
         }
@@ -181,8 +180,8 @@ impl Inner {
         {
             return Err(refusal(&time_used(limit)));
         }
-        if let (Some(limit), Some(model)) = (self.limits.cost, &spent.unpriced) {
-            return Err(unpriced(&format!("the model `{model}`"), limit));
+        if let (Some(limit), Some(reason)) = (self.limits.cost, &spent.unpriced) {
+            return Err(unpriced(reason, limit));
         }
         if let Some(reason) = &spent.unrecorded {
             return Err(LlmError::new(
@@ -218,7 +217,8 @@ impl Inner {
         let mut cost = Money::default();
         if let Some(limit) = self.limits.cost {
             let list = (self.price)(turn.role, &usage).ok_or_else(|| {
-                unpriced(&format!("the model of the role `{}`", turn.role), limit)
+                let reason = format!("the model of the role `{}` has no list price", turn.role);
+                unpriced(&reason, limit)
             })?;
             cost = list.max(spent.mean(next));
             let after = plus(spent.cost, cost);
@@ -236,7 +236,7 @@ impl Plan {
     fn expected(&self, bytes: usize, max_output: Option<u64>) -> TokenUsage {
         let open = self.output.unwrap_or(FIRST_OUTPUT);
         TokenUsage {
-            cache_write_1h: tokens_of(bytes).saturating_add(self.hidden_input),
+            cache_write_1h: estimated_tokens(bytes).saturating_add(self.hidden_input),
             // A limit of the request's own is a bound, whatever answers were so far.
             output: max_output.unwrap_or(open),
             ..TokenUsage::default()
@@ -253,12 +253,6 @@ impl Spent {
             .checked_div(i128::from(self.priced_tokens));
         Money::from_picodollars(per_token.unwrap_or_default() * i128::from(tokens))
     }
-}
-
-fn tokens_of(bytes: usize) -> u64 {
-    u64::try_from(bytes)
-        .unwrap_or(u64::MAX)
-        .div_ceil(BYTES_PER_TOKEN)
 }
 
 fn plus(mut sum: Money, more: Money) -> Money {
@@ -292,10 +286,10 @@ fn money_used(spent: &Spent, limit: Money) -> LlmError {
     refusal(&format!("{} of {limit} are used", spent.cost))
 }
 
-fn unpriced(model: &str, limit: Money) -> LlmError {
+fn unpriced(reason: &str, limit: Money) -> LlmError {
     LlmError::new(
         LlmErrorKind::Budget,
-        format!("the budget of {limit} cannot be held: {model} has no list price"),
+        format!("the budget of {limit} cannot be held: {reason}"),
     )
     .hint("run the same command again with `--max-tokens`: what is finished is kept")
 }

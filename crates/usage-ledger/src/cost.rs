@@ -165,6 +165,7 @@ impl CheckUsage {
             cache_write_1h: self.cache_write_1h,
             cache_read: self.cache_read,
             output: self.output,
+            reasoning: 0,
         }
     }
 }

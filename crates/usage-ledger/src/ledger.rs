@@ -42,7 +42,7 @@ pub struct Ledger {
     pub(crate) database: Connection,
 }
 
-const STEPS: [&str; 4] = [
+const STEPS: [&str; 5] = [
     "CREATE TABLE usage_facts (
   source_system TEXT NOT NULL,
   source_reference TEXT NOT NULL,
@@ -108,6 +108,8 @@ ALTER TABLE usage_facts ADD COLUMN location TEXT;",
   computed_picodollars TEXT,
   UNIQUE (source_system, source_reference)
 );",
+    "ALTER TABLE usage_facts ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE open_messages ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;",
 ];
 
 /// How long the ledger is waited for while somebody else writes to it.

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ktx_llm_runtime::UsageFact;
+use ktx_llm_runtime::{UsageFact, UsageKind};
 
 use crate::{Cost, Money};
 
@@ -18,7 +18,7 @@ pub(crate) struct Spent {
     pub(crate) tokens: u64,
     pub(crate) cost: Money,
     pub(crate) priced_tokens: u64,
-    /// A model that answered and has no list price.
+    /// Why the cost of something is not known, in words.
     pub(crate) unpriced: Option<String>,
     /// Why the sums are no longer kept anywhere but here.
     pub(crate) unrecorded: Option<String>,
@@ -37,7 +37,15 @@ impl Meter {
                 spent.priced_tokens = spent.priced_tokens.saturating_add(tokens);
             }
             None => {
-                spent.unpriced.get_or_insert_with(|| fact.model.clone());
+                spent.unpriced.get_or_insert_with(|| match fact.kind {
+                    UsageKind::Estimated => format!(
+                        "the provider does not tell what the model `{}` has used",
+                        fact.model
+                    ),
+                    UsageKind::Message | UsageKind::Unattributed | UsageKind::Incomplete => {
+                        format!("the model `{}` has no list price", fact.model)
+                    }
+                });
             }
         }
     }

@@ -1,11 +1,14 @@
 //! What a message costs by the table: which provider's rows, and which place.
 
-use ktx_llm_runtime::{SourceSystem, TokenUsage, UsageFact};
+use ktx_llm_runtime::{SourceSystem, TokenUsage, UsageFact, UsageKind};
 
 use crate::{Cost, Money, PriceTable, Regional, RequestTraits};
 
-/// The list price of a fact at a UTC moment (RFC 3339).
+/// The list price of a fact at a UTC moment (RFC 3339). One whose tokens nobody has counted has none.
 pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost> {
+    if fact.kind == UsageKind::Estimated {
+        return None;
+    }
     let location = fact.location.as_deref();
     price(
         fact.source_system,

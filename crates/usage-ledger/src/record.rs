@@ -28,7 +28,7 @@ pub struct Owner {
 const COLUMNS: &str = "source_system, source_reference, executor_type, run_id, attempt, message_id,
   recorded_at, model, role, stage, unit, connection_id, input_tokens, cache_write_5m_tokens,
   cache_write_1h_tokens, cache_read_tokens, output_tokens, cost_picodollars, cost_estimated, kind,
-  location";
+  location, reasoning_tokens";
 
 /// What later words about a message change.
 const CHANGED: &str = "recorded_at = excluded.recorded_at, model = excluded.model,
@@ -36,14 +36,16 @@ const CHANGED: &str = "recorded_at = excluded.recorded_at, model = excluded.mode
   cache_write_1h_tokens = excluded.cache_write_1h_tokens,
   cache_read_tokens = excluded.cache_read_tokens, output_tokens = excluded.output_tokens,
   cost_picodollars = excluded.cost_picodollars, cost_estimated = excluded.cost_estimated,
-  kind = excluded.kind, location = excluded.location";
+  kind = excluded.kind, location = excluded.location,
+  reasoning_tokens = excluded.reasoning_tokens";
 
 /// Whether later words about a message count: one that was cut off makes way for a whole one, and for
 /// one that has come further.
 const COUNTS: &str = "usage_facts.kind = 'incomplete' AND (excluded.kind <> 'incomplete'
   OR excluded.output_tokens > usage_facts.output_tokens)";
 
-const VALUES: &str = "?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21";
+const VALUES: &str =
+    "?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22";
 
 impl Ledger {
     /// Writes one fact with its cost at the moment `at` (UTC, RFC 3339). A fact that is there
@@ -99,7 +101,7 @@ impl Ledger {
         // `WHERE` also keeps the parser from taking `ON CONFLICT` for a join.
         let insert = format!(
             "INSERT INTO open_messages ({COLUMNS}, owner_process, owner_started)
-             SELECT {VALUES},?22,?23 WHERE NOT EXISTS (SELECT 1 FROM usage_facts
+             SELECT {VALUES},?23,?24 WHERE NOT EXISTS (SELECT 1 FROM usage_facts
                WHERE source_system = ?1 AND source_reference = ?2)
              ON CONFLICT (source_system, source_reference) DO UPDATE SET {CHANGED}"
         );
@@ -121,6 +123,14 @@ impl Ledger {
                 }
             })
         })?;
+        Ok(())
+    }
+
+    /// Forgets a message that has begun: nothing is paid for it.
+    pub fn forget(&self, fact: &UsageFact) -> Result<(), LedgerError> {
+        let forget = "DELETE FROM open_messages WHERE source_system = ?1 AND source_reference = ?2";
+        let reference = (fact.source_system.as_str(), fact.reference());
+        execute(&self.database, forget, reference)?;
         Ok(())
     }
 
@@ -254,5 +264,6 @@ fn with_fact<T>(
         &cost.is_some_and(|cost| cost.estimated),
         &fact.kind.as_str(),
         &fact.location,
+        &count(usage.reasoning),
     ])
 }

@@ -64,6 +64,10 @@ pub struct ReportRow {
     pub estimated: u64,
     /// Of the messages, those that were cut off: their output is what was seen of it.
     pub incomplete: u64,
+    /// Of the messages, those whose provider did not tell what they used: their tokens are estimated.
+    pub uncounted: u64,
+    /// The tokens of both: as many as these may be too many.
+    pub estimated_tokens: u64,
     /// What the backends themselves say about the cost; nothing by model.
     pub reported: Reported,
 }
@@ -85,7 +89,13 @@ impl ReportRow {
             self.unattributed_tokens = self.unattributed_tokens.saturating_add(usage.total());
         } else {
             self.messages += 1;
-            self.incomplete += u64::from(kind == UsageKind::Incomplete.as_str());
+            let is_cut = kind == UsageKind::Incomplete.as_str();
+            let is_uncounted = kind == UsageKind::Estimated.as_str();
+            self.incomplete += u64::from(is_cut);
+            self.uncounted += u64::from(is_uncounted);
+            if is_cut || is_uncounted {
+                self.estimated_tokens = self.estimated_tokens.saturating_add(usage.total());
+            }
         }
         self.usage += usage;
         self.cost += cost.unwrap_or_default();
@@ -112,7 +122,8 @@ impl Ledger {
         };
         let sql = format!(
             "SELECT {}, input_tokens, cache_write_5m_tokens, cache_write_1h_tokens,
-                    cache_read_tokens, output_tokens, cost_picodollars, cost_estimated, kind
+                    cache_read_tokens, output_tokens, cost_picodollars, cost_estimated, kind,
+                    reasoning_tokens
              FROM usage_facts
              WHERE (?1 IS NULL OR run_id = ?1) AND (?2 IS NULL OR recorded_at >= ?2)
              ORDER BY 1",
@@ -139,6 +150,7 @@ impl Ledger {
                 cache_write_1h: count(3).map_err(read)?,
                 cache_read: count(4).map_err(read)?,
                 output: count(5).map_err(read)?,
+                reasoning: count(9).map_err(read)?,
             };
             let cost: Option<String> = row.get(6).map_err(read)?;
             let cost = cost
@@ -170,6 +182,8 @@ fn empty(key: String) -> ReportRow {
         unpriced: 0,
         estimated: 0,
         incomplete: 0,
+        uncounted: 0,
+        estimated_tokens: 0,
         reported: Reported::default(),
     }
 }

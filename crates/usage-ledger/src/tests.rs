@@ -32,6 +32,7 @@ fn fact(message: &str, model: &str) -> UsageFact {
             cache_write_1h: 60,
             cache_read: 1000,
             output: 77,
+            reasoning: 0,
         },
     }
 }

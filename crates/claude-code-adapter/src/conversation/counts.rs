@@ -56,8 +56,16 @@ fn wrong_usage(usage: &mut TokenUsage, most: u64) -> Option<u64> {
         cache_write_1h,
         cache_read,
         output,
+        reasoning,
     } = usage;
-    let counts = [input, cache_write_5m, cache_write_1h, cache_read, output];
+    let counts = [
+        input,
+        cache_write_5m,
+        cache_write_1h,
+        cache_read,
+        output,
+        reasoning,
+    ];
     counts.into_iter().fold(None, |wrong, count| {
         if *count > most {
             Some(std::mem::take(count))

@@ -305,6 +305,7 @@ fn model_usage(models: &Value) -> BTreeMap<String, TokenUsage> {
             cache_write_1h: hour,
             cache_read: count("cacheReadInputTokens"),
             output: count("outputTokens"),
+            reasoning: 0,
         };
         (name.clone(), usage)
     });
@@ -322,6 +323,7 @@ pub(crate) fn usage_of(usage: &Value) -> TokenUsage {
         cache_write_1h: hour,
         cache_read: count("/cache_read_input_tokens"),
         output: count("/output_tokens"),
+        reasoning: 0,
     }
 }
 

@@ -91,7 +91,8 @@ fn usage_counts_cache_writes_by_lifetime() {
             cache_write_5m: 20,
             cache_write_1h: 40,
             cache_read: 50,
-            output: 77
+            output: 77,
+            reasoning: 0,
         }
     );
 }

@@ -16,6 +16,7 @@ pub(crate) const MESSAGE: TokenUsage = TokenUsage {
     cache_write_1h: 20,
     cache_read: 7,
     output: 20,
+    reasoning: 0,
 };
 
 fn fact(message: &str) -> RuntimeEvent {

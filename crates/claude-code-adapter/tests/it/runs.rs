@@ -59,6 +59,7 @@ async fn events_come_in_order() {
         cache_write_1h: 40,
         cache_read: 14,
         output: 40,
+        reasoning: 0,
     };
     assert_eq!(last.usage, two);
 }

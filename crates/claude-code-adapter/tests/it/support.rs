@@ -270,6 +270,7 @@ pub(crate) fn run_request(prompt: &str) -> RunRequest {
         messages: vec![Message::text(MessageRole::User, prompt)],
         tools: toolbox(),
         step_budget: 4,
+        deltas: ktx_llm_runtime::Deltas::AsTheyCome,
         cancel: CancellationToken::new(),
         label: label(),
         trace_id: Some("trace-1".to_owned()),

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::{
     CacheTtl, Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest,
-    Isolation, Llm, Profile, Project, PromptCaching, RateLimit, Relationships, Research, Scan,
-    ValidationBudget, Vertex,
+    Isolation, Llm, ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching, RateLimit,
+    Relationships, Research, Scan, ValidationBudget, Vertex,
 };
 use crate::defaults::Effective;
 use crate::spec::ROOT;
@@ -67,6 +67,7 @@ fn llm(llm: &Effective) -> Llm {
         .map("models")
         .into_iter()
         .filter_map(|(role, model)| Some((ModelRole::parse(role)?, model.as_str()?.to_owned())));
+    let timeouts = llm.at("timeouts");
     let pricing = llm.map("pricing").into_iter();
     let pricing =
         pricing.filter_map(|(model, price)| Some((model.clone(), price.as_object()?.clone())));
@@ -85,6 +86,10 @@ fn llm(llm: &Effective) -> Llm {
         endpoints: endpoints.collect(),
         models: models.collect(),
         prompt_caching: prompt_caching(&llm.at("promptCaching")),
+        timeouts: ModelTimeouts {
+            first_byte_seconds: timeouts.count("first_byte_seconds").unwrap_or_default(),
+            between_bytes_seconds: timeouts.count("between_bytes_seconds").unwrap_or_default(),
+        },
         pricing: pricing.collect::<BTreeMap<String, Map<String, Value>>>(),
     }
 }
@@ -94,6 +99,11 @@ fn endpoint(block: &Effective) -> Endpoint {
     Endpoint {
         api_key: block.reference("api_key"),
         base_url: block.reference("base_url"),
+        protocol: match block.text("protocol").as_deref() {
+            Some("chat") => Some(OpenAiProtocol::Chat),
+            Some("responses") => Some(OpenAiProtocol::Responses),
+            _ => None,
+        },
         reasoning: object("reasoning"),
         cache: object("cache"),
     }

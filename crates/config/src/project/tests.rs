@@ -33,6 +33,10 @@ fn an_empty_file_is_every_default() {
             vertex: None,
             models: BTreeMap::new(),
             prompt_caching: PromptCaching::default(),
+            timeouts: ModelTimeouts {
+                first_byte_seconds: 120,
+                between_bytes_seconds: 60,
+            },
             pricing: BTreeMap::new(),
         },
         ingest: Ingest {

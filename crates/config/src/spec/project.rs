@@ -1,5 +1,6 @@
 //! The keys of `ktx.yaml` outside `connections` (a pure table).
 
+use super::endpoint::{VERTEX, endpoint, endpoint_of_two};
 use super::{Field, KeyRule, Shape};
 
 const POSITIVE: Shape = Shape::Count { min: 1, max: None };
@@ -69,11 +70,31 @@ const LLM: &[Field] = &[
         PROMPT_CACHING,
         "How prompts are cached by the provider. Ignored with `claude-code`: your own local Claude Code session decides on caching itself, and `ktx status` names the fields that have no effect.",
     ),
+    Field::object(
+        "timeouts",
+        TIMEOUTS,
+        "How long a provider over HTTP is waited for. Ignored with `claude-code`.",
+    ),
     Field::defaulted(
         "pricing",
         Shape::Map(KeyRule::Any, &Shape::ClosedObject(super::prices::PRICES)),
         "{}",
         "Your own prices by model id, in USD per million tokens: `input` and `output`, and `cache_read`, `cache_write_5m`, `cache_write_1h` where they differ. Each is a number from 0; any other key is an error. They win over the built-in ones.",
+    ),
+];
+
+const TIMEOUTS: &[Field] = &[
+    Field::defaulted(
+        "first_byte_seconds",
+        POSITIVE,
+        "120",
+        "Seconds until the first byte of an answer. Raise it for a model that is loaded first, or that thinks long before it says anything.",
+    ),
+    Field::defaulted(
+        "between_bytes_seconds",
+        POSITIVE,
+        "60",
+        "Seconds of silence in the middle of an answer.",
     ),
 ];
 
@@ -105,11 +126,11 @@ const PROVIDER: &[Field] = &[
         Shape::Object(VERTEX),
         "Anthropic models on Google Vertex AI.",
     ),
-    endpoint(
+    endpoint_of_two(
         "gateway",
         "An AI gateway. `AI_GATEWAY_API_KEY` is used when `api_key` is absent.",
     ),
-    endpoint(
+    endpoint_of_two(
         "openai",
         "The OpenAI API. `OPENAI_API_KEY` is used when `api_key` is absent.",
     ),
@@ -145,47 +166,9 @@ const PROVIDER: &[Field] = &[
         "cerebras",
         "The Cerebras API. `CEREBRAS_API_KEY` is used when `api_key` is absent.",
     ),
-    endpoint(
+    endpoint_of_two(
         "openai-compatible",
         "Any server that speaks the OpenAI protocol; needs `base_url`.",
-    ),
-];
-
-const fn endpoint(name: &'static str, meaning: &'static str) -> Field {
-    Field::optional(name, Shape::Object(ENDPOINT), meaning)
-}
-
-const ENDPOINT: &[Field] = &[
-    Field::optional("api_key", Shape::Secret, "The key."),
-    Field::optional(
-        "base_url",
-        Shape::Reference,
-        "Where the API is, when not at its usual place: `https://`, or `http://` for this machine \
-         or without a key. \
-         With it the key has to be named in `api_key`.",
-    ),
-    Field::optional(
-        "reasoning",
-        Shape::AnyObject,
-        "How the provider's reasoning is asked for and read, where its preset does not fit.",
-    ),
-    Field::optional(
-        "cache",
-        Shape::AnyObject,
-        "How the provider caches prompts, where its preset does not fit: `breakpoints` (0 to 4 markers a request), `defaultTtl` (`5m` or `1h`, for parts that `llm.promptCaching` says nothing about), `beta.extendedCacheTtl` (`false`: never an hour), `requestParams` (fields of every request, such as `prompt_cache_key`).",
-    ),
-];
-
-const VERTEX: &[Field] = &[
-    Field::optional(
-        "project",
-        Shape::Reference,
-        "The Google Cloud project; `GOOGLE_VERTEX_PROJECT` or that of the credentials when absent.",
-    ),
-    Field::required(
-        "location",
-        Shape::Reference,
-        "The region, such as `global` or `us-east5`.",
     ),
 ];
 
@@ -339,7 +322,7 @@ const RATE_LIMIT: &[Field] = &[
     Field::optional(
         "maxWaitMs",
         POSITIVE,
-        "After how many milliseconds of waiting a call gives up.",
+        "The longest wait for a limit, in milliseconds: behind a longer one a run pauses and says until when calls are refused. When absent, five minutes for a provider over HTTP, and as long as it takes with `claude-code`.",
     ),
     Field::object(
         "retry",

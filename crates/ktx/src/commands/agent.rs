@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ktx_agent_session::{AskError, ExecutionResult, Question, RESEARCH, invoke_once};
 use ktx_config::Research;
-use ktx_llm_runtime::{LlmRuntime, RunEvent, chosen_tools};
+use ktx_llm_runtime::{Deltas, LlmRuntime, RunEvent, chosen_tools};
 use ktx_tool_descriptors::ToolSet;
 use ktx_usage_ledger::Limits;
 use ktx_vocabulary::{ModelRole, RunId};
@@ -182,6 +182,10 @@ impl Work<'_> {
                 message,
                 tools,
                 max_turns,
+                deltas: match self.telling {
+                    Telling::Live | Telling::Events => Deltas::AsTheyCome,
+                    Telling::Whole | Telling::Result => Deltas::ByTurn,
+                },
                 stage: STAGE.to_owned(),
                 run_id: session.run_id.clone(),
                 cancel: cancel.clone(),

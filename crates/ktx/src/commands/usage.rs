@@ -88,6 +88,12 @@ fn tell_about(total: &ReportRow, printer: &Printer) {
             total.incomplete
         ));
     }
+    if total.uncounted > 0 {
+        printer.note(&format!(
+            "{} messages came from a provider that does not tell what they used; their tokens are estimated from their size",
+            total.uncounted
+        ));
+    }
     if total.unpriced > 0 {
         printer.note(&format!(
             "{} messages have no known price; the cost is of the others",
@@ -224,11 +230,14 @@ fn row_json(row: &ReportRow) -> Value {
         "cacheWrite1hTokens": row.usage.cache_write_1h,
         "cacheReadTokens": row.usage.cache_read,
         "outputTokens": row.usage.output,
+        "reasoningTokens": row.usage.reasoning,
         "unattributedTokens": row.unattributed_tokens,
         "costUsd": row.cost_is_known().then(|| row.cost.dollars()),
         "unpricedMessages": row.unpriced,
         "estimatedMessages": row.estimated,
         "incompleteMessages": row.incomplete,
+        "uncountedMessages": row.uncounted,
+        "estimatedTokens": row.estimated_tokens,
         "reportedCostUsd": (row.reported.calls > 0).then(|| row.reported.cost.dollars()),
         "reportedDifferenceUsd": (row.reported.compared_calls > 0)
             .then(|| row.reported.difference().dollars()),

@@ -77,6 +77,7 @@ impl EventSink for LedgerSink {
         match event {
             RuntimeEvent::UsageBegun(fact) => self.facts.begin(fact),
             RuntimeEvent::Usage(fact) => self.facts.record(fact),
+            RuntimeEvent::UsageDropped(fact) => self.facts.forget(fact),
             RuntimeEvent::CostReported(told) => self.facts.reported(told),
             RuntimeEvent::WaitStarted { reason, duration } => {
                 (self.say)(&waiting(&reason, duration, now));
@@ -118,6 +119,7 @@ impl EventSink for ProbeSink {
         match event {
             RuntimeEvent::Usage(_)
             | RuntimeEvent::UsageBegun(_)
+            | RuntimeEvent::UsageDropped(_)
             | RuntimeEvent::CostReported(_)
             | RuntimeEvent::RateLimitObserved { .. }
             | RuntimeEvent::RateLimitRefused { .. } => self.0.event(event),

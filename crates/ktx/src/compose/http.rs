@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ktx_config::{Backend, CacheTtl as ConfigTtl, Endpoint, Project};
+use ktx_config::{Backend, CacheTtl as ConfigTtl, Endpoint, OpenAiProtocol, Project};
 use ktx_llm_runtime::{
     CacheTtl, EventSink, Governing, Governor, GovernorSettings, Jitter, LlmRuntime,
 };
 use ktx_provider_adapters::{
     CacheOverrides, GoogleCredentials, HttpRuntime, HttpSettings, Listing, Preset, PromptCaching,
-    RateLimit, VertexSettings,
+    Protocol, RateLimit, Timeouts, VertexSettings,
 };
 use ktx_secrets::{Secret, SecretRef};
 use ktx_usage_ledger::Budget;
@@ -19,6 +19,10 @@ use ktx_vocabulary::ModelRole;
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{ProjectSecrets, Session};
+
+/// The longest limit of an account that is waited for when `ktx.yaml` names none: behind a longer one the
+/// command is run again.
+const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
 /// How an HTTP backend begins.
 #[derive(Debug, Default)]
@@ -39,9 +43,11 @@ pub(super) fn runtime(
     start: Start,
 ) -> Outcome<Arc<dyn LlmRuntime>> {
     let mut settings = settings(session, dir, config)?;
+    let limits = governor(config);
     let limits = GovernorSettings {
         ends_at: session.ends_at.map(tokio::time::Instant::from_std),
-        ..governor(config)
+        max_wait: limits.max_wait.or(Some(LONGEST_WAIT)),
+        ..limits
     };
     let governor = Governor::new(limits, Arc::clone(&events));
     if let Some((window, wait)) = start.refused {
@@ -87,6 +93,11 @@ fn settings(session: &Session, dir: &Path, config: &Project) -> Outcome<HttpSett
     let mut settings = HttpSettings::new(preset, key, default);
     settings.models.extend(config.llm.models.clone());
     settings.base_url = base_url(&endpoint, backend, &secrets)?;
+    settings.timeouts = timeouts(config);
+    settings.protocol = endpoint.protocol.map(|protocol| match protocol {
+        OpenAiProtocol::Chat => Protocol::OpenAiChat,
+        OpenAiProtocol::Responses => Protocol::OpenAiResponses,
+    });
     settings.reasoning = endpoint.reasoning;
     let written = endpoint.cache.unwrap_or_default();
     settings.cache = CacheOverrides::parse(preset, &written)?;
@@ -178,6 +189,19 @@ fn resolve(
             ))
             .hint("set it in the shell that runs ktx, or use a `file:` reference")
     })
+}
+
+fn timeouts(config: &Project) -> Timeouts {
+    let usual = Timeouts::default();
+    let first_byte = Duration::from_secs(config.llm.timeouts.first_byte_seconds);
+    let between_bytes = Duration::from_secs(config.llm.timeouts.between_bytes_seconds);
+    Timeouts {
+        first_byte,
+        between_bytes,
+        // Who waits longer for a byte waits as long for one that says something.
+        idle: usual.idle.max(first_byte).max(between_bytes),
+        ..usual
+    }
 }
 
 /// Times that `llm.promptCaching` names, else that of the provider's own block, else the usual ones.

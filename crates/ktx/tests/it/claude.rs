@@ -173,11 +173,14 @@ exit 0
         "cacheWrite1hTokens": 40,
         "cacheReadTokens": 14,
         "outputTokens": 40,
+        "reasoningTokens": 0,
         "unattributedTokens": 0,
         "costUsd": null,
         "unpricedMessages": 2,
         "estimatedMessages": 0,
         "incompleteMessages": 0,
+        "uncountedMessages": 0,
+        "estimatedTokens": 0,
         "reportedCostUsd": 0.0015192,
         "reportedDifferenceUsd": null
       }
@@ -190,11 +193,14 @@ exit 0
       "cacheWrite1hTokens": 40,
       "cacheReadTokens": 14,
       "outputTokens": 40,
+      "reasoningTokens": 0,
       "unattributedTokens": 0,
       "costUsd": null,
       "unpricedMessages": 2,
       "estimatedMessages": 0,
       "incompleteMessages": 0,
+      "uncountedMessages": 0,
+      "estimatedTokens": 0,
       "reportedCostUsd": 0.0015192,
       "reportedDifferenceUsd": null
     }

@@ -1,12 +1,13 @@
 //! Limits of HTTP backends at the command line: what asks waits for nothing, and no run waits beyond
 //! its time.
 
-use ktx_test_support::loopback::{Answer, Loopback};
+use ktx_test_support::loopback::{Answer, End, Loopback};
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
-use crate::probes::project;
-use crate::support::run;
+use crate::claude::REGIONS;
+use crate::probes::{configured, project};
+use crate::support::{run, unscanned};
 
 fn ok(model: &Value) -> Answer {
     let message = json!({
@@ -155,4 +156,45 @@ fn a_run_does_not_wait_beyond_its_time() {
     let shard = "HEAD:semantic-layer/warehouse/_schema/public.yaml";
     let kept = crate::support::git(&sandbox, &["show", shard]);
     assert!(kept.contains("regions"), "{kept}");
+}
+
+/// A limit of hours is not waited for: the run pauses and says until when.
+#[test]
+fn a_limit_of_hours_pauses_the_run() {
+    let provider = Loopback::start(|request, number| match number {
+        0 => ok(&request.json()["model"]),
+        _ => full(),
+    })
+    .unwrap();
+    let sandbox = project(&provider);
+    let printed = run(&sandbox, "ingest");
+    assert_eq!(printed.code, Some(7), "{printed}");
+    assert!(
+        printed
+            .stderr
+            .contains("paused: the provider refuses calls until 2"),
+        "{printed}"
+    );
+    assert!(!printed.stderr.contains("waiting"), "{printed}");
+}
+
+/// `llm.timeouts`: a silent provider is given up when the project says so.
+#[test]
+fn a_silent_provider_is_given_up_after_the_time_of_the_project() {
+    let provider = Loopback::start(|request, _| Answer {
+        end: End::StallAfter(0),
+        ..ok(&request.json()["model"])
+    })
+    .unwrap();
+    let timeouts = "  timeouts:\n    first_byte_seconds: 1\n";
+    let sandbox = configured(unscanned(REGIONS), &provider, timeouts);
+    let printed = run(&sandbox, "llm probe");
+    assert_eq!(printed.code, Some(5), "{printed}");
+    assert!(
+        printed
+            .stderr
+            .contains("error: the provider said nothing for 1 s")
+            && printed.stderr.contains("llm.timeouts.first_byte_seconds"),
+        "{printed}"
+    );
 }

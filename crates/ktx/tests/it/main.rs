@@ -35,6 +35,7 @@ mod demo;
 mod demo_again;
 mod full_disk;
 mod generated;
+mod http_bill;
 mod http_limits;
 mod interrupts;
 mod kept_back;

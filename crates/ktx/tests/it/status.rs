@@ -454,11 +454,14 @@ exit 0
       "cacheWrite1hTokens": 0,
       "cacheReadTokens": 0,
       "outputTokens": 0,
+      "reasoningTokens": 0,
       "unattributedTokens": 0,
       "costUsd": 0.0,
       "unpricedMessages": 0,
       "estimatedMessages": 0,
       "incompleteMessages": 0,
+      "uncountedMessages": 0,
+      "estimatedTokens": 0,
       "reportedCostUsd": null,
       "reportedDifferenceUsd": null
     }

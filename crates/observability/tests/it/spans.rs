@@ -108,6 +108,7 @@ async fn work(runtime: Arc<dyn LlmRuntime>) {
         messages: Vec::new(),
         tools,
         step_budget: 2,
+        deltas: ktx_llm_runtime::Deltas::AsTheyCome,
         cancel,
         label: label("chat"),
         trace_id: Some("caller-7".to_owned()),

@@ -1,24 +1,24 @@
 //! One try: send, read the head, read the body or the stream.
 
-use std::time::Duration;
-
 use ktx_llm_runtime::{LlmError, LlmErrorKind, RunEvent, RunWriter};
 use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::bill::{Bill, Charge};
+use super::deadlines::Deadlines;
 use super::limits::{self, Advice};
+use super::obstacle::Obstacle;
 use super::{Access, Again, Call, Endpoint, Failure};
 use crate::credentials::Freshness;
-use crate::settings::Timeouts;
 use crate::wire::Decoder;
 use crate::wire::failure::{self, Complaint};
 use crate::wire::request::Encoded;
 use crate::wire::response::{Response, StreamEvent};
 
-/// No whole response or error body is longer.
-const LONGEST_BODY: usize = 64 * 1024 * 1024;
+/// No response is longer, in one piece or as a stream.
+const LONGEST_ANSWER: usize = 64 * 1024 * 1024;
 
 impl Endpoint {
     pub(super) async fn attempt(
@@ -26,15 +26,18 @@ impl Endpoint {
         call: &Call<'_>,
         encoded: &Encoded,
         freshness: Freshness,
+        bill: &mut Bill<'_>,
     ) -> Result<Response, Failure> {
         let request = self.request(call, encoded, freshness).await?;
-        let mut patience = Patience::new(&self.timeouts);
-        let mut response = self.head(request, call.cancel).await?;
-        patience.renew();
+        let mut deadlines = self.deadlines();
+        let mut response = self.head(request, &deadlines, call.cancel).await?;
+        deadlines.renew();
         let status = response.status();
         let headers = response.headers().clone();
         if !status.is_success() {
-            let body = self.body(&mut response, &mut patience, call.cancel).await?;
+            let body = self
+                .body(&mut response, &mut deadlines, call.cancel)
+                .await?;
             return Err(self.refused(status.as_u16(), &headers, &body));
         }
         self.governor.report(limits::observed(&headers));
@@ -43,22 +46,44 @@ impl Endpoint {
             .and_then(|value| value.to_str().ok()) // no text: an unknown type
             .unwrap_or_default()
             .to_ascii_lowercase();
-        let mut decoder = Decoder::new(call.target.protocol, call.target.provider);
+        let decoder = Decoder::new(call.target.protocol, call.target.provider);
         if content_type.starts_with("text/event-stream") {
-            self.stream(call, response, decoder, patience).await
+            self.stream(call, response, decoder, (deadlines, bill))
+                .await
         } else if content_type.starts_with("application/json") {
-            let body = self.body(&mut response, &mut patience, call.cancel).await?;
-            decoder.whole(&body);
-            let draft = Box::new(decoder.draft().clone());
-            decoder.finish().map_err(|error| {
-                let again = worth(&error);
-                let mut failure = Failure::new(self.redacted(error), again);
-                failure.draft = Some(draft);
-                failure
-            })
+            let body = self.body(&mut response, &mut deadlines, call.cancel).await;
+            self.whole(decoder, &body.map_err(Failure::charged)?, bill)
         } else {
             Err(self.wrong_type(&content_type))
         }
+    }
+
+    fn deadlines(&self) -> Deadlines<'_> {
+        Deadlines::new(&self.timeouts, self.governor.settings().ends_at)
+    }
+
+    /// Reads an answer that is no stream.
+    fn whole(
+        &self,
+        mut decoder: Decoder,
+        body: &[u8],
+        bill: &mut Bill<'_>,
+    ) -> Result<Response, Failure> {
+        decoder.whole(body);
+        bill.grow(decoder.draft(), decoder.seen());
+        let is_counted = decoder.draft().usage.total() > 0;
+        decoder.finish().map_err(|error| {
+            let again = worth(&error);
+            let failure = Failure::new(self.redacted(error), again);
+            if is_counted {
+                return failure.with(Charge::Whole);
+            }
+            // What is no JSON at all may be an answer that something has spoiled.
+            match serde_json::from_slice::<serde::de::IgnoredAny>(body) {
+                Ok(_) => failure,
+                Err(_) => failure.charged(),
+            }
+        })
     }
 
     async fn request(
@@ -80,7 +105,9 @@ impl Endpoint {
             Access::Bearer(key) => request.bearer_auth(key.expose()),
             Access::Google(tokens) => {
                 let token = tokens.token(&self.clients, freshness);
-                let token = with_cancel(call.cancel, self.timeouts.response, token)
+                let token = self
+                    .deadlines()
+                    .wait(call.cancel, token)
                     .await?
                     .map_err(|error| {
                         let again = worth(&error);
@@ -94,22 +121,25 @@ impl Endpoint {
     async fn head(
         &self,
         request: reqwest::RequestBuilder,
+        deadlines: &Deadlines<'_>,
         cancel: &CancellationToken,
     ) -> Result<reqwest::Response, Failure> {
-        with_cancel(cancel, self.timeouts.response, request.send())
-            .await?
+        deadlines
+            .wait(cancel, request.send())
+            .await
+            .map_err(Failure::charged)?
             .map_err(|error| self.broken(error))
     }
 
     async fn body(
         &self,
         response: &mut reqwest::Response,
-        patience: &mut Patience,
+        deadlines: &mut Deadlines<'_>,
         cancel: &CancellationToken,
     ) -> Result<Vec<u8>, Failure> {
         let mut body = Vec::new();
         loop {
-            let piece = patience
+            let piece = deadlines
                 .wait(cancel, response.chunk())
                 .await?
                 .map_err(|error| self.broken(error))?;
@@ -117,14 +147,12 @@ impl Endpoint {
                 return Ok(body);
             };
             if !piece.is_empty() {
-                patience.renew();
+                deadlines.hear();
+                deadlines.renew();
             }
             body.extend_from_slice(&piece);
-            if body.len() > LONGEST_BODY {
-                let message = "the provider sent more than 64 MiB";
-                let error =
-                    LlmError::new(LlmErrorKind::Protocol, message).hint(failure::NO_PROTOCOL);
-                return Err(Failure::new(error, Again::Pointless));
+            if body.len() > LONGEST_ANSWER {
+                return Err(too_long());
             }
         }
     }
@@ -134,24 +162,31 @@ impl Endpoint {
         call: &Call<'_>,
         mut response: reqwest::Response,
         mut decoder: Decoder,
-        mut patience: Patience,
+        (mut deadlines, bill): (Deadlines<'_>, &mut Bill<'_>),
     ) -> Result<Response, Failure> {
         let mut shown = false;
+        let mut length = 0_usize;
         let broken = loop {
             if decoder.is_over() {
                 break None;
             }
-            let piece = patience.wait(call.cancel, response.chunk()).await;
+            let piece = deadlines.wait(call.cancel, response.chunk()).await;
             match piece {
                 Err(failure) => break Some(failure),
                 Ok(Err(error)) => break Some(self.broken(error)),
                 Ok(Ok(None)) => break None,
                 Ok(Ok(Some(piece))) => {
+                    deadlines.hear();
+                    length = length.saturating_add(piece.len());
+                    if length > LONGEST_ANSWER {
+                        break Some(too_long());
+                    }
                     let before = decoder.progress();
                     let events = decoder.push(&piece);
                     if decoder.progress() > before {
-                        patience.renew();
+                        deadlines.renew();
                     }
+                    bill.grow(decoder.draft(), decoder.seen());
                     let Some(listener) = call.listener else {
                         continue;
                     };
@@ -164,28 +199,39 @@ impl Endpoint {
                         break Some(failure);
                     }
                     // Who listens slowly is no fault of the provider's.
-                    patience.excuse(told.elapsed());
+                    deadlines.excuse(told.elapsed());
                 }
             }
         };
-        let draft = Box::new(decoder.draft().clone());
         let outcome = match broken {
-            Some(failure) => Err(failure),
-            None => decoder.finish().map_err(|error| {
-                // A stream that broke its protocol once may well not do it again.
-                let again = match error.kind {
-                    LlmErrorKind::Protocol => Again::Worth,
-                    _ => worth(&error),
-                };
-                Failure::new(self.redacted(error), again)
-            }),
+            Some(failure) => Err(failure.charged()),
+            None => self.ended(decoder),
         };
         outcome.map_err(|mut failure| {
-            failure.draft = Some(draft);
             if shown {
                 failure.again = Again::Pointless;
             }
             failure
+        })
+    }
+
+    /// What a stream that is over has brought.
+    fn ended(&self, decoder: Decoder) -> Result<Response, Failure> {
+        let is_whole = decoder.is_whole();
+        decoder.finish().map_err(|error| {
+            // What a provider itself says went wrong is free, when nothing came before.
+            let (again, is_complaint) = match error.kind {
+                // A stream that broke its protocol once may well not do it again.
+                LlmErrorKind::Protocol => (Again::Worth, false),
+                LlmErrorKind::Transport => (worth(&error), false),
+                _ => (worth(&error), true),
+            };
+            let failure = Failure::new(self.redacted(error), again);
+            match (is_whole, is_complaint) {
+                (true, _) => failure.with(Charge::Whole),
+                (false, true) => failure,
+                (false, false) => failure.charged(),
+            }
         })
     }
 
@@ -237,16 +283,8 @@ impl Endpoint {
     }
 
     fn broken(&self, error: reqwest::Error) -> Failure {
-        let (kind, message) = if error.is_timeout() {
-            (LlmErrorKind::Timeout, "the provider did not answer in time")
-        } else if error.is_connect() {
-            (LlmErrorKind::Transport, "the provider could not be reached")
-        } else {
-            (
-                LlmErrorKind::Transport,
-                "the connection to the provider broke",
-            )
-        };
+        let was_sent = !error.is_connect();
+        let is_late = error.is_timeout();
         let mut words = Vec::new();
         let plain = error.without_url();
         let mut cause: Option<&dyn std::error::Error> = Some(&plain);
@@ -255,10 +293,21 @@ impl Endpoint {
             cause = error.source();
         }
         let words = words.join(": ");
+        let found = if was_sent {
+            Obstacle::Broken
+        } else {
+            Obstacle::of(&words)
+        };
+        let (kind, message) = if is_late && matches!(found, Obstacle::Broken | Obstacle::Way) {
+            (LlmErrorKind::Timeout, "the provider did not answer in time")
+        } else {
+            (LlmErrorKind::Transport, found.message())
+        };
         let error = LlmError::new(kind, message)
-            .hint(next_step(&words))
+            .hint(found.next_step(&words))
             .detail(words);
-        Failure::new(self.redacted(error), Again::Worth)
+        let failure = Failure::new(self.redacted(error), found.again());
+        if was_sent { failure.charged() } else { failure }
     }
 }
 
@@ -282,15 +331,10 @@ async fn tell(
     Ok(())
 }
 
-/// What to do when there is no way to the provider, from what the client says about it.
-fn next_step(words: &str) -> &'static str {
-    if words.contains("certificate") {
-        "check `base_url` in `ktx.yaml`; where a proxy opens TLS, `SSL_CERT_FILE` names its certificate"
-    } else if words.contains("dns error") {
-        "check the network, and the host name of `base_url` in `ktx.yaml` where one is set"
-    } else {
-        "check the network, the proxy, and `base_url` in `ktx.yaml` where one is set; then run the command again"
-    }
+fn too_long() -> Failure {
+    let message = "the provider sent more than 64 MiB";
+    let error = LlmError::new(LlmErrorKind::Protocol, message).hint(failure::NO_PROTOCOL);
+    Failure::new(error, Again::Pointless)
 }
 
 fn worth(error: &LlmError) -> Again {
@@ -311,82 +355,3 @@ fn sensitive(key: &str) -> Result<reqwest::header::HeaderValue, Failure> {
     value.set_sensitive(true);
     Ok(value)
 }
-
-/// How long an answer is waited for: for its next piece, and in all.
-struct Patience {
-    idle: Duration,
-    total: Duration,
-    started: Instant,
-    renewed: Instant,
-}
-
-impl Patience {
-    fn new(timeouts: &Timeouts) -> Self {
-        let now = Instant::now();
-        Self {
-            idle: timeouts.idle,
-            total: timeouts.total,
-            started: now,
-            renewed: now,
-        }
-    }
-
-    /// The answer has grown.
-    fn renew(&mut self) {
-        self.renewed = Instant::now();
-    }
-
-    /// So much time passed on our side.
-    fn excuse(&mut self, time: Duration) {
-        self.renewed += time;
-        self.started += time;
-    }
-
-    async fn wait<T>(
-        &self,
-        cancel: &CancellationToken,
-        work: impl Future<Output = T>,
-    ) -> Result<T, Failure> {
-        let idle = self.idle.saturating_sub(self.renewed.elapsed());
-        let total = self.total.saturating_sub(self.started.elapsed());
-        match with_cancel(cancel, idle.min(total), work).await {
-            Err(failure) if failure.error.kind == LlmErrorKind::Timeout => {
-                Err(if total < idle {
-                    let words = format!("the answer took more than {} s", self.total.as_secs());
-                    // The next try would take as long.
-                    Failure::new(
-                        LlmError::new(LlmErrorKind::Timeout, words),
-                        Again::Pointless,
-                    )
-                } else {
-                    silence(self.idle)
-                })
-            }
-            outcome => outcome,
-        }
-    }
-}
-
-fn silence(deadline: Duration) -> Failure {
-    let error = LlmError::new(
-        LlmErrorKind::Timeout,
-        format!("the provider said nothing for {} s", deadline.as_secs()),
-    );
-    Failure::new(error, Again::Worth)
-}
-
-/// Ends the work with the caller's wish or with the deadline; dropping it closes the socket.
-async fn with_cancel<T>(
-    cancel: &CancellationToken,
-    deadline: Duration,
-    work: impl Future<Output = T>,
-) -> Result<T, Failure> {
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => Err(Failure::new(LlmError::cancelled(), Again::Pointless)),
-        done = tokio::time::timeout(deadline, work) => done.map_err(|_| silence(deadline)),
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -11,9 +11,13 @@ use tracing::Instrument as _;
 use tracing::field::Empty;
 
 use super::{Inner, Operation, tool_calls, usable};
+use crate::http::drop_reasoning;
 use crate::wire::failure::ASK_ANOTHER;
 use crate::wire::request::{CanonicalRequest, Thinking, ToolSpec};
 use crate::wire::response::{Response, Stop};
+
+/// After so many refusals a provider gets none of its seals back: it does not know its own.
+const SEALS_TO_TRY: u32 = 1;
 
 /// What a loop is to do.
 pub(super) struct Task<'a> {
@@ -65,7 +69,12 @@ async fn turns(
     };
     let mut parts = ResultParts::default();
     for index in 1..=task.step_budget {
+        let refused_before = operation.refused_seals;
         let response = traced_turn(operation, &request, index).await?;
+        if operation.refused_seals > refused_before {
+            // Otherwise each further turn would be refused first.
+            drop_reasoning(&mut request.messages);
+        }
         tell(task.on_step, index, task.step_budget);
         let response = continuable(response)?;
         let calls = response.calls();
@@ -90,6 +99,9 @@ async fn turns(
             content: answers.iter().map(tool_calls::block).collect(),
             transport: Transport::default(),
         });
+        if operation.refused_seals > SEALS_TO_TRY {
+            drop_reasoning(&mut request.messages);
+        }
         traces.extend(answers);
         if operation.cancel.is_cancelled() {
             return Err(LlmError::cancelled());
@@ -193,6 +205,7 @@ async fn outcome(
         Err(error) => return (Err(error), TokenUsage::default()),
     };
     operation.writer = Some(writer);
+    operation.deltas = request.deltas;
     writer
         .event(RunEvent::Status(format!(
             "asking {}",

@@ -19,8 +19,6 @@ pub(crate) const VERSION: &str = "2023-06-01";
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
 /// The name in `meta.provider`, the same wherever the protocol is spoken.
 pub(crate) const PROVIDER: &str = "anthropic";
-/// The longest answer that is asked for when the caller names none.
-const DEFAULT_MAX_TOKENS: u64 = 32_000;
 
 /// Writes the request.
 pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
@@ -31,9 +29,9 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     } else {
         body.insert("model".to_owned(), target.facts.id.clone().into());
     }
-    let most = target.facts.max_output.unwrap_or(DEFAULT_MAX_TOKENS);
-    let wanted = request.max_output.unwrap_or(DEFAULT_MAX_TOKENS);
-    body.insert("max_tokens".to_owned(), wanted.min(most).into());
+    if let Some(most) = target.output_limit(request) {
+        body.insert("max_tokens".to_owned(), most.into());
+    }
     if !system.is_empty() {
         body.insert(
             "system".to_owned(),

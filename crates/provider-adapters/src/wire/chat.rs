@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::media;
 use super::request::{
-    CanonicalRequest, Delivery, Encoded, OutputForm, Strictness, Target, Thinking,
+    CanonicalRequest, Delivery, Encoded, OutputForm, OutputLimit, Strictness, Target, Thinking,
 };
 use crate::caching::{self, CacheOverrides};
 use crate::catalogue::Capability;
@@ -48,13 +48,8 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     if let Some(format) = response_format(&request.output) {
         body.insert("response_format".to_owned(), format);
     }
-    if let Some(most) = request.max_output {
-        let field = target
-            .row
-            .max_tokens_field
-            .as_deref()
-            .unwrap_or("max_tokens");
-        body.insert(field.to_owned(), most.into());
+    if let Some(most) = target.output_limit(request) {
+        body.insert(limit_field(request, target).to_owned(), most.into());
     }
     reasoning(&mut body, request, target);
     if let Some(temperature) = target.temperature(request) {
@@ -75,6 +70,30 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
         headers: Vec::new(),
         body,
     }
+}
+
+/// Reasoning models of OpenAI refuse the older field, wherever they are served.
+fn limit_field<'a>(request: &CanonicalRequest, target: &Target<'a>) -> &'a str {
+    const WITH_REASONING: &str = "max_completion_tokens";
+    match &target.row.max_tokens_field {
+        _ if request.limit == OutputLimit::WithReasoning => WITH_REASONING,
+        Some(field) => field,
+        None if reasons_as_openai_does(&target.facts.id) => WITH_REASONING,
+        None => "max_tokens",
+    }
+}
+
+/// Whether an id is one of OpenAI's reasoning models: `o3`, `gpt-5.4-mini` and what comes after them.
+fn reasons_as_openai_does(id: &str) -> bool {
+    let name = id.rsplit_once('/').map_or(id, |(_, name)| name);
+    let generation = name
+        .strip_prefix("gpt-")
+        .map(|rest| rest.split(['.', '-']).next().unwrap_or_default())
+        .and_then(|number| number.parse::<u32>().ok()); // `gpt-oss` is none of them
+    let is_o = name
+        .strip_prefix('o')
+        .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
+    is_o || generation.is_some_and(|generation| generation >= 5)
 }
 
 /// Marks the messages for caching where the provider wants to be told.

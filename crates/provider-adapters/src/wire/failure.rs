@@ -6,6 +6,7 @@ use ktx_llm_runtime::{LONGEST_WAIT, LlmError, LlmErrorKind};
 use serde_json::Value;
 
 use super::json::{list, text};
+use super::request::OutputLimit;
 
 /// The longest excerpt of a provider's words that is kept.
 const DETAIL_LENGTH: usize = 600;
@@ -251,12 +252,35 @@ pub(crate) const ASK_ANOTHER: &str =
 /// What to do when what comes from the address is no answer of the protocol.
 pub(crate) const NO_PROTOCOL: &str = "run the command again; if it stays, check `base_url` in `ktx.yaml` and what stands in the way of it";
 
-/// Whether the provider wants the history without the reasoning of older turns.
+/// Whether the provider wants the history without the reasoning of older turns: it does not know its
+/// own seal any more.
 pub(crate) fn wants_no_old_reasoning(error: &LlmError) -> bool {
     let said = error.detail.as_deref().unwrap_or_default().to_lowercase();
-    error.kind == LlmErrorKind::InvalidRequest
-        && said.contains("thinking")
-        && (said.contains("signature") || said.contains("cannot be modified"))
+    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    let of_anthropic = says(&["thinking"]) && says(&["signature", "cannot be modified"]);
+    let of_gemini = says(&["thought signature", "thought_signature", "thoughtsignature"]);
+    let of_openai = says(&["encrypted_content", "encrypted content"]);
+    error.kind == LlmErrorKind::InvalidRequest && (of_anthropic || of_gemini || of_openai)
+}
+
+/// How a server wants the limit of an answer that it has refused as it was said; `None` when the refusal
+/// is about something else.
+pub(crate) fn wants_limit(error: &LlmError, said: OutputLimit) -> Option<OutputLimit> {
+    let told = error.detail.as_deref().unwrap_or_default().to_lowercase();
+    let is_about = ["max_tokens", "max_completion_tokens", "in the completion"]
+        .iter()
+        .any(|word| told.contains(word));
+    let kinds = [LlmErrorKind::InvalidRequest, LlmErrorKind::ContextTooLong];
+    if !is_about || !kinds.contains(&error.kind) {
+        return None;
+    }
+    match said {
+        OutputLimit::Usual if told.contains("use 'max_completion_tokens'") => {
+            Some(OutputLimit::WithReasoning)
+        }
+        OutputLimit::Usual | OutputLimit::WithReasoning => Some(OutputLimit::Unnamed),
+        OutputLimit::Unnamed => None,
+    }
 }
 
 /// The error of an `error` event, or of a failed response object.

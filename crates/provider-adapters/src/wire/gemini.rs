@@ -79,7 +79,7 @@ fn declarations(request: &CanonicalRequest) -> Value {
 
 fn generation_config(request: &CanonicalRequest, target: &Target<'_>) -> Map<String, Value> {
     let mut config = Map::new();
-    if let Some(most) = request.max_output {
+    if let Some(most) = target.output_limit(request) {
         config.insert("maxOutputTokens".to_owned(), most.into());
     }
     if let Some(temperature) = target.temperature(request) {

@@ -33,3 +33,26 @@ pub(crate) fn arguments(text: &str) -> Option<Value> {
     let value: Option<Value> = serde_json::from_str(text).ok(); // the caller reports it as broken
     value.filter(Value::is_object)
 }
+
+/// How many bytes of text are in a value, keys aside; a number counts as its digits.
+pub(crate) fn written(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 0,
+        Value::Number(number) => number.to_string().len(),
+        Value::String(text) => text.len(),
+        Value::Array(list) => list.iter().map(written).sum(),
+        Value::Object(map) => map.values().map(written).sum(),
+    }
+}
+
+/// An amount of US dollars at the first of these places that has one, as a number or as its digits.
+pub(crate) fn dollars(value: &Value, places: &[&str]) -> Option<f64> {
+    let amount = |place: &&str| match value.pointer(place)? {
+        Value::String(digits) => digits.parse().ok(), // a word is no amount
+        other => other.as_f64(),
+    };
+    places
+        .iter()
+        .find_map(amount)
+        .filter(|amount| amount.is_finite() && *amount >= 0.0)
+}

@@ -21,6 +21,7 @@ pub(crate) struct CanonicalRequest {
     /// Sent only to models that take it.
     pub(crate) temperature: Option<f64>,
     pub(crate) max_output: Option<u64>,
+    pub(crate) limit: OutputLimit,
     pub(crate) delivery: Delivery,
     pub(crate) caching: Option<PromptCaching>,
     /// The id of the reply that this call goes on from; OpenAI Responses only.
@@ -75,6 +76,18 @@ pub(crate) enum Thinking {
     On,
 }
 
+/// How the longest answer is named; what a server refuses is not said to it again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum OutputLimit {
+    /// As the provider and the model usually take it.
+    #[default]
+    Usual,
+    /// By the field of Chat Completions that counts reasoning too.
+    WithReasoning,
+    /// Not at all.
+    Unnamed,
+}
+
 /// How the answer comes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Delivery {
@@ -99,6 +112,9 @@ pub(crate) struct ReasoningPlan {
     pub(crate) fields: Vec<String>,
     pub(crate) window: Option<ReasoningWindow>,
 }
+
+/// The longest answer that is asked for when the caller names none, in tokens.
+const LONGEST_ANSWER: u64 = 32_000;
 
 /// For whom a request is written.
 #[derive(Debug, Clone, Copy)]
@@ -133,6 +149,15 @@ impl Target<'_> {
         request
             .temperature
             .filter(|_| self.facts.can(Capability::Sampling) && !thinks)
+    }
+
+    /// The longest answer that is asked for, in tokens; `None` for a server that takes no limit.
+    pub(crate) fn output_limit(&self, request: &CanonicalRequest) -> Option<u64> {
+        if request.limit == OutputLimit::Unnamed {
+            return None;
+        }
+        let most = self.facts.max_output.unwrap_or(u64::MAX);
+        Some(request.max_output.unwrap_or(LONGEST_ANSWER).min(most))
     }
 
     /// The forced tool, when the provider and the model take one.

@@ -40,6 +40,8 @@ pub(crate) struct Draft {
     pub(crate) model: Option<String>,
     pub(crate) usage: TokenUsage,
     pub(crate) reported_cost_usd: Option<f64>,
+    /// Bytes of what the model has written: text, reasoning and arguments.
+    pub(crate) seen: usize,
     /// Events, blocks and items of kinds that we do not know.
     pub(crate) unknown: u32,
 }

@@ -59,7 +59,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     if let Some(format) = text_format(&request.output) {
         body.insert("text".to_owned(), json!({"format": format}));
     }
-    if let Some(most) = request.max_output {
+    if let Some(most) = target.output_limit(request) {
         body.insert("max_output_tokens".to_owned(), most.into());
     }
     if let Some(temperature) = target.temperature(request) {

@@ -94,6 +94,11 @@ impl SseParser {
         Ok(out)
     }
 
+    /// The bytes that belong to no whole event yet.
+    pub(super) fn pending(&self) -> usize {
+        self.line.len().saturating_add(self.event.data.len())
+    }
+
     /// The event that no empty line ended, if any.
     pub(crate) fn finish(&mut self) -> Vec<SseEvent> {
         let mut out = Vec::new();

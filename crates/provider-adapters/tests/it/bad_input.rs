@@ -1,5 +1,8 @@
 //! Wrong settings and wrong servers: every message names the place that is wrong.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use ktx_llm_runtime::{LlmError, LlmErrorKind, LlmRuntime as _, NoEvents};
 use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset, Proxy};
 use ktx_secrets::Secret;
@@ -217,7 +220,20 @@ async fn failures_of_a_proxy_are_failures_of_the_way() {
     let (kind, message, _) = failure(tunnel).await;
     assert_eq!(
         (kind, message.as_str()),
-        (LlmErrorKind::Transport, "the provider could not be reached")
+        (
+            LlmErrorKind::Transport,
+            "the proxy does not connect to the provider"
+        )
+    );
+    let nobody = Loopback::start(|_, _| Answer::default()).expect("a server");
+    let gone = nobody.address();
+    drop(nobody);
+    let mut dead = settings(Preset::Anthropic, "haiku", "https://api.example");
+    dead.proxy = Proxy::Url(gone);
+    let (kind, message, _) = failure(dead).await;
+    assert_eq!(
+        (kind, message.as_str()),
+        (LlmErrorKind::Transport, "the proxy could not be reached")
     );
 }
 
@@ -226,16 +242,23 @@ async fn failures_of_a_proxy_are_failures_of_the_way() {
 async fn tls_that_fails_says_why() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = format!("https://{}", listener.local_addr().expect("an address"));
+    let tries = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&tries);
     let plain = tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
+            seen.fetch_add(1, Ordering::SeqCst);
             let answer = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
             answer.expect("an answer");
         }
     });
     let (kind, message, detail) = failure(settings(Preset::Anthropic, "haiku", &address)).await;
     assert_eq!(
-        (kind, message.as_str()),
-        (LlmErrorKind::Transport, "the provider could not be reached")
+        (kind, message.as_str(), tries.load(Ordering::SeqCst)),
+        (
+            LlmErrorKind::Transport,
+            "the provider's port does not speak TLS",
+            1
+        )
     );
     let detail = detail.unwrap_or_default();
     assert!(
@@ -255,7 +278,10 @@ async fn tls_that_fails_says_why() {
     let detail = detail.unwrap_or_default();
     assert_eq!(
         (kind, message.as_str()),
-        (LlmErrorKind::Transport, "the provider could not be reached")
+        (
+            LlmErrorKind::Transport,
+            "the provider's certificate is not trusted"
+        )
     );
     assert!(detail.contains("invalid peer certificate"), "{detail}");
 }

@@ -10,7 +10,7 @@ use ktx_llm_runtime::{
 use ktx_provider_adapters::{HttpRuntime, Preset};
 use ktx_test_support::loopback::{Answer, End, Loopback, Request};
 use ktx_tool_descriptors::{ToolDescriptor, ToolOutput, WriteEffect, handler_fn};
-use ktx_usage_ledger::{Group, Ledger, PriceTable, Window};
+use ktx_usage_ledger::{Group, Ledger, Owner, PriceTable, ReportRow, Window};
 use ktx_vocabulary::RunId;
 use serde_json::{Value, json};
 
@@ -25,22 +25,34 @@ impl Books {
         Self(Mutex::new((Ledger::in_memory().expect("a ledger"), prices)))
     }
 
-    /// Messages and tokens per run.
-    pub(crate) fn sums(&self) -> BTreeMap<String, (u64, TokenUsage)> {
+    /// What was written per run, with what nobody has ended.
+    pub(crate) fn sums(&self) -> BTreeMap<String, ReportRow> {
         let books = self.0.lock().expect("no poison");
+        books.0.settle(|_| false).expect("a ledger");
         let report = books.0.report(Group::Run, &Window::default());
         let rows = report.expect("a report").rows.into_iter();
-        rows.map(|row| (row.key, (row.messages, row.usage)))
-            .collect()
+        rows.map(|row| (row.key.clone(), row)).collect()
     }
 }
 
 impl EventSink for Books {
     fn event(&self, event: RuntimeEvent) {
-        if let RuntimeEvent::Usage(fact) = event {
-            let books = self.0.lock().expect("no poison");
-            let recorded = books.0.record(&fact, "2026-11-22T12:00:00Z", &books.1);
-            recorded.expect("the ledger takes it");
+        let books = self.0.lock().expect("no poison");
+        let owner = Owner {
+            process: 1,
+            started: Some(1),
+        };
+        match event {
+            RuntimeEvent::Usage(fact) => {
+                let recorded = books.0.record(&fact, "2026-11-22T12:00:00Z", &books.1);
+                recorded.expect("the ledger takes it");
+            }
+            RuntimeEvent::UsageBegun(fact) => {
+                let begun = books.0.begin(&fact, "2026-11-22T12:00:00Z", None, owner);
+                begun.expect("the ledger takes it");
+            }
+            RuntimeEvent::UsageDropped(fact) => books.0.forget(&fact).expect("the ledger takes it"),
+            _ => {}
         }
     }
 }
@@ -271,17 +283,15 @@ fn provider(protocol: Protocol, bill: Bill) -> Loopback {
         let sent = match end {
             End::Whole => whole.as_str(),
             // A letter that is cut ends no event.
-            End::CutAfter(bytes) => (0..=bytes)
+            End::CutAfter(bytes) | End::StallAfter(bytes) => (0..=bytes)
                 .rev()
                 .find_map(|to| whole.get(..to))
                 .unwrap_or(&whole),
         };
-        if let Some(usage) = charged(protocol, sent) {
-            let mut bill = bill.lock().expect("no poison");
-            let run = bill.entry(format!("cut-{position}")).or_default();
-            run.0 += 1;
-            run.1 += usage;
-        }
+        let mut bill = bill.lock().expect("no poison");
+        let run = bill.entry(format!("cut-{position}")).or_default();
+        run.0 += 1;
+        run.1 += charged(protocol, sent).unwrap_or_default();
         Answer {
             end,
             ..Answer::stream(whole)
@@ -338,14 +348,24 @@ async fn check(protocol: Protocol, count: usize) {
             "{protocol:?} cut at {position}"
         );
     }
-    assert_eq!(
-        books.sums(),
-        *bill.lock().expect("no poison"),
-        "{protocol:?}"
-    );
+    let (ledger, bill) = (books.sums(), bill.lock().expect("no poison"));
+    assert_eq!(ledger.len(), bill.len(), "{protocol:?}");
+    for (run, (messages, charged)) in bill.iter() {
+        let row = &ledger[run];
+        let whole = messages - row.incomplete;
+        assert_eq!(row.messages, *messages, "{protocol:?} {run}: {row:?}");
+        assert!(whole >= 2, "{protocol:?} {run}: {row:?}");
+        // Above the bill is only what is marked as estimated.
+        let (written, charged) = (row.usage.total(), charged.total());
+        assert!(
+            charged <= written && written - row.estimated_tokens <= charged,
+            "{protocol:?} {run}: {row:?} of {charged}"
+        );
+    }
 }
 
-/// COG-14, COG-15: at four hundred places, no effect twice, and the ledger is the provider's bill.
+/// COG-14, COG-15: at four hundred places, no effect twice, and the ledger is the provider's bill, with an
+/// estimate of what was cut off.
 #[tokio::test]
 async fn a_tool_call_cut_at_four_hundred_places_has_one_effect_and_one_bill() {
     check(Protocol::Anthropic, 400).await;

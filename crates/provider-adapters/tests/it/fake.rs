@@ -28,6 +28,15 @@ impl Recorder {
     }
 }
 
+impl Recorder {
+    /// The lines about calls that are made again.
+    pub(crate) fn retries(&self) -> Vec<String> {
+        let mut lines = self.lines();
+        lines.retain(|line| line.starts_with("retry "));
+        lines
+    }
+}
+
 impl EventSink for Recorder {
     fn event(&self, event: RuntimeEvent) {
         let line = match event {
@@ -42,7 +51,8 @@ impl EventSink for Recorder {
                 fact.usage.cache_read,
                 fact.usage.output
             ),
-            RuntimeEvent::UsageBegun(fact) => format!("begun {}", fact.reference()),
+            // What is told before a call and while it goes on is looked at in `bill`.
+            RuntimeEvent::UsageBegun(_) | RuntimeEvent::UsageDropped(_) => return,
             RuntimeEvent::CostReported(told) => format!("cost {}", told.dollars),
             RuntimeEvent::Retry { attempt, code } => format!("retry {attempt} {code}"),
             RuntimeEvent::WaitStarted { reason, .. } => format!("wait {reason}"),

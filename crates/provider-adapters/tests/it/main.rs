@@ -6,6 +6,8 @@
 
 mod agent;
 mod bad_input;
+mod bill;
+mod bounds;
 mod caching;
 mod checkers;
 mod cuts;

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::fake::{anthropic, bodies, label, message, said, server, sse, tool_use};
 
-fn request(step_budget: u32) -> RunRequest {
+pub(crate) fn request(step_budget: u32) -> RunRequest {
     let tool = ToolDescriptor {
         name: "sql".to_owned(),
         title: "sql".to_owned(),
@@ -30,6 +30,7 @@ fn request(step_budget: u32) -> RunRequest {
         ],
         tools: asked.tools,
         step_budget,
+        deltas: ktx_llm_runtime::Deltas::AsTheyCome,
         cancel: asked.cancel,
         label: label(),
         trace_id: None,

@@ -93,6 +93,7 @@ async fn a_fact_has_the_counters_of_its_message() {
                 cache_write_1h: 5,
                 cache_read: 17,
                 output: 13,
+                reasoning: 0,
             },
         }]
     );

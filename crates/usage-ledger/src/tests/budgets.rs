@@ -459,6 +459,7 @@ async fn turns_stop_as_soon_as_their_cost_is_known() {
             messages: Vec::new(),
             tools: look(),
             step_budget: 9,
+            deltas: ktx_llm_runtime::Deltas::AsTheyCome,
             cancel: CancellationToken::new(),
             label: label(),
             ingress_request_id: None,

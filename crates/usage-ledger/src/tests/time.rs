@@ -118,6 +118,7 @@ async fn every_operation(time: Duration, cancel: &CancellationToken) -> Vec<LlmE
         messages: Vec::new(),
         tools: tools(),
         step_budget: 9,
+        deltas: ktx_llm_runtime::Deltas::AsTheyCome,
         cancel: cancel.clone(),
         label: label.clone(),
         trace_id: None,

@@ -53,6 +53,8 @@ fn row(messages: u64, unpriced: u64) -> ReportRow {
         unpriced,
         estimated: 0,
         incomplete: 0,
+        uncounted: 0,
+        estimated_tokens: 0,
         reported: Reported::default(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ktx_llm_runtime::{CallLabel, ReportedCost, UsageFact};
+use ktx_llm_runtime::{CallLabel, ReportedCost, UsageFact, UsageKind};
 use ktx_usage_ledger::{Cost, Meter, PriceTable, price_of};
 
 use super::Say;
@@ -23,8 +23,19 @@ pub(super) struct Facts {
     prices: OnceLock<Option<PriceTable>>,
     meter: Arc<Meter>,
     writer: Writer,
-    /// The models that people were told have no price.
-    unpriced: Mutex<BTreeSet<String>>,
+    /// The messages that have begun and have no end yet.
+    begun: Mutex<BTreeSet<String>>,
+    /// The models whose messages have no known cost, and why.
+    unpriced: Mutex<BTreeSet<(String, Unpriced)>>,
+}
+
+/// Why the cost of a message is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Unpriced {
+    /// Its model has no list price.
+    NoPrice,
+    /// Its provider does not tell what it used.
+    Uncounted,
 }
 
 impl Facts {
@@ -36,6 +47,7 @@ impl Facts {
             source,
             prices: OnceLock::new(),
             meter: Arc::default(),
+            begun: Mutex::default(),
             unpriced: Mutex::default(),
         }
     }
@@ -45,23 +57,38 @@ impl Facts {
     }
 
     /// Takes what is known of a message that has begun. A budget counts it when it has ended: until
-    /// then its call holds what it has reserved.
+    /// then its call holds what it has reserved. The first word of it is in the ledger when this
+    /// returns, so that no end of the program loses what is sent next.
     pub(super) fn begin(&self, fact: UsageFact) {
         let (at, cost) = self.priced(&fact);
-        self.write(Entry::Message {
+        let is_new = self.open_messages().insert(fact.reference());
+        let entry = Entry::Message {
             stage: Stage::Begun,
             fact,
             at,
             cost,
-        });
+        };
+        self.write(entry.clone());
+        if is_new {
+            self.writer.wait_for(&entry);
+        }
+    }
+
+    /// Takes that nothing is paid for a message that has begun.
+    pub(super) fn forget(&self, fact: UsageFact) {
+        self.open_messages().remove(&fact.reference());
+        self.write(Entry::Dropped(fact));
     }
 
     /// Takes a fact. The meter comes first: a budget holds whatever becomes of the ledger.
     pub(super) fn record(&self, fact: UsageFact) {
         let (at, cost) = self.priced(&fact);
         self.meter.add(&fact, cost);
-        if cost.is_none() && self.prices().is_some() {
-            self.note_unpriced(&fact);
+        self.open_messages().remove(&fact.reference());
+        if fact.kind == UsageKind::Estimated {
+            self.note_unpriced(&fact, Unpriced::Uncounted);
+        } else if cost.is_none() && self.prices().is_some() {
+            self.note_unpriced(&fact, Unpriced::NoPrice);
         }
         self.write(Entry::Message {
             stage: Stage::Paid,
@@ -105,22 +132,32 @@ impl Facts {
     }
 
     /// A probe is told about by the command that made it.
-    fn note_unpriced(&self, fact: &UsageFact) {
+    fn note_unpriced(&self, fact: &UsageFact, why: Unpriced) {
         if fact.stage != CallLabel::PROBE {
-            self.unpriced_models().insert(fact.model.clone());
+            self.unpriced_models().insert((fact.model.clone(), why));
         }
     }
 
     /// Once for each model (COG-16).
     fn tell_unpriced(&self) {
-        for model in std::mem::take(&mut *self.unpriced_models()) {
-            (self.say)(&format!(
-                "warning: the model `{model}` has no list price; what it costs is unknown"
-            ));
+        for (model, why) in std::mem::take(&mut *self.unpriced_models()) {
+            (self.say)(&match why {
+                Unpriced::NoPrice => format!(
+                    "warning: the model `{model}` has no list price; what it costs is unknown"
+                ),
+                Unpriced::Uncounted => format!(
+                    "warning: the provider does not tell what the model `{model}` uses; its tokens are \
+                     estimated from the size of the messages, and what it costs is unknown"
+                ),
+            });
         }
     }
 
-    fn unpriced_models(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    fn open_messages(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn unpriced_models(&self) -> MutexGuard<'_, BTreeSet<(String, Unpriced)>> {
         self.unpriced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

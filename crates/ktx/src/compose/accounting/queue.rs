@@ -30,6 +30,8 @@ pub(super) enum Entry {
         at: Timestamp,
         cost: Option<Cost>,
     },
+    /// Nothing is paid for a message that has begun.
+    Dropped(UsageFact),
     /// What a backend says that a call cost.
     Reported { told: ReportedCost, at: Timestamp },
 }
@@ -43,7 +45,15 @@ impl Entry {
                 fact,
                 ..
             } => Some(fact),
-            Self::Message { .. } | Self::Reported { .. } => None,
+            Self::Message { .. } | Self::Dropped(_) | Self::Reported { .. } => None,
+        }
+    }
+
+    /// The message, when it is about one.
+    fn message(&self) -> Option<&UsageFact> {
+        match self {
+            Self::Message { fact, .. } | Self::Dropped(fact) => Some(fact),
+            Self::Reported { .. } => None,
         }
     }
 
@@ -55,7 +65,7 @@ impl Entry {
                 fact,
                 ..
             } => Some(fact),
-            Self::Message { .. } | Self::Reported { .. } => None,
+            Self::Message { .. } | Self::Dropped(_) | Self::Reported { .. } => None,
         }
     }
 }
@@ -111,12 +121,8 @@ impl Queue {
     pub(super) fn push(&self, entry: Entry) -> Result<(), String> {
         let mut state = self.state();
         // The first one may be at the writer. Of the others only the last word about a message counts.
-        let same = |other: &Entry| match (other.begun(), entry.begun().or_else(|| entry.paid())) {
-            (Some(other), Some(fact)) => {
-                other.source_system == fact.source_system
-                    && other.run_id == fact.run_id
-                    && other.message_id == fact.message_id
-            }
+        let same = |other: &Entry| match (other.begun(), entry.message()) {
+            (Some(other), Some(fact)) => is_same(other, fact),
             _ => false,
         };
         if let Some(at) = state.waiting.iter().skip(1).position(same) {
@@ -135,6 +141,21 @@ impl Queue {
         drop(state);
         self.changed.notify_all();
         lost.map_or(Ok(()), Err)
+    }
+
+    /// Waits until an entry about a message that has begun is written, so long at most, or until the
+    /// ledger cannot be used.
+    pub(super) fn wait_for(&self, entry: &Entry, patience: Duration) {
+        let Some(fact) = entry.begun() else { return };
+        let waits = |state: &mut State| {
+            let is_there = |other: &Entry| other.begun().is_some_and(|other| is_same(other, fact));
+            let works = state.reason.is_empty() || state.remedy.is_none();
+            works && state.phase != Phase::Ended && state.waiting.iter().any(is_there)
+        };
+        let waited = self
+            .changed
+            .wait_timeout_while(self.state(), patience, waits);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
     /// The next entry, which stays in the queue until [`Self::written`]; `None` at the end.
@@ -156,6 +177,8 @@ impl Queue {
         let mut state = self.state();
         state.waiting.pop_front();
         state.reason.clear();
+        drop(state);
+        self.changed.notify_all();
     }
 
     /// The first entry could not be written.
@@ -163,6 +186,8 @@ impl Queue {
         let mut state = self.state();
         state.reason = reason;
         state.remedy = remedy;
+        drop(state);
+        self.changed.notify_all();
     }
 
     /// How long the writer goes on.
@@ -215,6 +240,12 @@ impl Queue {
             remedy: state.remedy,
         })
     }
+}
+
+fn is_same(one: &UsageFact, other: &UsageFact) -> bool {
+    one.source_system == other.source_system
+        && one.run_id == other.run_id
+        && one.message_id == other.message_id
 }
 
 impl State {

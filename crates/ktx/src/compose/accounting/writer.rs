@@ -15,6 +15,8 @@ use crate::report::machine::{Trouble, chain};
 const TRY: Duration = Duration::from_millis(100);
 /// How long other programs may hold the ledger before people are told.
 const UNTOLD: Duration = Duration::from_secs(10);
+/// How long a call waits until its message is in the ledger.
+const BEGIN: Duration = Duration::from_secs(1);
 /// Between two tries with a ledger that cannot be used.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long the end of a command waits for what is to be written, and then for the writer to stop.
@@ -41,6 +43,15 @@ impl Writer {
     pub(super) fn take(&self, entry: Entry) -> Result<(), String> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.get_or_insert_with(|| self.started()).push(entry)
+    }
+
+    /// Waits until what was said of a message that has begun is in the ledger, for a moment at most.
+    pub(super) fn wait_for(&self, entry: &Entry) {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = queue.as_ref().map(Arc::clone);
+        if let Some(queue) = queue {
+            queue.wait_for(entry, BEGIN);
+        }
     }
 
     /// Writes what still waits, as far as that is possible soon. Gives what is lost.
@@ -166,6 +177,7 @@ fn record(ledger: &Ledger, entry: &Entry) -> Result<(), LedgerError> {
                 }
             }
         },
+        Entry::Dropped(fact) => ledger.forget(fact)?,
         Entry::Reported { told, at } => {
             ledger.record_reported(told, &at.to_string())?;
         }

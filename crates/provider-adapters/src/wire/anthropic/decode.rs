@@ -6,7 +6,7 @@ use ktx_llm_runtime::{ContentBlock, LlmError, META_PROVIDER, TokenUsage};
 use serde_json::{Map, Value};
 
 use super::PROVIDER;
-use crate::wire::json::{arguments, count, map1, text};
+use crate::wire::json::{arguments, count, map1, text, written};
 use crate::wire::response::{BrokenCall, Draft, Response, Stop, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
@@ -146,6 +146,7 @@ impl AnthropicDecoder {
     }
 
     fn start(&mut self, index: u64, block: Value, out: &mut Vec<StreamEvent>) {
+        self.draft.seen = self.draft.seen.saturating_add(written(&block));
         let string = |pointer| text(&block, pointer).unwrap_or_default().to_owned();
         let growing = match text(&block, "/type").unwrap_or_default() {
             "text" => {
@@ -175,6 +176,7 @@ impl AnthropicDecoder {
     }
 
     fn delta(&mut self, data: &Value, out: &mut Vec<StreamEvent>) {
+        self.draft.seen = self.draft.seen.saturating_add(written(&data["delta"]));
         let Some(growing) = self.blocks.get_mut(&count(data, "/index")) else {
             self.draft.unknown += 1;
             return;
@@ -274,5 +276,6 @@ fn tokens(usage: &Value) -> TokenUsage {
         cache_write_1h: hour,
         cache_read: count(usage, "/cache_read_input_tokens"),
         output: count(usage, "/output_tokens"),
+        reasoning: count(usage, "/output_tokens_details/thinking_tokens"),
     }
 }

@@ -4,13 +4,22 @@ use ktx_llm_runtime::{ContentBlock, LlmError, META_PROVIDER, TokenUsage};
 use serde_json::{Map, Value};
 
 use super::think::{Split, ThinkSplitter};
-use crate::wire::json::{arguments, count, list, map1, text};
+use crate::wire::json::{arguments, count, dollars, list, map1, text, written};
 use crate::wire::response::{BrokenCall, Draft, Response, Stop, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
 /// The fields in which providers of this family put readable reasoning.
 const REASONING_FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
+
+/// Where gateways write what a call cost.
+const COSTS: &[&str] = &[
+    "/usage/cost",
+    "/providerMetadata/gateway/cost",
+    "/provider_metadata/gateway/cost",
+    "/choices/0/message/provider_metadata/gateway/cost",
+    "/choices/0/delta/provider_metadata/gateway/cost",
+];
 
 #[derive(Debug)]
 struct GrowingCall {
@@ -67,13 +76,16 @@ impl ChatDecoder {
         for usage in [chunk.get("usage"), chunk.pointer("/x_groq/usage")] {
             if let Some(usage) = usage.filter(|usage| usage.is_object()) {
                 self.draft.usage = tokens(usage);
-                self.draft.reported_cost_usd = usage.get("cost").and_then(Value::as_f64);
             }
+        }
+        if let Some(cost) = dollars(chunk, COSTS) {
+            self.draft.reported_cost_usd = Some(cost);
         }
     }
 
     /// Takes a `delta` or a whole `message`.
     fn message(&mut self, message: &Value, out: &mut Vec<StreamEvent>) {
+        self.draft.seen = self.draft.seen.saturating_add(written(message));
         for field in REASONING_FIELDS {
             if let Some(piece) = text(message, &format!("/{field}")).filter(|p| !p.is_empty()) {
                 self.field.get_or_insert(field);
@@ -325,5 +337,6 @@ fn tokens(usage: &Value) -> TokenUsage {
         cache_write_1h: 0,
         cache_read,
         output: count(usage, "/completion_tokens"),
+        reasoning: count(usage, "/completion_tokens_details/reasoning_tokens"),
     }
 }

@@ -4,7 +4,7 @@ use ktx_llm_runtime::{ContentBlock, LlmError, META_PROVIDER, TokenUsage};
 use serde_json::{Map, Value};
 
 use super::PROVIDER;
-use crate::wire::json::{count, list, map1, text};
+use crate::wire::json::{count, list, map1, text, written};
 use crate::wire::response::{Draft, Response, Stop, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
@@ -38,6 +38,7 @@ impl GeminiDecoder {
         }
         if let Some(candidate) = list(chunk, "/candidates").first() {
             for part in list(candidate, "/content/parts") {
+                self.draft.seen = self.draft.seen.saturating_add(written(part));
                 self.part(part, out);
             }
             if let Some(reason) = text(candidate, "/finishReason") {
@@ -204,5 +205,6 @@ fn tokens(usage: &Value) -> TokenUsage {
         cache_write_1h: 0,
         cache_read,
         output: sum("/candidatesTokenCount", "/thoughtsTokenCount"),
+        reasoning: count(usage, "/thoughtsTokenCount"),
     }
 }

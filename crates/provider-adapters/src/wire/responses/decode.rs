@@ -4,7 +4,7 @@ use ktx_llm_runtime::{ContentBlock, LlmError, META_PROVIDER, TokenUsage};
 use serde_json::{Map, Value};
 
 use super::PROVIDER;
-use crate::wire::json::{arguments, count, list, map1, text};
+use crate::wire::json::{arguments, count, list, map1, text, written};
 use crate::wire::response::{BrokenCall, Draft, Response, Stop, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
@@ -57,6 +57,8 @@ impl ProtocolDecoder for ResponsesDecoder {
             return Ok(());
         }
         let data: Value = failure::event_json(&event.data)?;
+        let grown = written(&data["delta"]);
+        self.draft.seen = self.draft.seen.saturating_add(grown);
         let delta = || text(&data, "/delta").unwrap_or_default().to_owned();
         match text(&data, "/type").unwrap_or_default() {
             "response.created" | "response.in_progress" | "response.queued" => {
@@ -66,7 +68,14 @@ impl ProtocolDecoder for ResponsesDecoder {
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 out.push(StreamEvent::Reasoning(delta()));
             }
-            "response.output_item.done" => self.items.push(data["item"].clone()),
+            "response.output_item.done" => {
+                // Sealed reasoning comes in no other event.
+                if text(&data, "/item/type") == Some("reasoning") {
+                    let sealed = written(&data["item"]["encrypted_content"]);
+                    self.draft.seen = self.draft.seen.saturating_add(sealed);
+                }
+                self.items.push(data["item"].clone());
+            }
             "response.completed" | "response.incomplete" | "response.failed" => {
                 self.end(&data["response"]);
             }
@@ -96,6 +105,7 @@ impl ProtocolDecoder for ResponsesDecoder {
         if body.get("output").is_none() {
             return Err(failure::not_a_response());
         }
+        self.draft.seen = written(&body["output"]);
         self.end(body);
         Ok(())
     }
@@ -193,5 +203,6 @@ fn tokens(usage: &Value) -> TokenUsage {
         cache_write_1h: 0,
         cache_read,
         output: count(usage, "/output_tokens"),
+        reasoning: count(usage, "/output_tokens_details/reasoning_tokens"),
     }
 }

@@ -378,3 +378,51 @@ fn a_run_that_loses_facts_holds_no_budget() {
         ))
     );
 }
+
+/// COG-14: what is told before a call is in the ledger when the call is made.
+#[test]
+fn a_message_that_has_begun_is_in_the_ledger_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (facts, _) = facts(folder.path());
+    let begun = UsageFact {
+        kind: UsageKind::Incomplete,
+        ..fact("call-1")
+    };
+    let open = || {
+        let database = rusqlite::Connection::open(folder.path().join("usage.sqlite")).unwrap();
+        let sql = "SELECT count(*) FROM open_messages";
+        let open: i64 = database.query_row(sql, (), |row| row.get(0)).unwrap();
+        open
+    };
+    facts.begin(begun.clone());
+    assert_eq!(open(), 1);
+    facts.forget(begun);
+    facts.finish();
+    assert_eq!((open(), messages(folder.path(), None)), (0, 0));
+}
+
+/// COG-16: tokens that nobody has counted have no price, and people are told once.
+#[test]
+fn what_a_provider_does_not_count_is_told_once_and_has_no_price() {
+    let folder = tempfile::tempdir().unwrap();
+    let (facts, said) = facts(folder.path());
+    for message in ["m1", "m2"] {
+        facts.record(UsageFact {
+            kind: UsageKind::Estimated,
+            ..fact(message)
+        });
+    }
+    facts.finish();
+    assert_eq!(
+        *said.lock().unwrap(),
+        [
+            "warning: the provider does not tell what the model `claude-sonnet-4-6` uses; its tokens are estimated from the size of the messages, and what it costs is unknown"
+        ]
+    );
+    let ledger = Ledger::open(&folder.path().join("usage.sqlite")).unwrap();
+    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    assert_eq!(
+        (total.uncounted, total.unpriced, total.estimated_tokens),
+        (2, 2, 200)
+    );
+}

@@ -1,0 +1,67 @@
+//! Value tests of how long an answer is waited for, with a paused clock.
+
+use std::time::Duration;
+
+use ktx_llm_runtime::LlmErrorKind;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::Deadlines;
+use crate::settings::Timeouts;
+
+/// Time that passes on our side, such as in a slow listener, is no silence of the provider's.
+#[tokio::test(start_paused = true)]
+async fn time_on_our_side_is_not_the_providers() {
+    let timeouts = Timeouts {
+        idle: Duration::from_secs(10),
+        total: Duration::from_secs(40),
+        ..Timeouts::default()
+    };
+    let mut deadlines = Deadlines::new(&timeouts, None);
+    let cancel = CancellationToken::new();
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    deadlines.excuse(Duration::from_secs(30));
+    let began = Instant::now();
+    let silence = deadlines.wait(&cancel, std::future::pending::<()>()).await;
+    let error = silence.unwrap_err().error;
+    assert_eq!(
+        (
+            error.kind,
+            error.message.as_str(),
+            began.elapsed().as_secs()
+        ),
+        (
+            LlmErrorKind::Timeout,
+            "the provider said nothing for 10 s",
+            10
+        )
+    );
+}
+
+/// The first byte, and each further one, has a deadline of its own; none is longer than the run.
+#[tokio::test(start_paused = true)]
+async fn silence_is_bounded_before_and_within_an_answer() {
+    let timeouts = Timeouts::default();
+    let cancel = CancellationToken::new();
+    let began = Instant::now();
+    let mut deadlines = Deadlines::new(&timeouts, None);
+    let silence = deadlines.wait(&cancel, std::future::pending::<()>()).await;
+    let error = silence.unwrap_err().error;
+    assert_eq!(
+        (error.message.as_str(), began.elapsed().as_secs()),
+        ("the provider said nothing for 120 s", 120)
+    );
+    deadlines.hear();
+    let heard = Instant::now();
+    let silence = deadlines.wait(&cancel, std::future::pending::<()>()).await;
+    let error = silence.unwrap_err().error;
+    assert_eq!(
+        (error.message.as_str(), heard.elapsed().as_secs()),
+        ("the provider said nothing for 60 s", 60)
+    );
+    let end = Instant::now() + Duration::from_secs(7);
+    let deadlines = Deadlines::new(&timeouts, Some(end));
+    let over = deadlines.wait(&cancel, std::future::pending::<()>()).await;
+    let error = over.unwrap_err().error;
+    assert_eq!((error.kind, Instant::now()), (LlmErrorKind::Budget, end));
+}

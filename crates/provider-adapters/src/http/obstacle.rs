@@ -1,0 +1,80 @@
+//! What stands between us and a provider, from what the HTTP client says about it.
+
+use super::Again;
+
+/// Why there is no connection, or none any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Obstacle {
+    /// The connection stood, and broke.
+    Broken,
+    /// Nobody is there, or there is no way to it.
+    Way,
+    /// The proxy is not there.
+    NoProxy,
+    /// The proxy does not let us through.
+    Refusing,
+    /// The port does not speak TLS.
+    PlainText,
+    /// Nobody vouches for the certificate.
+    Stranger,
+}
+
+impl Obstacle {
+    /// Reads the causes of a connection that never stood (reqwest 0.13, hyper-util 0.1, rustls 0.23).
+    pub(super) fn of(words: &str) -> Self {
+        let says = |text: &str| words.contains(text);
+        if says("tunnel error: failed to create") {
+            Self::NoProxy
+        } else if says("tunnel error") {
+            Self::Refusing
+        } else if says("invalid peer certificate") {
+            Self::Stranger
+        } else if says("InvalidContentType") || says("corrupt message") {
+            Self::PlainText
+        } else {
+            Self::Way
+        }
+    }
+
+    pub(super) const fn message(self) -> &'static str {
+        match self {
+            Self::Broken => "the connection to the provider broke",
+            Self::Way => "the provider could not be reached",
+            Self::NoProxy => "the proxy could not be reached",
+            Self::Refusing => "the proxy does not connect to the provider",
+            Self::PlainText => "the provider's port does not speak TLS",
+            Self::Stranger => "the provider's certificate is not trusted",
+        }
+    }
+
+    /// What only a person can change is tried once.
+    pub(super) const fn again(self) -> Again {
+        match self {
+            Self::Broken | Self::Way | Self::NoProxy | Self::Refusing => Again::Worth,
+            Self::PlainText | Self::Stranger => Again::Pointless,
+        }
+    }
+
+    pub(super) fn next_step(self, words: &str) -> &'static str {
+        match self {
+            Self::NoProxy => {
+                "check that the proxy runs, and the address in `HTTPS_PROXY` or `ALL_PROXY`"
+            }
+            Self::Refusing => {
+                "check the address, the user name and the password in `HTTPS_PROXY` or `ALL_PROXY`, and what the proxy allows"
+            }
+            Self::PlainText => {
+                "check the port of `base_url` in `ktx.yaml`; a server on this machine may want `http://`"
+            }
+            Self::Stranger => {
+                "check `base_url` in `ktx.yaml`; where a proxy opens TLS, `SSL_CERT_FILE` names its certificate"
+            }
+            Self::Way if words.contains("dns error") => {
+                "check the network, and the host name of `base_url` in `ktx.yaml` where one is set"
+            }
+            Self::Broken | Self::Way => {
+                "check the network, the proxy, and `base_url` in `ktx.yaml` where one is set; then run the command again"
+            }
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! The bill that a provider keeps for itself, against the ledger: whatever happens to an answer, the
+//! ledger is not below the bill, and above it only by what it says is estimated.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ktx_llm_runtime::{
+    EventSink, LlmError, LlmErrorKind, LlmRuntime as _, RuntimeEvent, TextRequest,
+};
+use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset};
+use ktx_test_support::loopback::{Answer, End, Loopback};
+use ktx_usage_ledger::{
+    Budget, Group, Ledger, Limits, Meter, Owner, PriceTable, ReportRow, Window,
+};
+use serde_json::{Value, json};
+use tokio_util::future::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use crate::fake::{ask, settings};
+
+/// Some process.
+const OWNER: Owner = Owner {
+    process: 1,
+    started: Some(1),
+};
+const NOW: &str = "2026-11-22T12:00:00Z";
+
+/// A ledger with all that a program does to it.
+struct Program {
+    ledger: Mutex<Ledger>,
+    prices: PriceTable,
+    meter: Arc<Meter>,
+    /// The tokens of what was told to have begun last.
+    begun: AtomicU64,
+}
+
+impl Program {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            ledger: Mutex::new(Ledger::in_memory().expect("a ledger")),
+            prices: PriceTable::built_in().expect("prices"),
+            meter: Arc::default(),
+            begun: AtomicU64::new(0),
+        })
+    }
+
+    /// What the next program finds after this one has gone.
+    fn total(&self) -> ReportRow {
+        let ledger = self.ledger.lock().expect("no poison");
+        ledger.settle(|_| false).expect("a ledger");
+        let report = ledger.report(Group::All, &Window::default());
+        report.expect("a report").total
+    }
+
+    fn open_messages(&self) -> usize {
+        let ledger = self.ledger.lock().expect("no poison");
+        ledger.settle(|_| false).expect("a ledger")
+    }
+}
+
+impl EventSink for Program {
+    fn event(&self, event: RuntimeEvent) {
+        let ledger = self.ledger.lock().expect("no poison");
+        let price = |fact| ktx_usage_ledger::price_of(fact, NOW, &self.prices);
+        match event {
+            RuntimeEvent::Usage(fact) => {
+                self.meter.add(&fact, price(&fact));
+                ledger.record_at(&fact, NOW, price(&fact)).expect("taken");
+            }
+            RuntimeEvent::UsageBegun(fact) => {
+                let begun = ledger.begin(&fact, NOW, price(&fact), OWNER);
+                begun.expect("taken");
+                self.begun.store(fact.usage.total(), Ordering::SeqCst);
+            }
+            RuntimeEvent::UsageDropped(fact) => ledger.forget(&fact).expect("taken"),
+            _ => {}
+        }
+    }
+}
+
+/// The protocols, each with a model and the way it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speaks {
+    Anthropic,
+    Chat,
+    /// Chat without a word about usage.
+    Silent,
+    Responses,
+    Gemini,
+}
+
+const ALL: [Speaks; 5] = [
+    Speaks::Anthropic,
+    Speaks::Chat,
+    Speaks::Silent,
+    Speaks::Responses,
+    Speaks::Gemini,
+];
+
+/// Tokens as they come, short and long ones.
+const TOKENS: [&str; 8] = [
+    " orders",
+    " are",
+    " counted",
+    " 42",
+    "17",
+    " by",
+    " customer",
+    "_id",
+];
+
+impl Speaks {
+    fn settings(self, address: &str) -> HttpSettings {
+        let (preset, model) = match self {
+            Self::Anthropic => (Preset::Anthropic, "sonnet"),
+            Self::Chat | Self::Silent => (Preset::OpenAiCompatible, "local"),
+            Self::Responses => (Preset::OpenAi, "gpt-5.5"),
+            Self::Gemini => (Preset::Gemini, "gemini-3-pro"),
+        };
+        settings(preset, model, address)
+    }
+
+    fn runtime(
+        self,
+        mut settings: HttpSettings,
+        program: &Arc<Program>,
+        limits: Limits,
+    ) -> HttpRuntime {
+        if limits.any() {
+            let meter = Arc::clone(&program.meter);
+            settings.gate = Arc::new(Budget::new(limits, meter, |_, _| None));
+        }
+        HttpRuntime::new(settings, Arc::clone(program) as _).expect("usable settings")
+    }
+
+    /// The events of an answer, each with the tokens that are generated for it.
+    fn events(self, input: u64, tokens: usize) -> Vec<(Value, u64)> {
+        let words = TOKENS.iter().cycle().take(tokens);
+        let output = tokens;
+        match self {
+            Self::Anthropic => {
+                let start = json!({"type": "message_start", "message": {"id": "m", "model": "claude-sonnet-5-5",
+                    "usage": {"input_tokens": input, "output_tokens": 1}}});
+                let block = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}});
+                let delta = |word: &&str| json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": word}});
+                let end = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": output}});
+                let mut all = vec![(start, 0), (block, 0)];
+                all.extend(words.map(|word| (delta(word), 1)));
+                all.extend([(end, 0), (json!({"type": "message_stop"}), 0)]);
+                all
+            }
+            Self::Chat | Self::Silent => {
+                let chunk = |delta: Value, finish: Value| json!({"id": "m", "model": "local", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]});
+                let mut all: Vec<(Value, u64)> = words
+                    .map(|word| (chunk(json!({"content": word}), Value::Null), 1))
+                    .collect();
+                all.push((chunk(json!({}), json!("stop")), 0));
+                if self == Self::Chat {
+                    let usage = json!({"id": "m", "model": "local", "choices": [],
+                        "usage": {"prompt_tokens": input, "completion_tokens": output}});
+                    all.push((usage, 0));
+                }
+                all
+            }
+            Self::Responses => {
+                let text: String = TOKENS.iter().cycle().take(tokens).copied().collect();
+                let item = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
+                let delta =
+                    |word: &&str| json!({"type": "response.output_text.delta", "delta": word});
+                let created = json!({"type": "response.created", "response": {"id": "m", "model": "gpt-5.5"}});
+                let mut all = vec![(created, 0)];
+                all.extend(words.map(|word| (delta(word), 1)));
+                all.push((
+                    json!({"type": "response.output_item.done", "item": item}),
+                    0,
+                ));
+                all.push((
+                    json!({"type": "response.completed", "response": {"id": "m", "model": "gpt-5.5",
+                    "status": "completed", "output": [item],
+                    "usage": {"input_tokens": input, "output_tokens": output}}}),
+                    0,
+                ));
+                all
+            }
+            Self::Gemini => {
+                let chunk = |parts: Value, seen: usize| {
+                    json!({"responseId": "m", "modelVersion": "gemini-3-pro",
+                        "usageMetadata": {"promptTokenCount": input, "candidatesTokenCount": seen},
+                        "candidates": [{"content": {"role": "model", "parts": parts}}]})
+                };
+                let mut all: Vec<(Value, u64)> = words
+                    .enumerate()
+                    .map(|(at, word)| (chunk(json!([{"text": word}]), at), 1))
+                    .collect();
+                let mut last = chunk(json!([]), output);
+                last["candidates"][0]["finishReason"] = json!("STOP");
+                all.push((last, 0));
+                all
+            }
+        }
+    }
+}
+
+/// What a provider has charged.
+#[derive(Debug, Default)]
+struct Bill {
+    tokens: u64,
+    answers: u64,
+    largest: u64,
+}
+
+/// A provider whose answers end as `ends` says, given the number of the answer and its length. It charges
+/// for what it was asked, and for every token whose first byte it has sent.
+fn provider(
+    speaks: Speaks,
+    tokens: usize,
+    bill: &Arc<Mutex<Bill>>,
+    ends: impl Fn(usize, usize) -> End + Send + Sync + 'static,
+) -> Loopback {
+    let bill = Arc::clone(bill);
+    Loopback::start(move |request, number| {
+        let input = u64::try_from(request.body.len()).expect("a length") / 3;
+        let events = speaks.events(input, tokens);
+        let lines: Vec<(String, u64)> = events
+            .into_iter()
+            .map(|(event, tokens)| (format!("data: {event}\n\n"), tokens))
+            .chain(
+                (speaks == Speaks::Chat || speaks == Speaks::Silent)
+                    .then(|| ("data: [DONE]\n\n".to_owned(), 0)),
+            )
+            .collect();
+        let length = lines.iter().map(|(line, _)| line.len()).sum();
+        let end = ends(number, length);
+        let sent = match end {
+            End::Whole => length,
+            End::CutAfter(bytes) | End::StallAfter(bytes) => bytes,
+        };
+        let mut at = 0;
+        let mut charged = input;
+        for (line, tokens) in &lines {
+            if at < sent {
+                charged += tokens;
+            }
+            at += line.len();
+        }
+        let mut bill = bill.lock().expect("no poison");
+        bill.tokens += charged;
+        bill.answers += 1;
+        bill.largest = bill.largest.max(charged);
+        let body: String = lines.into_iter().map(|(line, _)| line).collect();
+        Answer {
+            end,
+            ..Answer::stream(body)
+        }
+    })
+    .expect("a provider")
+}
+
+fn question() -> TextRequest {
+    ask(&"How many orders has each customer placed, by month? ".repeat(20))
+}
+
+/// Not below the bill, and above it only by what is marked.
+fn check(what: &str, total: &ReportRow, bill: &Bill) {
+    let ledger = total.usage.total();
+    assert!(bill.tokens <= ledger, "{what}: {ledger} of {bill:?}");
+    assert!(
+        ledger - total.estimated_tokens <= bill.tokens,
+        "{what}: {total:?} of {bill:?}"
+    );
+}
+
+/// Cut anywhere, also before the first byte: the try is on the ledger, and so is the one after it.
+#[tokio::test]
+async fn the_ledger_is_not_below_the_bill_wherever_an_answer_is_cut() {
+    for speaks in ALL {
+        let (program, bill) = (Program::new(), Arc::<Mutex<Bill>>::default());
+        let server = provider(speaks, 60, &bill, |number, length| match number % 2 {
+            0 => End::CutAfter(number * length / 80),
+            _ => End::Whole,
+        });
+        let runtime = speaks.runtime(
+            speaks.settings(&server.address()),
+            &program,
+            Limits::default(),
+        );
+        for asked in 0..40 {
+            let answer = runtime.generate_text(question()).await;
+            answer.unwrap_or_else(|error| panic!("{speaks:?} {asked}: {error:?}"));
+            let total = program.total();
+            check(
+                &format!("{speaks:?} {asked}"),
+                &total,
+                &bill.lock().unwrap(),
+            );
+        }
+        let total = program.total();
+        // A cut behind the last word takes nothing away.
+        assert!(total.incomplete >= 36, "{speaks:?}: {total:?}");
+        let uncounted = if speaks == Speaks::Silent { 40 } else { 0 };
+        assert!(total.uncounted >= uncounted && total.uncounted <= uncounted + 4);
+        assert_eq!(total.messages, bill.lock().unwrap().answers, "{speaks:?}");
+    }
+}
+
+/// How a program stops in the middle of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// The caller cancels, as Ctrl-C does.
+    Cancel,
+    /// The call is given up at once, as a second Ctrl-C does.
+    GiveUp,
+    /// Nobody is asked: what was told before the answer is all that there is.
+    Kill,
+    /// The provider says nothing more.
+    Silence,
+}
+
+/// Waits until what was told covers what was charged: what the client has not read yet it cannot know.
+async fn caught_up(program: &Program, bill: &Mutex<Bill>) {
+    let holds = || {
+        let charged = bill.lock().expect("no poison").tokens;
+        charged > 0 && program.begun.load(Ordering::SeqCst) >= charged
+    };
+    let mut held = holds();
+    for _ in 0..2000 {
+        if held {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        held = holds();
+    }
+    assert!(held, "never: {:?}", bill.lock().expect("no poison"));
+}
+
+async fn stopped(
+    runtime: HttpRuntime,
+    (program, bill): (&Arc<Program>, &Mutex<Bill>),
+    how: Stop,
+) -> ReportRow {
+    let request = question();
+    let (cancel, at_once) = (request.cancel.clone(), CancellationToken::new());
+    let call = {
+        let at_once = at_once.clone();
+        tokio::spawn(async move {
+            let call = runtime.generate_text(request);
+            call.with_cancellation_token(&at_once).await
+        })
+    };
+    if how != Stop::Silence {
+        caught_up(program, bill).await;
+    }
+    match how {
+        Stop::Cancel => cancel.cancel(),
+        Stop::GiveUp => at_once.cancel(),
+        Stop::Kill => {
+            // Before the call can say another word.
+            let total = program.total();
+            call.abort();
+            return total;
+        }
+        Stop::Silence => {}
+    }
+    let outcome = call.await.expect("no panic");
+    if how == Stop::Silence {
+        let error = outcome.expect("not given up").expect_err("a failure");
+        assert_eq!(error.kind, LlmErrorKind::Timeout);
+    }
+    assert_eq!(program.open_messages(), 0, "{how:?}: nothing is left open");
+    program.total()
+}
+
+/// Ctrl-C, twice, `kill -9` and a silent provider, early and late in an answer.
+#[tokio::test]
+async fn the_ledger_is_not_below_the_bill_however_a_call_is_stopped() {
+    for speaks in ALL {
+        for how in [Stop::Cancel, Stop::GiveUp, Stop::Kill, Stop::Silence] {
+            for tenth in [0, 1, 4, 9] {
+                let (program, bill) = (Program::new(), Arc::<Mutex<Bill>>::default());
+                let server = provider(speaks, 900, &bill, move |_, length| {
+                    End::StallAfter(tenth * length / 10)
+                });
+                let mut settings = speaks.settings(&server.address());
+                if how == Stop::Silence {
+                    settings.timeouts.first_byte = Duration::from_millis(200);
+                    settings.timeouts.between_bytes = Duration::from_millis(200);
+                }
+                let runtime = speaks.runtime(settings, &program, Limits::default());
+                let total = stopped(runtime, (&program, &bill), how).await;
+                let what = format!("{speaks:?} {how:?} {tenth}");
+                check(&what, &total, &bill.lock().unwrap());
+                assert_eq!(total.incomplete, bill.lock().unwrap().answers, "{what}");
+                assert!(total.messages > 0, "{what}");
+            }
+        }
+    }
+}
+
+/// A budget counts what was cut off too: at most one answer is sent beyond it.
+#[tokio::test]
+async fn a_budget_counts_answers_that_were_cut_off() {
+    const MOST: u64 = 10_000;
+    for speaks in ALL {
+        let (program, bill) = (Program::new(), Arc::<Mutex<Bill>>::default());
+        let server = provider(speaks, 60, &bill, |number, length| match number % 3 {
+            0 => End::CutAfter(length / 2),
+            1 => End::CutAfter(0),
+            _ => End::Whole,
+        });
+        let limits = Limits {
+            tokens: Some(MOST),
+            ..Limits::default()
+        };
+        let runtime = speaks.runtime(speaks.settings(&server.address()), &program, limits);
+        let error: LlmError = loop {
+            if let Err(error) = runtime.generate_text(question()).await {
+                break error;
+            }
+        };
+        assert_eq!(error.kind, LlmErrorKind::Budget, "{speaks:?}: {error:?}");
+        let (total, bill) = (program.total(), bill.lock().unwrap());
+        check(&format!("{speaks:?}"), &total, &bill);
+        assert!(bill.tokens <= MOST + bill.largest, "{speaks:?}: {bill:?}");
+        // Nor does it end long before.
+        assert!(total.usage.total() > MOST / 2, "{speaks:?}: {total:?}");
+    }
+}
+
+/// What a provider refuses is free: nothing of it stays.
+#[tokio::test]
+async fn a_refused_call_is_on_no_bill() {
+    let program = Program::new();
+    let server = Loopback::start(|_, _| {
+        let error = json!({"error": {"type": "invalid_request_error", "message": "no"}});
+        Answer::json(400, &error)
+    })
+    .unwrap();
+    let speaks = Speaks::Anthropic;
+    let runtime = speaks.runtime(
+        speaks.settings(&server.address()),
+        &program,
+        Limits::default(),
+    );
+    runtime.generate_text(question()).await.unwrap_err();
+    assert_eq!(program.open_messages(), 0);
+    assert_eq!(program.total().facts(), 0);
+}
