@@ -96,7 +96,7 @@ Project: [SANDBOX]/work
         r"
 exit 0
 regions  (dictionary)
-    1 2 3 <mark>Islands</mark> North South
+    1 2 3 Islands North South
     name: Islands
 --- stderr
 Project: [SANDBOX]/work

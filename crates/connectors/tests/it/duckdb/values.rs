@@ -196,7 +196,10 @@ async fn cuts_moments_in_the_time_zone_of_the_connection() {
     let Some(database) = Database::new(moment) else {
         return;
     };
-    for (fields, day) in [(json!({}), 31), (json!({"timezone": "Asia/Tokyo"}), 1)] {
+    for (fields, day) in [
+        (json!({"path": "shop.duckdb"}), 31),
+        (json!({"path": "shop.duckdb", "timezone": "Asia/Tokyo"}), 1),
+    ] {
         let connector = database.open(fields).unwrap();
         let result = query(&*connector, "SELECT extract(day FROM moment) AS day FROM m").await;
         assert_eq!(result.rows, [[Cell::Int(day)]]);
