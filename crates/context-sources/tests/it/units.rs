@@ -113,9 +113,10 @@ fn versions_belong_to_their_model() {
 /// that are short enough stay as they are.
 #[test]
 fn a_file_that_is_too_long_is_read_in_parts() {
-    let long: String = (0..9_000)
+    let lines: Vec<String> = (0..9_000)
         .map(|number| format!("- list item {number} of a long list\n"))
         .collect();
+    let long = lines.concat();
     let mut snapshot = snapshot(&[
         ("dbt_project.yml", "name: shop\n"),
         ("models/list.yml", &long),

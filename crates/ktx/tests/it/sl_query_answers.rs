@@ -81,12 +81,12 @@ fn doubtful_filters_and_ratios_are_told_with_the_answer() {
         line.push("--execute");
         let printed = sandbox.run_arguments(&line).expect("the program runs");
         assert_eq!(printed.code, Some(0), "{printed}");
-        let told: String = printed
+        let told: Vec<String> = printed
             .stderr
             .lines()
             .filter(|line| line.starts_with("note: "))
             .map(|line| format!("{line}\n"))
             .collect();
-        assert_eq!(told, notes, "{measure} {filter:?}");
+        assert_eq!(told.concat(), notes, "{measure} {filter:?}");
     }
 }

@@ -32,7 +32,7 @@ fn two_sources(sandbox: Sandbox) -> Sandbox {
 }
 
 /// Lets the unit of orders end like this.
-fn ending(sandbox: &mut Sandbox, steps: Value) {
+fn ending(sandbox: &mut Sandbox, steps: &Value) {
     let scenario = std::fs::read_to_string(sandbox.home().join("scenario.json")).expect("it");
     let mut scenario: Value = serde_json::from_str(&scenario).expect("JSON");
     let when = scenario["when"].as_array_mut().expect("a list");
@@ -78,7 +78,7 @@ fn a_unit_that_fails_is_the_only_one_that_fails() {
         (json!([{ "exit": 1 }]), "llm_crashed"),
     ] {
         let mut sandbox = two_sources(long());
-        ending(&mut sandbox, steps);
+        ending(&mut sandbox, &steps);
         for again in ["done", "unchanged"] {
             let printed = run(&sandbox, "ingest --json");
             // The warehouse's tables are described by nobody here.
@@ -101,7 +101,7 @@ fn a_unit_that_fails_is_the_only_one_that_fails() {
 fn a_limit_ends_the_run_and_names_every_source() {
     let mut sandbox = two_sources(long());
     let limit = json!([{ "api_error": { "class": "billing_error", "status": 402, "text": "no" } }]);
-    ending(&mut sandbox, limit);
+    ending(&mut sandbox, &limit);
     // Only the sources are asked about.
     let warehouse = "connections:\n  warehouse:\n    driver: sqlite\n    path: warehouse.db\n";
     assert!(CONFIG.starts_with(warehouse));

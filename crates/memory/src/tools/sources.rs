@@ -67,7 +67,7 @@ pub(super) fn write(session: &mut Session, input: &WriteInput) -> Result<ToolOut
     let (warehouse, name) = named(session, &input.source_name)?;
     let place = file_of(&catalog(session, warehouse), warehouse, &name)?;
     let end = if input.yaml.ends_with('\n') { "" } else { "\n" };
-    put(session, &name, place, format!("{}{end}", input.yaml))
+    put(session, &name, place, &format!("{}{end}", input.yaml))
 }
 
 pub(super) fn edit(session: &mut Session, input: &EditInput) -> Result<ToolOutput, ToolError> {
@@ -79,7 +79,7 @@ pub(super) fn edit(session: &mut Session, input: &EditInput) -> Result<ToolOutpu
         )));
     };
     let text = edited(before, &input.yaml_edits)?;
-    put(session, &name, place, text)
+    put(session, &name, place, &text)
 }
 
 /// Keeps a text when the folder is no worse with it than without.
@@ -87,7 +87,7 @@ fn put(
     session: &mut Session,
     name: &SourceName,
     place: ProjectPath,
-    text: String,
+    text: &str,
 ) -> Result<ToolOutput, ToolError> {
     if text.len() > LONGEST_SOURCE {
         return Err(ToolError::new(format!(
@@ -95,8 +95,8 @@ fn put(
             text.len()
         )));
     }
-    no_secrets(&text)?;
-    check_letters("the file", &text)?;
+    no_secrets(text)?;
+    check_letters("the file", text)?;
     check_file_name(name.as_str())?;
     let Some(warehouse) = session.warehouse.clone() else {
         return Err(no_connection());
@@ -104,12 +104,11 @@ fn put(
     let before = findings(&catalog(session, &warehouse));
     let old = session.draft.text(&place).map_err(refuse)?;
     let old = old.map(str::to_owned);
-    session.draft.put(place.clone(), text.clone());
+    session.draft.put(place.clone(), text.to_owned());
     let now = catalog(session, &warehouse);
     let new: Vec<String> = findings(&now).difference(&before).cloned().collect();
     let wrong = if new.is_empty() {
-        unfit(&now, &warehouse, name, &place)
-            .or_else(|| prose::unknown(&now, old.as_deref(), &text))
+        unfit(&now, &warehouse, name, &place).or_else(|| prose::unknown(&now, old.as_deref(), text))
     } else {
         Some(format!(
             "nothing was written, the file is wrong:\n- {}",

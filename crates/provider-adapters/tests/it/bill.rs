@@ -110,6 +110,14 @@ const TOKENS: [&str; 8] = [
     "_id",
 ];
 
+fn runtime(mut settings: HttpSettings, program: &Arc<Program>, limits: Limits) -> HttpRuntime {
+    if limits.any() {
+        let meter = Arc::clone(&program.meter);
+        settings.gate = Arc::new(Budget::new(limits, meter, |_, _| None));
+    }
+    HttpRuntime::new(settings, Arc::clone(program) as _).expect("usable settings")
+}
+
 impl Speaks {
     fn settings(self, address: &str) -> HttpSettings {
         let (preset, model) = match self {
@@ -119,19 +127,6 @@ impl Speaks {
             Self::Gemini => (Preset::Gemini, "gemini-3-pro"),
         };
         settings(preset, model, address)
-    }
-
-    fn runtime(
-        self,
-        mut settings: HttpSettings,
-        program: &Arc<Program>,
-        limits: Limits,
-    ) -> HttpRuntime {
-        if limits.any() {
-            let meter = Arc::clone(&program.meter);
-            settings.gate = Arc::new(Budget::new(limits, meter, |_, _| None));
-        }
-        HttpRuntime::new(settings, Arc::clone(program) as _).expect("usable settings")
     }
 
     /// The events of an answer, each with the tokens that are generated for it.
@@ -280,7 +275,7 @@ async fn the_ledger_is_not_below_the_bill_wherever_an_answer_is_cut() {
             0 => End::CutAfter(number * length / 80),
             _ => End::Whole,
         });
-        let runtime = speaks.runtime(
+        let runtime = runtime(
             speaks.settings(&server.address()),
             &program,
             Limits::default(),
@@ -386,7 +381,7 @@ async fn the_ledger_is_not_below_the_bill_however_a_call_is_stopped() {
                     settings.timeouts.first_byte = Duration::from_millis(200);
                     settings.timeouts.between_bytes = Duration::from_millis(200);
                 }
-                let runtime = speaks.runtime(settings, &program, Limits::default());
+                let runtime = runtime(settings, &program, Limits::default());
                 let total = stopped(runtime, (&program, &bill), how).await;
                 let what = format!("{speaks:?} {how:?} {tenth}");
                 check(&what, &total, &bill.lock().unwrap());
@@ -412,7 +407,7 @@ async fn a_budget_counts_answers_that_were_cut_off() {
             tokens: Some(MOST),
             ..Limits::default()
         };
-        let runtime = speaks.runtime(speaks.settings(&server.address()), &program, limits);
+        let runtime = runtime(speaks.settings(&server.address()), &program, limits);
         let error: LlmError = loop {
             if let Err(error) = runtime.generate_text(question()).await {
                 break error;
@@ -437,7 +432,7 @@ async fn a_refused_call_is_on_no_bill() {
     })
     .unwrap();
     let speaks = Speaks::Anthropic;
-    let runtime = speaks.runtime(
+    let runtime = runtime(
         speaks.settings(&server.address()),
         &program,
         Limits::default(),

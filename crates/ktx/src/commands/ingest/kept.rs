@@ -33,7 +33,7 @@ pub(crate) struct Kept {
     /// What a person should know.
     pub(crate) warnings: Vec<String>,
     /// Files that a person has to decide about first.
-    pub(crate) kept_back: Vec<String>,
+    pub(crate) proposed: Vec<String>,
 }
 
 /// Why there may be more to say.
@@ -203,7 +203,7 @@ impl<'a> Keeper<'a> {
             lines.push(piece.mark());
         }
         let mut kept = self.keep_once(base, &landing.made, cut, &piece.title, &lines)?;
-        kept.kept_back = landing.kept_back;
+        kept.proposed = landing.kept_back;
         self.remember(piece, &kept)?;
         Ok(kept)
     }
@@ -252,7 +252,7 @@ impl<'a> Keeper<'a> {
             is_partial: cut.is_some(),
             is_known: false,
             warnings,
-            kept_back: Vec::new(),
+            proposed: Vec::new(),
         })
     }
 
@@ -398,7 +398,7 @@ fn earlier(captured: Written, commit: Option<String>) -> Kept {
         is_partial: false,
         is_known: true,
         warnings: Vec::new(),
-        kept_back: Vec::new(),
+        proposed: Vec::new(),
     }
 }
 

@@ -31,30 +31,7 @@ pub(crate) fn render(status: &Value, verbose: bool) -> String {
             &format!("{}: {}", text(&issue["path"]), text(&issue["message"])),
         );
     }
-    let llm = &status["llm"];
-    line(
-        "Model",
-        &format!(
-            "{} {} · {}",
-            mark(llm),
-            text(&llm["backend"]),
-            text(&llm["detail"])
-        ),
-    );
-    if let Value::Object(facts) = &llm["facts"] {
-        for (label, value) in facts {
-            line("", &format!("{label}: {}", text(value)));
-        }
-    }
-    for warning in items(&llm["warnings"]) {
-        line("", &format!("warning: {}", text(warning)));
-    }
-    if let Some(limit) = llm["rateLimit"]["detail"].as_str() {
-        line("", &format!("limit: {limit}"));
-    }
-    if let Some(fix) = llm["fix"].as_str() {
-        line("", &format!("hint: {fix}"));
-    }
+    model(&status["llm"], &mut line);
     parts(status, &mut line);
     if let Value::Object(capabilities) = &status["capabilities"] {
         let said: Vec<String> = capabilities
@@ -108,6 +85,33 @@ pub(crate) fn render(status: &Value, verbose: bool) -> String {
         line("Next", &text(action));
     }
     page
+}
+
+/// The lines of the model backend.
+fn model(llm: &Value, line: &mut dyn FnMut(&str, &str)) {
+    line(
+        "Model",
+        &format!(
+            "{} {} · {}",
+            mark(llm),
+            text(&llm["backend"]),
+            text(&llm["detail"])
+        ),
+    );
+    if let Value::Object(facts) = &llm["facts"] {
+        for (label, value) in facts {
+            line("", &format!("{label}: {}", text(value)));
+        }
+    }
+    for warning in items(&llm["warnings"]) {
+        line("", &format!("warning: {}", text(warning)));
+    }
+    if let Some(limit) = llm["rateLimit"]["detail"].as_str() {
+        line("", &format!("limit: {limit}"));
+    }
+    if let Some(fix) = llm["fix"].as_str() {
+        line("", &format!("hint: {fix}"));
+    }
 }
 
 /// The lines of what the project is made of: connections, git, files of the semantic layer.

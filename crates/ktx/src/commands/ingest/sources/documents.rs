@@ -216,7 +216,7 @@ impl Work<'_> {
             is_partial: false,
             is_known: judged.is_known,
             warnings: Vec::new(),
-            kept_back: Vec::new(),
+            proposed: Vec::new(),
         })
     }
 

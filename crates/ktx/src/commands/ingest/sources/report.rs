@@ -143,14 +143,14 @@ fn looped(done: &Loop) -> Value {
         "errorCode": failure.map(|failure| failure.code.as_str()),
         "hints": failure.map(|failure| failure.hints.as_slice()).unwrap_or_default(),
         "warnings": kept.map(|kept| kept.warnings.as_slice()).unwrap_or_default(),
-        "keptBack": kept.map(|kept| kept.kept_back.as_slice()).unwrap_or_default(),
+        "keptBack": kept.map(|kept| kept.proposed.as_slice()).unwrap_or_default(),
     })
 }
 
 fn status(done: &Loop) -> &'static str {
     match &done.kept {
         Ok(kept) if kept.is_partial => "partial",
-        Ok(kept) if !kept.kept_back.is_empty() => "kept-back",
+        Ok(kept) if !kept.proposed.is_empty() => "kept-back",
         Ok(kept) if kept.is_known => "unchanged",
         Ok(_) => "done",
         Err(_) => "failed",

@@ -296,7 +296,7 @@ impl<'a> Work<'a> {
             .keeper
             .keep_once(&base, &landing.made, cut, &title, &marks)?;
         Ok(Kept {
-            kept_back: landing.kept_back,
+            proposed: landing.kept_back,
             ..kept
         })
     }

@@ -115,7 +115,7 @@ impl Work<'_> {
             &lines,
         )?;
         let kept = Kept {
-            kept_back: landing.kept_back,
+            proposed: landing.kept_back,
             ..kept
         };
         self.note_decisions(job, batch, (&decisions, &decided), &kept)?;
@@ -163,7 +163,7 @@ impl Work<'_> {
                 .filter(|_| decision.fate != Fate::Merged)
                 && let Some(unit) = job.source.units.iter().find(|unit| unit.key == entry.unit)
             {
-                let is_kept_back = kept.kept_back.contains(&format!("wiki/global/{page}.md"));
+                let is_kept_back = kept.proposed.contains(&format!("wiki/global/{page}.md"));
                 let made = Kept {
                     captured: Written {
                         wiki: if is_kept_back {
