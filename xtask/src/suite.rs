@@ -55,10 +55,12 @@ pub(crate) fn run(repository: &Repository, load: Load, filters: &[&str]) -> Resu
     })
 }
 
-/// Builds the fake programs and the test binaries, so that the services wait for no compiler.
+/// Builds the fake programs and the test binaries, so that the services wait for no compiler. A build of
+/// the whole workspace holds the fakes; a command of their own would compile what they depend on a
+/// second time, with other features.
 fn build(repository: &Repository, runner: Runner, filters: &[&str]) -> Result<bool> {
     let fakes = ["build", "--locked", "-p", "ktx-test-support", "--bins"];
-    if !process::succeeds(&mut process::cargo(repository, &fakes))? {
+    if chooses_packages(filters) && !process::succeeds(&mut process::cargo(repository, &fakes))? {
         return Ok(false);
     }
     let mut arguments = runner.arguments(filters);
@@ -114,16 +116,19 @@ impl Runner {
             }
             Self::Cargo => vec!["test", "--locked"],
         };
-        let chooses = ["-p", "--package", "--workspace"];
-        if !filters
-            .iter()
-            .any(|word| chooses.contains(word) || word.starts_with("--package="))
-        {
+        if !chooses_packages(filters) && !filters.contains(&"--workspace") {
             words.push("--workspace");
         }
         words.extend(filters);
         words
     }
+}
+
+/// Whether the words name the packages whose tests run.
+fn chooses_packages(filters: &[&str]) -> bool {
+    filters
+        .iter()
+        .any(|word| ["-p", "--package"].contains(word) || word.starts_with("--package="))
 }
 
 #[cfg(test)]
