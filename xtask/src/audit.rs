@@ -2,9 +2,11 @@
 
 mod backends;
 mod call_sites;
+mod dependencies;
 mod effects;
 mod exceptions;
 mod finding;
+mod imports;
 mod layout;
 mod licences;
 mod manifests;
@@ -71,8 +73,8 @@ fn check_texts(files: &[TextFile]) -> Vec<Finding> {
         findings.extend(layout::check(source));
         findings.extend(sizes::check(source));
         findings.extend(effects::check(source));
-        findings.extend(backends::check(source));
     }
+    findings.extend(backends::check(files, &sources));
     for file in files {
         findings.extend(words::check(file));
         if file.path.ends_with("Cargo.toml") {
@@ -81,6 +83,7 @@ fn check_texts(files: &[TextFile]) -> Vec<Finding> {
     }
     findings.extend(layout::check_modules(&sources));
     findings.extend(manifests::check_unused(files));
+    findings.extend(dependencies::check(files));
     findings.extend(requirements::check(files, &sources));
     findings.extend(call_sites::check(files, &sources));
     findings

@@ -20,6 +20,9 @@ const FOLDERS: [&str; 9] = [
     "xtask",
 ];
 
+/// Files of the root that tools write; `.git` is one in a second work tree.
+const NOT_OURS: [&str; 2] = [".git", "Cargo.lock"];
+
 /// Folders that hold what tools made, by the end of their path.
 const GENERATED: [&str; 3] = ["target", "node_modules", "docs-site/book"];
 
@@ -83,7 +86,7 @@ impl Repository {
             let name = file_name(&entry);
             if entry.is_dir() && FOLDERS.contains(&name.as_str()) {
                 collect(&entry, &mut paths)?;
-            } else if entry.is_file() && name != "Cargo.lock" {
+            } else if entry.is_file() && !NOT_OURS.contains(&name.as_str()) {
                 paths.push(entry);
             }
         }

@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::finding::Finding;
 use super::source::{Purpose, Source};
+use crate::repository::TextFile;
 
 struct Name {
     rule: &'static str,
@@ -17,6 +18,20 @@ struct Name {
 
 const COMPOSE: &str = "crates/ktx/src/compose.rs";
 const COMPOSE_PARTS: &str = "crates/ktx/src/compose/";
+
+const BACKEND_RULE: &str = "backend named";
+const BACKEND_HOMES: [&str; 6] = [
+    "config",
+    "claude-code-adapter",
+    "provider-adapters",
+    "llm-runtime",
+    COMPOSE,
+    COMPOSE_PARTS,
+];
+const BACKEND_CURE: &str = "ask `LlmRuntime::describe`; only `compose.rs` knows which backend runs";
+
+/// Where the backends and their spellings are listed.
+const BACKENDS: &str = "crates/config/src/backend.rs";
 
 const NAMES: [Name; 5] = [
     Name {
@@ -38,7 +53,7 @@ const NAMES: [Name; 5] = [
     },
     Name {
         rule: "model name",
-        pattern: r#"claude-(?:sonnet|opus|haiku|fable|[0-9])[\w.-]*|"(?:gpt-[0-9]|gemini-[0-9]|deepseek-[a-z])[\w.-]*"#,
+        pattern: r#"claude-(?:sonnet|opus|haiku|fable|[0-9])[\w.-]*|"(?:sonnet|opus|opusplan|haiku|fable)"|"(?:gpt-[0-9]|gemini-[0-9]|deepseek-[a-z])[\w.-]*"#,
         homes: &[
             "llm-runtime",
             "provider-adapters",
@@ -50,10 +65,10 @@ const NAMES: [Name; 5] = [
         cure: "ask for a role; the catalogue knows the models",
     },
     Name {
-        rule: "backend named",
-        pattern: r#""claude-code"|\bClaudeCode\w*"#,
-        homes: &["config", "claude-code-adapter", COMPOSE, COMPOSE_PARTS],
-        cure: "ask `LlmRuntime::describe`; only `compose.rs` knows which backend runs",
+        rule: BACKEND_RULE,
+        pattern: r"\bClaudeCode\w*",
+        homes: &BACKEND_HOMES,
+        cure: BACKEND_CURE,
     },
     Name {
         rule: "adapter outside compose.rs",
@@ -69,7 +84,7 @@ const NAMES: [Name; 5] = [
     },
 ];
 
-// A pattern that is no regular expression would drop out here; a test counts them.
+// A pattern that is not a regular expression would drop out here; a test counts them.
 static PATTERNS: LazyLock<Vec<(&'static Name, Regex)>> = LazyLock::new(|| {
     NAMES
         .iter()
@@ -95,11 +110,33 @@ pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str, &'sta
 /// The ways past permission checks that the adapter must not even name.
 const FORBIDDEN_IN_ADAPTER: [&str; 2] = ["bypasspermissions", "dangerously"];
 
-/// Checks the product code and literals of one file; the adapter's folder also with its comments.
-pub(crate) fn check(source: &Source) -> Vec<Finding> {
-    if source.purpose() == Purpose::Chore {
-        return Vec::new();
-    }
+/// The spellings of all backends in `ktx.yaml`, from the source of `config`. `none` is also a usual word.
+pub(crate) fn spellings(files: &[TextFile]) -> Vec<&str> {
+    let text = files.iter().find(|file| file.path == BACKENDS);
+    text.map_or("", |file| &*file.text)
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Self::")?.split_once("=> \""))
+        .filter_map(|(_, rest)| Some(rest.split_once('"')?.0))
+        .filter(|spelling| *spelling != "none")
+        .collect()
+}
+
+/// Checks the product code and literals of every file; the adapter's folder also with its comments.
+pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
+    let spellings = spellings(files);
+    sources
+        .iter()
+        .filter(|source| source.purpose() != Purpose::Chore)
+        .flat_map(|source| {
+            let mut findings = check_names(source);
+            findings.extend(check_spellings(source, &spellings));
+            findings.extend(check_bypasses(source));
+            findings
+        })
+        .collect()
+}
+
+fn check_names(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, pattern) in PATTERNS
         .iter()
@@ -113,19 +150,43 @@ pub(crate) fn check(source: &Source) -> Vec<Finding> {
             }
         }
     }
-    if source.path.starts_with("crates/claude-code-adapter/src/") {
-        for (index, line) in source.text.lines().enumerate() {
-            let lower = line.to_lowercase();
-            if let Some(word) = FORBIDDEN_IN_ADAPTER
-                .iter()
-                .find(|word| lower.contains(**word))
-            {
-                let what = format!("`{word}` stands here");
-                let cure = "the adapter answers every permission question itself";
-                findings.push(
-                    Finding::file(&source.path, "permission bypass", what, cure).at(index + 1),
-                );
-            }
+    findings
+}
+
+/// Literals that are exactly the spelling of a backend.
+fn check_spellings(source: &Source, spellings: &[&str]) -> Vec<Finding> {
+    if source.is_in(&BACKEND_HOMES) {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for line in source.product_literals() {
+        let mut parts = line.text.split('"');
+        if let Some(found) = parts.find(|part| spellings.contains(part)) {
+            let what = format!("`{found}`");
+            findings.push(
+                Finding::file(&source.path, BACKEND_RULE, what, BACKEND_CURE).at(line.number),
+            );
+        }
+    }
+    findings
+}
+
+/// The ways past permission checks, in code, literals and comments of the adapter.
+fn check_bypasses(source: &Source) -> Vec<Finding> {
+    if !source.path.starts_with("crates/claude-code-adapter/src/") {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for (index, line) in source.text.lines().enumerate() {
+        let lower = line.to_lowercase();
+        if let Some(word) = FORBIDDEN_IN_ADAPTER
+            .iter()
+            .find(|word| lower.contains(**word))
+        {
+            let what = format!("`{word}` stands here");
+            let cure = "the adapter answers every permission question itself";
+            findings
+                .push(Finding::file(&source.path, "permission bypass", what, cure).at(index + 1));
         }
     }
     findings

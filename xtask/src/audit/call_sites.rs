@@ -17,8 +17,10 @@ const NEARBY: usize = 25;
 
 static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
-        r"(?:\.\s*(generate_text|generate_object|run_agent_loop|start_run|probe)",
-        r"|\b(generate_typed))(?:::<[^()]*>)?\("
+        r"(?:(?:\.|::)\s*(generate_text|generate_object|run_agent_loop|start_run|probe|describe)",
+        r"|\b(generate_typed))(?:::<[^()]*>)?\(",
+        // By its path, to be called elsewhere.
+        r"|\bLlmRuntime>?::(\w+)"
     ))
     .ok()
 });
@@ -43,6 +45,8 @@ enum Role {
     HandedOn,
     /// The probe asks the model of the default role.
     Probe,
+    /// A description asks no model.
+    NoModel,
     /// None stands beside the call.
     NotNearby,
 }
@@ -53,6 +57,7 @@ impl fmt::Display for Role {
             Self::Named(name) => name,
             Self::HandedOn => "handed on",
             Self::Probe => "Default",
+            Self::NoModel => "no model",
             Self::NotNearby => "no role nearby",
         })
     }
@@ -117,7 +122,7 @@ pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
         }
     }
     findings.extend(known.into_iter().map(|entry| {
-        let what = format!("`{entry}` is no call");
+        let what = format!("`{entry}` is not a call");
         Finding::file(LIST, RULE, what, "delete the line")
     }));
     findings
@@ -151,12 +156,15 @@ pub(crate) fn of(source: &Source) -> Vec<CallSite> {
             let operation = captures
                 .get(1)
                 .or_else(|| captures.get(2))
+                .or_else(|| captures.get(3))
                 .map(|name| name.as_str().to_owned())
                 .unwrap_or_default();
             let role = if is_runtime {
                 Role::HandedOn
             } else if operation == "probe" {
                 Role::Probe
+            } else if operation == "describe" {
+                Role::NoModel
             } else {
                 nearest_role(role, &lines, line.number).map_or(Role::NotNearby, Role::Named)
             };

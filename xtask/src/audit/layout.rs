@@ -37,6 +37,13 @@ pub(crate) fn check(source: &Source) -> Vec<Finding> {
         let cure = "make it a module of `tests/it/main.rs`";
         findings.push(Finding::file(path, "test layout", what, cure));
     }
+    if path.contains("/src/bin/")
+        && let Some(line) = source.all_code().find(|line| line.text.contains("#[test]"))
+    {
+        let what = "a program holds a test, and programs have no test build".to_owned();
+        let cure = "move what it tests to the library";
+        findings.push(Finding::file(path, "test layout", what, cure).at(line.number));
+    }
     for line in source.all_code() {
         if line.text.contains("#[ignore") {
             let what = "a test is ignored".to_owned();

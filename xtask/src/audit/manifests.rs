@@ -263,6 +263,18 @@ const TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependenci
 
 /// Every dependency of a member, those of one platform too.
 fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &toml::Value)> {
+    tables(manifest, &TABLES)
+}
+
+/// The names of the dependencies that end up in what a member builds: not those of its tests.
+pub(crate) fn shipped_dependencies(manifest: &Table) -> impl Iterator<Item = &str> {
+    tables(manifest, &["dependencies", "build-dependencies"]).map(|(name, _)| name)
+}
+
+fn tables<'manifest>(
+    manifest: &'manifest Table,
+    keys: &'static [&'static str],
+) -> impl Iterator<Item = (&'manifest str, &'manifest toml::Value)> {
     let platforms = manifest
         .get("target")
         .and_then(toml::Value::as_table)
@@ -271,7 +283,7 @@ fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &toml::Value)> 
         .filter_map(toml::Value::as_table);
     std::iter::once(manifest)
         .chain(platforms)
-        .flat_map(|table| TABLES.iter().filter_map(|key| table.get(*key)?.as_table()))
+        .flat_map(|table| keys.iter().filter_map(|key| table.get(*key)?.as_table()))
         .flat_map(|table| table.iter().map(|(name, value)| (name.as_str(), value)))
 }
 

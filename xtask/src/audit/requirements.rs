@@ -1,53 +1,98 @@
 //! The listed requirements and the tests that name them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::finding::Finding;
 use super::source::Source;
 use crate::repository::TextFile;
 
 const LIST: &str = "fixtures/audit/requirements.txt";
+const RULE: &str = "requirements";
 
-/// Families of which every id must stand in a test.
-const COMPLETE: [&str; 2] = ["COG", "KTX"];
+/// The rules themselves have to spell ids that do not exist.
+const RULES: &str = "xtask/src/audit/";
 
-/// Tells, family by family, the requirements whose id no test mentions: a failure in a family that is
-/// complete, else a warning. The list has one id per line; `#` opens a comment.
+/// Whether work on a requirement has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Begun,
+    Open,
+}
+
+/// Compares the list with the ids that tests name: a requirement without a test, an open one that has a
+/// test, and an id that is not listed are failures. The list has one id a line, with `open` after it when
+/// work on it has not begun; `#` opens a comment.
 pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     let Some(list) = files.iter().find(|file| file.path == LIST) else {
         return Vec::new();
     };
-    let mut families: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
-    for id in list.text.lines().filter_map(id) {
-        let family = id.split('-').next().unwrap_or_default();
-        let (total, missing) = families.entry(family).or_default();
-        *total += 1;
-        if !sources.iter().any(|source| source.tests_mention(id)) {
-            missing.push(id);
+    let listed: BTreeMap<&str, Stage> = list.text.lines().filter_map(entry).collect();
+    let families: BTreeSet<&str> = listed.keys().map(|id| family(id)).collect();
+    let mut findings = Vec::new();
+    let mut untested: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (id, stage) in &listed {
+        let is_tested = sources.iter().any(|source| source.tests_mention(id));
+        match (stage, is_tested) {
+            (Stage::Begun, false) => untested.entry(family(id)).or_default().push(id),
+            (Stage::Open, true) => {
+                let what = format!("a test names `{id}`, which is listed as open");
+                let cure = "take the word `open` off its line";
+                findings.push(Finding::file(LIST, RULE, what, cure));
+            }
+            (Stage::Begun, true) | (Stage::Open, false) => {}
         }
     }
-    families
-        .iter()
-        .filter(|(_, (_, missing))| !missing.is_empty())
-        .map(|(family, (total, missing))| {
-            let what = format!(
-                "{} of {total} without a test: {}",
-                missing.len(),
-                missing.join(" ")
-            );
-            let cure = "name the id in the doc comment of its test";
-            let finding = Finding::file(LIST, "requirements", what, cure);
-            if COMPLETE.contains(family) {
-                finding
-            } else {
-                finding.warning()
-            }
-        })
-        .collect()
+    findings.extend(untested.values().map(|ids| {
+        let what = format!("{} without a test: {}", ids.len(), ids.join(" "));
+        let cure = "name the id in the doc comment of its test";
+        Finding::file(LIST, RULE, what, cure)
+    }));
+    findings.extend(unlisted(sources, &listed, &families));
+    findings
 }
 
-fn id(line: &str) -> Option<&str> {
-    line.split('#')
-        .next()
-        .and_then(|line| line.split_whitespace().next())
+/// Ids of a listed family that a file names and the list does not have.
+fn unlisted(
+    sources: &[Source],
+    listed: &BTreeMap<&str, Stage>,
+    families: &BTreeSet<&str>,
+) -> Vec<Finding> {
+    static ID: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?-u)\b[A-Z]{3,5}-[0-9]{1,3}\b").ok());
+    let Some(pattern) = ID.as_ref() else {
+        return Vec::new();
+    };
+    let mut findings = Vec::new();
+    for source in sources
+        .iter()
+        .filter(|source| !source.path.starts_with(RULES))
+    {
+        for (index, line) in source.text.lines().enumerate() {
+            let ids = pattern.find_iter(line).map(|found| found.as_str());
+            for id in ids.filter(|id| families.contains(family(id)) && !listed.contains_key(id)) {
+                let what = format!("`{id}` is not listed");
+                let cure = "correct the id, or add it to `fixtures/audit/requirements.txt`";
+                findings.push(Finding::file(&source.path, RULE, what, cure).at(index + 1));
+            }
+        }
+    }
+    findings
+}
+
+fn family(id: &str) -> &str {
+    id.split('-').next().unwrap_or_default()
+}
+
+fn entry(line: &str) -> Option<(&str, Stage)> {
+    let mut words = line.split('#').next()?.split_whitespace();
+    let id = words.next()?;
+    let stage = if words.next() == Some("open") {
+        Stage::Open
+    } else {
+        Stage::Begun
+    };
+    Some((id, stage))
 }

@@ -6,6 +6,7 @@ mod backend_rules;
 mod manifest_rules;
 mod masking;
 mod source_rules;
+mod walls;
 
 /// A work tree of one file, all text rules applied, one finding per line.
 fn audit(path: &str, text: &str) -> String {

@@ -53,6 +53,11 @@ const CASES: [Case; 7] = [
             r#"const A: &str = "claude-haiku-4-5";"#,
             r#"const A: &str = "claude-fable-5";"#,
             r#"const A: &str = "claude-3-5-sonnet";"#,
+            r#"const A: &str = "sonnet";"#,
+            r#"const A: &str = "opus";"#,
+            r#"const A: &str = "opusplan";"#,
+            r#"const A: &str = "haiku";"#,
+            r#"const A: &str = "fable";"#,
             r#"const A: &str = "gpt-5";"#,
             r#"const A: &str = "gemini-3-pro";"#,
             r#"const A: &str = "deepseek-chat";"#,
@@ -69,11 +74,17 @@ const CASES: [Case; 7] = [
     Case {
         rule: "backend named",
         lines: &[
-            r#"const A: &str = "claude-code";"#,
             "fn f() { Backend::ClaudeCode; }",
             "use settings::ClaudeCodeSettings;",
         ],
-        homes: &["config", "claude-code-adapter", COMPOSE, COMPOSE_PARTS],
+        homes: &[
+            "config",
+            "claude-code-adapter",
+            "provider-adapters",
+            "llm-runtime",
+            COMPOSE,
+            COMPOSE_PARTS,
+        ],
     },
     Case {
         rule: "adapter outside compose.rs",

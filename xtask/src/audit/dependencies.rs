@@ -1,0 +1,115 @@
+//! Which crate may depend on which foreign package: what a crate cannot link, it cannot do.
+
+use std::collections::BTreeMap;
+
+use toml::Table;
+
+use super::finding::Finding;
+use super::manifests::shipped_dependencies;
+use crate::repository::TextFile;
+
+/// One foreign package a line: its name, a colon, and the crates that may ship with it or `*`.
+const LIST: &str = "fixtures/audit/dependencies.txt";
+const RULE: &str = "dependency list";
+
+/// Compares the manifests of the product crates with the list, both ways.
+pub(crate) fn check(files: &[TextFile]) -> Vec<Finding> {
+    let Some(list) = files.iter().find(|file| file.path == LIST) else {
+        return Vec::new();
+    };
+    let manifests: Vec<(&TextFile, &str, Table)> = files
+        .iter()
+        .filter_map(|file| Some((file, member(&file.path)?, file.text.parse().ok()?)))
+        .collect();
+    let mut allowed: BTreeMap<&str, Allowed<'_>> = list.text.lines().filter_map(entry).collect();
+    let mut findings = Vec::new();
+    for (file, name, manifest) in &manifests {
+        let foreign = shipped_dependencies(manifest).filter(|name| !name.starts_with("ktx-"));
+        for dependency in foreign {
+            let entry = allowed.entry(dependency).or_insert(Allowed::Unlisted);
+            findings.extend(entry.check(name, dependency, &file.path));
+        }
+    }
+    findings.extend(
+        allowed
+            .iter()
+            .flat_map(|(name, allowed)| allowed.unused(name)),
+    );
+    findings
+}
+
+/// Who may ship with a package.
+enum Allowed<'list> {
+    Everyone {
+        is_used: bool,
+    },
+    /// These crates; true for those that do.
+    Crates(BTreeMap<&'list str, bool>),
+    Unlisted,
+}
+
+impl Allowed<'_> {
+    fn check(&mut self, member: &str, dependency: &str, path: &str) -> Option<Finding> {
+        let (what, cure) = match self {
+            Self::Everyone { is_used } => {
+                *is_used = true;
+                return None;
+            }
+            Self::Crates(crates) => {
+                if let Some(is_used) = crates.get_mut(member) {
+                    *is_used = true;
+                    return None;
+                }
+                let owners: Vec<String> = crates.keys().map(|owner| format!("`{owner}`")).collect();
+                let what = format!("`{member}` may not ship with `{dependency}`");
+                (what, format!("leave it to {}", owners.join(", ")))
+            }
+            Self::Unlisted => {
+                let what = format!("`{dependency}` is not listed");
+                (
+                    what,
+                    format!("add it to `{LIST}`, with the crates that need it or `*`"),
+                )
+            }
+        };
+        Some(Finding::file(path, RULE, what, &cure))
+    }
+
+    /// What the list allows and no manifest has.
+    fn unused(&self, name: &str) -> Vec<Finding> {
+        let finding = |what: String| Finding::file(LIST, RULE, what, "take it off the list");
+        match self {
+            Self::Everyone { is_used: false } => {
+                vec![finding(format!("no crate ships with `{name}`"))]
+            }
+            Self::Crates(crates) => crates
+                .iter()
+                .filter(|(_, is_used)| !**is_used)
+                .map(|(member, _)| finding(format!("`{member}` does not ship with `{name}`")))
+                .collect(),
+            Self::Everyone { is_used: true } | Self::Unlisted => Vec::new(),
+        }
+    }
+}
+
+fn entry(line: &str) -> Option<(&str, Allowed<'_>)> {
+    let line = line.split('#').next()?;
+    let (name, crates) = line.split_once(':')?;
+    let allowed = if crates.trim() == "*" {
+        Allowed::Everyone { is_used: false }
+    } else {
+        Allowed::Crates(
+            crates
+                .split_whitespace()
+                .map(|name| (name, false))
+                .collect(),
+        )
+    };
+    Some((name.trim(), allowed))
+}
+
+/// The folder of a product crate, from the path of its manifest.
+fn member(path: &str) -> Option<&str> {
+    let folder = path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
+    (folder != "test-support").then_some(folder)
+}

@@ -1,0 +1,252 @@
+//! Ways around the walls, each planted where it does not belong (KTX-07).
+
+use super::audit_all;
+
+const PARENT: (&str, &str) = ("crates/scan/src/lib.rs", "//! Scans.\n\nmod part;\n");
+const BACKENDS: (&str, &str) = (
+    "crates/config/src/backend.rs",
+    "//! Backends.\nfn as_str() {\n    Self::None => \"none\",\n    Self::Vertex => \"vertex\",\n    \
+     Self::Kimi => \"kimi\",\n}\n",
+);
+const CONFIG: (&str, &str) = ("crates/config/src/lib.rs", "//! Settings.\nmod backend;\n");
+const MANIFEST: (&str, &str) = (
+    "crates/scan/Cargo.toml",
+    "[dependencies]\nktx-llm-runtime.workspace = true\n",
+);
+
+/// The rules that speak up about one line in `scan`, in order.
+fn rules(line: &str) -> Vec<String> {
+    let text = format!("//! A part.\n\n{line}\n");
+    let findings = audit_all(&[PARENT, BACKENDS, CONFIG, ("crates/scan/src/part.rs", &text)]);
+    findings
+        .lines()
+        .filter_map(|finding| finding.strip_prefix("crates/scan/src/part.rs:3: "))
+        .filter_map(|finding| Some(finding.split_once(": ")?.0.to_owned()))
+        .collect()
+}
+
+#[track_caller]
+fn check(expected: &str, lines: &[&str]) {
+    for line in lines {
+        assert_eq!(rules(line), [expected], "{line}");
+    }
+}
+
+#[test]
+fn a_child_cannot_be_spelt_around() {
+    check(
+        "spawns",
+        &[
+            "use std::process::Command;",
+            "use std::process::{Command, Stdio};",
+            "use std::process::*;",
+            "fn f() { tokio::process::Command::new(a); }",
+        ],
+    );
+    assert_eq!(
+        rules("use std::process::Command as Child;"),
+        ["renamed import", "spawns"]
+    );
+    check(
+        "renamed import",
+        &["use std::process as p;", "use tokio as t;"],
+    );
+    assert_eq!(rules("use std::process::{ExitCode, Stdio};"), [""; 0]);
+}
+
+#[test]
+fn the_environment_cannot_be_spelt_around() {
+    check(
+        "reads the environment",
+        &[
+            "use std::env::var_os;",
+            "use std::env::{var as lookup};",
+            "use std::{env::{vars}, path::Path};",
+            "use std::env::*;",
+            "pub(crate) use std::env::var;",
+        ],
+    );
+    check(
+        "renamed import",
+        &["use std::env as e;", "use std::{env as e, path::Path};"],
+    );
+    assert_eq!(rules("use std::env::consts;"), [""; 0]);
+}
+
+#[test]
+fn files_cannot_be_spelt_around() {
+    check(
+        "writes files",
+        &[
+            "fn f() { std::fs::OpenOptions::new().write(true); }",
+            "use std::fs::OpenOptions;",
+            "fn f() { File::options().append(true); }",
+            "use std::fs::{write as put};",
+            "use tokio::fs::remove_file;",
+            "use std::fs::*;",
+        ],
+    );
+    check(
+        "renamed import",
+        &["use std::fs as disk;", "use std::fs::File as Handle;"],
+    );
+    assert_eq!(rules("use std::fs::{File, read_to_string};"), [""; 0]);
+    assert_eq!(
+        rules("use std::os::unix::fs::OpenOptionsExt as _;"),
+        [""; 0]
+    );
+}
+
+#[test]
+fn sockets_cannot_be_spelt_around() {
+    check(
+        "opens sockets",
+        &[
+            "fn f() { tokio::net::TcpStream::connect(a); }",
+            "use std::net::TcpListener;",
+            "use std::net::{IpAddr, UdpSocket as Letters};",
+            "use std::os::unix::net::UnixStream;",
+            "use tokio::net::*;",
+            "fn f() { tokio::net::lookup_host(a); }",
+        ],
+    );
+    assert_eq!(rules("use std::net::{IpAddr, Ipv4Addr};"), [""; 0]);
+    for home in ["connectors", "mcp-server"] {
+        let path = format!("crates/{home}/src/lib.rs");
+        let listens = "//! Listens.\nuse tokio::net::TcpListener;\n";
+        assert_eq!(audit_all(&[(&path, listens)]), "", "{home}");
+    }
+}
+
+#[test]
+fn the_clock_cannot_be_spelt_around() {
+    check(
+        "reads the clock",
+        &[
+            "fn f() { jiff::Timestamp::now(); }",
+            "fn f() { let clock = Timestamp::now; }",
+            "fn f() { jiff::Zoned::now(); }",
+            "fn f() { SystemTime::now(); }",
+            "fn f() { UNIX_EPOCH.elapsed(); }",
+        ],
+    );
+    check(
+        "renamed import",
+        &["use jiff::Timestamp as Moment;", "use jiff as j;"],
+    );
+    assert_eq!(
+        rules("use jiff::Timestamp;\nfn f() { Instant::now(); }"),
+        [""; 0]
+    );
+}
+
+#[test]
+fn every_backend_and_every_alias_of_a_model_is_known() {
+    check(
+        "backend named",
+        &[
+            "const A: &str = \"vertex\";",
+            "fn f() { if name == \"kimi\" {} }",
+            "fn f() { name.starts_with(\"vertex\"); }",
+        ],
+    );
+    check(
+        "model name",
+        &["const A: &str = \"sonnet\";", "const A: &str = \"haiku\";"],
+    );
+    assert_eq!(rules("const A: &str = \"none\";"), [""; 0]);
+    assert_eq!(rules("const A: &str = \"a sonnet by Kimi\";"), [""; 0]);
+}
+
+/// An import over several lines, and one that a test needs.
+#[test]
+fn an_import_may_span_lines_and_tests_may_import() {
+    let text = "//! A part.\n\nuse std::{\n    collections::BTreeMap,\n    env::{\n        var,\n    },\n};\n";
+    assert_eq!(
+        audit_all(&[PARENT, ("crates/scan/src/part.rs", text)]),
+        "crates/scan/src/part.rs:3: reads the environment: `use std::env::var`; \
+         take the value from `config::env`"
+    );
+    let test = "//! A part.\n#[cfg(test)]\nmod t {\n    use std::env::var;\n}\n";
+    assert_eq!(audit_all(&[PARENT, ("crates/scan/src/part.rs", test)]), "");
+}
+
+/// KTX-01: a call by path, a method as a value and the name of the backend are calls of the port.
+#[test]
+fn the_port_cannot_be_called_by_path() {
+    for (line, entry) in [
+        (
+            "fn f() { LlmRuntime::generate_text(runtime, ModelRole::Triage); }",
+            "generate_text (Triage)",
+        ),
+        (
+            "fn f() { <R as LlmRuntime>::generate_object(r, ModelRole::Triage); }",
+            "generate_object (Triage)",
+        ),
+        (
+            "fn f() { ModelRole::Triage; a.map(LlmRuntime::run_agent_loop); }",
+            "run_agent_loop (Triage)",
+        ),
+        (
+            "fn f() { runtime.describe().name.starts_with(x); }",
+            "describe (no model)",
+        ),
+    ] {
+        let text = format!("//! A part.\n\n{line}\n");
+        assert_eq!(
+            audit_all(&[PARENT, MANIFEST, ("crates/scan/src/part.rs", &text)])
+                .lines()
+                .filter(|finding| finding.contains("call site"))
+                .collect::<Vec<_>>(),
+            [format!(
+                "crates/scan/src/part.rs:3: call site: `crates/scan/src/part.rs: {entry}` is not \
+                 listed; add the line to `fixtures/audit/call-sites.txt`"
+            )],
+        );
+    }
+}
+
+/// A dependency that is not for this crate, one that is not listed, and lines of the list that are stale.
+#[test]
+fn dependencies_are_compared_with_the_list() {
+    let found = |list: &str, manifest: &str| -> Vec<String> {
+        let files = [
+            ("fixtures/audit/dependencies.txt", list),
+            ("crates/scan/Cargo.toml", manifest),
+        ];
+        let findings = audit_all(&files);
+        let of_the_rule = findings
+            .lines()
+            .filter(|line| line.contains("dependency list"));
+        of_the_rule.map(str::to_owned).collect()
+    };
+    let list = "# ways out\nserde: *\nreqwest: connectors provider-adapters\n";
+    assert_eq!(
+        found(
+            list,
+            "[dependencies]\nserde.workspace = true\nreqwest.workspace = true\nureq.workspace = true\n"
+        ),
+        [
+            "crates/scan/Cargo.toml: dependency list: `scan` may not ship with `reqwest`; \
+             leave it to `connectors`, `provider-adapters`",
+            "crates/scan/Cargo.toml: dependency list: `ureq` is not listed; add it to \
+             `fixtures/audit/dependencies.txt`, with the crates that need it or `*`",
+            "fixtures/audit/dependencies.txt: dependency list: `connectors` does not ship with \
+             `reqwest`; take it off the list",
+            "fixtures/audit/dependencies.txt: dependency list: `provider-adapters` does not ship with \
+             `reqwest`; take it off the list",
+        ]
+    );
+    assert_eq!(
+        found(
+            "serde: *\n",
+            "[dev-dependencies]\nreqwest.workspace = true\n"
+        ),
+        [
+            "fixtures/audit/dependencies.txt: dependency list: no crate ships with `serde`; \
+          take it off the list"
+        ]
+    );
+    let platform = "[target.'cfg(unix)'.dependencies]\nrustix.workspace = true\n";
+    assert_eq!(found("rustix: scan\n", platform), [""; 0]);
+}
