@@ -28,6 +28,9 @@ pub(crate) fn run(repository: &Repository, load: Load, filters: &[&str]) -> Resu
     let services = Services::start(repository, tools)?;
     let started = Instant::now();
     let mut command = process::cargo(repository, &runner.arguments(filters));
+    if runner.takes_threads(filters) {
+        command.env("NEXTEST_TEST_THREADS", test_threads().to_string());
+    }
     command.envs(services.variables());
     let passed = process::succeeds(&mut command)?;
     let test_seconds = started.elapsed().as_secs();
@@ -63,13 +66,7 @@ fn build(repository: &Repository, runner: Runner, filters: &[&str]) -> Result<bo
     if chooses_packages(filters) && !process::succeeds(&mut process::cargo(repository, &fakes))? {
         return Ok(false);
     }
-    let mut arguments = runner.arguments(filters);
-    let at = arguments
-        .iter()
-        .position(|word| *word == "--")
-        .unwrap_or(arguments.len());
-    arguments.insert(at, "--no-run");
-    process::succeeds(&mut process::cargo(repository, &arguments))
+    process::succeeds(&mut process::cargo(repository, &runner.build(filters)))
 }
 
 /// What runs the test binaries.
@@ -108,6 +105,7 @@ impl Runner {
         }))
     }
 
+    /// What starts the tests that `filters` select.
     fn arguments<'words>(self, filters: &[&'words str]) -> Vec<&'words str> {
         let mut words = match self {
             Self::Nextest(Profile::Local) => vec!["nextest", "run", "--locked"],
@@ -122,6 +120,48 @@ impl Runner {
         words.extend(filters);
         words
     }
+
+    /// What builds the same test binaries. Of the filters only the packages matter: the runner refuses
+    /// options of a run in a build.
+    fn build<'words>(self, filters: &[&'words str]) -> Vec<&'words str> {
+        let packages = if chooses_packages(filters) {
+            packages(filters)
+        } else {
+            Vec::new()
+        };
+        let mut words = self.arguments(&packages);
+        words.push("--no-run");
+        words
+    }
+
+    /// Whether the number of threads is ours to choose.
+    fn takes_threads(self, filters: &[&str]) -> bool {
+        let chosen = ["-j", "--test-threads", "--no-capture", "--nocapture"];
+        let is_chosen = |word: &&str| {
+            chosen.contains(word) || word.starts_with("--test-threads=") || word.starts_with("-j")
+        };
+        matches!(self, Self::Nextest(_)) && !filters.iter().any(is_chosen)
+    }
+}
+
+/// Two tests for each processor: most of a test's time is waiting for children, servers and fakes.
+fn test_threads() -> usize {
+    std::thread::available_parallelism().map_or(2, |processors| 2 * processors.get())
+}
+
+/// The words that choose packages, with their values.
+fn packages<'words>(filters: &[&'words str]) -> Vec<&'words str> {
+    let mut words = Vec::new();
+    let mut rest = filters.iter().copied();
+    while let Some(word) = rest.next() {
+        if ["-p", "--package"].contains(&word) {
+            words.push(word);
+            words.extend(rest.next());
+        } else if word.starts_with("--package=") {
+            words.push(word);
+        }
+    }
+    words
 }
 
 /// Whether the words name the packages whose tests run.

@@ -37,3 +37,27 @@ fn uses_the_profile_for_unattended_runs() {
         "nextest run --locked --profile ci --workspace",
     );
 }
+
+/// A build takes the packages of a run and none of its options, which the runner would refuse.
+#[test]
+fn a_build_takes_only_the_packages() {
+    let build = |filters: &[&str]| Runner::Nextest(Profile::Local).build(filters).join(" ");
+    assert_eq!(
+        build(&["--no-fail-fast", "guard::"]),
+        "nextest run --locked --workspace --no-run"
+    );
+    assert_eq!(
+        build(&["-p", "ktx-scan", "--package=ktx", "-E", "test(guard)"]),
+        "nextest run --locked -p ktx-scan --package=ktx --no-run"
+    );
+}
+
+#[test]
+fn the_number_of_threads_is_the_users_when_it_is_given() {
+    let nextest = Runner::Nextest(Profile::Local);
+    assert!(nextest.takes_threads(&["-p", "ktx-scan"]));
+    for given in ["-j1", "-j", "--test-threads=1", "--no-capture"] {
+        assert!(!nextest.takes_threads(&[given]), "{given}");
+    }
+    assert!(!Runner::Cargo.takes_threads(&[]));
+}
