@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use crate::acceptance::{self, Programs};
 use crate::repository::Repository;
 use crate::services::Load;
 use crate::{Mode, Verdict, audit, docs, process, suite, terminal};
@@ -13,7 +14,7 @@ struct Step {
     run: fn(&Repository) -> Result<Verdict>,
 }
 
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     Step {
         name: "fmt",
         run: |repository| cargo(repository, &["fmt", "--all", "--check"]),
@@ -32,6 +33,10 @@ const STEPS: [Step; 5] = [
     Step {
         name: "test",
         run: |repository| suite::run(repository, Load::Usual, &[]),
+    },
+    Step {
+        name: "acceptance",
+        run: |repository| acceptance::run(repository, Programs::Built, None),
     },
     Step {
         name: "docs",
@@ -78,12 +83,12 @@ fn cargo(repository: &Repository, arguments: &[&str]) -> Result<Verdict> {
 
 fn table(rows: &[(&str, &str, Duration)]) -> String {
     let total: Duration = rows.iter().map(|(_, _, took)| *took).sum();
-    let mut lines = vec![format!("{:<8} {:<7} {:>8}", "step", "result", "seconds")];
+    let mut lines = vec![format!("{:<10} {:<7} {:>8}", "step", "result", "seconds")];
     for (name, word, took) in rows {
-        lines.push(format!("{name:<8} {word:<7} {:>8.1}", took.as_secs_f64()));
+        lines.push(format!("{name:<10} {word:<7} {:>8.1}", took.as_secs_f64()));
     }
     lines.push(format!(
-        "{:<8} {:<7} {:>8.1}",
+        "{:<10} {:<7} {:>8.1}",
         "total",
         "",
         total.as_secs_f64()

@@ -1,5 +1,6 @@
-//! Repository chores: `cargo xtask audit | test | docs | codegen | bench | ci`. Depends on no product crate.
+//! Repository chores: `cargo xtask audit | test | acceptance | docs | codegen | bench | ci`. Depends on no product crate.
 
+mod acceptance;
 mod audit;
 mod bench;
 mod ci;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
+use crate::acceptance::Programs;
 use crate::repository::Repository;
 use crate::services::Load;
 
@@ -29,6 +31,7 @@ usage: cargo xtask <task>
                          also what takes long to fetch or much memory (ClickHouse, the emulators of
                          BigQuery and Snowflake) and the newest `claude` of the registry
   test --live <provider> ask a real provider a few small questions, with the key in `.env.live.<provider>`
+  acceptance [<script>]  run the scripts of `fixtures/acceptance` with the built program and real servers
   docs [--check]         check the manual and the root pages; without --check, also build the book
   codegen [--check]      regenerate the generated pages, or check that they are current
   bench [<name>]         measure the release binary and print ratios as JSON lines
@@ -76,6 +79,8 @@ fn run(arguments: &[String]) -> Result<Verdict> {
         ["test", "--heavy"] => suite::run(&repository, Load::Heavy, &[]),
         ["test", "--", filters @ ..] => suite::run(&repository, Load::Usual, filters),
         ["test", "--heavy", "--", filters @ ..] => suite::run(&repository, Load::Heavy, filters),
+        ["acceptance"] => acceptance::run(&repository, Programs::Build, None),
+        ["acceptance", script] => acceptance::run(&repository, Programs::Build, Some(script)),
         ["docs"] => docs::run(&repository, Mode::Write),
         ["docs", "--check"] => docs::run(&repository, Mode::Check),
         ["codegen"] => codegen::run(&repository, Mode::Write),

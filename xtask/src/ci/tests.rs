@@ -6,7 +6,7 @@ use super::*;
 fn cheap_steps_come_first() {
     assert_eq!(
         STEPS.map(|step| step.name),
-        ["fmt", "audit", "clippy", "test", "docs"]
+        ["fmt", "audit", "clippy", "test", "acceptance", "docs"]
     );
 }
 
@@ -18,9 +18,9 @@ fn the_table_shows_every_step_and_the_sum() {
     ];
     assert_eq!(
         table(&rows),
-        "step     result   seconds\n\
-         fmt      ok           1.2\n\
-         audit    FAILED      61.0\n\
-         total                62.2"
+        "step       result   seconds\n\
+         fmt        ok           1.2\n\
+         audit      FAILED      61.0\n\
+         total                  62.2"
     );
 }
