@@ -118,7 +118,7 @@ impl From<anyhow::Error> for Absence {
 
 /// What could be installed; the servers are not running yet.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct Installation {
     states: BTreeMap<Service, State>,
     /// The Python that the engine of each heavy service runs in.
     engines: [(Service, Start, State); 3],
@@ -128,7 +128,7 @@ pub(crate) struct Prepared {
 type Start = fn(&Repository, &Path, &str) -> Result<Server>;
 
 /// Installs what is missing, where that is possible, into caches that the next run finds again.
-pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Prepared> {
+pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Installation> {
     let cache = environment::variable("KTX_TEST_CACHE")
         .map_or_else(|| repository.target().join("ktx-test-cache"), PathBuf::from);
     std::fs::create_dir_all(&cache)
@@ -169,10 +169,10 @@ pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Prepared> {
             engine(tools::snowflake_engine),
         ),
     ];
-    Ok(Prepared { states, engines })
+    Ok(Installation { states, engines })
 }
 
-impl Prepared {
+impl Installation {
     /// Where an installed program is; `None` when it could not be installed.
     pub(crate) fn place(&self, service: Service) -> Option<&str> {
         self.states.get(&service)?.as_deref().ok()
@@ -190,7 +190,7 @@ pub(crate) struct Services {
 impl Services {
     /// Starts the servers. Call it on the main thread: a server gets a signal when the thread that
     /// started it ends.
-    pub(crate) fn start(repository: &Repository, prepared: Prepared) -> Result<Self> {
+    pub(crate) fn start(repository: &Repository, prepared: Installation) -> Result<Self> {
         server::remove_leftovers()?;
         let folder = server::folder()?;
         let mut services = Self {

@@ -24,7 +24,7 @@ pub use login::log_in;
 
 /// One request that arrived.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct ReceivedRequest {
     /// The host that it was for.
     pub host: String,
     /// The method and the path without its query.
@@ -35,7 +35,7 @@ pub struct Seen {
     pub body: Value,
 }
 
-impl Seen {
+impl ReceivedRequest {
     /// Whether a model is asked.
     pub fn is_model_request(&self) -> bool {
         self.target == "POST /v1/messages"
@@ -45,7 +45,7 @@ impl Seen {
 #[derive(Debug, Default)]
 struct State {
     answers: VecDeque<ModelAnswer>,
-    seen: Vec<Seen>,
+    seen: Vec<ReceivedRequest>,
     refused: Vec<String>,
     messages: u32,
 }
@@ -103,14 +103,14 @@ impl ProviderFake {
     }
 
     /// The requests that arrived, in order.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<ReceivedRequest> {
         self.state().seen.clone()
     }
 
     /// The bodies of the requests to a model, in order.
     pub fn model_requests(&self) -> Vec<Value> {
         let seen = self.seen().into_iter();
-        seen.filter(Seen::is_model_request)
+        seen.filter(ReceivedRequest::is_model_request)
             .map(|request| request.body)
             .collect()
     }
@@ -150,7 +150,7 @@ async fn serve(
     let mut stream = acceptor.accept(stream).await?;
     let request = http::read(&mut stream).await?;
     let path = request.path.split('?').next().unwrap_or_default();
-    let seen = Seen {
+    let seen = ReceivedRequest {
         host,
         target: format!("{} {path}", request.method),
         headers: request.headers,
@@ -164,7 +164,7 @@ async fn serve(
     http::write(&mut stream, answer.status, &answer.headers, &answer.body).await
 }
 
-fn reply(seen: Seen, state: &Mutex<State>) -> answer::Reply {
+fn reply(seen: ReceivedRequest, state: &Mutex<State>) -> answer::Reply {
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
     let reply = if seen.is_model_request() {
         state.messages += 1;

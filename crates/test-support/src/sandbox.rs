@@ -23,7 +23,7 @@ pub struct Sandbox {
 
 /// What a program printed and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Printed {
+pub struct RunOutput {
     /// The exit code; `None` when a signal ended it.
     pub code: Option<i32>,
     /// stdout, filtered.
@@ -32,7 +32,7 @@ pub struct Printed {
     pub stderr: String,
 }
 
-impl std::fmt::Display for Printed {
+impl std::fmt::Display for RunOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let code = self
             .code
@@ -122,17 +122,17 @@ impl Sandbox {
     }
 
     /// Runs the program with words split at blanks.
-    pub fn run(&self, words: &str) -> anyhow::Result<Printed> {
+    pub fn run(&self, words: &str) -> anyhow::Result<RunOutput> {
         self.finish(&mut self.command(words.split_whitespace()))
     }
 
     /// Runs the program with arguments as they are.
-    pub fn run_arguments(&self, arguments: &[&str]) -> anyhow::Result<Printed> {
+    pub fn run_arguments(&self, arguments: &[&str]) -> anyhow::Result<RunOutput> {
         self.finish(&mut self.command(arguments))
     }
 
     /// Runs the program with text on stdin.
-    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> anyhow::Result<Printed> {
+    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> anyhow::Result<RunOutput> {
         use std::io::Write as _;
         let mut child = self
             .command(arguments)
@@ -152,15 +152,15 @@ impl Sandbox {
     }
 
     /// Runs a command made by [`Sandbox::command`].
-    pub fn finish(&self, command: &mut Command) -> anyhow::Result<Printed> {
+    pub fn finish(&self, command: &mut Command) -> anyhow::Result<RunOutput> {
         let output = command
             .output()
             .with_context(|| format!("{} does not start", self.program.display()))?;
         Ok(self.printed(output.status.code(), &output.stdout, &output.stderr))
     }
 
-    fn printed(&self, code: Option<i32>, stdout: &[u8], stderr: &[u8]) -> Printed {
-        Printed {
+    fn printed(&self, code: Option<i32>, stdout: &[u8], stderr: &[u8]) -> RunOutput {
+        RunOutput {
             code,
             stdout: self.filter(stdout),
             stderr: self.filter(stderr),

@@ -100,7 +100,7 @@ pub enum Service {
 /// Looks a service up. One that is missing is named on standard error.
 pub fn service(name: ServiceName) -> Service {
     let value = std::env::var(name.variable()).ok();
-    let absent = Absent {
+    let absent = Absences {
         missing: std::env::var("KTX_TEST_MISSING").unwrap_or_default(),
         not_asked: std::env::var("KTX_TEST_NOT_ASKED").unwrap_or_default(),
     };
@@ -115,13 +115,13 @@ pub fn service(name: ServiceName) -> Service {
 
 /// The names of the services that are not there, separated by commas.
 #[derive(Debug, Default)]
-struct Absent {
+struct Absences {
     missing: String,
     not_asked: String,
 }
 
 /// The service, or the line that tells why there is none.
-fn find(name: ServiceName, value: Option<String>, absent: &Absent) -> Result<Service, String> {
+fn find(name: ServiceName, value: Option<String>, absent: &Absences) -> Result<Service, String> {
     let stands_in = |list: &str| list.split(',').any(|entry| entry == name.name());
     match value.filter(|value| !value.is_empty()) {
         Some(value) => Ok(Service::Available(value)),

@@ -21,12 +21,12 @@ pub(crate) fn check(files: &[TextFile]) -> Vec<Finding> {
         .iter()
         .filter_map(|file| Some((file, member(&file.path)?, file.text.parse().ok()?)))
         .collect();
-    let mut allowed: BTreeMap<&str, Allowed<'_>> = list.text.lines().filter_map(entry).collect();
+    let mut allowed: BTreeMap<&str, Permission<'_>> = list.text.lines().filter_map(entry).collect();
     let mut findings = Vec::new();
     for (file, name, manifest) in &manifests {
         let foreign = shipped_dependencies(manifest).filter(|name| !name.starts_with("ktx-"));
         for dependency in foreign {
-            let entry = allowed.entry(dependency).or_insert(Allowed::Unlisted);
+            let entry = allowed.entry(dependency).or_insert(Permission::Unlisted);
             findings.extend(entry.check(name, dependency, &file.path));
         }
     }
@@ -39,7 +39,7 @@ pub(crate) fn check(files: &[TextFile]) -> Vec<Finding> {
 }
 
 /// Who may ship with a package.
-enum Allowed<'list> {
+enum Permission<'list> {
     Everyone {
         is_used: bool,
     },
@@ -48,7 +48,7 @@ enum Allowed<'list> {
     Unlisted,
 }
 
-impl Allowed<'_> {
+impl Permission<'_> {
     fn check(&mut self, member: &str, dependency: &str, path: &str) -> Option<Finding> {
         let (what, cure) = match self {
             Self::Everyone { is_used } => {
@@ -92,13 +92,13 @@ impl Allowed<'_> {
     }
 }
 
-fn entry(line: &str) -> Option<(&str, Allowed<'_>)> {
+fn entry(line: &str) -> Option<(&str, Permission<'_>)> {
     let line = line.split('#').next()?;
     let (name, crates) = line.split_once(':')?;
     let allowed = if crates.trim() == "*" {
-        Allowed::Everyone { is_used: false }
+        Permission::Everyone { is_used: false }
     } else {
-        Allowed::Crates(
+        Permission::Crates(
             crates
                 .split_whitespace()
                 .map(|name| (name, false))

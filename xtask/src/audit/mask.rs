@@ -2,7 +2,7 @@
 
 /// One text in two views of the same length in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Masked {
+pub(crate) struct MaskedText {
     /// Comments and the insides of literals are blank.
     pub(crate) code: String,
     /// Only comments are blank.
@@ -17,7 +17,7 @@ enum Kind {
 }
 
 /// Splits `text` into its views. Line ends survive in both.
-pub(crate) fn mask(text: &str) -> Masked {
+pub(crate) fn mask(text: &str) -> MaskedText {
     let bytes = text.as_bytes();
     let mut code = Vec::with_capacity(bytes.len());
     let mut with_literals = Vec::with_capacity(bytes.len());
@@ -33,7 +33,7 @@ pub(crate) fn mask(text: &str) -> Masked {
             at = end;
         }
     }
-    Masked {
+    MaskedText {
         code: text_of(&code),
         with_literals: text_of(&with_literals),
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::mask::{Masked, mask};
+use super::mask::{MaskedText, mask};
 
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) enum Purpose {
 pub(crate) struct Source {
     pub(crate) path: String,
     pub(crate) text: String,
-    masked: Masked,
+    masked: MaskedText,
     /// Byte ranges of items under `#[cfg(test)]`.
     test_parts: Vec<Range<usize>>,
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
-use ktx_test_support::sandbox::{Printed, Sandbox};
+use ktx_test_support::sandbox::{RunOutput, Sandbox};
 use serde_json::{Value, json};
 
 use crate::claude::{CONFIG, play, processes};
@@ -112,7 +112,7 @@ fn files(sandbox: &Sandbox) -> BTreeMap<String, String> {
     .collect()
 }
 
-fn ingest(sandbox: &Sandbox, code: i32) -> Printed {
+fn ingest(sandbox: &Sandbox, code: i32) -> RunOutput {
     let printed = run(sandbox, "ingest");
     assert_eq!(printed.code, Some(code), "{printed}");
     printed

@@ -4,7 +4,7 @@
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use ktx_test_support::sandbox::{Printed, Sandbox};
+use ktx_test_support::sandbox::{RunOutput, Sandbox};
 use serde_json::json;
 
 use crate::claude::play;
@@ -50,9 +50,9 @@ fn send(signal: &str, child: &Child) {
     assert!(sent.unwrap().success());
 }
 
-fn printed(sandbox: &Sandbox, child: Child) -> Printed {
+fn printed(sandbox: &Sandbox, child: Child) -> RunOutput {
     let output = child.wait_with_output().unwrap();
-    Printed {
+    RunOutput {
         code: output.status.code(),
         stdout: sandbox.filter(&output.stdout),
         stderr: sandbox.filter(&output.stderr),

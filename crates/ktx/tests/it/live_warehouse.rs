@@ -12,7 +12,7 @@ mod zones;
 
 use std::process::Stdio;
 
-use ktx_test_support::sandbox::{Printed, Sandbox};
+use ktx_test_support::sandbox::{RunOutput, Sandbox};
 
 use crate::support::{compare, project, run, write};
 use proxy::Proxy;
@@ -44,13 +44,13 @@ fn a_cut_connection<S: Server>(name: &str, expected: &str) {
     assert_eq!(first.code, Some(0), "{first}");
     assert_eq!(first.stdout.lines().count(), 11);
     let line = "sql --max-rows 10000 'select line from pages'";
-    let Printed {
+    let RunOutput {
         code,
         stdout,
         stderr,
     } = run(&sandbox, line);
     let stderr = stderr.replace(&proxy.port().to_string(), "[PORT]");
-    let cut = Printed {
+    let cut = RunOutput {
         code,
         stdout,
         stderr,
@@ -103,7 +103,7 @@ fn an_interrupt<S: Server>(name: &str) {
     server.until(S::AT_WORK, 1);
     interrupt(&child);
     let output = child.wait_with_output().unwrap();
-    let printed = Printed {
+    let printed = RunOutput {
         code: output.status.code(),
         stdout: sandbox.filter(&output.stdout),
         stderr: sandbox.filter(&output.stderr),
@@ -230,7 +230,7 @@ fn a_table_that_goes_away_during_a_scan_is_told() {
     );
     server.execute("DROP TABLE gone; COMMIT");
     let output = child.wait_with_output().unwrap();
-    let printed = Printed {
+    let printed = RunOutput {
         code: output.status.code(),
         stdout: sandbox.filter(&output.stdout),
         stderr: sandbox.filter(&output.stderr),

@@ -3,14 +3,14 @@
 use std::net::TcpListener;
 use std::process::Stdio;
 
-use ktx_test_support::sandbox::Printed;
+use ktx_test_support::sandbox::RunOutput;
 use serde_json::Value;
 
 use crate::support::{CONFIG, SHOP, git, unscanned, write};
 
 /// Scans the shop, and then a server that takes a connection and says nothing until the user has
 /// had enough.
-fn interrupted(line: &[&str]) -> (Printed, String) {
+fn interrupted(line: &[&str]) -> (RunOutput, String) {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("an address").port();
     let sandbox = unscanned(SHOP);
@@ -31,7 +31,7 @@ fn interrupted(line: &[&str]) -> (Printed, String) {
     assert!(signalled.expect("kill starts").success());
     let output = child.wait_with_output().expect("an end");
     drop(held);
-    let printed = Printed {
+    let printed = RunOutput {
         code: output.status.code(),
         stdout: sandbox.filter(&output.stdout),
         stderr: sandbox.filter(&output.stderr),

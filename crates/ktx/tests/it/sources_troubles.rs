@@ -43,7 +43,7 @@ fn ending(sandbox: &mut Sandbox, steps: &Value) {
     play(sandbox, scenario);
 }
 
-fn answer(printed: &ktx_test_support::sandbox::Printed) -> Value {
+fn answer(printed: &ktx_test_support::sandbox::RunOutput) -> Value {
     serde_json::from_str(&printed.stdout).expect("JSON")
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ktx_test_support::sandbox::{Printed, Sandbox};
+use ktx_test_support::sandbox::{RunOutput, Sandbox};
 use serde_json::Value;
 
 /// Three tables: two joins, one of them declared; a region without customers; a test customer.
@@ -133,7 +133,7 @@ pub(crate) fn git(sandbox: &Sandbox, words: &[&str]) -> String {
 }
 
 /// Runs a command line. Words in single quotes are one argument.
-pub(crate) fn run(sandbox: &Sandbox, line: &str) -> Printed {
+pub(crate) fn run(sandbox: &Sandbox, line: &str) -> RunOutput {
     sandbox
         .run_arguments(&words(line).iter().map(String::as_str).collect::<Vec<_>>())
         .expect("the program runs")
@@ -156,7 +156,7 @@ pub(crate) fn check(sandbox: &Sandbox, line: &str, expected: &str) {
 
 /// Compares everything that a program printed: `exit N`, stdout, and stderr when there is any.
 #[track_caller]
-pub(crate) fn compare(line: &str, printed: &Printed, expected: &str) {
+pub(crate) fn compare(line: &str, printed: &RunOutput, expected: &str) {
     compare_text(&format!("ktx {line}"), &shown(printed), expected);
 }
 
@@ -166,7 +166,7 @@ pub(crate) fn compare_text(what: &str, text: &str, expected: &str) {
     assert_eq!(text, expected.trim_start_matches('\n'), "{what}");
 }
 
-fn shown(printed: &Printed) -> String {
+fn shown(printed: &RunOutput) -> String {
     let code = printed
         .code
         .map_or_else(|| "by a signal".to_owned(), |code| code.to_string());

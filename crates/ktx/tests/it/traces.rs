@@ -2,7 +2,7 @@
 
 use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_test_support::otlp::{Collector, SeenSpan};
-use ktx_test_support::sandbox::{Printed, Sandbox};
+use ktx_test_support::sandbox::{RunOutput, Sandbox};
 use serde_json::{Value, json};
 
 use crate::claude::play;
@@ -87,7 +87,7 @@ fn exporting(sandbox: &mut Sandbox, collector: &Collector) {
     sandbox.set("OTEL_SERVICE_NAME", "nightly");
 }
 
-fn succeeds(sandbox: &Sandbox, line: &str) -> Printed {
+fn succeeds(sandbox: &Sandbox, line: &str) -> RunOutput {
     let printed = run(sandbox, line);
     assert_eq!(printed.code, Some(0), "`ktx {line}`: {printed}");
     printed

@@ -14,7 +14,7 @@ pub(crate) struct Client {
 }
 
 /// A call that waits for its answer.
-pub(crate) struct Pending {
+pub(crate) struct PendingCall {
     /// The model's id of the call.
     pub(crate) call: String,
     rpc: u64,
@@ -64,14 +64,14 @@ impl Client {
         name: &str,
         input: &Value,
         call: &str,
-    ) -> Result<(String, Pending), Halt> {
+    ) -> Result<(String, PendingCall), Halt> {
         let rpc = self.next;
         self.next += 1;
         let question = channel.ask(&message(&json!({
             "jsonrpc": "2.0", "id": rpc, "method": "tools/call",
             "params": { "name": name, "arguments": input, "_meta": { "claudecode/toolUseId": call, "progressToken": rpc } },
         })))?;
-        let pending = Pending {
+        let pending = PendingCall {
             call: call.to_owned(),
             rpc,
         };
@@ -82,7 +82,7 @@ impl Client {
 /// Waits for one of the calls. Gives the model's id of the call, the text and whether it failed.
 pub(crate) fn answer(
     channel: &mut Channel,
-    pending: &mut BTreeMap<String, Pending>,
+    pending: &mut BTreeMap<String, PendingCall>,
 ) -> Result<(String, String, bool), Halt> {
     let ids: Vec<String> = pending.keys().cloned().collect();
     let (id, response) = channel.answer_to(&ids)?;

@@ -4,7 +4,7 @@ use super::*;
 
 #[track_caller]
 fn check(value: Option<&str>, missing: Option<&str>, expected: Result<Service, &str>) {
-    let absent = Absent {
+    let absent = Absences {
         missing: missing.unwrap_or_default().to_owned(),
         not_asked: String::new(),
     };
@@ -32,7 +32,7 @@ fn a_service_that_did_not_start_says_so() {
 
 #[test]
 fn a_heavy_service_that_nobody_asked_for_says_so() {
-    let absent = Absent {
+    let absent = Absences {
         missing: "postgres".to_owned(),
         not_asked: "clickhouse".to_owned(),
     };
