@@ -3,6 +3,7 @@
 
 mod claude;
 mod decoders;
+mod http;
 mod measure;
 mod scan;
 mod semantic;
@@ -23,7 +24,7 @@ struct Benchmark {
     run: fn(&Bench<'_>) -> Result<Vec<Outcome>>,
 }
 
-const BENCHMARKS: [Benchmark; 9] = [
+const BENCHMARKS: [Benchmark; 10] = [
     Benchmark {
         name: "start",
         run: start::commands,
@@ -31,6 +32,10 @@ const BENCHMARKS: [Benchmark; 9] = [
     Benchmark {
         name: "mcp",
         run: start::mcp,
+    },
+    Benchmark {
+        name: "mcp-http",
+        run: http::kept_connection,
     },
     Benchmark {
         name: "scan",
