@@ -9,11 +9,11 @@ mod finding;
 mod imports;
 mod layout;
 mod licences;
-mod manifests;
+pub(crate) mod manifests;
 mod mask;
 mod requirements;
 mod sizes;
-mod source;
+pub(crate) mod source;
 #[cfg(test)]
 mod tests;
 mod words;

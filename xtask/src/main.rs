@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask audit | test | acceptance | docs | codegen | bench | ci`. Depends on no product crate.
+//! Repository chores: `cargo xtask audit | style | test | acceptance | docs | codegen | bench | ci`. Depends on no product crate.
 
 mod acceptance;
 mod audit;
@@ -11,6 +11,7 @@ mod live;
 mod process;
 mod repository;
 mod services;
+mod style;
 mod suite;
 mod terminal;
 
@@ -21,11 +22,14 @@ use anyhow::{Result, bail};
 use crate::acceptance::Programs;
 use crate::repository::Repository;
 use crate::services::Load;
+use crate::style::Details;
 
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
   audit [--call-sites]   check the rules of the house; with --call-sites, list every use of the LLM port
+  style [--details]      print the figures of taste beside those of other projects; with --details, also
+                         the places that they count
   test [--heavy] [-- <filter>…]
                          bring up the services, run every test, shut the services down; with --heavy,
                          also what takes long to fetch or much memory (ClickHouse, the emulators of
@@ -74,6 +78,8 @@ fn run(arguments: &[String]) -> Result<Verdict> {
     match words.as_slice() {
         ["audit"] => audit::run(&repository),
         ["audit", "--call-sites"] => audit::print_call_sites(&repository),
+        ["style"] => style::run(&repository, Details::Hidden),
+        ["style", "--details"] => style::run(&repository, Details::Shown),
         ["test", "--live", provider] => live::run(&repository, provider),
         ["test"] => suite::run(&repository, Load::Usual, &[]),
         ["test", "--heavy"] => suite::run(&repository, Load::Heavy, &[]),

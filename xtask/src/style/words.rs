@@ -1,0 +1,77 @@
+//! Phrases that make a text read like a translation, in comments, messages and pages.
+
+use anyhow::{Context as _, Result};
+use regex::Regex;
+
+use crate::repository::TextFile;
+
+/// One phrase and the places where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hit {
+    phrase: String,
+    instead: String,
+    /// `path:line`, in order.
+    pub(crate) places: Vec<String>,
+}
+
+impl Hit {
+    /// The count, what to write instead, and so many places.
+    pub(crate) fn line(&self, examples: usize) -> String {
+        let Self {
+            phrase,
+            instead,
+            places,
+        } = self;
+        let shown: Vec<&str> = places.iter().take(examples).map(String::as_str).collect();
+        format!(
+            "\n{} × `{phrase}`: {instead}\n  {}",
+            places.len(),
+            shown.join("\n  ")
+        )
+    }
+}
+
+/// Looks for every phrase of the list `list` in Rust files and Markdown pages, the list itself and the
+/// changelog aside; phrases that are nowhere are left out, the most frequent come first.
+pub(crate) fn hits(files: &[TextFile], list: &str) -> Result<Vec<Hit>> {
+    let phrases = files.iter().find(|file| file.path == list);
+    let phrases = phrases.with_context(|| format!("`{list}` is missing"))?;
+    let mut found = Vec::new();
+    for (index, line) in phrases.text.lines().enumerate() {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let at = || format!("{list}:{}", index + 1);
+        let (phrase, instead) = line
+            .split_once('\t')
+            .with_context(|| format!("{}: a tab and what to write instead are missing", at()))?;
+        let pattern =
+            Regex::new(phrase).with_context(|| format!("{}: not a regular expression", at()))?;
+        let places = places(files, &pattern);
+        if !places.is_empty() {
+            found.push(Hit {
+                phrase: phrase.to_owned(),
+                instead: instead.to_owned(),
+                places,
+            });
+        }
+    }
+    found.sort_by_key(|hit| std::cmp::Reverse(hit.places.len()));
+    Ok(found)
+}
+
+fn places(files: &[TextFile], pattern: &Regex) -> Vec<String> {
+    let mut places = Vec::new();
+    for file in files {
+        if file.path == "CHANGELOG.md" || !(file.has_extension("rs") || file.has_extension("md")) {
+            continue;
+        }
+        for (index, line) in file.text.lines().enumerate() {
+            let is_text = file.has_extension("md") || line.contains("//") || line.contains('"');
+            if is_text && pattern.is_match(line) {
+                places.push(format!("{}:{}", file.path, index + 1));
+            }
+        }
+    }
+    places
+}
