@@ -11,6 +11,7 @@ mod layout;
 mod licences;
 pub(crate) mod manifests;
 mod mask;
+mod modules;
 mod requirements;
 mod sizes;
 pub(crate) mod source;
@@ -84,6 +85,7 @@ fn check_texts(files: &[TextFile]) -> Vec<Finding> {
     findings.extend(layout::check_modules(&sources));
     findings.extend(manifests::check_unused(files));
     findings.extend(dependencies::check(files));
+    findings.extend(modules::check(files, &sources));
     findings.extend(requirements::check(files, &sources));
     findings.extend(call_sites::check(files, &sources));
     findings

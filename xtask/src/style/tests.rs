@@ -88,7 +88,7 @@ fn phrases_are_found_in_comments_messages_and_pages() {
         "# phrases\n\\bis told\\b\tktx prints\n\\bnever\\b\tnot\n",
     );
     let files = [
-        list.clone(),
+        list,
         file("a.rs", "// it is told\nlet is told;\nf(\"is told\");\n"),
         file("b.md", "what is told\n"),
         file("CHANGELOG.md", "what is told\n"),

@@ -250,3 +250,43 @@ fn dependencies_are_compared_with_the_list() {
     let platform = "[target.'cfg(unix)'.dependencies]\nrustix.workspace = true\n";
     assert_eq!(found("rustix: scan\n", platform), [""; 0]);
 }
+
+/// A module that reaches up, by import, by path and from a folder, one without a place and one that is gone.
+#[test]
+fn modules_use_only_what_is_before_them_in_the_order() {
+    let manifest = "[package.metadata.ktx]\norder = [\"low\", \"middle\", \"high\", \"gone\"]\n";
+    let root = "//! A.\nmod low;\nmod middle;\nmod high;\nmod stray;\nuse crate::high::Top;\n";
+    let low = "//! A.\nuse crate::{high::Top, middle::M};\nfn f() { super::high::g(); }\n";
+    let middle = "//! A.\nmod part;\nuse crate::low::L;\nuse super::low::L;\n\
+                  #[cfg(test)]\nmod t {\n    use crate::high::Top;\n}\n";
+    let part = "//! A.\nfn f() { super::super::high::g(); super::high::own(); crate::low::l(); }\n";
+    let findings = audit_all(&[
+        ("crates/scan/Cargo.toml", manifest),
+        ("crates/scan/src/lib.rs", root),
+        ("crates/scan/src/low.rs", low),
+        ("crates/scan/src/middle.rs", middle),
+        ("crates/scan/src/middle/part.rs", part),
+        ("crates/scan/src/high.rs", "//! A.\n"),
+        ("crates/scan/src/stray.rs", "//! A.\n"),
+    ]);
+    let of_the_rule: Vec<&str> = findings
+        .lines()
+        .filter(|line| line.contains("module order"))
+        .collect();
+    assert_eq!(
+        of_the_rule,
+        [
+            "crates/scan/Cargo.toml: module order: there is no module `gone`; take it out of `order`",
+            "crates/scan/src/low.rs:2: module order: `low` uses `high`, which is above it; \
+             move the shared part down",
+            "crates/scan/src/low.rs:2: module order: `low` uses `middle`, which is above it; \
+             move the shared part down",
+            "crates/scan/src/low.rs:3: module order: `low` uses `high`, which is above it; \
+             move the shared part down",
+            "crates/scan/src/middle/part.rs:2: module order: `middle` uses `high`, which is above it; \
+             move the shared part down",
+            "crates/scan/src/stray.rs: module order: `stray` has no place in the order of its crate; \
+             add it to `order` in `crates/scan/Cargo.toml`",
+        ]
+    );
+}
