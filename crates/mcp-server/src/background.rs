@@ -14,8 +14,8 @@ pub const TOKEN_VARIABLE: &str = "KTX_MCP_TOKEN";
 /// A server that was started.
 #[derive(Debug)]
 pub struct Started {
-    /// What it has said when it was ready, or why it is not.
-    pub told: String,
+    /// What it reported when it was ready, or why it is not.
+    pub report: String,
     process: Child,
 }
 
@@ -27,8 +27,8 @@ impl Started {
     }
 }
 
-/// Starts the program in the background and waits until it has told how that went: it closes its standard
-/// output then. What it says later goes to `log`.
+/// Starts the program in the background and waits for its report: it closes its standard output then. What it
+/// prints later goes to `log`.
 ///
 /// # Errors
 /// When no process can be started.
@@ -39,7 +39,8 @@ impl Started {
 pub fn start(
     program: &Path,
     arguments: &[OsString],
-    (token, folder): (Option<&Secret>, &Path),
+    token: Option<&Secret>,
+    folder: &Path,
     log: File,
 ) -> std::io::Result<Started> {
     let mut command = std::process::Command::new(program);
@@ -54,11 +55,11 @@ pub fn start(
         None => command.env_remove(TOKEN_VARIABLE),
     };
     let mut process = command.spawn()?;
-    let mut told = String::new();
+    let mut report = String::new();
     if let Some(stdout) = &mut process.stdout {
-        stdout.read_to_string(&mut told)?;
+        stdout.read_to_string(&mut report)?;
     }
-    Ok(Started { told, process })
+    Ok(Started { report, process })
 }
 
 /// Leaves the terminal, so that its end is not the end of the server.
@@ -69,11 +70,11 @@ pub fn leave_terminal() {
     }
 }
 
-/// Tells the one who waits in [`start`], and nobody afterwards.
+/// Reports to the process that waits in [`start`], once.
 ///
 /// # Errors
-/// When nobody waits any more.
-pub fn tell(text: &str) -> std::io::Result<()> {
+/// When that process no longer waits.
+pub fn report(text: &str) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()?;

@@ -71,7 +71,7 @@ impl Connections {
 
     /// Takes a connection in. When there is no room, the one goes whose client owes a request the longest:
     /// whoever opens many and sends nothing only loses them. `None` when all of them are at work.
-    pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Arc<Place>> {
+    pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Arc<ConnectionSlot>> {
         let mut table = self.table();
         let of_peer = |(_, open): &(&u64, &Connection)| open.peer == peer;
         let is_full = table.open.len() >= self.bounds.connections;
@@ -94,7 +94,7 @@ impl Connections {
             leave: leave.clone(),
         };
         table.open.insert(id, connection);
-        Some(Arc::new(Place {
+        Some(Arc::new(ConnectionSlot {
             connections: Arc::clone(self),
             id,
             leave,
@@ -102,15 +102,15 @@ impl Connections {
     }
 }
 
-/// The place of one connection, until it is dropped.
+/// The slot of one connection, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionSlot {
     connections: Arc<Connections>,
     id: u64,
     leave: CancellationToken,
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Waits until the connection has to go.
     pub(crate) async fn lost(&self) {
         self.leave.cancelled().await;
@@ -129,7 +129,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.connections.table().open.remove(&self.id);
     }
@@ -137,7 +137,7 @@ impl Drop for Place {
 
 /// An answer is on its way.
 #[derive(Debug)]
-pub(crate) struct Answering(Arc<Place>);
+pub(crate) struct Answering(Arc<ConnectionSlot>);
 
 impl Drop for Answering {
     fn drop(&mut self) {

@@ -26,7 +26,7 @@ use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Access, Refused};
-use crate::connections::{Bounds, Connections, Place};
+use crate::connections::{Bounds, ConnectionSlot, Connections};
 use crate::serve::{identity, tools};
 
 /// The longest message in bytes, as on standard input.
@@ -68,23 +68,42 @@ pub enum HttpEvent {
 #[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,
-    face: Arc<Face>,
+    handler: Arc<Handler>,
     connections: Arc<Connections>,
 }
 
-/// What answers requests.
-struct Face {
+/// The tools that a server offers.
+pub struct ServedTools<'a> {
+    /// The project that they read.
+    pub context: Arc<dyn ProjectContext>,
+    /// Tools besides those over the project, such as those that take notes.
+    pub more: Vec<ToolDescriptor>,
+    /// The version of the program.
+    pub version: &'a str,
+}
+
+impl std::fmt::Debug for ServedTools<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServedTools")
+            .field("more", &self.more)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Answers requests.
+struct Handler {
     tools: HttpTools,
     access: Access,
     /// What `/health` says.
     health: String,
     refused: std::sync::atomic::AtomicU64,
-    tell: Box<dyn Fn(&HttpEvent) + Send + Sync>,
+    report: Box<dyn Fn(&HttpEvent) + Send + Sync>,
 }
 
-impl std::fmt::Debug for Face {
+impl std::fmt::Debug for Handler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Face")
+        f.debug_struct("Handler")
             .field("access", &self.access)
             .field("health", &self.health)
             .finish_non_exhaustive()
@@ -92,29 +111,29 @@ impl std::fmt::Debug for Face {
 }
 
 impl HttpServer {
-    /// A server of the project's tools, and of `more` that take something in, for those whom `access` lets in.
-    /// `health` is the JSON that `/health` gives to everybody who is let in at all. `shutdown` ends sessions
-    /// and calls. Needs a running runtime.
+    /// A server of these tools for the clients that `access` admits. `health` is the JSON that `/health` answers;
+    /// `report` receives what a log may say; `shutdown` ends sessions and calls. Needs a running runtime.
     pub fn new(
         listener: TcpListener,
         access: Access,
         health: String,
-        (context, more, version): (Arc<dyn ProjectContext>, Vec<ToolDescriptor>, &str),
-        tell: impl Fn(&HttpEvent) + Send + Sync + 'static,
+        served: ServedTools<'_>,
+        report: impl Fn(&HttpEvent) + Send + Sync + 'static,
         shutdown: &CancellationToken,
     ) -> Self {
-        let identity = identity(version, &more);
-        let tools = HttpTools::new(tools(context, more), identity, shutdown.child_token());
-        let face = Face {
+        let identity = identity(served.version, &served.more);
+        let tools = tools(served.context, served.more);
+        let tools = HttpTools::new(tools, identity, shutdown.child_token());
+        let handler = Handler {
             tools,
             access,
             health,
             refused: std::sync::atomic::AtomicU64::new(0),
-            tell: Box::new(tell),
+            report: Box::new(report),
         };
         Self {
             listener,
-            face: Arc::new(face),
+            handler: Arc::new(handler),
             connections: Connections::new(Bounds::default()),
         }
     }
@@ -146,22 +165,22 @@ impl HttpServer {
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    let Some(place) = self.connections.admit(peer.ip().to_canonical()) else {
+                    let Some(slot) = self.connections.admit(peer.ip().to_canonical()) else {
                         turned_away += 1;
                         let count = turned_away;
-                        (self.face.tell)(&HttpEvent::TurnedAway { count });
+                        (self.handler.report)(&HttpEvent::TurnedAway { count });
                         continue;
                     };
-                    let (face, shutdown) = (Arc::clone(&self.face), shutdown.clone());
+                    let (handler, shutdown) = (Arc::clone(&self.handler), shutdown.clone());
                     let bounds = self.connections.bounds();
                     connections.spawn(async move {
-                        converse(without_delay(stream), face, (place, bounds), shutdown).await;
+                        converse(without_delay(stream), handler, slot, bounds, shutdown).await;
                     });
                 }
                 Err(error) => {
                     not_accepted += 1;
                     let count = not_accepted;
-                    (self.face.tell)(&HttpEvent::NotAccepted { error, count });
+                    (self.handler.report)(&HttpEvent::NotAccepted { error, count });
                     tokio::time::sleep(NO_ROOM).await;
                 }
             }
@@ -199,14 +218,15 @@ fn without_delay(stream: TcpStream) -> TcpStream {
 /// One connection, to its end, or until another one needs its place.
 async fn converse(
     stream: TcpStream,
-    face: Arc<Face>,
-    (place, bounds): (Arc<Place>, Bounds),
+    handler: Arc<Handler>,
+    slot: Arc<ConnectionSlot>,
+    bounds: Bounds,
     shutdown: CancellationToken,
 ) {
-    let asked = Arc::clone(&place);
+    let shared = Arc::clone(&slot);
     let service = service_fn(move |request| {
-        let (face, place) = (Arc::clone(&face), Arc::clone(&asked));
-        async move { Ok::<_, Infallible>(face.answer(request, (&place, bounds.body)).await) }
+        let (handler, slot) = (Arc::clone(&handler), Arc::clone(&shared));
+        async move { Ok::<_, Infallible>(handler.answer(request, &slot, bounds.body).await) }
     });
     let mut builder = http1::Builder::new();
     // While a connection waits for its next request, that is late in the same way.
@@ -216,7 +236,7 @@ async fn converse(
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = place.lost() => return,
+        () = slot.lost() => return,
         () = shutdown.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -252,17 +272,18 @@ async fn whole(
     }
 }
 
-impl Face {
+impl Handler {
     async fn answer(
         &self,
         request: Request<Incoming>,
-        visitor: (&Arc<Place>, Duration),
+        slot: &Arc<ConnectionSlot>,
+        limit: Duration,
     ) -> HttpAnswer {
         if let Err(refused) = self.access.look(request.uri(), request.headers()) {
             return self.refused(refused);
         }
         let page = request.headers().get(ORIGIN).cloned();
-        let mut answer = self.answer_admitted(request, visitor).await;
+        let mut answer = self.answer_admitted(request, slot, limit).await;
         if let Some(page) = page {
             shown_to(page, answer.headers_mut());
         }
@@ -272,7 +293,8 @@ impl Face {
     async fn answer_admitted(
         &self,
         request: Request<Incoming>,
-        (place, limit): (&Arc<Place>, Duration),
+        slot: &Arc<ConnectionSlot>,
+        limit: Duration,
     ) -> HttpAnswer {
         match request.uri().path() {
             // A browser asks so before it lets a page ask, without a token.
@@ -280,7 +302,7 @@ impl Face {
             "/mcp" => match self.access.admit(request.headers()) {
                 Ok(()) => match whole(request, limit).await {
                     Ok(request) => {
-                        let answering = place.answering();
+                        let answering = slot.answering();
                         until_heard(self.tools.answer(request).await, answering)
                     }
                     Err(refused) => {
@@ -310,7 +332,7 @@ impl Face {
     fn refused(&self, refused: Refused) -> HttpAnswer {
         let counter = &self.refused;
         let count = counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-        (self.tell)(&HttpEvent::Refused {
+        (self.report)(&HttpEvent::Refused {
             status: refused.status.as_u16(),
             reason: refused.reason,
             count,

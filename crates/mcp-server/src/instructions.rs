@@ -1,11 +1,17 @@
-//! What a model is told about the tools as a whole.
+//! The instructions of the server: how a model should use the tools together.
+
+/// Whether the server takes notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoteIntake {
+    Enabled,
+    Disabled,
+}
 
 /// Sent with the handshake; clients show it to the model.
-pub(crate) fn instructions(takes_notes: bool) -> String {
-    if takes_notes {
-        format!("{HEAD}{WRITES}{BODY}{NOTES}")
-    } else {
-        format!("{HEAD}{READS}{BODY}")
+pub(crate) fn instructions(notes: NoteIntake) -> String {
+    match notes {
+        NoteIntake::Enabled => format!("{HEAD}{WRITES}{BODY}{NOTES}"),
+        NoteIntake::Disabled => format!("{HEAD}{READS}{BODY}"),
     }
 }
 

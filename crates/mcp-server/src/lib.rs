@@ -13,9 +13,9 @@ mod serve;
 pub use access::Access;
 pub use background::{
     Ending as BackgroundEnding, Started, TOKEN_VARIABLE, end as end_server, leave_terminal,
-    start as start_server, tell,
+    report as report_start, start as start_server,
 };
 pub use connections::Bounds;
-pub use http::{HttpEvent, HttpServer};
+pub use http::{HttpEvent, HttpServer, ServedTools};
 pub use ktx_mcp_bridge::Ended;
 pub use serve::{ServeError, serve_stdio, serve_stream};

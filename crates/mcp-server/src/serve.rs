@@ -8,7 +8,7 @@ use ktx_tool_descriptors::{ToolDescriptor, ToolSet};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use crate::instructions::instructions;
+use crate::instructions::{NoteIntake, instructions};
 
 /// Why the server could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -56,10 +56,15 @@ pub(crate) fn tools(context: Arc<dyn ProjectContext>, more: Vec<ToolDescriptor>)
 }
 
 pub(crate) fn identity(version: &str, more: &[ToolDescriptor]) -> ServerIdentity {
+    let notes = if more.iter().any(|tool| tool.name == "memory_ingest") {
+        NoteIntake::Enabled
+    } else {
+        NoteIntake::Disabled
+    };
     ServerIdentity {
         name: "ktx".to_owned(),
         title: "ktx".to_owned(),
         version: version.to_owned(),
-        instructions: instructions(more.iter().any(|tool| tool.name == "memory_ingest")),
+        instructions: instructions(notes),
     }
 }

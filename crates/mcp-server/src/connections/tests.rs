@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use super::{Bounds, Connections, Place};
+use super::{Bounds, ConnectionSlot, Connections};
 
 fn peer(last: u8) -> IpAddr {
     Ipv4Addr::new(10, 0, 0, last).into()
@@ -17,7 +17,7 @@ fn of_four_and_two() -> Arc<Connections> {
     })
 }
 
-fn are_lost(places: &[&Arc<Place>]) -> Vec<bool> {
+fn are_lost(places: &[&Arc<ConnectionSlot>]) -> Vec<bool> {
     places
         .iter()
         .map(|place| place.leave.is_cancelled())

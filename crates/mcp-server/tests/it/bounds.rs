@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ktx_mcp_server::{Access, Bounds, HttpServer};
+use ktx_mcp_server::{Access, Bounds, HttpServer, ServedTools};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,11 @@ async fn heard(bounds: Bounds, sent: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
-    let tools = (Arc::new(Watched::default()) as Arc<_>, Vec::new(), "9.9.9");
+    let tools = ServedTools {
+        context: Arc::new(Watched::default()),
+        more: Vec::new(),
+        version: "9.9.9",
+    };
     let access = Access::new(&[], &[], None);
     let server = HttpServer::new(listener, access, "{}".to_owned(), tools, |_| {}, &shutdown);
     let served = tokio::spawn(server.within(bounds).serve(shutdown.clone()));

@@ -56,12 +56,12 @@ pub(super) fn start(args: &McpStartArgs, session: &Session) -> Outcome {
     let log = opened.store.open_server_log();
     let log = log.map_err(|error| Failure::from_error(Exit::Failure, "log", &error))?;
     let begin = log.metadata().map_or(0, |metadata| metadata.len());
-    let started = start_server(program, &arguments(args, &dir), (token.secret(), &dir), log);
+    let started = start_server(program, &arguments(args, &dir), token.secret(), &dir, log);
     let started = started.map_err(|error| {
         Failure::from_error(Exit::Failure, "mcp_start", &error)
             .context("the server cannot be started")
     })?;
-    match serde_json::from_str(&started.told) {
+    match serde_json::from_str(&started.report) {
         Ok(state) => told(&state, "started", (&token, &opened)),
         Err(_) => Err(not_started(started, &opened, begin)),
     }?;
@@ -76,7 +76,7 @@ pub(super) fn inner(args: &McpStartArgs, session: &Session) -> Outcome {
         let token = Token::of(args, session, &opened)?;
         super::server::serve(args, (session, &opened), token.secret(), |state| {
             let text = serde_json::to_string(state).unwrap_or_default();
-            ktx_mcp_server::tell(&text).map_err(|error| {
+            ktx_mcp_server::report_start(&text).map_err(|error| {
                 Failure::from_error(Exit::Failure, "mcp_start", &error)
                     .context("nobody waits for the server any more")
             })
@@ -84,7 +84,7 @@ pub(super) fn inner(args: &McpStartArgs, session: &Session) -> Outcome {
     });
     if let Err(failure) = &served {
         // Who waits hears it; behind the start nobody does.
-        ktx_mcp_server::tell(&failure.to_json().to_string()).unwrap_or_default();
+        ktx_mcp_server::report_start(&failure.to_json().to_string()).unwrap_or_default();
     }
     served
 }
@@ -161,9 +161,9 @@ fn already(
     .hint("run `ktx mcp stop` first"))
 }
 
-/// The failure that the server told, or what its log says.
+/// The failure that the server reported, or the end of its log.
 fn not_started(started: Started, opened: &Opened, begin: u64) -> Failure {
-    let value: Value = serde_json::from_str(&started.told).unwrap_or_default();
+    let value: Value = serde_json::from_str(&started.report).unwrap_or_default();
     let code = started.code();
     let exit = Exit::ALL
         .into_iter()

@@ -1,7 +1,7 @@
 //! The server over HTTP: what it is started with, and its life.
 
 use jiff::Timestamp;
-use ktx_mcp_server::{Access, HttpEvent, HttpServer};
+use ktx_mcp_server::{Access, HttpEvent, HttpServer, ServedTools};
 use ktx_project_store::{Wait, write_atomically};
 use ktx_secrets::{Secret, SecretRef, is_loopback};
 use serde_json::json;
@@ -157,7 +157,11 @@ fn serve_locked(
                 listener,
                 access,
                 health.to_string(),
-                (context, more, env!("CARGO_PKG_VERSION")),
+                ServedTools {
+                    context,
+                    more,
+                    version: env!("CARGO_PKG_VERSION"),
+                },
                 log,
                 &cancel,
             );
