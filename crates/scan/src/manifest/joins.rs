@@ -87,14 +87,14 @@ pub(crate) struct FoundJoin {
     pub(crate) mirror: String,
 }
 
-/// The joins that accepted links give to each table.
+/// The joins that written links give to each table.
 pub(crate) fn joins_of(
     dialect: Dialect,
     links: &[Link],
     places: &BTreeMap<TableRef, Placement>,
 ) -> BTreeMap<TableRef, Vec<FoundJoin>> {
     let mut joins: BTreeMap<TableRef, Vec<FoundJoin>> = BTreeMap::new();
-    for link in links.iter().filter(|link| link.status == Status::Accepted) {
+    for link in links.iter().filter(|link| link.status.is_written()) {
         let (Some(from), Some(to)) = (places.get(&link.from.table), places.get(&link.to.table))
         else {
             continue;

@@ -150,7 +150,7 @@ pub(crate) async fn discover(
         }
         discovery.warnings.append(&mut prober.warnings);
         discovery.links.append(&mut inferred);
-        skip_implied(&facts, &mut discovery.links);
+        mark_implied(&facts, &mut discovery.links);
         adjudicate::adjudicate(request, &facts, rows, pause, &mut discovery).await?;
     }
     apply_decisions(tables, decisions, &mut discovery);
@@ -241,8 +241,8 @@ fn candidates(
     scored
 }
 
-/// A link over one column is left out where a link over several columns leads there for all of its rows.
-fn skip_implied(facts: &Facts<'_>, links: &mut [Link]) {
+/// A link over one column is implied where a link over several columns leads there for all of its rows.
+fn mark_implied(facts: &Facts<'_>, links: &mut [Link]) {
     let single: BTreeMap<(TableRef, String), (Endpoint, f64)> = links
         .iter()
         .filter(|link| link.status == Status::Accepted && link.from.columns.len() == 1)
@@ -278,7 +278,7 @@ fn skip_implied(facts: &Facts<'_>, links: &mut [Link]) {
             continue;
         };
         if implied.contains(&(link.from.table.clone(), column.clone())) {
-            link.status = Status::Skipped;
+            link.status = Status::Implied;
             link.reasons
                 .push("a link over several columns leads there for all of its rows".to_owned());
         }

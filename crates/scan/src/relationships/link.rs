@@ -13,17 +13,26 @@ pub(crate) enum Status {
     Review,
     /// It was turned down.
     Rejected,
+    /// It is written to the manifest, and a link over more columns leads there for all rows that were read: rows that
+    /// come later may have only this one.
+    Implied,
     /// It was left out, because something better covers it.
     Skipped,
 }
 
 impl Status {
+    /// Whether the manifest has the link.
+    pub(crate) const fn is_written(self) -> bool {
+        matches!(self, Self::Accepted | Self::Implied)
+    }
+
     /// The spelling in artifacts.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
             Self::Review => "review",
             Self::Rejected => "rejected",
+            Self::Implied => "implied",
             Self::Skipped => "skipped",
         }
     }

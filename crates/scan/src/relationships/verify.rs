@@ -248,7 +248,7 @@ fn prefer_nested(facts: &Facts<'_>, found: &mut [Link]) {
                 .push("its columns lead on to another table as those of the key do".to_owned());
         }
         if let Some(link) = found.get_mut(narrow).filter(|_| covers_all) {
-            link.status = Status::Skipped;
+            link.status = Status::Implied;
             link.reasons
                 .push(format!("`{table}` is nearer and leads there"));
         }

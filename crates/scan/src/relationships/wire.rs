@@ -97,18 +97,18 @@ pub(crate) struct Graph {
 impl RelationshipsArtifact {
     /// Sorts the links by what became of them.
     pub(crate) fn of(links: &[&Link]) -> Self {
-        let of = |status: Status| {
+        let of = |statuses: &[Status]| {
             links
                 .iter()
-                .filter(|link| link.status == status)
+                .filter(|link| statuses.contains(&link.status))
                 .map(|link| Edge::of(link))
                 .collect()
         };
         Self {
-            accepted: of(Status::Accepted),
-            review: of(Status::Review),
-            rejected: of(Status::Rejected),
-            skipped: of(Status::Skipped),
+            accepted: of(&[Status::Accepted]),
+            review: of(&[Status::Review]),
+            rejected: of(&[Status::Rejected]),
+            skipped: of(&[Status::Implied, Status::Skipped]),
         }
     }
 }
@@ -198,7 +198,7 @@ pub struct StatusCounts {
     pub review: usize,
     /// Candidates turned down.
     pub rejected: usize,
-    /// Links left out because something better covers them.
+    /// Links that something better covers, left out or written beside it.
     pub skipped: usize,
 }
 
@@ -221,7 +221,7 @@ impl StatusCounts {
             accepted: of(Status::Accepted),
             review: of(Status::Review),
             rejected: of(Status::Rejected),
-            skipped: of(Status::Skipped),
+            skipped: of(Status::Implied) + of(Status::Skipped),
         }
     }
 }
