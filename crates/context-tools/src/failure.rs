@@ -1,7 +1,7 @@
 //! Why a use of the project's context did not work.
 
 use ktx_config::Driver;
-use ktx_diagnostics::{Diagnostic, Hint, Hints, nearest};
+use ktx_diagnostics::{Diagnostic, Hint, Hints, excerpt, nearest, shortened};
 use ktx_search::SearchError;
 use ktx_semantic_layer::QueryError;
 use ktx_vocabulary::{ConnectionId, InvalidName};
@@ -9,6 +9,9 @@ use ktx_warehouse::{ErrorKind, Refusal, WarehouseError};
 
 /// Most candidates that a failure or result lists.
 pub const MAX_CANDIDATES: usize = 10;
+
+/// Bytes of a hint that repeats a part of a query; a longer one cannot be cut and still be followed.
+const LONGEST_HINT: usize = 2_000;
 
 /// Whose words a failure's message holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +79,7 @@ impl Failure {
         let names = if near.is_empty() { known } else { near };
         Self::new(
             "unknown_connection",
-            format!("there is no connection `{text}`"),
+            format!("there is no connection `{}`", excerpt(text)),
         )
         .try_one_of(names)
     }
@@ -120,7 +123,7 @@ impl From<WarehouseError> for Failure {
         };
         Self {
             code: error.kind.code(),
-            message: error.message,
+            message: shortened(&error.message).into_owned(),
             hints,
             words,
         }
@@ -129,10 +132,12 @@ impl From<WarehouseError> for Failure {
 
 impl From<QueryError> for Failure {
     fn from(error: QueryError) -> Self {
-        let hints = error.hints().into_iter().take(MAX_CANDIDATES).collect();
+        let usable = |hint: &Hint| hint.as_str().len() <= LONGEST_HINT;
+        let hints = error.hints().into_iter().filter(usable);
+        let hints = hints.take(MAX_CANDIDATES).collect();
         Self {
             code: error.kind.as_str(),
-            message: error.message,
+            message: shortened(&error.message).into_owned(),
             hints,
             words: Words::Own,
         }
@@ -163,7 +168,7 @@ impl From<SearchError> for Failure {
 
 impl From<InvalidName> for Failure {
     fn from(error: InvalidName) -> Self {
-        Self::new("invalid_name", error.to_string())
+        Self::new("invalid_name", shortened(&error.to_string()))
     }
 }
 

@@ -5,10 +5,12 @@
 //! shared with the command line; and the tools, thin wrappers with names and schemas. This crate must
 //! never know who runs the loop.
 
+mod choice;
 mod context;
 mod documents;
 mod failure;
 mod files;
+mod limits;
 mod scans;
 mod tools;
 mod uses;
@@ -22,6 +24,7 @@ pub use files::{
     AuditSink, FileContext, FileContextParts, IndexPlace, IndexScope, NoAudit, Reindexed,
     ReindexedScope, Reindexing, Warehouses,
 };
+pub use limits::{LONGEST_QUERY, LONGEST_TEXT};
 pub use scans::{
     LeftOutSchema, Profile, ProfiledColumn, ScanFiles, ScanSnapshot, ScannedForeignKey,
     ScannedTable, read_snapshot,
@@ -30,5 +33,6 @@ pub use tools::{context_tools, tool_catalogue, tool_catalogue_markdown};
 pub use uses::{
     Execution, Lanes, QueryAnswer, QueryRequest, SqlAnswer, SqlRequest, cut_note,
     dictionary_search, discover, entity_details, execute_sql, list_connections, list_sources,
-    list_wiki, query, query_of, read_source, read_wiki, search_sources, search_wiki, wiki_page,
+    list_wiki, query, query_of, read_source, read_wiki, search_sources, search_wiki,
+    warehouse_of_sql, wiki_page,
 };

@@ -19,7 +19,7 @@ pub(crate) use discover::Payload;
 pub use discover::{DiscoverInput, DiscoverKind, DiscoverOutput, DiscoverRef};
 pub use entities::{
     ColumnItem, EntityDetails, EntityDetailsInput, EntityDetailsOutput, EntityError,
-    EntityErrorCode, EntityFound, EntityMissing, EntityRequest, ForeignKeyItem, JoinItem,
+    EntityErrorCode, EntityFound, EntityInput, EntityMissing, ForeignKeyItem, JoinItem,
     SnapshotItem, TableName, TablePlace,
 };
 pub use query::{

@@ -4,10 +4,12 @@
 //! This crate must never know terminals.
 
 mod diagnostic;
+mod excerpt;
 mod near;
 mod position;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Hint, Hints, Severity, chain};
+pub use excerpt::{LONGEST_EXCERPT, excerpt, shortened};
 pub use near::nearest;
 pub use position::{LineIndex, Location, Position};
 

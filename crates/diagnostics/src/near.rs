@@ -1,5 +1,8 @@
 //! Nearest spellings for names that were not found.
 
+/// Characters of a name that are compared.
+const COMPARED: usize = 64;
+
 /// Up to three of `candidates` that are close to `wanted`, nearest first, ties by name.
 ///
 /// Close means an edit distance (insert, delete, replace, swap of neighbours; case ignored) of at
@@ -11,6 +14,7 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) 
         .filter_map(|candidate| {
             let other = candidate.to_lowercase();
             let longest = lowered.chars().count().max(other.chars().count());
+            let longest = longest.min(COMPARED);
             let distance = distance(&lowered, &other);
             let contained = lowered.len() >= 3
                 && other.len() >= 3
@@ -29,8 +33,8 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) 
 
 /// The optimal-string-alignment distance of two texts.
 fn distance(left: &str, right: &str) -> usize {
-    let left: Vec<char> = left.chars().take(64).collect();
-    let right: Vec<char> = right.chars().take(64).collect();
+    let left: Vec<char> = left.chars().take(COMPARED).collect();
+    let right: Vec<char> = right.chars().take(COMPARED).collect();
     let width = right.len() + 1;
     let mut rows: Vec<Vec<usize>> = vec![(0..width).collect()];
     for (i, a) in left.iter().enumerate() {

@@ -1,6 +1,8 @@
 //! Value tests of positions, spellings and chains.
 
-use crate::{Diagnostic, LineIndex, Location, Position, nearest};
+use crate::{
+    Diagnostic, LONGEST_EXCERPT, LineIndex, Location, Position, excerpt, nearest, shortened,
+};
 
 #[test]
 fn positions_count_characters_from_one() {
@@ -19,6 +21,7 @@ fn near_names_are_found_and_far_ones_are_not() {
     assert_eq!(nearest("Orders", names), ["orders"]);
     assert_eq!(nearest("aomunt", names), ["amount"]);
     assert!(nearest("zzz", names).is_empty());
+    assert!(nearest(&"z".repeat(5_000), names).is_empty());
 }
 
 #[test]
@@ -34,5 +37,32 @@ fn diagnostics_show_their_place() {
     assert_eq!(
         diagnostic.to_string(),
         "ktx.yaml:3:14: unknown backend `codex9`"
+    );
+}
+
+/// Cut at a character, never twice, and a text that fits stays as it is.
+#[test]
+fn an_excerpt_says_how_long_the_text_is() {
+    let fitting = "ä".repeat(LONGEST_EXCERPT);
+    assert_eq!(excerpt(&fitting), fitting);
+    let long = "ä".repeat(LONGEST_EXCERPT + 1);
+    let short = format!("{}… (402 bytes)", "ä".repeat(160));
+    assert_eq!(excerpt(&long), short);
+    assert_eq!(excerpt(&short), short);
+}
+
+#[test]
+fn a_message_of_others_is_shortened_where_it_repeats() {
+    let name = "n".repeat(1_000);
+    let message = format!("unknown column `{name}` of `orders`, near {name} and more");
+    let short = format!("{}… (1000 bytes)", "n".repeat(160));
+    assert_eq!(
+        shortened(&message),
+        format!("unknown column `{short}` of `orders`, near {short} and more")
+    );
+    let many = "word ".repeat(1_000);
+    assert_eq!(
+        shortened(&many),
+        format!("{}… (5000 bytes)", "word ".repeat(400))
     );
 }

@@ -273,7 +273,7 @@ pub struct IngestArgs {
 pub struct SqlArgs {
     /// The statement; several words are joined by spaces, and `-` reads it from stdin
     pub sql: Vec<String>,
-    /// The connection [default: the only warehouse]
+    /// The connection [default: the only warehouse that fits]
     #[arg(short = 'c', long, alias = "connection-id", value_name = "ID")]
     pub connection: Option<String>,
     /// Rows to fetch at most, from 1 to 10000

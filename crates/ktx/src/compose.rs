@@ -114,7 +114,7 @@ pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&
             let mut failure = Failure::new(
                 Exit::Config,
                 "unknown_connection",
-                format!("no connection `{id}`"),
+                format!("no connection `{}`", ktx_diagnostics::excerpt(id)),
             );
             let near = ktx_diagnostics::nearest(id, project.connections.keys().map(AsRef::as_ref));
             if let Some(near) = near.first() {

@@ -24,6 +24,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 use ktx_config::Environment;
+use ktx_diagnostics::shortened;
 
 pub use cli::Cli;
 pub use exit::{Exit, reference_markdown as exit_codes_markdown};
@@ -97,6 +98,9 @@ fn wants_json(arguments: &[OsString]) -> bool {
     false
 }
 
+/// Bytes of a usage error that is printed as the parser words it; a longer one repeats a long argument.
+const LONGEST_USAGE: usize = 4_000;
+
 /// Help and version go to stdout and succeed; everything else is a usage error.
 fn usage(error: &clap::Error, json: bool) -> ExitCode {
     use clap::error::ErrorKind;
@@ -115,6 +119,8 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
     }
     if json {
         print_failure(&usage_failure(error), Mode::Json);
+    } else if error.render().to_string().len() > LONGEST_USAGE {
+        print_failure(&usage_failure(error), Mode::Plain);
     } else {
         // Nobody is left to tell when stderr is closed.
         error.print().unwrap_or_default();
@@ -132,7 +138,7 @@ fn usage_failure(error: &clap::Error) -> Failure {
         if let Some(usage) = part.strip_prefix("Usage: ") {
             command = command_of(usage);
         } else if let Some(message) = part.strip_prefix("error: ") {
-            failure.message = line(message);
+            failure.message = shortened(&line(message)).into_owned();
         } else if part.trim_start().starts_with("tip: ") {
             let tips = part.lines().map(str::trim);
             let tips = tips.map(|tip| line(tip.strip_prefix("tip: ").unwrap_or(tip)));

@@ -4,7 +4,7 @@ pub(crate) mod machine;
 
 use std::path::Path;
 
-use ktx_diagnostics::{Diagnostics, Severity};
+use ktx_diagnostics::{Diagnostics, Severity, shortened};
 use ktx_llm_runtime::LlmError;
 use ktx_vocabulary::{InvalidName, RunId};
 use ktx_warehouse::{ErrorKind, Refusal, WarehouseError};
@@ -167,7 +167,7 @@ impl From<WarehouseError> for Failure {
             | ErrorKind::Dropped
             | ErrorKind::Other => Exit::Connection,
         };
-        let failure = Self::new(exit, error.kind.code(), error.message);
+        let failure = Self::new(exit, error.kind.code(), shortened(&error.message));
         match error.hint {
             Some(hint) => failure.hint(hint),
             None => failure,
@@ -215,7 +215,7 @@ impl From<ktx_context_tools::Failure> for Failure {
             | "invalid_source" | "missing_project" | "page_not_found" | "outside_project" => {
                 Exit::Config
             }
-            "invalid_name" | "invalid_wiki_key" => Exit::Usage,
+            "invalid_name" | "invalid_wiki_key" | "text_too_long" => Exit::Usage,
             "internal" | "search_failed" => Exit::Failure,
             // Refused statements and semantic queries.
             _ => Exit::Refused,
@@ -245,7 +245,7 @@ fn for_people(text: &str) -> String {
 
 impl From<InvalidName> for Failure {
     fn from(error: InvalidName) -> Self {
-        Self::new(Exit::Usage, "invalid_name", error.to_string())
+        Self::new(Exit::Usage, "invalid_name", shortened(&error.to_string()))
     }
 }
 

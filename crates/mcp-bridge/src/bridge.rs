@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ktx_tool_descriptors::{
     CallContext, NoProgress, ProgressSink, ToolDescriptor, ToolError, ToolOutput, ToolSetError,
-    WriteEffect,
+    WriteEffect, accepted_schema,
 };
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -219,7 +219,7 @@ fn tool(descriptor: &ToolDescriptor) -> Tool {
     let tool = Tool::new(
         descriptor.name.clone(),
         descriptor.description.clone(),
-        object(&descriptor.input_schema),
+        object(&accepted_schema(&descriptor.input_schema)),
     )
     .with_title(&descriptor.title)
     .with_annotations(annotations);

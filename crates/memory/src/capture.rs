@@ -89,15 +89,20 @@ pub enum CaptureError {
     Tools(#[source] ktx_tool_descriptors::ToolSetError),
 }
 
+/// Refuses a note that is too long for one capture.
+pub(crate) fn check_length(note: &str) -> Result<(), CaptureError> {
+    match note.chars().count() {
+        length if length > LONGEST_NOTE => Err(CaptureError::TooLong { length }),
+        _ => Ok(()),
+    }
+}
+
 /// Lets a model capture one note. Waits of the account's limits are the runtime's business.
 pub async fn capture(request: CaptureRequest) -> Result<Captured, CaptureError> {
-    let length = request.note.chars().count();
     if request.note.trim().is_empty() {
         return Err(CaptureError::Empty);
     }
-    if length > LONGEST_NOTE {
-        return Err(CaptureError::TooLong { length });
-    }
+    check_length(&request.note)?;
     let connection = request.connection.as_ref().map(|(id, _)| id.clone());
     let bench = Bench::new(request.context, request.connection, request.files);
     let bench = bench.await.map_err(CaptureError::Project)?;

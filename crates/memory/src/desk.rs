@@ -11,6 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::capture::check_length;
+
 /// Takes notes in. Both calls answer at once.
 pub trait Desk: Send + Sync {
     /// Takes a note that is captured when those before it are, and gives the id of its run.
@@ -170,6 +172,8 @@ struct Ingest(Arc<dyn Desk>);
 impl ToolHandler for Ingest {
     async fn call(&self, arguments: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         let input: IngestInput = read(arguments)?;
+        // At once, so that no queue holds what no capture takes.
+        check_length(&input.content).map_err(|error| ToolError::new(error.to_string()))?;
         let run_id = self.0.take(input.content, input.connection_id)?;
         give(&Taken {
             run_id: run_id.to_string(),

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use ktx_diagnostics::excerpt;
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{
     AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator,
@@ -18,8 +19,6 @@ use crate::{ErrorKind, QueryError, clickhouse_types, escapes, logic};
 const LONGEST: usize = 32 * 1024;
 /// The most operators in one fragment: trees are as deep as their operator chains are long.
 const MOST_OPERATORS: usize = 400;
-/// How many characters of a fragment stand in a message.
-const LONGEST_SHOWN: usize = 400;
 
 /// Parses one scalar expression or predicate, whole.
 ///
@@ -28,7 +27,10 @@ const LONGEST_SHOWN: usize = 400;
 pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
     let refuse = |message: String| Err(QueryError::new(ErrorKind::ParseError, message).about(text));
     if text.len() > LONGEST {
-        return refuse("the expression is too long".to_owned());
+        return refuse(format!(
+            "the expression has {} bytes; the limit is {LONGEST} bytes",
+            text.len()
+        ));
     }
     if text
         .chars()
@@ -56,7 +58,7 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
         Err(error) => {
             return refuse(format!(
                 "cannot parse `{}`: {}",
-                shown(text.trim()),
+                excerpt(text.trim()),
                 plain(&error.to_string())
             ));
         }
@@ -112,14 +114,6 @@ fn count_operators(parser: &mut Parser<'_>) -> usize {
         parser.prev_token();
     }
     operators
-}
-
-/// A text as messages show it: a long one with its beginning only.
-fn shown(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_SHOWN) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
-        None => text.to_owned(),
-    }
 }
 
 /// The parser's message without its own prefix.

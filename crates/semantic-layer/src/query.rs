@@ -136,42 +136,49 @@ fn split_word(text: &str) -> Option<(&str, &str)> {
     is_word.then(|| (field.trim(), word.trim()))
 }
 
-/// Splits `field:asc`, `field desc` or a plain field.
-fn order_word(text: &str) -> Result<OrderRequest, QueryError> {
-    if let Some((field, word)) = text.trim().rsplit_once(char::is_whitespace)
-        && let Ok(direction) = direction(word)
-    {
-        let field = field.trim();
-        return Ok(OrderRequest {
-            field: field.strip_suffix(':').unwrap_or(field).trim().to_owned(),
-            direction,
-        });
+impl OrderRequest {
+    /// Reads `field:asc`, `field desc` or a plain field.
+    ///
+    /// # Errors
+    /// An `invalid_query` for a word after the colon that is not a direction.
+    pub fn parse(text: &str) -> Result<Self, QueryError> {
+        if let Some((field, word)) = text.trim().rsplit_once(char::is_whitespace)
+            && let Ok(direction) = direction(word)
+        {
+            let field = field.trim();
+            return Ok(Self {
+                field: field.strip_suffix(':').unwrap_or(field).trim().to_owned(),
+                direction,
+            });
+        }
+        if let Some((field, word)) = split_word(text)
+            && Granularity::parse(word).is_none()
+        {
+            return Ok(Self {
+                field: field.to_owned(),
+                direction: direction(word)?,
+            });
+        }
+        Ok(Self {
+            field: text.trim().to_owned(),
+            direction: Direction::default(),
+        })
     }
-    if let Some((field, word)) = split_word(text)
-        && Granularity::parse(word).is_none()
-    {
-        return Ok(OrderRequest {
-            field: field.to_owned(),
-            direction: direction(word)?,
-        });
-    }
-    Ok(OrderRequest {
-        field: text.trim().to_owned(),
-        direction: Direction::default(),
-    })
 }
 
-/// Splits `field:granularity` or a plain field.
-fn dimension_word(text: &str) -> DimensionRequest {
-    match split_word(text) {
-        Some((field, unit)) => DimensionRequest {
-            field: field.to_owned(),
-            granularity: Some(unit.to_owned()),
-        },
-        None => DimensionRequest {
-            field: text.trim().to_owned(),
-            granularity: None,
-        },
+impl DimensionRequest {
+    /// Reads `field:granularity` or a plain field.
+    pub fn parse(text: &str) -> Self {
+        match split_word(text) {
+            Some((field, unit)) => Self {
+                field: field.to_owned(),
+                granularity: Some(unit.to_owned()),
+            },
+            None => Self {
+                field: text.trim().to_owned(),
+                granularity: None,
+            },
+        }
     }
 }
 
@@ -196,14 +203,14 @@ impl Query {
             dimensions: words
                 .dimensions
                 .iter()
-                .map(|text| dimension_word(text))
+                .map(|text| DimensionRequest::parse(text))
                 .collect(),
             filters: words.filters,
             segments: words.segments,
             order_by: words
                 .order_by
                 .iter()
-                .map(|text| order_word(text))
+                .map(|text| OrderRequest::parse(text))
                 .collect::<Result<_, _>>()?,
             limit: words.limit,
             empty_members: words.empty_members,

@@ -4,6 +4,7 @@
 //! crate must never know any LLM, any MCP, any domain.
 
 mod descriptor;
+mod lenient;
 mod output;
 mod parts;
 mod render;
@@ -14,6 +15,7 @@ pub use descriptor::{
     CallContext, NoProgress, ProgressSink, ToolDescriptor, ToolError, ToolHandler, WriteEffect,
     handler_fn,
 };
+pub use lenient::accepted_schema;
 pub use output::ToolOutput;
 pub use parts::{LONGEST_RESULT, ResultParts};
 pub use render::markdown_of;

@@ -2,7 +2,12 @@
 
 use std::sync::Arc;
 
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use ktx_diagnostics::excerpt;
 use serde_json::Value;
+
+use crate::lenient;
 
 /// A JSON Schema whose root is an object, compiled once.
 #[derive(Clone)]
@@ -46,6 +51,11 @@ impl ObjectSchema {
         &self.value
     }
 
+    /// The instance with values written the way the schema writes them, where they can only mean one thing.
+    pub fn normalized(&self, instance: Value) -> Value {
+        lenient::normalized(&self.value, instance)
+    }
+
     /// The violations of an instance, each `path: message`, in document order; empty when valid. They
     /// are read by people and models, so they are few and short: a value of more than a few words is
     /// not repeated, and what is left out is said.
@@ -54,7 +64,10 @@ impl ObjectSchema {
         let mut found: Vec<String> = errors
             .by_ref()
             .take(MOST)
-            .map(|error| words(&error))
+            .flat_map(|error| match meant_branch(&error) {
+                Some(errors) => errors.iter().map(words).collect(),
+                None => vec![words(&error)],
+            })
             .collect();
         if errors.next().is_some() {
             found.push("(root): there are more violations".to_owned());
@@ -67,21 +80,34 @@ impl ObjectSchema {
 const MOST: usize = 20;
 /// The longest value that a violation repeats, in bytes of JSON.
 const LONGEST_VALUE: usize = 60;
-/// The longest violation, in letters.
-const LONGEST: usize = 300;
 
-fn words(error: &jsonschema::ValidationError<'_>) -> String {
+/// The violations of the one alternative whose type an instance has: a reader learns more from them than from
+/// "no alternative fits".
+fn meant_branch<'a>(error: &'a ValidationError<'_>) -> Option<&'a [ValidationError<'static>]> {
+    let ValidationErrorKind::AnyOf { context } = error.kind() else {
+        return None;
+    };
+    let place = error.instance_path();
+    let has_other_type = |branch: &&Vec<ValidationError<'_>>| {
+        branch.iter().any(|inner| {
+            matches!(inner.kind(), ValidationErrorKind::Type { .. })
+                && inner.instance_path() == place
+        })
+    };
+    let mut meant = context.iter().filter(|branch| !has_other_type(branch));
+    let only = meant.next()?;
+    meant.next().is_none().then_some(only.as_slice())
+}
+
+fn words(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().to_string();
     let place = if path.is_empty() { "(root)" } else { &path };
-    let words = if is_short(error.instance()) {
-        format!("{place}: {error}")
+    let what = if is_short(error.instance()) {
+        error.to_string()
     } else {
-        format!("{place}: {}", error.masked_with("the value"))
+        error.masked_with("the value").to_string()
     };
-    match words.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
-        None => words,
-    }
+    format!("{}: {}", excerpt(place), excerpt(&what))
 }
 
 /// Whether a value is written in a few words; a long one is not written to find that out.

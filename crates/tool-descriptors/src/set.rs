@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ktx_diagnostics::excerpt;
 use serde_json::Value;
 
 use crate::{
@@ -138,11 +139,12 @@ impl ToolSet {
             known.join(", ")
         };
         ToolError::new(format!(
-            "MCP error -32602: Tool {name} not found; available: {known}"
+            "MCP error -32602: Tool {} not found; available: {known}",
+            excerpt(name)
         ))
     }
 
-    /// Validates the arguments and runs the call. Every failure is a readable [`ToolError`].
+    /// Reads the arguments in the one way that they can be meant, validates them and runs the call. Every failure is a readable [`ToolError`].
     pub async fn call(
         &self,
         name: &str,
@@ -157,6 +159,7 @@ impl ToolSet {
         } else {
             arguments
         };
+        let arguments = entry.input.normalized(arguments);
         let violations = entry.input.violations(&arguments);
         if !violations.is_empty() {
             return Err(ToolError::new(format!(

@@ -13,9 +13,13 @@ mod literals;
 mod names;
 mod patches;
 mod rules;
+mod tables;
 mod tidy;
 pub mod wire;
 
+use std::collections::BTreeSet;
+
+use ktx_diagnostics::shortened;
 use sqlparser::ast::Statement;
 
 use self::patches::Patched;
@@ -27,6 +31,7 @@ use crate::Dialect;
 pub struct ReadOnlySql {
     text: String,
     dialect: Dialect,
+    tables: BTreeSet<String>,
 }
 
 impl ReadOnlySql {
@@ -38,6 +43,12 @@ impl ReadOnlySql {
     /// The dialect that it was parsed and printed in.
     pub fn dialect(&self) -> Dialect {
         self.dialect
+    }
+
+    /// The tables that it reads, by their dotted names without quotes. Common table expressions and table functions
+    /// are not among them.
+    pub fn tables(&self) -> &BTreeSet<String> {
+        &self.tables
     }
 
     /// The same query, returning at most `rows` rows: a limit is added to the tree. A query that has
@@ -60,8 +71,9 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// The longest text that is looked at, in bytes.
-const MAX_BYTES: usize = 1 << 20;
+/// The longest text that is looked at, in bytes: a list of 80,000 numbers fits. The check takes time and
+/// memory in proportion to the text: at most 0.9 s and 140 MB here, measured without optimizations.
+pub const MAX_BYTES: usize = 1 << 20;
 
 /// Stack of the thread that parses: enough for the deepest tree that [`grammar`] lets through.
 const STACK_BYTES: usize = 256 << 20;
@@ -85,26 +97,38 @@ fn run(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<ReadOnlySql, R
     if sql.len() > MAX_BYTES {
         return refuse(
             "too_large",
-            format!("the text is longer than {MAX_BYTES} bytes"),
+            format!(
+                "the SQL has {} bytes; the limit is {MAX_BYTES} bytes",
+                sql.len()
+            ),
         );
     }
-    let checked = std::thread::scope(|scope| {
+    let done = std::thread::scope(|scope| {
         std::thread::Builder::new()
             .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || checked_text(sql, dialect, limit))
+            .spawn_scoped(scope, || checked(sql, dialect, limit))
             .map(std::thread::ScopedJoinHandle::join)
     });
-    match checked {
-        Ok(Ok(text)) => text.map(|text| ReadOnlySql { text, dialect }),
+    match done {
+        Ok(Ok(outcome)) => outcome.map_err(|refusal| Refusal {
+            reason: shortened(&refusal.reason).into_owned(),
+            ..refusal
+        }),
         Ok(Err(_)) => refuse("internal", "the check of the query failed"),
         Err(error) => refuse("internal", format!("the check could not start: {error}")),
     }
 }
 
-fn checked_text(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<String, Refusal> {
+fn checked(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<ReadOnlySql, Refusal> {
     let (first, text) = parse_and_print(sql, dialect, limit)?;
+    // Here, because the stack of the caller may be too small for the tree.
+    let tables = tables::tables_of(&first);
     if text == sql && limit.is_none() {
-        return Ok(text);
+        return Ok(ReadOnlySql {
+            text,
+            dialect,
+            tables,
+        });
     }
     let (second, again) = parse_and_print(&text, dialect, None)?;
     if first != second || text != again {
@@ -113,7 +137,11 @@ fn checked_text(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<Strin
             "the query does not read back as it was printed",
         );
     }
-    Ok(text)
+    Ok(ReadOnlySql {
+        text,
+        dialect,
+        tables,
+    })
 }
 
 /// One pass: the checked tree, and the text that stands for it.

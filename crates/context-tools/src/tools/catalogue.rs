@@ -1,6 +1,6 @@
 //! The tools as data and as a page of the manual.
 
-use ktx_tool_descriptors::{ToolDescriptor, WriteEffect};
+use ktx_tool_descriptors::{ToolDescriptor, WriteEffect, accepted_schema};
 use serde_json::{Value, json};
 
 use super::envelope::schema;
@@ -15,7 +15,7 @@ pub fn tool_catalogue() -> Value {
             "description": spec.description,
             "readOnly": spec.effect != WriteEffect::Writes,
             "idempotent": spec.effect == WriteEffect::Idempotent,
-            "inputSchema": (spec.input)(),
+            "inputSchema": accepted_schema(&(spec.input)()),
             "outputSchema": schema(spec.contents, (spec.output)()),
         })
     });
@@ -41,7 +41,7 @@ pub fn tool_catalogue_markdown(more: &[ToolDescriptor]) -> String {
         page.push_str(&section(&json!({
             "name": tool.name,
             "description": tool.description,
-            "inputSchema": tool.input_schema,
+            "inputSchema": accepted_schema(&tool.input_schema),
             "outputSchema": tool.output_schema,
         })));
     }

@@ -167,7 +167,7 @@ fn wiki_read(context: Arc<dyn ProjectContext>, arguments: Value, _: CallContext)
 fn sl_read_source(context: Arc<dyn ProjectContext>, arguments: Value, _: CallContext) -> Answer {
     Box::pin(async move {
         let input: ReadSourceInput = read(arguments)?;
-        let connection = Some(input.connection_id.as_str());
+        let connection = input.connection_id.as_deref();
         encode(&uses::read_source(&*context, connection, &input.source_name).await?)
     })
 }
@@ -176,7 +176,7 @@ fn sl_query(context: Arc<dyn ProjectContext>, arguments: Value, call: CallContex
     Box::pin(async move {
         let input: SlQueryInput = read(arguments)?;
         let request = QueryRequest {
-            query: uses::query_of(&input),
+            query: uses::query_of(&input)?,
             connection: input.connection_id,
             execution: Execution::Run { max_rows: None },
         };
@@ -203,7 +203,7 @@ fn sql_execution(context: Arc<dyn ProjectContext>, arguments: Value, call: CallC
     Box::pin(async move {
         let input: SqlInput = read(arguments)?;
         let request = SqlRequest {
-            connection: Some(input.connection_id),
+            connection: input.connection_id,
             sql: input.sql,
             max_rows: input.max_rows,
         };

@@ -7,14 +7,15 @@ use ktx_vocabulary::{ConnectionId, TableRef};
 
 use crate::context::{ProjectContext, warehouses_of};
 use crate::failure::{Failure, MAX_CANDIDATES};
+use crate::limits::check_text;
 use crate::scans::{Profile, ProfiledColumn, ScanSnapshot, Shown};
 use crate::wire::{
     Coverage, CoverageStatus, DictionaryInput, DictionaryMatch, DictionaryMiss, DictionaryOutput,
     DictionaryResult, SearchedConnection,
 };
 
-/// What is known of one warehouse.
-struct Known {
+/// The last scan and the semantic sources of one warehouse.
+struct WarehouseFacts {
     id: ConnectionId,
     catalog: Arc<Catalog>,
     snapshot: Option<Arc<ScanSnapshot>>,
@@ -33,16 +34,19 @@ pub async fn dictionary_search(
     context: &dyn ProjectContext,
     input: &DictionaryInput,
 ) -> Result<DictionaryOutput, Failure> {
-    let mut known = Vec::new();
+    for value in &input.values {
+        check_text("values", value)?;
+    }
+    let mut facts = Vec::new();
     for connection in warehouses_of(context, input.connection_id.as_deref()).await? {
-        known.push(Known {
+        facts.push(WarehouseFacts {
             catalog: context.catalog(&connection.id).await?,
             snapshot: context.snapshot(&connection.id).await?,
             id: connection.id,
         });
     }
-    let warehouses: Vec<Warehouse<'_>> = known.iter().map(Warehouse::of).collect();
-    let snapshots = known.iter().filter_map(|known| known.snapshot.as_deref());
+    let warehouses: Vec<Warehouse<'_>> = facts.iter().map(Warehouse::of).collect();
+    let snapshots = facts.iter().filter_map(|facts| facts.snapshot.as_deref());
     Ok(DictionaryOutput {
         searched: warehouses.iter().map(Warehouse::searched).collect(),
         results: input
@@ -57,9 +61,9 @@ pub async fn dictionary_search(
 }
 
 impl<'a> Warehouse<'a> {
-    fn of(known: &'a Known) -> Self {
-        let snapshot = known.snapshot.as_deref();
-        let scan = snapshot.map(|snapshot| (snapshot, Shown::of(&known.catalog, snapshot)));
+    fn of(facts: &'a WarehouseFacts) -> Self {
+        let snapshot = facts.snapshot.as_deref();
+        let scan = snapshot.map(|snapshot| (snapshot, Shown::of(&facts.catalog, snapshot)));
         let mut columns = Vec::new();
         if let Some((snapshot, shown)) = &scan {
             let profiled = snapshot.profile.iter().flat_map(|profile| &profile.columns);
@@ -69,7 +73,7 @@ impl<'a> Warehouse<'a> {
             }));
         }
         Self {
-            id: &known.id,
+            id: &facts.id,
             scan,
             columns,
         }

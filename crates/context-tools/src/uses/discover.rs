@@ -9,6 +9,7 @@ use ktx_vocabulary::ConnectionId;
 use crate::context::{ProjectContext, connection_of};
 use crate::documents::source_list;
 use crate::failure::Failure;
+use crate::limits::check_text;
 use crate::wire::{DiscoverInput, DiscoverKind, DiscoverOutput, DiscoverRef, Payload, TablePlace};
 
 use super::hits;
@@ -28,6 +29,7 @@ pub async fn discover(
     context: &dyn ProjectContext,
     input: &DiscoverInput,
 ) -> Result<DiscoverOutput, Failure> {
+    check_text("query", &input.query)?;
     let connection = match &input.connection_id {
         Some(text) => Some(connection_of(context, text).await?.id),
         None => None,

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use ktx_diagnostics::nearest;
+use ktx_config::Connection;
+use ktx_diagnostics::{excerpt, nearest};
 use ktx_semantic_layer::{Relationship, Source};
 use ktx_vocabulary::TableRef;
 
-use crate::context::{ProjectContext, warehouse_of};
+use crate::choice::{Candidates, Match, candidates, choose};
+use crate::context::ProjectContext;
 use crate::failure::{Failure, MAX_CANDIDATES};
+use crate::limits::check_text;
 use crate::scans::{ScanSnapshot, ScannedTable, Shown};
 use crate::wire::{
     ColumnItem, EntityDetails, EntityDetailsInput, EntityDetailsOutput, EntityError,
-    EntityErrorCode, EntityFound, EntityMissing, EntityRequest, ForeignKeyItem, JoinItem,
+    EntityErrorCode, EntityFound, EntityInput, EntityMissing, ForeignKeyItem, JoinItem,
     SnapshotItem, TableName, TablePlace,
 };
 
@@ -23,11 +26,13 @@ pub async fn entity_details(
     context: &dyn ProjectContext,
     input: &EntityDetailsInput,
 ) -> Result<EntityDetailsOutput, Failure> {
-    let connection = warehouse_of(context, Some(&input.connection_id)).await?;
+    check_names(input)?;
+    let connection = warehouse_for(context, input).await?;
+    let id = connection.id.as_str();
     let snapshot = context.snapshot(&connection.id).await?;
     let catalog = context.catalog(&connection.id).await?;
     let details = snapshot.as_deref().map(|snapshot| Details {
-        connection: &input.connection_id,
+        connection: id,
         snapshot,
         shown: Shown::of(&catalog, snapshot),
     });
@@ -39,20 +44,68 @@ pub async fn entity_details(
     for request in &input.entities {
         let found = match &details {
             Some(details) => details.of(request, &mut warnings),
-            None => Err(never_scanned(&input.connection_id)),
+            None => Err(never_scanned(id)),
         };
         results.push(match found {
             Ok(found) => EntityDetails::Found(Box::new(found)),
             Err(error) => EntityDetails::Missing(Box::new(EntityMissing {
                 ok: false,
-                connection_id: input.connection_id.clone(),
-                table: request.table.clone(),
+                connection_id: id.to_owned(),
+                table: request.table(),
                 snapshot: snapshot.as_deref().map(snapshot_item),
                 error,
             })),
         });
     }
     Ok(EntityDetailsOutput { results, warnings })
+}
+
+/// Refuses names that are too long.
+fn check_names(input: &EntityDetailsInput) -> Result<(), Failure> {
+    for entity in &input.entities {
+        match entity.table() {
+            TableName::Text(text) => check_text("table", &text)?,
+            TableName::Place(place) => {
+                let outer = [&place.catalog, &place.db].into_iter().flatten();
+                for part in outer.chain([&place.name]) {
+                    check_text("table", part)?;
+                }
+            }
+        }
+        for column in entity.columns() {
+            check_text("columns", column)?;
+        }
+    }
+    Ok(())
+}
+
+/// The warehouse that is named, the only one, or the only one whose last scan has every table.
+async fn warehouse_for(
+    context: &dyn ProjectContext,
+    input: &EntityDetailsInput,
+) -> Result<Connection, Failure> {
+    let several = match candidates(context, input.connection_id.as_deref()).await? {
+        Candidates::One(connection) => return Ok(connection),
+        Candidates::Several(several) => several,
+    };
+    let mut matches = Vec::with_capacity(several.len());
+    for connection in several {
+        let found = match context.snapshot(&connection.id).await {
+            Ok(Some(snapshot)) => {
+                let catalog = context.catalog(&connection.id).await?;
+                let details = Details {
+                    connection: connection.id.as_str(),
+                    snapshot: &snapshot,
+                    shown: Shown::of(&catalog, &snapshot),
+                };
+                details.tables_of(input)
+            }
+            Ok(None) => Match::Missing("it was never scanned".to_owned()),
+            Err(failure) => Match::Unreadable(failure.message),
+        };
+        matches.push((connection, found));
+    }
+    choose(matches)
 }
 
 fn never_scanned(id: &str) -> EntityError {
@@ -70,12 +123,31 @@ struct Details<'a> {
 }
 
 impl Details<'_> {
+    /// Whether the scan has all tables.
+    fn tables_of(&self, input: &EntityDetailsInput) -> Match {
+        for entity in &input.entities {
+            match self.table(&entity.table()) {
+                Err(error) if error.code == EntityErrorCode::TableUnreadable => {
+                    return Match::Unreadable(error.message);
+                }
+                Err(error) if error.code == EntityErrorCode::TableNotFound => {
+                    let near = error.candidates.first();
+                    let near = near.map(|near| format!(", try `{near}`"));
+                    return Match::Missing(error.message + &near.unwrap_or_default());
+                }
+                // A name that several tables have is there.
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Match::Complete
+    }
+
     fn of(
         &self,
-        request: &EntityRequest,
+        request: &EntityInput,
         warnings: &mut Vec<String>,
     ) -> Result<EntityFound, EntityError> {
-        let table = self.table(&request.table)?;
+        let table = self.table(&request.table())?;
         let source = self.shown.source(&table.table);
         if self.shown.withholds(&table.table) {
             warnings.push(format!(
@@ -84,7 +156,7 @@ impl Details<'_> {
                 table.table
             ));
         }
-        let columns = self.columns(table, source, request.columns.as_deref())?;
+        let columns = self.columns(table, source, request.columns())?;
         let foreign_keys = table.foreign_keys.iter().map(|key| ForeignKeyItem {
             from_column: key.from_column.clone(),
             to_catalog: key.to_table.catalog.clone(),
@@ -146,24 +218,28 @@ impl Details<'_> {
             [] if self.snapshot.unread_tables > 0 => Err(EntityError {
                 code: EntityErrorCode::TableUnreadable,
                 message: format!(
-                    "no table `{text}` could be read from the last scan, and {} of its tables could not be read \
+                    "no table `{}` could be read from the last scan, and {} of its tables could not be read \
                      at all, see `warnings`; run `ktx scan {}`",
-                    self.snapshot.unread_tables, self.connection
+                    excerpt(&text),
+                    self.snapshot.unread_tables,
+                    self.connection
                 ),
                 candidates: near_tables(&text, tables),
             }),
             [] => Err(EntityError {
                 code: EntityErrorCode::TableNotFound,
                 message: format!(
-                    "there is no table `{text}` in the last scan; find tables with `discover_data`"
+                    "there is no table `{}` in the last scan; find tables with `discover_data`",
+                    excerpt(&text)
                 ),
                 candidates: near_tables(&text, tables),
             }),
             several => Err(EntityError {
                 code: EntityErrorCode::AmbiguousTable,
                 message: format!(
-                    "{} tables are called `{text}`; give the full name",
-                    several.len()
+                    "{} tables are called `{}`; give the full name",
+                    several.len(),
+                    excerpt(&text)
                 ),
                 candidates: several
                     .iter()
@@ -178,14 +254,14 @@ impl Details<'_> {
         &self,
         table: &ScannedTable,
         source: Option<&Source>,
-        wanted: Option<&[String]>,
+        wanted: &[String],
     ) -> Result<Vec<ColumnItem>, EntityError> {
         let shown: Vec<_> = self.shown.columns(table).collect();
         let names = || shown.iter().map(|column| column.name.as_str());
         let mut chosen = Vec::new();
         match wanted {
-            None | Some([]) => chosen.extend(shown.iter().copied()),
-            Some(wanted) => {
+            [] => chosen.extend(shown.iter().copied()),
+            wanted => {
                 for name in wanted {
                     let same = |other: &str| other == name || other.eq_ignore_ascii_case(name);
                     let found = shown.iter().find(|column| same(&column.name));
@@ -196,7 +272,7 @@ impl Details<'_> {
                         }
                         EntityError {
                             code: EntityErrorCode::ColumnNotFound,
-                            message: format!("`{}` has no column `{name}`", table.table),
+                            message: format!("`{}` has no column `{}`", table.table, excerpt(name)),
                             candidates: nearest(name, names())
                                 .into_iter()
                                 .map(str::to_owned)

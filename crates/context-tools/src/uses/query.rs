@@ -2,16 +2,21 @@
 
 use ktx_config::Connection;
 use ktx_semantic_layer::{
-    Catalog, Compiled, DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods,
-    OrderRequest, Query, compile,
+    Catalog, Compiled, DimensionRequest, Direction, EmptyMembers, ErrorKind, MeasureRequest,
+    MissingPeriods, OrderRequest, Query, compile,
 };
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::{Dialect, QueryResult};
 use serde_json::{Value, json};
 
-use crate::context::{ProjectContext, Runner, warehouse_of};
+use crate::choice::{Candidates, Match, candidates, choose};
+use crate::context::{ProjectContext, Runner};
 use crate::failure::Failure;
-use crate::wire::{DirectionInput, IncludePart, MeasureInput, SlQueryInput, SlQueryOutput};
+use crate::limits::check_query;
+use crate::wire::{
+    DimensionInput, DirectionInput, IncludePart, MeasureInput, OrderInput, SlQueryInput,
+    SlQueryOutput,
+};
 
 use super::sql::{MAX_ROWS, Reader, Statement, cut_note, fetched, headers, rows};
 use super::unknown_values::unknown_values;
@@ -75,7 +80,8 @@ pub(crate) async fn query_for(
     call: &CallContext,
 ) -> Result<QueryAnswer, Failure> {
     call.progress.report(0.0, "Compiling query");
-    let connection = warehouse_of(context, request.connection.as_deref()).await?;
+    check_query(&request.query)?;
+    let connection = warehouse_for(context, request).await?;
     let catalog = context.catalog(&connection.id).await?;
     if catalog.list().is_empty() {
         let message = format!("`{}` has no semantic sources", connection.id);
@@ -90,8 +96,8 @@ pub(crate) async fn query_for(
     if !compiled.compared.is_empty() {
         // An answer does not wait for a scan that cannot be read: other commands say so.
         let snapshot = context.snapshot(&connection.id).await.ok().flatten();
-        let told = snapshot.map(|scan| unknown_values(&compiled.compared, &catalog, &scan));
-        notes.extend(told.unwrap_or_default());
+        let unknown = snapshot.map(|scan| unknown_values(&compiled.compared, &catalog, &scan));
+        notes.extend(unknown.unwrap_or_default());
     }
     let (result, execution) = match request.execution {
         Execution::CompileOnly => (None, compile_only("execution was not asked for")),
@@ -167,7 +173,7 @@ fn with_one_more(query: &Query, catalog: &Catalog, compiled: &Compiled) -> Resul
 
 impl QueryAnswer {
     /// Whether rows are missing that the query's own limit would have let through.
-    pub fn is_cut(&self) -> bool {
+    pub fn is_truncated(&self) -> bool {
         let as_asked = |rows: usize| {
             let limit = self.limit.map(usize::try_from);
             limit.is_some_and(|limit| limit == Ok(rows))
@@ -218,12 +224,57 @@ impl QueryAnswer {
     }
 }
 
+/// The warehouse that is named, the only one, or the only one whose sources have every name of the query.
+async fn warehouse_for(
+    context: &dyn ProjectContext,
+    request: &QueryRequest,
+) -> Result<Connection, Failure> {
+    let several = match candidates(context, request.connection.as_deref()).await? {
+        Candidates::One(connection) => return Ok(connection),
+        Candidates::Several(several) => several,
+    };
+    let mut matches = Vec::with_capacity(several.len());
+    for connection in several {
+        let found = match context.catalog(&connection.id).await {
+            Ok(catalog) => names_in(&catalog, &request.query),
+            Err(failure) => Match::Unreadable(failure.message),
+        };
+        matches.push((connection, found));
+    }
+    choose(matches)
+}
+
+/// Whether a catalog has every name of a query.
+fn names_in(catalog: &Catalog, query: &Query) -> Match {
+    if catalog.list().is_empty() {
+        return Match::Missing("no semantic sources".to_owned());
+    }
+    let Err(error) = compile(catalog, query, catalog.dialect()) else {
+        return Match::Complete;
+    };
+    match error.kind {
+        ErrorKind::UnknownSource
+        | ErrorKind::UnknownColumn
+        | ErrorKind::UnknownMeasure
+        | ErrorKind::UnknownSegment
+        | ErrorKind::NoSource => {
+            let near = error.suggestions.first();
+            let near = near.map(|near| format!(", try `{near}`"));
+            Match::Missing(error.message.clone() + &near.unwrap_or_default())
+        }
+        _ => Match::Refused(Failure::from(error)),
+    }
+}
+
 fn compile_only(reason: &str) -> Value {
     json!({"mode": "compile_only", "reason": reason})
 }
 
 /// The query of a tool call.
-pub fn query_of(input: &SlQueryInput) -> Query {
+///
+/// # Errors
+/// A sort key whose direction is not one.
+pub fn query_of(input: &SlQueryInput) -> Result<Query, Failure> {
     let measures = input.measures.iter().map(|measure| match measure {
         MeasureInput::Text(expr) => MeasureRequest {
             expr: expr.clone(),
@@ -231,30 +282,36 @@ pub fn query_of(input: &SlQueryInput) -> Query {
         },
         MeasureInput::Named { expr, name } => MeasureRequest {
             expr: expr.clone(),
-            name: Some(name.clone()),
+            name: name.clone(),
         },
     });
     let dimensions = input
         .dimensions
         .iter()
         .flatten()
-        .map(|dimension| DimensionRequest {
-            field: dimension.field.clone(),
-            granularity: dimension.granularity.clone(),
+        .map(|dimension| match dimension {
+            DimensionInput::Text(text) => DimensionRequest::parse(text),
+            DimensionInput::Field { field, granularity } => DimensionRequest {
+                field: field.clone(),
+                granularity: granularity.clone(),
+            },
         });
-    let order_by = input.order_by.iter().flatten().map(|order| OrderRequest {
-        field: order.field.clone(),
-        direction: match order.direction.unwrap_or_default() {
-            DirectionInput::Asc => Direction::Ascending,
-            DirectionInput::Desc => Direction::Descending,
-        },
+    let order_by = input.order_by.iter().flatten().map(|order| match order {
+        OrderInput::Text(text) => OrderRequest::parse(text),
+        OrderInput::Field { field, direction } => Ok(OrderRequest {
+            field: field.clone(),
+            direction: match direction.unwrap_or_default() {
+                DirectionInput::Asc => Direction::Ascending,
+                DirectionInput::Desc => Direction::Descending,
+            },
+        }),
     });
-    Query {
+    Ok(Query {
         measures: measures.collect(),
         dimensions: dimensions.collect(),
         filters: input.filters.clone().unwrap_or_default(),
         segments: input.segments.clone().unwrap_or_default(),
-        order_by: order_by.collect(),
+        order_by: order_by.collect::<Result<_, _>>()?,
         limit: input.limit,
         empty_members: match input.include_empty {
             Some(false) => EmptyMembers::Exclude,
@@ -265,5 +322,5 @@ pub fn query_of(input: &SlQueryInput) -> Query {
             Some(true) => MissingPeriods::Fill,
             Some(false) | None => MissingPeriods::LeaveOut,
         },
-    }
+    })
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use ktx_diagnostics::excerpt;
 use ktx_search::{Kind, Lane, Query};
 use ktx_semantic_layer::{Catalog, Source, Visibility};
 use ktx_vocabulary::ConnectionId;
@@ -10,6 +11,7 @@ use ktx_vocabulary::ConnectionId;
 use crate::context::{ProjectContext, connection_of, search_one};
 use crate::failure::Failure;
 use crate::files::OUTSIDE;
+use crate::limits::check_text;
 use crate::scans::Shown;
 use crate::wire::{DictionaryHit, LaneItem, Payload, ReadSourceOutput, SourceHit, SourceList};
 
@@ -44,6 +46,7 @@ pub async fn search_sources(
     connection: Option<&str>,
     limit: usize,
 ) -> Result<(Vec<SourceHit>, Vec<String>), Failure> {
+    check_text("query", query)?;
     let only = match connection {
         Some(text) => Some(folder_of(context, text).await?),
         None => None,
@@ -82,6 +85,7 @@ pub async fn read_source(
     connection: Option<&str>,
     name: &str,
 ) -> Result<ReadSourceOutput, Failure> {
+    check_text("sourceName", name)?;
     let catalogs = catalogs(context, connection).await?;
     let holds = |catalog: &Catalog| catalog.list().iter().any(|summary| summary.name == name);
     let holders: Vec<&(ConnectionId, Arc<Catalog>)> = catalogs
@@ -97,9 +101,8 @@ pub async fn read_source(
                 .map(|summary| summary.name)
                 .collect();
             let near = ktx_diagnostics::nearest(name, names.iter().map(String::as_str));
-            return Err(
-                Failure::new("unknown_source", format!("unknown source `{name}`")).try_one_of(near),
-            );
+            let message = format!("unknown source `{}`", excerpt(name));
+            return Err(Failure::new("unknown_source", message).try_one_of(near));
         }
         (several, _) => {
             let message = format!(

@@ -1,12 +1,19 @@
 //! Running one read-only statement.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use ktx_config::Connection;
+use ktx_diagnostics::excerpt;
+use ktx_semantic_layer::{Relation, Source};
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::{Caps, Connector, QueryResult, ReadOnlySql, collect, gate};
 use serde_json::Value;
 
-use crate::context::{AuditEntry, AuditOutcome, ProjectContext, Runner, warehouse_of};
+use crate::choice::{Candidates, Match, candidates, choose};
+use crate::context::{AuditEntry, AuditOutcome, ProjectContext, Runner};
 use crate::failure::Failure;
+use crate::scans::ScanSnapshot;
 use crate::wire::SqlOutput;
 
 /// Rows that a statement gives when it does not say.
@@ -97,7 +104,8 @@ pub(crate) async fn execute_sql_for(
     call: &CallContext,
 ) -> Result<SqlAnswer, Failure> {
     call.progress.report(0.0, "Validating SQL");
-    let connection = warehouse_of(context, request.connection.as_deref()).await?;
+    let id = request.connection.as_deref();
+    let (connection, choice) = warehouse_of_sql(context, id, &request.sql).await?;
     let connector = match context.runner(&connection).await? {
         Runner::Ready(connector) => connector,
         Runner::CompileOnly { reason } => {
@@ -116,13 +124,112 @@ pub(crate) async fn execute_sql_for(
         .run(context, call, &checked, connector.as_ref())
         .await?;
     call.progress.report(1.0, &fetched(&result));
-    let notes = cut_note(&result, &statement.caps).into_iter().collect();
+    let cut = cut_note(&result, &statement.caps);
+    let notes = choice.into_iter().chain(cut).collect();
     Ok(SqlAnswer {
         connection,
         sql: checked.as_str().to_owned(),
         result,
         notes,
     })
+}
+
+/// The warehouse that is named, the only one, or the only one whose last scan and sources have every table of a
+/// statement; with a note where it was chosen among several.
+pub async fn warehouse_of_sql(
+    context: &dyn ProjectContext,
+    id: Option<&str>,
+    sql: &str,
+) -> Result<(Connection, Option<String>), Failure> {
+    match candidates(context, id).await? {
+        Candidates::One(connection) => Ok((connection, None)),
+        Candidates::Several(several) => {
+            let connection = warehouse_with_tables(context, several, sql).await?;
+            let note = format!(
+                "`{}` is the only warehouse that has the tables of the statement",
+                connection.id
+            );
+            Ok((connection, Some(note)))
+        }
+    }
+}
+
+async fn warehouse_with_tables(
+    context: &dyn ProjectContext,
+    several: Vec<Connection>,
+    sql: &str,
+) -> Result<Connection, Failure> {
+    let mut matches = Vec::with_capacity(several.len());
+    for connection in several {
+        let found = match context.runner(&connection).await {
+            Ok(Runner::Ready(connector)) => match gate::check(sql, connector.dialect()) {
+                Ok(statement) => tables_in(context, &connection, statement.tables()).await,
+                Err(refusal) => Match::Refused(refusal.into()),
+            },
+            Ok(Runner::CompileOnly { reason }) => {
+                Match::Refused(Failure::new("not_executable", reason))
+            }
+            Err(failure) => Match::Unreadable(failure.message),
+        };
+        matches.push((connection, found));
+    }
+    let refused = |(_, found): &(Connection, Match)| matches!(found, Match::Refused(_));
+    if !matches.iter().all(refused) {
+        // A statement of one dialect is no statement of others.
+        for (_, found) in &mut matches {
+            if let Match::Refused(failure) = found {
+                *found = Match::Missing(std::mem::take(&mut failure.message));
+            }
+        }
+    }
+    choose(matches)
+}
+
+/// Whether a warehouse has these tables, as far as its last scan and its semantic sources know.
+async fn tables_in(
+    context: &dyn ProjectContext,
+    connection: &Connection,
+    tables: &BTreeSet<String>,
+) -> Match {
+    let (catalog, snapshot) = match (
+        context.catalog(&connection.id).await,
+        context.snapshot(&connection.id).await,
+    ) {
+        (Ok(catalog), Ok(snapshot)) => (catalog, snapshot),
+        (Err(failure), _) | (_, Err(failure)) => return Match::Unreadable(failure.message),
+    };
+    let places = snapshot.as_deref().map(ScanSnapshot::places);
+    let is_known = |table: &str| {
+        places
+            .as_ref()
+            .is_some_and(|places| !places.named(table).is_empty())
+            || catalog.sources().iter().any(|source| reads(source, table))
+    };
+    let Some(missing) = tables.iter().find(|table| !is_known(table)) else {
+        return Match::Complete;
+    };
+    match &snapshot {
+        None => Match::Missing("it was never scanned".to_owned()),
+        Some(snapshot) if snapshot.unread_tables > 0 => {
+            Match::Unreadable(snapshot.problems.join("; "))
+        }
+        Some(_) => Match::Missing(format!("there is no table `{}`", excerpt(missing))),
+    }
+}
+
+/// Whether a semantic source is over the table of this dotted name, outer parts left out or not.
+fn reads(source: &Source, table: &str) -> bool {
+    let Relation::Table(name) = &source.relation else {
+        return false;
+    };
+    let plain = |name: &str| name.replace(['"', '`', '[', ']'], "").to_lowercase();
+    let (name, table) = (plain(name), plain(table));
+    let is_end = |whole: &str, end: &str| {
+        whole
+            .strip_suffix(end)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    is_end(&name, &table) || is_end(&table, &name)
 }
 
 /// Says that cells were cut.
@@ -214,9 +321,18 @@ impl Statement<'_> {
             tool: self.tool,
             call_id: call.call_id.clone(),
             connection: self.connection.id.clone(),
-            sql: sql.to_owned(),
+            sql: noted(sql).into_owned(),
             outcome,
         });
+    }
+}
+
+/// A statement as the audit log keeps it: whole as far as the gate looks at it at all.
+fn noted(sql: &str) -> Cow<'_, str> {
+    if sql.len() > gate::MAX_BYTES {
+        excerpt(sql)
+    } else {
+        Cow::Borrowed(sql)
     }
 }
 

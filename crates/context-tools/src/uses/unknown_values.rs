@@ -1,5 +1,6 @@
 //! Filters on values that no row has, as far as the last scan knows.
 
+use ktx_diagnostics::excerpt;
 use ktx_semantic_layer::{Catalog, ComparedValue};
 use ktx_warehouse::Dialect;
 
@@ -55,7 +56,8 @@ fn note(compared: &ComparedValue, catalog: &Catalog, shown: &Shown<'_>) -> Optio
     };
     Some(format!(
         "filter `{}`: the last scan found no `{value}` in `{}`; {known}",
-        compared.filter, compared.field
+        excerpt(&compared.filter),
+        compared.field
     ))
 }
 

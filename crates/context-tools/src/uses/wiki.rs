@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use ktx_diagnostics::{Hints as _, nearest};
+use ktx_diagnostics::{Hints as _, excerpt, nearest, shortened};
 use ktx_search::{Kind, Query};
 use ktx_wiki::{Page, parse_key};
 
 use crate::context::{ProjectContext, search_one};
 use crate::failure::Failure;
+use crate::limits::check_text;
 use crate::wire::{
     LaneItem, Payload, WikiHit, WikiItem, WikiReadInput, WikiReadOutput, WikiSearchInput,
     WikiSearchOutput,
@@ -43,6 +44,7 @@ pub async fn search_wiki(
     input: &WikiSearchInput,
     lanes: Lanes,
 ) -> Result<WikiSearchOutput, Failure> {
+    check_text("query", &input.query)?;
     let query = Query::new(&input.query, hits(input.limit)).of_kinds(&[Kind::Wiki]);
     let outcome = search_one(context, query).await?;
     let reports: Vec<LaneItem> = outcome.lanes.iter().map(LaneItem::from).collect();
@@ -83,6 +85,7 @@ pub async fn search_wiki(
 
 /// The page of this key: the user's own one, else the global one.
 pub async fn wiki_page(context: &dyn ProjectContext, key: &str) -> Result<Arc<Page>, Failure> {
+    check_text("key", key)?;
     let parsed = parse_key(key);
     let paths = context.page_paths().await?;
     let wanted = parsed.as_ref().map_or(key, |key| key.as_str());
@@ -93,14 +96,17 @@ pub async fn wiki_page(context: &dyn ProjectContext, key: &str) -> Result<Arc<Pa
         return Ok(page);
     }
     if let Err(error) = parsed {
-        let failure = Failure::new("invalid_wiki_key", error.to_string());
+        let failure = Failure::new("invalid_wiki_key", shortened(&error.to_string()));
         return Err(error
             .hints()
             .into_iter()
             .fold(failure, |failure, hint| failure.hint(hint.as_str())));
     }
     let near = nearest(key, paths.iter().map(|path| path.key.as_str()));
-    let failure = Failure::new("page_not_found", format!("there is no wiki page `{key}`"));
+    let failure = Failure::new(
+        "page_not_found",
+        format!("there is no wiki page `{}`", excerpt(key)),
+    );
     Err(if near.is_empty() {
         failure.hint("find pages with `wiki_search`")
     } else {

@@ -42,23 +42,46 @@ pub enum TableName {
 
 /// One table and the columns that are wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct EntityRequest {
-    /// The table: a dotted name, or its full place.
-    pub table: TableName,
-    /// Only these columns; all when left out.
-    pub columns: Option<Vec<String>>,
+#[serde(untagged, deny_unknown_fields)]
+pub enum EntityInput {
+    /// The dotted name of a table, for all its columns.
+    Text(String),
+    /// A table and columns of it.
+    Table {
+        /// The table: a dotted name, or its full place.
+        table: TableName,
+        /// Only these columns; all when left out.
+        columns: Option<Vec<String>>,
+    },
+}
+
+impl EntityInput {
+    /// The table.
+    pub fn table(&self) -> TableName {
+        match self {
+            Self::Text(name) => TableName::Text(name.clone()),
+            Self::Table { table, .. } => table.clone(),
+        }
+    }
+
+    /// The columns that are wanted; all where there are none.
+    pub fn columns(&self) -> &[String] {
+        match self {
+            Self::Text(_) => &[],
+            Self::Table { columns, .. } => columns.as_deref().unwrap_or_default(),
+        }
+    }
 }
 
 /// Which tables to describe.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EntityDetailsInput {
-    /// The warehouse.
-    pub connection_id: String,
+    /// The warehouse; may be left out when only one has the tables.
+    pub connection_id: Option<String>,
     /// The tables.
     #[schemars(length(min = 1, max = 20))]
-    pub entities: Vec<EntityRequest>,
+    pub entities: Vec<EntityInput>,
 }
 
 /// One answer for each table asked for, in the order of asking.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A measure as asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 pub enum MeasureInput {
     /// A measure of a source (`orders.revenue`) or an aggregate over columns (`sum(orders.amount)`).
     Text(String),
@@ -15,18 +15,23 @@ pub enum MeasureInput {
         /// A measure, an aggregate, or arithmetic over both.
         expr: String,
         /// The name of the result column.
-        name: String,
+        name: Option<String>,
     },
 }
 
 /// A dimension as asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DimensionInput {
-    /// `source.column`, or a column that one source has.
-    pub field: String,
-    /// The unit to which a time is cut: `year`, `quarter`, `month`, `week`, `day`, `hour`, `minute`.
-    pub granularity: Option<String>,
+#[serde(untagged, deny_unknown_fields)]
+pub enum DimensionInput {
+    /// `source.column`, with `:month` to cut a time to its month.
+    Text(String),
+    /// A column, and the unit for a time.
+    Field {
+        /// `source.column`, or a column that one source has.
+        field: String,
+        /// The unit to which a time is cut: `year`, `quarter`, `month`, `week`, `day`, `hour`, `minute`.
+        granularity: Option<String>,
+    },
 }
 
 /// Which way to sort.
@@ -42,12 +47,17 @@ pub enum DirectionInput {
 
 /// One sort key.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OrderInput {
-    /// A measure, dimension or result column of the query.
-    pub field: String,
-    /// `asc` when left out.
-    pub direction: Option<DirectionInput>,
+#[serde(untagged, deny_unknown_fields)]
+pub enum OrderInput {
+    /// A field, or `field:desc`.
+    Text(String),
+    /// A field and its direction.
+    Field {
+        /// A measure, dimension or result column of the query.
+        field: String,
+        /// `asc` when left out.
+        direction: Option<DirectionInput>,
+    },
 }
 
 /// What the answer may hold besides rows.
@@ -64,7 +74,7 @@ pub enum IncludePart {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlQueryInput {
-    /// The warehouse; may be left out when the project has only one.
+    /// The warehouse; may be left out when only one has what is asked for.
     #[serde(rename = "connectionId")]
     pub connection_id: Option<String>,
     /// What to compute.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReadSourceInput {
-    /// The connection.
-    pub connection_id: String,
+    /// The connection; may be left out when only one has the source.
+    pub connection_id: Option<String>,
     /// The name of the source, exactly.
     #[schemars(length(min = 1))]
     pub source_name: String,

@@ -8,8 +8,8 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SqlInput {
-    /// The warehouse.
-    pub connection_id: String,
+    /// The warehouse; may be left out when only one has the tables.
+    pub connection_id: Option<String>,
     /// One query in the warehouse's SQL dialect. Everything that could write is refused.
     #[schemars(length(min = 1))]
     pub sql: String,

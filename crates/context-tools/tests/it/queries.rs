@@ -101,14 +101,16 @@ async fn several_warehouses_must_be_told_apart_and_a_missing_connector_only_comp
     );
     assert_eq!(
         project
-            .failure("sl_query", json!({"measures": ["events.n"]}))
+            .failure("sl_query", json!({"measures": ["event.n"]}))
             .await,
-        "connection_required: the project has 2 warehouses: say which with `connectionId`\nhint: use one of `warehouse`, `lake`"
+        "connection_required: none of 2 warehouses has what is asked for: `warehouse`: unknown source `event`; \
+         `lake`: unknown source `event`, try `events`\n\
+         hint: correct the names, or say which warehouse with `connectionId`"
     );
     let answer = project
         .data(
             "sl_query",
-            json!({"connectionId": "lake", "measures": ["events.n"], "include": ["plan"]}),
+            json!({"measures": ["events.n"], "include": ["plan"]}),
         )
         .await;
     assert_eq!(answer.get("rows"), Some(&json!([])));

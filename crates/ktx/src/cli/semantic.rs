@@ -12,7 +12,7 @@ use super::OutputArgs;
 pub struct SlArgs {
     /// Words to search for; without words all sources are listed
     pub query: Vec<String>,
-    /// The connection [default: the only warehouse]
+    /// The connection [default: the only warehouse that fits]
     #[arg(long, alias = "connection", global = true, value_name = "ID")]
     pub connection_id: Option<String>,
     /// Show at most this many; for `query`, the row limit of the query

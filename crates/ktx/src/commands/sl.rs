@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ktx_context_tools::wire::{SourceHit, SourceItem};
 use ktx_context_tools::{list_sources, read_source, search_sources};
-use ktx_diagnostics::Severity;
+use ktx_diagnostics::{Severity, excerpt};
 use ktx_semantic_layer::{SourceFile, conformance};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -152,7 +152,8 @@ pub(crate) fn note_near_command(
     let [word] = query else { return };
     if let Some(near) = ktx_diagnostics::nearest(word, commands.iter().copied()).first() {
         printer.note(&format!(
-            "note: searching for `{word}`; to run the command, write `ktx {parent} {near}`"
+            "note: searching for `{}`; to run the command, write `ktx {parent} {near}`",
+            excerpt(word)
         ));
     }
 }
@@ -283,7 +284,8 @@ fn print_hits(hits: &[SourceHit], warnings: &[String], words: &str, printer: &Pr
     }
     if hits.is_empty() {
         printer.note(&format!(
-            "nothing found for `{words}`; run `ktx sl` for all sources"
+            "nothing found for `{}`; run `ktx sl` for all sources",
+            excerpt(words)
         ));
     }
     Ok(Exit::Success)

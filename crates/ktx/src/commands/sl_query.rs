@@ -128,7 +128,7 @@ fn print(answer: &QueryAnswer, args: &SlQueryArgs, printer: &Printer) -> Outcome
         printer.note(&format!("note: {note}"));
     }
     if let Some(result) = &answer.result
-        && answer.is_cut()
+        && answer.is_truncated()
     {
         printer.note(&format!(
             "only the first {} rows; there are more",

@@ -3,17 +3,19 @@
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::time::Duration;
 
-use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink as _, cut_note};
+use ktx_config::Connection;
+use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink as _, cut_note, warehouse_of_sql};
 use ktx_warehouse::{Caps, Dialect, ErrorKind, QueryResult, WarehouseError, collect, gate};
 use serde_json::{Value, json};
 
 use crate::audit::AuditLog;
 use crate::cli::{OutputArgs, OutputFormat, SqlArgs, SqlFormat};
 use crate::compose;
+use crate::context;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::session::Session;
+use crate::session::{Opened, Session};
 use crate::tables::{aligned, csv, tsv};
 
 /// The most that `--max-rows` takes.
@@ -35,7 +37,12 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
             .hint("give one statement, such as `ktx sql \"select 1\"`"));
     }
     let opened = session.open(&printer)?;
-    let connection = compose::warehouse(&opened.config, args.connection.as_deref())?;
+    let (connection, choice) = warehouse(args, sql, session, &opened)?;
+    if let Some(choice) = &choice
+        && printer.mode != Mode::Json
+    {
+        printer.note(&format!("note: {choice}"));
+    }
     let connector = compose::connector(session, &opened.dir, connection)?;
     let audit = AuditLog::new(&opened.store);
     let note = |sql: &str, outcome: AuditOutcome| {
@@ -70,12 +77,12 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
     note(statement.as_str(), ended);
     let result = outcome.map_err(with_next_step)?;
     let cut = cut_note(&result, &caps);
-    print(
-        &result,
-        (connection.id.as_str(), cut.as_deref()),
-        args.output,
-        &printer,
-    )?;
+    if printer.mode == Mode::Json {
+        let notes: Vec<&String> = choice.iter().chain(&cut).collect();
+        printer.json(&to_json(&result, connection.id.as_str(), &notes))?;
+    } else {
+        print(&result, args.output, &printer)?;
+    }
     if printer.mode != Mode::Json
         && let Some(cut) = &cut
     {
@@ -85,6 +92,30 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
         printer.note(&cut_off(result.rows.len(), &caps));
     }
     Ok(Exit::Success)
+}
+
+/// The warehouse that is named, the only one, or the only one that has the tables of the statement, with a note about
+/// the choice.
+fn warehouse<'a>(
+    args: &SqlArgs,
+    sql: &str,
+    session: &Session,
+    opened: &'a Opened,
+) -> Outcome<(&'a Connection, Option<String>)> {
+    let id = args.connection.as_deref();
+    if id.is_some() || opened.config.warehouses().count() < 2 {
+        return Ok((compose::warehouse(&opened.config, id)?, None));
+    }
+    let context = context::open(session, opened)?;
+    let (found, note) = compose::block_on(|_| async {
+        warehouse_of_sql(context.as_ref(), None, sql)
+            .await
+            .map_err(Failure::from)
+    })?;
+    Ok((
+        compose::warehouse(&opened.config, Some(found.id.as_str()))?,
+        note,
+    ))
 }
 
 /// The statement of the command line, or of stdin when it is only `-`.
@@ -168,15 +199,7 @@ fn output(args: &SqlArgs) -> OutputArgs {
     }
 }
 
-fn print(
-    result: &QueryResult,
-    (connection, cut): (&str, Option<&str>),
-    format: Option<SqlFormat>,
-    printer: &Printer,
-) -> Outcome<()> {
-    if printer.mode == Mode::Json {
-        return printer.json(&to_json(result, connection, cut));
-    }
+fn print(result: &QueryResult, format: Option<SqlFormat>, printer: &Printer) -> Outcome<()> {
     let headers: Vec<String> = result
         .columns
         .iter()
@@ -198,7 +221,7 @@ fn print(
     printer.line(&format!("{count} row{}", if count == 1 { "" } else { "s" }))
 }
 
-fn to_json(result: &QueryResult, connection: &str, cut: Option<&str>) -> Value {
+fn to_json(result: &QueryResult, connection: &str, notes: &[&String]) -> Value {
     let headers: Vec<&str> = result
         .columns
         .iter()
@@ -222,8 +245,8 @@ fn to_json(result: &QueryResult, connection: &str, cut: Option<&str>) -> Value {
         map.insert("rowCount".to_owned(), json!(rows.len()));
         map.insert("rows".to_owned(), json!(rows));
         map.insert("truncated".to_owned(), json!(result.truncated));
-        if let Some(cut) = cut {
-            map.insert("notes".to_owned(), json!([cut]));
+        if !notes.is_empty() {
+            map.insert("notes".to_owned(), json!(notes));
         }
     }
     answer
@@ -243,7 +266,7 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
         parse_dialect(name)?
     } else {
         let opened = session.open(printer)?;
-        let connection = compose::warehouse(&opened.config, args.connection.as_deref())?;
+        let (connection, _) = warehouse(args, sql, session, &opened)?;
         compose::connector(session, &opened.dir, connection)?.dialect()
     };
     let verdict = gate::check(sql, dialect);

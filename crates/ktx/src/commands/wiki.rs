@@ -122,7 +122,8 @@ fn print_hits(answer: &WikiSearchOutput, words: &str, printer: &Printer) -> Outc
     }
     if hits.is_empty() {
         printer.note(&format!(
-            "nothing found for `{words}`; run `ktx wiki` for all pages"
+            "nothing found for `{}`; run `ktx wiki` for all pages",
+            ktx_diagnostics::excerpt(words)
         ));
     }
     Ok(Exit::Success)

@@ -5,6 +5,8 @@ mod crowd;
 mod given_up;
 mod http;
 mod jobs;
+mod lenient;
+mod long_texts;
 mod notes;
 mod served;
 mod tools;

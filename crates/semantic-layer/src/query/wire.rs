@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods, OrderRequest, Query,
-    dimension_word, direction, invalid, order_word,
+    direction, invalid,
 };
 use crate::QueryError;
 
@@ -154,7 +154,7 @@ fn measure(item: Item<'_>) -> MeasureRequest {
 
 fn dimension(item: Item<'_>) -> DimensionRequest {
     match item {
-        Item::Text(text) => dimension_word(text),
+        Item::Text(text) => DimensionRequest::parse(text),
         Item::Fields(field, granularity) => DimensionRequest {
             field: field.to_owned(),
             granularity: granularity.map(str::to_owned),
@@ -164,7 +164,7 @@ fn dimension(item: Item<'_>) -> DimensionRequest {
 
 fn order(item: Item<'_>) -> Result<OrderRequest, QueryError> {
     match item {
-        Item::Text(text) => order_word(text),
+        Item::Text(text) => OrderRequest::parse(text),
         Item::Fields(field, word) => Ok(OrderRequest {
             field: field.to_owned(),
             direction: word.map_or(Ok(Direction::default()), direction)?,

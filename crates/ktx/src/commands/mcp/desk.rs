@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use ktx_diagnostics::excerpt;
 use ktx_memory::{Desk, NoteStatus};
 use ktx_project_store::RunStatus;
 use ktx_tool_descriptors::ToolError;
@@ -137,7 +138,12 @@ impl Desk for NoteDesk {
         if let Some(status) = locked(&self.runs).get(run) {
             return Ok(status.clone());
         }
-        let unknown = || ToolError::new(format!("no note was taken under the run `{run}`"));
+        let unknown = || {
+            ToolError::new(format!(
+                "no note was taken under the run `{}`",
+                excerpt(run)
+            ))
+        };
         let id = RunId::parse(run).map_err(|_| unknown())?;
         let opened = crate::session::load(&self.dir, &self.session.environment)
             .map_err(|failure| refused(&failure))?;

@@ -1,0 +1,57 @@
+//! How long the texts of a request may be.
+
+use ktx_semantic_layer::Query;
+
+use crate::failure::Failure;
+
+/// Bytes of a text that is searched for, and of a name.
+pub const LONGEST_TEXT: usize = 4 << 10;
+
+/// Bytes of all measures, dimensions, filters, segments and sort keys of one query together: two expressions
+/// at their own limit. Compiling takes time in proportion to it.
+pub const LONGEST_QUERY: usize = 64 << 10;
+
+/// Refuses a text that is longer than [`LONGEST_TEXT`].
+pub(crate) fn check_text(argument: &str, text: &str) -> Result<(), Failure> {
+    check(argument, text.len(), LONGEST_TEXT)
+}
+
+/// Refuses a query whose texts are longer than [`LONGEST_QUERY`], and names the longest part.
+pub(crate) fn check_query(query: &Query) -> Result<(), Failure> {
+    let name = |name: &Option<String>| name.as_ref().map_or(0, String::len);
+    let parts = [
+        (
+            "measures",
+            total(&query.measures, |one| one.expr.len() + name(&one.name)),
+        ),
+        (
+            "dimensions",
+            total(&query.dimensions, |one| {
+                one.field.len() + name(&one.granularity)
+            }),
+        ),
+        ("filters", total(&query.filters, String::len)),
+        ("segments", total(&query.segments, String::len)),
+        ("order_by", total(&query.order_by, |one| one.field.len())),
+    ];
+    let all = parts.iter().map(|(_, bytes)| bytes).sum();
+    let longest = parts.iter().max_by_key(|(_, bytes)| *bytes);
+    match longest {
+        Some((argument, bytes)) if *bytes > LONGEST_QUERY => check(argument, *bytes, LONGEST_QUERY),
+        _ => check("query", all, LONGEST_QUERY),
+    }
+}
+
+fn total<T>(parts: &[T], bytes: impl Fn(&T) -> usize) -> usize {
+    parts.iter().map(bytes).sum()
+}
+
+fn check(argument: &str, bytes: usize, limit: usize) -> Result<(), Failure> {
+    if bytes <= limit {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "text_too_long",
+        format!("`{argument}` has {bytes} bytes; the limit is {limit} bytes"),
+    ))
+}

@@ -1,0 +1,146 @@
+//! Arguments that are written another way than the schema says and can only mean one thing.
+
+use serde_json::{Map, Number, Value};
+
+/// The keywords whose branches are alternatives.
+const ALTERNATIVES: [&str; 2] = ["anyOf", "oneOf"];
+
+/// The arguments the way the schema writes them: `"5"` where only a whole number fits becomes 5, and a text or an object
+/// where only a list fits becomes a list of one. Everything else stays as it is, so that validation reports it.
+pub(crate) fn normalized(schema: &Value, value: Value) -> Value {
+    match value {
+        Value::Object(object) if accepts(schema, "object") => match object_branch(schema) {
+            Some(branch) => Value::Object(properties(branch, object)),
+            None => Value::Object(object),
+        },
+        Value::Array(items) if accepts(schema, "array") => match list_items(schema) {
+            Some(of) => items.into_iter().map(|item| normalized(of, item)).collect(),
+            None => Value::Array(items),
+        },
+        Value::String(text) if !accepts(schema, "string") => match whole_number(schema, &text) {
+            Some(number) => Value::Number(number),
+            None => listed(schema, Value::String(text)),
+        },
+        Value::Number(number) if accepts(schema, "integer") => {
+            Value::Number(without_fraction(&number).unwrap_or(number))
+        }
+        Value::Object(_) => listed(schema, value),
+        other => other,
+    }
+}
+
+/// The schema of everything that a call takes: what `schema` says, whole numbers as text, and one text in the place of
+/// a list of texts.
+pub fn accepted_schema(schema: &Value) -> Value {
+    match schema {
+        Value::Object(object) => {
+            let mut wide: Map<String, Value> = object
+                .iter()
+                .map(|(key, part)| (key.clone(), accepted_schema(part)))
+                .collect();
+            let takes_text = accepts(schema, "integer")
+                || list_items(schema).is_some_and(|items| accepts(items, "string"));
+            if takes_text
+                && !accepts(schema, "string")
+                && let Some(kind) = wide.get_mut("type")
+            {
+                add_text(kind);
+            }
+            Value::Object(wide)
+        }
+        Value::Array(parts) => parts.iter().map(accepted_schema).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Adds `string` as the second of the accepted types: the first one stays what is usual.
+fn add_text(kind: &mut Value) {
+    let mut kinds = match kind.take() {
+        Value::Array(kinds) => kinds,
+        one => vec![one],
+    };
+    kinds.insert(kinds.len().min(1), Value::from("string"));
+    *kind = Value::Array(kinds);
+}
+
+fn properties(schema: &Value, object: Map<String, Value>) -> Map<String, Value> {
+    let known = schema.get("properties");
+    object
+        .into_iter()
+        .map(|(key, value)| {
+            let value = match known.and_then(|known| known.get(&key)) {
+                Some(property) => normalized(property, value),
+                None => value,
+            };
+            (key, value)
+        })
+        .collect()
+}
+
+/// A list of this value, where the schema wants a list whose items may be of its type.
+fn listed(schema: &Value, value: Value) -> Value {
+    let kind = if value.is_string() {
+        "string"
+    } else {
+        "object"
+    };
+    match list_items(schema) {
+        Some(items) if accepts(items, kind) => Value::Array(vec![normalized(items, value)]),
+        _ => value,
+    }
+}
+
+fn whole_number(schema: &Value, text: &str) -> Option<Number> {
+    if !accepts(schema, "integer") {
+        return None;
+    }
+    let digits = text.trim();
+    let number = digits.parse::<u64>().map(Number::from);
+    number
+        .or_else(|_| digits.parse::<i64>().map(Number::from))
+        .ok()
+}
+
+/// `5.0` as `5`: JSON has one kind of number, and some clients write every number with a point.
+fn without_fraction(number: &Number) -> Option<Number> {
+    if !number.is_f64() {
+        return None;
+    }
+    let text = number.to_string();
+    let whole = text.strip_suffix(".0")?;
+    whole.parse::<i64>().ok().map(Number::from)
+}
+
+/// Whether values of a JSON type may fit a schema. A schema that names no type accepts each.
+fn accepts(schema: &Value, kind: &str) -> bool {
+    if let Some(branches) = branches(schema) {
+        return branches.iter().any(|branch| accepts(branch, kind));
+    }
+    match schema.get("type") {
+        Some(Value::String(only)) => only == kind,
+        Some(Value::Array(kinds)) => kinds.iter().any(|one| one == kind),
+        _ => true,
+    }
+}
+
+fn branches(schema: &Value) -> Option<&Vec<Value>> {
+    ALTERNATIVES
+        .iter()
+        .find_map(|key| schema.get(*key))
+        .and_then(Value::as_array)
+}
+
+/// The schema of the items of a list; `None` where a list does not fit or may hold anything.
+fn list_items(schema: &Value) -> Option<&Value> {
+    let is_list = accepts(schema, "array") && schema.get("type").is_some();
+    schema.get("items").filter(|_| is_list)
+}
+
+/// The schema that describes the properties of an object: the schema itself, or its only branch for objects.
+fn object_branch(schema: &Value) -> Option<&Value> {
+    let Some(branches) = branches(schema) else {
+        return Some(schema);
+    };
+    let mut fitting = branches.iter().filter(|branch| accepts(branch, "object"));
+    fitting.next().filter(|_| fitting.next().is_none())
+}

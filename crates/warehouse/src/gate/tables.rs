@@ -1,0 +1,58 @@
+//! The tables that a statement reads.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{ObjectName, Query, Statement, TableFactor, Visit as _, Visitor};
+
+/// The tables of a statement by their dotted names without quotes, in order, each once. Common table expressions and
+/// table functions are not among them.
+pub(super) fn tables_of(statement: &Statement) -> BTreeSet<String> {
+    let mut names = Names::default();
+    let flow = statement.visit(&mut names);
+    debug_assert!(flow.is_continue());
+    let defined = names.defined;
+    names
+        .read
+        .retain(|name| !defined.contains(&name.to_lowercase()));
+    names.read
+}
+
+#[derive(Default)]
+struct Names {
+    read: BTreeSet<String>,
+    /// Common table expressions, in lower case. A table of the same name counts as one: which of both is meant depends
+    /// on the place, and a table less only makes the answer less certain.
+    defined: BTreeSet<String>,
+}
+
+impl Visitor for Names {
+    type Break = std::convert::Infallible;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Self::Break> {
+        let expressions = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.defined
+            .extend(expressions.map(|one| one.alias.name.value.to_lowercase()));
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<Self::Break> {
+        if let TableFactor::Table {
+            name, args: None, ..
+        } = table
+        {
+            self.read.extend(dotted(name));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The name without quotes; `None` where a part is not a plain name.
+fn dotted(name: &ObjectName) -> Option<String> {
+    let parts: Option<Vec<&str>> = name
+        .0
+        .iter()
+        .map(|part| part.as_ident().map(|ident| ident.value.as_str()))
+        .collect();
+    parts.map(|parts| parts.join("."))
+}
