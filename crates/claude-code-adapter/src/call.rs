@@ -1,7 +1,8 @@
 //! One call of a model, with a child that waits for it or with a fresh one.
 
 use ktx_llm_runtime::{
-    LlmError, LlmErrorKind, ReportedCost, RuntimeEvent, SourceSystem, StopReason, UsageFact,
+    LlmError, LlmErrorKind, Patience, ReportedCost, RuntimeEvent, SourceSystem, StopReason,
+    UsageFact,
 };
 use tokio::time::Instant;
 use tokio_util::future::FutureExt as _;
@@ -9,7 +10,7 @@ use tokio_util::future::FutureExt as _;
 use crate::conversation::{Note, PromptAt, Record};
 use crate::host::{Host, WarmUp};
 use crate::invocation::Query;
-use crate::limits::{Patience, unix_now};
+use crate::limits::unix_now;
 use crate::link::Link;
 use crate::outcome::{believed_reset, failure_kind, stop_reason_of};
 use crate::process::{Told, another_program, told};
@@ -144,6 +145,7 @@ async fn limited(
             attempt: failures + 1,
             code: LlmErrorKind::RateLimit.code(),
         });
+        let _waiting = host.limits.wait();
         let pause = tokio::time::sleep(pause);
         if pause
             .with_cancellation_token(&caller.cancel)

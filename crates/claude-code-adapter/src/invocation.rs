@@ -3,12 +3,11 @@
 //! Every query of the adapter is a [`Query`], made by [`Query::new`] alone, and every `Query`
 //! carries the whole isolation tuple (KTX-20…34).
 
-use ktx_llm_runtime::LlmError;
+use ktx_llm_runtime::{LlmError, Patience};
 use ktx_tool_descriptors::{ObjectSchema, ToolError, ToolSet, handler_fn};
 use serde_json::{Value, json};
 
 use crate::environment::{Compaction, Substitution};
-use crate::limits::Patience;
 use crate::mcp::{SERVER, listed, tool_id};
 use crate::outcome::{no_object, out_of_turns};
 
@@ -46,7 +45,7 @@ pub(crate) enum Purpose {
     /// One text answer without tools.
     Text,
     /// The probe: as text.
-    Probe,
+    Probe(Patience),
     /// One object.
     Object(ObjectSchema),
     /// Turns and tool calls; also the purpose of a run.
@@ -95,7 +94,7 @@ impl Query {
     pub(crate) fn tools(&self) -> ToolSet {
         match &self.purpose {
             Purpose::Loop { tools, .. } => tools.clone(),
-            Purpose::Text | Purpose::Probe | Purpose::Object(_) => ToolSet::default(),
+            Purpose::Text | Purpose::Probe(_) | Purpose::Object(_) => ToolSet::default(),
         }
     }
 
@@ -103,14 +102,14 @@ impl Query {
     pub(crate) fn schema(&self) -> Option<&ObjectSchema> {
         match &self.purpose {
             Purpose::Object(schema) => Some(schema),
-            Purpose::Text | Purpose::Probe | Purpose::Loop { .. } => None,
+            Purpose::Text | Purpose::Probe(_) | Purpose::Loop { .. } => None,
         }
     }
 
     /// Turns allowed (KTX-33).
     pub(crate) fn max_turns(&self) -> u32 {
         match &self.purpose {
-            Purpose::Text | Purpose::Probe => 1,
+            Purpose::Text | Purpose::Probe(_) => 1,
             Purpose::Object(_) => OBJECT_TURNS,
             Purpose::Loop { budget, .. } => *budget,
         }
@@ -120,16 +119,16 @@ impl Query {
     pub(crate) fn out_of_turns(&self) -> LlmError {
         match &self.purpose {
             Purpose::Object(_) => no_object(),
-            Purpose::Text | Purpose::Probe | Purpose::Loop { .. } => out_of_turns(),
+            Purpose::Text | Purpose::Probe(_) | Purpose::Loop { .. } => out_of_turns(),
         }
     }
 
-    /// Whether the call may be made twice: nothing but an answer comes of it. The probe tells how
-    /// things stand.
+    /// Whether the call may be made twice: nothing but an answer comes of it. A person who probes sees how a
+    /// first call goes.
     pub(crate) fn is_repeatable(&self) -> bool {
         match &self.purpose {
-            Purpose::Text | Purpose::Object(_) => true,
-            Purpose::Probe | Purpose::Loop { .. } => false,
+            Purpose::Text | Purpose::Object(_) | Purpose::Probe(Patience::AsConfigured) => true,
+            Purpose::Probe(Patience::None) | Purpose::Loop { .. } => false,
         }
     }
 
@@ -137,7 +136,7 @@ impl Query {
     pub(crate) fn compaction(&self) -> Compaction {
         match &self.purpose {
             Purpose::Loop { .. } => Compaction::Allowed,
-            Purpose::Text | Purpose::Probe | Purpose::Object(_) => Compaction::Refused,
+            Purpose::Text | Purpose::Probe(_) | Purpose::Object(_) => Compaction::Refused,
         }
     }
 
@@ -156,10 +155,10 @@ impl Query {
         &self.model
     }
 
-    /// How long the call may wait for a limit. The probe never does: it tells how things stand.
+    /// How long the call may wait for a limit.
     pub(crate) fn patience(&self) -> Patience {
         match &self.purpose {
-            Purpose::Probe => Patience::None,
+            Purpose::Probe(patience) => *patience,
             Purpose::Text | Purpose::Object(_) | Purpose::Loop { .. } => Patience::AsConfigured,
         }
     }
@@ -273,7 +272,7 @@ impl Query {
     /// behind the caller's tools. The probe has none, for it shows how a first call goes.
     pub(crate) fn waiting(&self) -> Option<Self> {
         let purpose = match &self.purpose {
-            Purpose::Probe => return None,
+            Purpose::Probe(_) => return None,
             Purpose::Text => Purpose::Text,
             Purpose::Object(schema) => Purpose::Object(schema.clone()),
             Purpose::Loop { tools, budget } => Purpose::Loop {

@@ -12,11 +12,12 @@ mod tests;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ktx_llm_runtime::{
-    EventSink, Governing, LlmError, LlmErrorKind, RuntimeEvent, Sent, window_words,
+    EventSink, Governing, LlmError, LlmErrorKind, Patience, RuntimeEvent, Sent, window_words,
 };
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio_util::future::FutureExt as _;
@@ -38,15 +39,6 @@ const LONGEST: Duration = Duration::from_hours(6);
 /// slept has not waited.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How long calls may wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Patience {
-    /// Not at all: the caller wants to know.
-    None,
-    /// As long as the settings allow.
-    AsConfigured,
-}
-
 /// The limits of the account behind one runtime.
 #[derive(Debug)]
 pub(crate) struct Limits {
@@ -56,6 +48,8 @@ pub(crate) struct Limits {
     known: Mutex<(String, Book)>,
     /// The limit whose wait is being told, by the end of it.
     told: Mutex<Option<i64>>,
+    /// Calls that wait for a limit now.
+    waiting: AtomicUsize,
     /// Held by the first call behind a reset.
     trial: Arc<AsyncMutex<()>>,
     /// Held by calls while a window is nearly used up.
@@ -108,6 +102,7 @@ impl Limits {
             login: Login::default(),
             known: Mutex::default(),
             told: Mutex::default(),
+            waiting: AtomicUsize::new(0),
             trial: Arc::default(),
             narrow: Arc::new(Semaphore::new(narrow)),
             pressed: Mutex::default(),
@@ -163,6 +158,7 @@ impl Limits {
                         return Err(refusal(&limit, left));
                     }
                     teller.tell(&limit, left);
+                    let _waiting = self.wait();
                     let tick = tokio::time::sleep(left.min(TICK));
                     if tick.with_cancellation_token(cancel).await.is_none() {
                         return Err(LlmError::cancelled());
@@ -170,6 +166,17 @@ impl Limits {
                 }
             }
         }
+    }
+
+    /// Counts a call as one that waits for a limit, until what is given back is dropped.
+    pub(crate) fn wait(&self) -> Waiting<'_> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Waiting(self)
+    }
+
+    /// Whether a call waits for a limit now.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
     }
 
     /// A turn among the few calls that run while a window is nearly used up; at once when none is.
@@ -303,6 +310,16 @@ impl Limits {
 
     fn told(&self) -> MutexGuard<'_, Option<i64>> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that waits for a limit.
+#[derive(Debug)]
+pub(crate) struct Waiting<'a>(&'a Limits);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -1,5 +1,8 @@
 //! The probe: one isolated turn that proves that the local session can be used (KTX-83, KTX-84).
 
+use std::pin::Pin;
+use std::time::Duration;
+
 use ktx_llm_runtime::{CallLabel, LlmError, LlmErrorKind, ProbeReport, ProbeRequest};
 use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
@@ -13,6 +16,9 @@ use crate::process::find_program;
 use crate::report::{Caller, RUN_BY_HAND, Report};
 use crate::runtime::{model_of, natural, query_for};
 use crate::surface::hook_warning;
+
+/// Between two looks whether a limit is waited for.
+const TICK: Duration = Duration::from_secs(1);
 
 /// Makes the call, and ends it when its time is up. What it has to warn of is added to `warnings`.
 async fn in_time(
@@ -33,7 +39,7 @@ async fn in_time(
             _ => {}
         };
         let mut work = std::pin::pin!(run(host, query, caller, &mut observe));
-        if let Ok(report) = tokio::time::timeout(limit, &mut work).await {
+        if let Some(report) = answered(host, limit, work.as_mut()).await {
             (report, false)
         } else {
             caller.cancel.cancel();
@@ -55,6 +61,27 @@ async fn in_time(
     report
 }
 
+/// The end of the work, unless it takes longer than `limit`. The time in which it waits for a limit of the account
+/// does not count: that is not the program's.
+async fn answered<W>(host: &Host, limit: Duration, mut work: Pin<&mut W>) -> Option<W::Output>
+where
+    W: Future,
+{
+    let tick = limit.min(TICK);
+    let mut silent = Duration::ZERO;
+    while silent < limit {
+        if let Ok(output) = tokio::time::timeout(tick, work.as_mut()).await {
+            return Some(output);
+        }
+        silent = if host.limits.is_waited_for() {
+            Duration::ZERO
+        } else {
+            silent + tick
+        };
+    }
+    None
+}
+
 /// Runs the probe of this run.
 pub(crate) async fn probe(host: &Host, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
     let program = find_program(&host.settings)?;
@@ -62,7 +89,7 @@ pub(crate) async fn probe(host: &Host, request: ProbeRequest) -> Result<ProbeRep
     let query = query_for(
         host,
         role,
-        Purpose::Probe,
+        Purpose::Probe(request.patience),
         "Answer with one word.".to_owned(),
         "Say ok.".to_owned(),
         "probe",

@@ -22,9 +22,9 @@ use tokio::time::timeout;
 use crate::environment::child_environment;
 use crate::host::is_older;
 use crate::invocation::Query;
-use crate::limits::Patience;
 use crate::report::too_old;
 use crate::settings::ClaudeCodeSettings;
+use ktx_llm_runtime::Patience;
 
 use farewell::Farewell;
 pub(crate) use guard::Guard;

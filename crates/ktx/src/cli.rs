@@ -10,6 +10,7 @@ mod semantic;
 mod setup;
 mod source;
 mod statement;
+mod wait;
 
 use std::path::PathBuf;
 
@@ -30,6 +31,7 @@ pub(crate) use semantic::{
 pub(crate) use setup::{AgentTarget, SetupArgs};
 pub(crate) use source::SetupSourceArgs;
 pub(crate) use statement::as_values;
+pub(crate) use wait::{LockWait, WaitArgs, duration_text};
 
 /// The context layer for data agents
 ///
@@ -172,6 +174,17 @@ impl Command {
             Self::Complete(_) => "__complete",
         }
     }
+
+    /// Whether the command waits for the project's lock.
+    pub(crate) const fn lock_wait(&self) -> LockWait {
+        match self {
+            Self::Scan(args) => args.lock_wait(),
+            Self::Ingest(args) => args.wait.lock_wait(),
+            Self::Connection(args) => args.lock_wait(),
+            Self::Sl(args) => args.lock_wait(),
+            _ => LockWait::NotOffered,
+        }
+    }
 }
 
 /// `ktx demo`
@@ -254,6 +267,9 @@ pub struct IngestArgs {
     /// What past queries tell
     #[command(flatten)]
     pub history: QueryHistoryArgs,
+    /// Whether to wait for another command
+    #[command(flatten)]
+    pub wait: WaitArgs,
     /// Print plain lines
     #[arg(long, conflicts_with = "json")]
     pub plain: bool,

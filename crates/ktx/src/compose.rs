@@ -31,7 +31,7 @@ use crate::session::{Opened, Session};
 pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink, ledger_to_read};
 pub(crate) use budget::{budget, limits_of};
 pub(crate) use http::{location, model_facts};
-pub(crate) use limits::known_limit;
+pub(crate) use limits::{clock, known_limit};
 pub(crate) use prices::{list_price, price_file, prices};
 pub(crate) use signals::{was_asked_to_end, was_served};
 pub(crate) use telemetry::Telemetry;

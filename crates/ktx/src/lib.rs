@@ -11,6 +11,7 @@ mod context;
 mod demo;
 mod exit;
 mod local_files;
+mod locking;
 mod printer;
 mod progress;
 mod report;

@@ -13,7 +13,7 @@ use ktx_config::Connection;
 use ktx_llm_runtime::{LlmError, LlmRuntime, ProbeReport, ProbeRequest, Sent};
 use ktx_project_store::{
     Change, ProjectLock, ProjectPath, PublishRequest, Published, Publisher, RunStatus,
-    StateDatabase, StateError, Wait,
+    StateDatabase, StateError,
 };
 use ktx_scan::wire::ScanReport;
 use ktx_scan::{
@@ -29,6 +29,7 @@ use crate::cli::QueryHistoryArgs;
 use crate::compose;
 use crate::exit::Exit;
 use crate::local_files;
+use crate::locking::lock;
 use crate::printer::Printer;
 use crate::progress::ScanProgress;
 use crate::report::machine::Trouble;
@@ -180,16 +181,6 @@ pub(crate) fn stopped(results: &[(ConnectionId, Outcome<Scanned>)]) -> Option<&S
     results.iter().find_map(|(_, result)| {
         let scanned = result.as_ref().ok()?;
         scanned.outcome.stopped.as_ref()
-    })
-}
-
-/// Takes the project's lock for a command that changes it.
-pub(crate) fn lock(opened: &Opened, command: &str) -> Outcome<ProjectLock> {
-    opened.store.lock(command, Wait::No).map_err(|error| {
-        with_hints(
-            Failure::from_error(Exit::Failure, "project_locked", &error),
-            &error,
-        )
     })
 }
 
@@ -364,7 +355,19 @@ pub(crate) fn tell_removed_locks(publisher: &Publisher, opened: &Opened, printer
     }
 }
 
-/// Asks the backend whether it can be used, before anything changes.
+/// Asks the backend whether it can be used, for a person who waits for the answer.
+pub(crate) fn require_usable_now(
+    runtime: &Arc<dyn LlmRuntime>,
+    session: &Session,
+) -> Outcome<ProbeReport> {
+    compose::block_on(|cancel| async move {
+        let request = ProbeRequest::of(&session.run_id).cancelled_by(cancel);
+        runtime.probe(request).await.map_err(probe_failure)
+    })
+}
+
+/// Asks the backend whether it can be used, before a run changes anything: the first call of the run, tried and
+/// waited for like every other one.
 pub(crate) fn require_usable(
     runtime: &Arc<dyn LlmRuntime>,
     session: &Session,
@@ -378,7 +381,8 @@ pub(crate) async fn usable(
     session: &Session,
     cancel: &CancellationToken,
 ) -> Outcome<ProbeReport> {
-    let request = ProbeRequest::of(&session.run_id).cancelled_by(cancel.clone());
+    let request = ProbeRequest::of(&session.run_id);
+    let request = request.patient().cancelled_by(cancel.clone());
     runtime.probe(request).await.map_err(probe_failure)
 }
 

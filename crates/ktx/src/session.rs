@@ -1,16 +1,17 @@
 //! What every command is given: the environment, the clock and the project, each taken once.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ktx_config::{Environment, FILE_NAME, Project};
 use ktx_diagnostics::{Diagnostic, Hints as _};
-use ktx_project_store::{ConfigError, Failpoints, OpenError, Store};
+use ktx_project_store::{ConfigError, Failpoints, OpenError, ProjectLock, Store};
 use ktx_secrets::SecretSource;
 use ktx_vocabulary::RunId;
 
-use crate::cli::{Cli, Command, OutputArgs};
+use crate::cli::{Cli, Command, LockWait, OutputArgs};
 use crate::compose::Telemetry;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
@@ -35,6 +36,8 @@ pub(crate) struct Session {
     pub program: Option<PathBuf>,
     /// When the time of the command is over, if it has a limit.
     pub ends_at: Option<Instant>,
+    /// What the command does when another one holds the project's lock.
+    lock_wait: LockWait,
     project_dir: Option<PathBuf>,
     debug: bool,
 }
@@ -50,6 +53,18 @@ pub(crate) struct Opened {
     pub config: Project,
     /// Warnings about the configuration.
     pub warnings: Vec<Diagnostic>,
+    /// What the command does when another one holds the project's lock.
+    pub lock_wait: LockWait,
+    /// The project's lock that the command has waited for, until it is used.
+    pub waited: Mutex<Option<ProjectLock>>,
+}
+
+impl Opened {
+    /// The project's lock, when the command has waited for it and not used it yet.
+    pub(crate) fn take_lock(&self) -> Option<ProjectLock> {
+        let mut waited = self.waited.lock().unwrap_or_else(PoisonError::into_inner);
+        waited.take()
+    }
 }
 
 impl Session {
@@ -76,6 +91,10 @@ impl Session {
             telemetry,
             program: std::env::current_exe().ok(),
             ends_at: None,
+            lock_wait: cli
+                .command
+                .as_ref()
+                .map_or(LockWait::NotOffered, Command::lock_wait),
             project_dir: cli.global.project_dir.clone(),
             debug: cli.global.debug,
         })
@@ -145,14 +164,22 @@ impl Session {
         }
     }
 
-    /// Reads the project's configuration and says which project it is.
+    /// Reads the project's configuration and says which project it is. With `--wait`, the project's lock is
+    /// taken first: another command may be about to change what is read.
     pub(crate) fn open(&self, printer: &Printer) -> Outcome<Opened> {
         let dir = self.project_dir()?;
-        let opened = load(&dir, &self.environment)?;
-        crate::compose::end_left_over(&opened);
+        let mut opened = load(&dir, &self.environment)?;
         if printer.mode != Mode::Json {
             printer.note(&format!("Project: {}", dir.display()));
         }
+        if let LockWait::AtMost(longest) = self.lock_wait {
+            let command = format!("ktx {}", self.command);
+            let lock = crate::locking::wait_for_lock(&opened.store, &command, longest, printer)?;
+            opened = load(&dir, &self.environment)?;
+            opened.waited = Mutex::new(Some(lock));
+        }
+        opened.lock_wait = self.lock_wait;
+        crate::compose::end_left_over(&opened);
         let asks_a_model = ASKS_A_MODEL.contains(&self.command);
         for warning in &opened.warnings {
             // A command that asks a model fails with the same words.
@@ -201,6 +228,8 @@ pub(crate) fn load(dir: &Path, environment: &Environment) -> Outcome<Opened> {
         dir: dir.to_owned(),
         config: config.project,
         warnings: config.warnings,
+        lock_wait: LockWait::NotOffered,
+        waited: Mutex::default(),
     })
 }
 

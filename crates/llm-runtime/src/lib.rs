@@ -34,8 +34,8 @@ pub use object::{ObjectValueError, generate_typed, validated_object};
 pub use outcome::{LoopOutcome, ObjectOutcome, StopReason, TextOutcome, ToolTrace};
 pub use port::{BackendInfo, LlmRuntime, ProbeReport};
 pub use request::{
-    CallLabel, Deltas, LoopRequest, ObjectRequest, ProbeRequest, RunRequest, Step, StepCallback,
-    TextRequest, chosen_tools,
+    CallLabel, Deltas, LoopRequest, ObjectRequest, Patience, ProbeRequest, RunRequest, Step,
+    StepCallback, TextRequest, chosen_tools,
 };
 pub use run::{RunEvent, RunFinal, RunHandle, RunWriter, run_channel};
 pub use scripted::{Reply, ScriptedRuntime};

@@ -36,21 +36,43 @@ impl CallLabel {
     }
 }
 
+/// How long a call waits for limits of its provider, and how often it is tried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Patience {
+    /// As the settings of the backend say.
+    #[default]
+    AsConfigured,
+    /// The caller wants the answer now: the call waits for no limit, and a failure is tried once more at most.
+    None,
+}
+
 /// Asks for a probe (KTX-83).
 #[derive(Debug, Clone)]
 pub struct ProbeRequest {
     /// The run that the probe's turn belongs to.
     pub run_id: RunId,
+    /// How long the probe waits.
+    pub patience: Patience,
     /// Stops the probe.
     pub cancel: CancellationToken,
 }
 
 impl ProbeRequest {
-    /// The probe of a run, which goes on to its end.
+    /// A probe for a person who wants the answer now.
     pub fn of(run: &RunId) -> Self {
         Self {
             run_id: run.clone(),
+            patience: Patience::None,
             cancel: CancellationToken::new(),
+        }
+    }
+
+    /// The same probe as the first call of a run: tried and waited for like every other call of it.
+    #[must_use]
+    pub fn patient(self) -> Self {
+        Self {
+            patience: Patience::AsConfigured,
+            ..self
         }
     }
 

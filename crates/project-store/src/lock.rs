@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use ktx_diagnostics::{Hint, Hints};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,9 @@ pub struct Holder {
     pub pid: u32,
     /// What it does, such as `ktx scan`.
     pub command: String,
+    /// Since when it holds the lock; absent in a lock file of an older ktx.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
 }
 
 /// How long to wait for the lock.

@@ -28,6 +28,7 @@ impl Store {
         let holder = Holder {
             pid: std::process::id(),
             command: "ktx mcp".to_owned(),
+            since: None,
         };
         ProjectLock::acquire(&path, &holder, wait)
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use ktx_config::{Environment, FILE_NAME, Project};
 use ktx_diagnostics::{Diagnostic, Diagnostics, Hint, Hints};
 use ktx_secrets::Secret;
@@ -170,8 +171,17 @@ impl Store {
     }
 
     /// Takes the project's lock for a command that changes it, and clears away what killed
-    /// processes left.
-    pub fn lock(&self, command: &str, wait: Wait) -> Result<ProjectLock, LockError> {
+    /// processes left. `now` is written into the lock as the time since when it is held.
+    ///
+    /// # Errors
+    /// [`LockError::Held`] with the holder when another command has the lock, [`LockError::File`] when the lock
+    /// file cannot be used.
+    pub fn lock(
+        &self,
+        command: &str,
+        now: Timestamp,
+        wait: Wait,
+    ) -> Result<ProjectLock, LockError> {
         let path = self.layout.lock();
         let failed = |error: FileError| LockError::File {
             path: path.clone(),
@@ -181,6 +191,7 @@ impl Store {
         let holder = Holder {
             pid: std::process::id(),
             command: command.to_owned(),
+            since: Some(now),
         };
         let lock = ProjectLock::acquire(&path, &holder, wait)?;
         sweep(&self.layout.staging()).map_err(failed)?;

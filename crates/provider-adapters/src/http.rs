@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ktx_llm_runtime::{
-    ContentBlock, EventSink, Governor, LimitSignal, LlmError, LlmErrorKind, Message, PlannedTurn,
-    RunWriter, RuntimeEvent, Sent, TurnGate, TurnPermit, UsageFact, window_words,
+    ContentBlock, EventSink, Governor, LimitSignal, LlmError, LlmErrorKind, Message, Patience,
+    PlannedTurn, RunWriter, RuntimeEvent, Sent, TurnGate, TurnPermit, UsageFact, window_words,
 };
 use ktx_secrets::{Redactor, Secret};
 use ktx_vocabulary::ModelRole;
@@ -60,6 +60,8 @@ pub(crate) struct Endpoint {
     pub(crate) clock: UnixClock,
     /// How the longest answer is named, by model, where the usual way was refused.
     pub(crate) limits: Mutex<BTreeMap<String, OutputLimit>>,
+    /// The addresses that have answered a call.
+    pub(crate) answered: Mutex<BTreeSet<String>>,
     /// The media that people were told about.
     pub(crate) left_out: Mutex<BTreeSet<String>>,
 }
@@ -74,6 +76,10 @@ impl std::fmt::Debug for Endpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Again {
     Worth,
+    /// One more try may help; a third would not.
+    Once,
+    /// Only when the provider has answered before: else a person has to change something first.
+    IfEverAnswered,
     Pointless,
 }
 
@@ -106,20 +112,11 @@ impl Failure {
     }
 }
 
-/// How long a call may wait for limits, and how often it is tried.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Patience {
-    /// As the settings say.
-    #[default]
-    AsConfigured,
-    /// The caller wants to know now: no limit is waited for, and a failure is tried once more.
-    None,
-}
-
 /// Tries in all of a call without patience.
 const IMPATIENT_TRIES: u32 = 2;
-/// Tries in all of a call whose answer cannot be read: it may well be another one the next time.
-const UNREADABLE_TRIES: u32 = 2;
+/// Failures in all of a call that are worth no more than one other try: an answer that cannot be read may well
+/// be another one the next time, and a silent provider may speak.
+const UNPROMISING_TRIES: u32 = 2;
 
 /// One call, as the runtime asks for it.
 #[derive(Clone, Copy)]
@@ -153,6 +150,8 @@ impl std::fmt::Debug for Call<'_> {
 #[derive(Debug, Default)]
 struct History {
     failures: u32,
+    /// Failures that are worth one more try at most.
+    unpromising: u32,
     without_old_reasoning: bool,
     renewed: bool,
 }
@@ -356,14 +355,7 @@ impl Endpoint {
                 .remember(window_of(error.kind).to_owned(), wait);
             return Err(self.met_a_limit(error));
         }
-        let tries = match (call.patience, error.kind) {
-            (Patience::None, _) => IMPATIENT_TRIES,
-            (_, LlmErrorKind::Protocol) => UNREADABLE_TRIES,
-            _ => u32::MAX,
-        };
-        let over = failure.again == Again::Pointless
-            || history.failures >= self.governor.max_attempts().min(tries);
-        if over {
+        if self.is_over(failure, history, call) {
             return Err(error.clone());
         }
         let longest = self.governor.settings().max_delay;
@@ -389,6 +381,41 @@ impl Endpoint {
         tokio::select! {
             () = call.cancel.cancelled() => Err(LlmError::cancelled()),
             () = tokio::time::sleep(delay) => Ok(()),
+        }
+    }
+
+    /// Whether a failed try, which `history` counts, was the last one.
+    fn is_over(&self, failure: &Failure, history: &mut History, call: &Call<'_>) -> bool {
+        let again = match (failure.again, failure.error.kind) {
+            (Again::Worth, LlmErrorKind::Protocol) => Again::Once,
+            (again, _) => again,
+        };
+        let is_pointless = match again {
+            Again::Worth => false,
+            Again::Once => {
+                history.unpromising += 1;
+                history.unpromising >= UNPROMISING_TRIES
+            }
+            Again::IfEverAnswered => !self.has_answered(call),
+            Again::Pointless => true,
+        };
+        let tries = match call.patience {
+            Patience::None => IMPATIENT_TRIES,
+            Patience::AsConfigured => u32::MAX,
+        };
+        is_pointless || history.failures >= self.governor.max_attempts().min(tries)
+    }
+
+    /// Whether this address has answered a call of this runtime, with an error or without.
+    fn has_answered(&self, call: &Call<'_>) -> bool {
+        let answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        answered.contains(&call.base.url)
+    }
+
+    fn note_answer(&self, call: &Call<'_>) {
+        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        if !answered.contains(&call.base.url) {
+            answered.insert(call.base.url.clone());
         }
     }
 

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use ktx_llm_runtime::{
     BackendInfo, CallLabel, CallMetrics, Deltas, EventSink, Governor, LlmError, LlmErrorKind,
     LlmRuntime, LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest,
-    ProbeReport, ProbeRequest, ReportedCost, RunEvent, RunHandle, RunRequest, RunWriter,
+    Patience, ProbeReport, ProbeRequest, ReportedCost, RunEvent, RunHandle, RunRequest, RunWriter,
     RuntimeEvent, TextOutcome, TextRequest, UsageFact, run_channel,
 };
 use ktx_secrets::Redactor;
@@ -28,7 +28,7 @@ use tracing::Instrument as _;
 use crate::catalogue::Listing;
 use crate::credentials::GoogleTokens;
 use crate::http::client::Clients;
-use crate::http::{Access, Answered, Call, Endpoint, OldReasoning, Patience};
+use crate::http::{Access, Answered, Call, Endpoint, OldReasoning};
 use crate::preset::Preset;
 use crate::settings::{HttpSettings, PromptCaching, RateLimit, Timeouts};
 use crate::wire::failure::{LARGER_WINDOW, LOOK_INSIDE};
@@ -122,6 +122,7 @@ impl HttpRuntime {
             timeouts: settings.timeouts.clone(),
             clock: settings.clock,
             limits: Mutex::default(),
+            answered: Mutex::default(),
             left_out: Mutex::default(),
         };
         Ok(Self {
@@ -373,7 +374,7 @@ impl LlmRuntime for HttpRuntime {
         let label = CallLabel::of_probe(&request.run_id);
         let inner = &self.inner;
         let mut operation = inner.operation(ModelRole::Default, &label, &request.cancel)?;
-        operation.patience = Patience::None;
+        operation.patience = request.patience;
         let mut asked = operation.request("", "Answer with the word ok.");
         asked.delivery = Delivery::Whole;
         asked.max_output = Some(PROBE_TOKENS);

@@ -62,7 +62,10 @@ const COMMON: &str = "\
 fn text_and_probe_have_one_turn_and_no_tools() {
     let expected = format!("{COMMON}--settings=SETTINGS\n--max-turns=1\n--model=sonnet");
     assert_eq!(arguments(Purpose::Text), expected);
-    assert_eq!(arguments(Purpose::Probe), expected);
+    assert_eq!(
+        arguments(Purpose::Probe(ktx_llm_runtime::Patience::None)),
+        expected
+    );
 }
 
 /// KTX-33: an object has a constant number of turns; its schema is not an argument.

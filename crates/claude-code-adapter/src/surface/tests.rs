@@ -117,7 +117,11 @@ fn check(purpose: Purpose, changes: &Value, expected: Result<&[&str], (LlmErrorK
 #[test]
 fn host_metadata_is_accepted() {
     check(Purpose::Text, &json!({}), Ok(&[]));
-    check(Purpose::Probe, &json!({}), Ok(&[]));
+    check(
+        Purpose::Probe(ktx_llm_runtime::Patience::None),
+        &json!({}),
+        Ok(&[]),
+    );
     let schema = ObjectSchema::new(json!({ "type": "object" })).unwrap();
     check(
         Purpose::Object(schema),

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::OutputArgs;
+use super::{LockWait, OutputArgs, WaitArgs};
 
 /// `ktx connection`
 #[derive(Debug, Args)]
@@ -14,6 +14,26 @@ pub struct ConnectionArgs {
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+impl ConnectionArgs {
+    /// What the command does when another one holds the project's lock.
+    pub(crate) const fn lock_wait(&self) -> LockWait {
+        let wait = match &self.command {
+            Some(ConnectionCommand::Add(args)) => args.wait,
+            Some(ConnectionCommand::Edit(args)) => args.wait,
+            Some(
+                ConnectionCommand::Remove { wait, .. } | ConnectionCommand::Rename { wait, .. },
+            ) => *wait,
+            None
+            | Some(
+                ConnectionCommand::List
+                | ConnectionCommand::Test { .. }
+                | ConnectionCommand::Show { .. },
+            ) => return LockWait::NotOffered,
+        };
+        wait.lock_wait()
+    }
 }
 
 /// `ktx connection …`
@@ -45,6 +65,9 @@ pub enum ConnectionCommand {
         /// Agree to what would be asked
         #[arg(long)]
         yes: bool,
+        /// Whether to wait for another command
+        #[command(flatten)]
+        wait: WaitArgs,
     },
     /// Give a connection another id
     Rename {
@@ -52,6 +75,9 @@ pub enum ConnectionCommand {
         old: String,
         /// The id that it gets
         new: String,
+        /// Whether to wait for another command
+        #[command(flatten)]
+        wait: WaitArgs,
     },
 }
 
@@ -66,6 +92,9 @@ pub struct ConnectionAddArgs {
     /// How it is reached
     #[command(flatten)]
     pub settings: ConnectionSettings,
+    /// Whether to wait for another command
+    #[command(flatten)]
+    pub wait: WaitArgs,
 }
 
 /// `ktx connection edit`
@@ -76,6 +105,9 @@ pub struct ConnectionEditArgs {
     /// How it is reached
     #[command(flatten)]
     pub settings: ConnectionSettings,
+    /// Whether to wait for another command
+    #[command(flatten)]
+    pub wait: WaitArgs,
 }
 
 /// How a connection is reached.

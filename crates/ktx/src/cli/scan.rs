@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{OutputArgs, QueryHistoryArgs};
+use super::{LockWait, OutputArgs, QueryHistoryArgs, WaitArgs};
 
 /// `ktx scan`
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ pub struct ScanArgs {
     #[arg(long)]
     pub dry_run: bool,
     /// Tell what a scan would ask of the warehouse, and read no value
-    #[arg(long, conflicts_with_all = ["structural", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["structural", "dry_run", "wait"])]
     pub estimate: bool,
     /// Stop after so many queries of values; the next scan goes on there
     #[arg(long, value_name = "N")]
@@ -32,12 +32,32 @@ pub struct ScanArgs {
     /// What past queries tell
     #[command(flatten)]
     pub history: QueryHistoryArgs,
+    /// Whether to wait for another command
+    #[command(flatten)]
+    pub wait: WaitArgs,
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
     /// What to do with the joins that were found
     #[command(subcommand)]
     pub command: Option<ScanCommand>,
+}
+
+impl ScanArgs {
+    /// What the command does when another one holds the project's lock.
+    pub(crate) const fn lock_wait(&self) -> LockWait {
+        match &self.command {
+            None if self.estimate => LockWait::NotOffered,
+            None => self.wait.lock_wait(),
+            Some(ScanCommand::Review(ScanReviewArgs {
+                command: Some(ScanReviewCommand::Accept(args) | ScanReviewCommand::Reject(args)),
+                ..
+            })) => args.wait.lock_wait(),
+            Some(ScanCommand::Review(_) | ScanCommand::Relationships { .. }) => {
+                LockWait::NotOffered
+            }
+        }
+    }
 }
 
 /// `ktx scan …`
@@ -80,4 +100,7 @@ pub struct ScanDecisionArgs {
     /// Why, for those who read it later
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
+    /// Whether to wait for another command
+    #[command(flatten)]
+    pub wait: WaitArgs,
 }

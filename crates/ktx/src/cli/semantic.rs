@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::OutputArgs;
+use super::{LockWait, OutputArgs, WaitArgs};
 
 /// `ktx sl`
 #[derive(Debug, Args)]
@@ -24,6 +24,17 @@ pub struct SlArgs {
     /// What to do with sources
     #[command(subcommand)]
     pub command: Option<SlCommand>,
+}
+
+impl SlArgs {
+    /// What the command does when another one holds the project's lock.
+    pub(crate) const fn lock_wait(&self) -> LockWait {
+        match &self.command {
+            Some(SlCommand::Fmt { check: false, wait }) => wait.lock_wait(),
+            Some(SlCommand::Import(args)) => args.wait.lock_wait(),
+            _ => LockWait::NotOffered,
+        }
+    }
 }
 
 /// `ktx sl …`
@@ -57,8 +68,11 @@ pub enum SlCommand {
     /// Bring hand-written sources into the canonical layout
     Fmt {
         /// Write nothing; fail when a source would change
-        #[arg(long)]
+        #[arg(long, conflicts_with = "wait")]
         check: bool,
+        /// Whether to wait for another command
+        #[command(flatten)]
+        wait: WaitArgs,
     },
     /// Check sources against the warehouse: grain, joins, measures against raw totals
     Test {
@@ -153,6 +167,9 @@ pub struct SlImportArgs {
     /// Write sources of which the validator has found errors too
     #[arg(long)]
     pub allow_invalid: bool,
+    /// Whether to wait for another command
+    #[command(flatten)]
+    pub wait: WaitArgs,
 }
 
 /// How `sl graph` draws.

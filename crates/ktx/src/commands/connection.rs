@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
             };
             add::report(&entered, &change, session, &printer)
         }
-        Some(ConnectionCommand::Remove { id, yes }) => {
+        Some(ConnectionCommand::Remove { id, yes, .. }) => {
             let agreement = if *yes {
                 remove::Agreement::Given
             } else {
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
             };
             remove::run(find(&opened, id)?, agreement, &opened, &printer)
         }
-        Some(ConnectionCommand::Rename { old, new }) => {
+        Some(ConnectionCommand::Rename { old, new, .. }) => {
             rename::run(find(&opened, old)?, new, &opened, &printer)
         }
     }

@@ -19,7 +19,7 @@ use crate::demo::{files, warehouse};
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{Job, paused, require_usable, scan_all, with_hints};
+use crate::scanning::{Job, paused, require_usable_now, scan_all, with_hints};
 use crate::session::{Opened, Session, load};
 use place::{Earlier, Place, State};
 
@@ -106,7 +106,7 @@ fn proven(name: &str, told: &Arc<compose::HeldEvents>, session: &Session) -> Out
     let told = Arc::clone(told);
     let events = Arc::clone(&told);
     let runtime = compose::llm_for(session, nowhere.path(), backend, events)?;
-    require_usable(&runtime, session)?;
+    require_usable_now(&runtime, session)?;
     Ok(Proven { backend, told })
 }
 

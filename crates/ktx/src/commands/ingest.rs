@@ -21,10 +21,11 @@ use super::scan::{add_left_alone, history, left_alone, targets};
 use crate::cli::{IngestArgs, QueryHistoryArgs};
 use crate::compose::{self, LedgerSink};
 use crate::exit::Exit;
+use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::{
-    Job, Scanned, lock, look_at_machine, paused, require_usable, scan_locked, stopped,
+    Job, Scanned, look_at_machine, paused, require_usable, scan_locked, stopped,
 };
 use crate::session::{Opened, Session};
 

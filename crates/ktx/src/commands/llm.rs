@@ -14,7 +14,7 @@ use crate::compose;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::require_usable;
+use crate::scanning::require_usable_now;
 use crate::session::{Opened, Session};
 use crate::tables::{aligned, tsv};
 
@@ -258,7 +258,7 @@ fn probe(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
         )
         .hint("set it to `claude-code` to use your own local Claude Code session"));
     };
-    let report = require_usable(&runtime, session);
+    let report = require_usable_now(&runtime, session);
     // Behind the probe it knows who pays.
     let info = runtime.describe();
     sink.finish();

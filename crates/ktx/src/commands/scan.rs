@@ -40,11 +40,12 @@ fn about_joins(
 ) -> Outcome {
     let budget =
         args.max_queries.is_some() || args.max_minutes.is_some() || args.max_bytes.is_some();
-    if args.structural || args.dry_run || args.estimate || budget || args.history.is_given() {
+    let is_given = args.history.is_given() || args.wait.wait.is_some();
+    if args.structural || args.dry_run || args.estimate || budget || is_given {
         return Err(Failure::new(
             Exit::Usage,
             "usage",
-            "`--structural`, `--dry-run`, `--estimate`, `--max-…` and `--query-history…` are options of the scan itself",
+            "`--structural`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself",
         ));
     }
     let opened = session.open(printer)?;

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
         Some(SlCommand::Graph { format }) => {
             sl_upkeep::graph(*format, connection, context.as_ref(), &printer)
         }
-        Some(SlCommand::Fmt { check }) => {
+        Some(SlCommand::Fmt { check, .. }) => {
             let tidying = if *check {
                 Tidying::Check
             } else {

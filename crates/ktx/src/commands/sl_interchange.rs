@@ -14,9 +14,9 @@ use serde_json::json;
 use crate::cli::{InterchangeFormat, SlExportArgs, SlImportArgs};
 use crate::compose;
 use crate::exit::Exit;
+use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::lock;
 use crate::session::{Opened, Session};
 
 use standing::{ImportPlan, Standing};

@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::GraphFormat;
 use crate::compose;
 use crate::exit::Exit;
+use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::lock;
 use crate::session::Opened;
 
 /// Prints the join graph of a connection.

@@ -134,7 +134,7 @@ impl AccountLimit {
 }
 
 /// The time of day of a moment where the user is, with the date when it is another day.
-pub(super) fn clock(at: Timestamp, now: Timestamp) -> String {
+pub(crate) fn clock(at: Timestamp, now: Timestamp) -> String {
     let zone = TimeZone::system();
     let (at, now) = (at.to_zoned(zone.clone()), now.to_zoned(zone));
     let form = if at.date() == now.date() {

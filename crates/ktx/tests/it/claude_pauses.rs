@@ -160,7 +160,7 @@ hint: 5 of 12 tables are described and kept; `ktx ingest` goes on with the missi
     let before = tree(&sandbox);
     check_reset(
         &sandbox,
-        "ingest",
+        "ingest --max-minutes 1",
         r"
 exit 5
 --- stderr
@@ -184,7 +184,7 @@ hint: run `ktx llm probe` to ask at once, if the account or its plan is another 
 
     // The account has a bigger plan.
     play(&mut sandbox, describes());
-    assert_eq!(run(&sandbox, "ingest").code, Some(5));
+    assert_eq!(run(&sandbox, "ingest --max-minutes 1").code, Some(5));
     assert_eq!(run(&sandbox, "llm probe").code, Some(0));
     let already = asked(&sandbox);
     let answer = answer(&sandbox, "ingest --json");

@@ -190,6 +190,7 @@ review
 --query-history
 --query-history-window-days
 --structural
+--wait
 ",
     );
 }

@@ -80,4 +80,5 @@ mod support;
 mod traces;
 mod two_people;
 mod usage;
+mod waiting;
 mod wiki;

@@ -88,7 +88,7 @@ For more information, try '--help'.
         r"
 exit 2
 --- stderr
-error: `--structural`, `--dry-run`, `--estimate`, `--max-…` and `--query-history…` are options of the scan itself
+error: `--structural`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself
 ",
     );
 }

@@ -274,7 +274,7 @@ hint: run `ktx scan relationships` to see the joins and their keys
         r"
 exit 2
 --- stderr
-error: `--structural`, `--dry-run`, `--estimate`, `--max-…` and `--query-history…` are options of the scan itself
+error: `--structural`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself
 ",
     );
 }

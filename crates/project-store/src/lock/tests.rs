@@ -6,6 +6,7 @@ fn holder(command: &str) -> Holder {
     Holder {
         pid: 4711,
         command: command.to_owned(),
+        since: None,
     }
 }
 

@@ -31,6 +31,7 @@ impl Endpoint {
         let request = self.request(call, encoded, freshness).await?;
         let mut deadlines = self.deadlines();
         let mut response = self.head(request, &deadlines, call.cancel).await?;
+        self.note_answer(call);
         deadlines.renew();
         let status = response.status();
         let headers = response.headers().clone();
@@ -298,15 +299,17 @@ impl Endpoint {
         } else {
             Obstacle::of(&words)
         };
-        let (kind, message) = if is_late && matches!(found, Obstacle::Broken | Obstacle::Way) {
-            (LlmErrorKind::Timeout, "the provider did not answer in time")
+        let is_silence = is_late && matches!(found, Obstacle::Broken | Obstacle::Way);
+        let (kind, message, again) = if is_silence {
+            let message = "the provider did not answer in time";
+            (LlmErrorKind::Timeout, message, Again::Once)
         } else {
-            (LlmErrorKind::Transport, found.message())
+            (LlmErrorKind::Transport, found.message(), found.again())
         };
         let error = LlmError::new(kind, message)
-            .hint(found.next_step(&words))
+            .hint(found.next_step())
             .detail(words);
-        let failure = Failure::new(self.redacted(error), found.again());
+        let failure = Failure::new(self.redacted(error), again);
         if was_sent { failure.charged() } else { failure }
     }
 }

@@ -101,7 +101,7 @@ impl<'a> Deadlines<'a> {
             let error = LlmError::new(LlmErrorKind::Timeout, words).hint(format!(
                 "run the command again; where a model needs longer, raise `llm.timeouts.{key}` in ktx.yaml"
             ));
-            Failure::new(error, Again::Worth)
+            Failure::new(error, Again::Once)
         };
         match over {
             Over::FirstByte => silence(timeouts.first_byte, "first_byte_seconds"),
@@ -111,7 +111,7 @@ impl<'a> Deadlines<'a> {
                     "the provider said nothing for {} s",
                     timeouts.idle.as_secs()
                 );
-                Failure::new(LlmError::new(LlmErrorKind::Timeout, words), Again::Worth)
+                Failure::new(LlmError::new(LlmErrorKind::Timeout, words), Again::Once)
             }
             Over::Total => {
                 let words = format!("the answer took more than {} s", timeouts.total.as_secs());

@@ -7,8 +7,12 @@ use super::Again;
 pub(super) enum Obstacle {
     /// The connection stood, and broke.
     Broken,
-    /// Nobody is there, or there is no way to it.
+    /// The network gives no connection.
     Way,
+    /// No program listens at the port: the provider's, or that of a proxy that makes no tunnel.
+    ClosedPort,
+    /// The host name has no address.
+    UnknownHost,
     /// The proxy is not there.
     NoProxy,
     /// The proxy does not let us through.
@@ -31,6 +35,10 @@ impl Obstacle {
             Self::Stranger
         } else if says("InvalidContentType") || says("corrupt message") {
             Self::PlainText
+        } else if says("dns error") {
+            Self::UnknownHost
+        } else if says("onnection refused") || says("actively refused") {
+            Self::ClosedPort
         } else {
             Self::Way
         }
@@ -39,7 +47,7 @@ impl Obstacle {
     pub(super) const fn message(self) -> &'static str {
         match self {
             Self::Broken => "the connection to the provider broke",
-            Self::Way => "the provider could not be reached",
+            Self::Way | Self::ClosedPort | Self::UnknownHost => "the provider could not be reached",
             Self::NoProxy => "the proxy could not be reached",
             Self::Refusing => "the proxy does not connect to the provider",
             Self::PlainText => "the provider's port does not speak TLS",
@@ -47,15 +55,17 @@ impl Obstacle {
         }
     }
 
-    /// What only a person can change is tried once.
+    /// What only a person can change is tried once. A host, a port and a proxy that have worked before may come
+    /// back.
     pub(super) const fn again(self) -> Again {
         match self {
-            Self::Broken | Self::Way | Self::NoProxy | Self::Refusing => Again::Worth,
+            Self::Broken | Self::Way | Self::Refusing => Again::Worth,
+            Self::ClosedPort | Self::UnknownHost | Self::NoProxy => Again::IfEverAnswered,
             Self::PlainText | Self::Stranger => Again::Pointless,
         }
     }
 
-    pub(super) fn next_step(self, words: &str) -> &'static str {
+    pub(super) const fn next_step(self) -> &'static str {
         match self {
             Self::NoProxy => {
                 "check that the proxy runs, and the address in `HTTPS_PROXY` or `ALL_PROXY`"
@@ -69,10 +79,10 @@ impl Obstacle {
             Self::Stranger => {
                 "check `base_url` in `ktx.yaml`; where a proxy opens TLS, `SSL_CERT_FILE` names its certificate"
             }
-            Self::Way if words.contains("dns error") => {
+            Self::UnknownHost => {
                 "check the network, and the host name of `base_url` in `ktx.yaml` where one is set"
             }
-            Self::Broken | Self::Way => {
+            Self::Broken | Self::Way | Self::ClosedPort => {
                 "check the network, the proxy, and `base_url` in `ktx.yaml` where one is set; then run the command again"
             }
         }

@@ -101,7 +101,7 @@ async fn the_matrix_of_failures_ends_as_documented() {
     }
 }
 
-/// KODE-72: a provider that says nothing is a timeout after every try.
+/// KODE-72: a provider that says nothing is a timeout, and is asked twice.
 #[tokio::test]
 async fn silence_ends_as_a_timeout() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
@@ -122,6 +122,6 @@ async fn silence_ends_as_a_timeout() {
         .await
         .expect_err("a failure");
     assert_eq!(error.kind, Kind::Timeout);
-    assert_eq!(events.retries().len(), 5);
+    assert_eq!(events.retries().len(), 1);
     silent.abort();
 }

@@ -241,6 +241,46 @@ async fn a_probe_that_meets_a_limit_says_so_at_once() {
     }
 }
 
+/// The opening probe of a run is tried like every other call; an account that cannot pay ends it at once.
+#[tokio::test]
+async fn a_patient_probe_waits_like_every_call() {
+    let ok = || {
+        ResponseTemplate::new(200).set_body_json(json!({
+            "id": "m1", "type": "message", "role": "assistant", "model": "claude-test",
+            "stop_reason": "end_turn", "content": [{"type": "text", "text": "ok"}],
+            "usage": {"input_tokens": 10, "output_tokens": 1},
+        }))
+    };
+    let limited = || refused(429, "rate_limit_error").insert_header("retry-after-ms", "2");
+    let probe = || ProbeRequest::of(&RunId::parse("r1").unwrap()).patient();
+    let answers = vec![
+        limited(),
+        refused(503, "api_error"),
+        refused(529, "overloaded_error"),
+        ok(),
+    ];
+    let server = server(answers).await;
+    let (runtime, events) = anthropic(&server.uri(), "sonnet");
+    runtime.probe(probe()).await.unwrap();
+    assert_eq!(
+        events.retries(),
+        [
+            "retry 2 llm_rate_limit",
+            "retry 3 llm_overloaded",
+            "retry 4 llm_overloaded"
+        ]
+    );
+    for (status, class, kind) in [
+        (401, "authentication_error", LlmErrorKind::Auth),
+        (402, "billing_error", LlmErrorKind::Billing),
+    ] {
+        let server = crate::fake::server(vec![refused(status, class), ok()]).await;
+        let (runtime, _) = anthropic(&server.uri(), "sonnet");
+        let error = runtime.probe(probe()).await.unwrap_err();
+        assert_eq!((error.kind, bodies(&server).await.len()), (kind, 1));
+    }
+}
+
 /// What is no limit is tried once more by a probe.
 #[tokio::test]
 async fn a_probe_tries_twice_at_most() {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ktx_llm_runtime::{GovernorSettings, LlmErrorKind, LlmRuntime as _};
-use ktx_provider_adapters::{Preset, RateLimit};
+use ktx_provider_adapters::{Preset, Proxy, RateLimit};
+use ktx_test_support::loopback::{Answer, End, Loopback};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -78,15 +79,73 @@ async fn the_key_never_reaches_an_error() {
     assert_eq!(error.detail.as_deref(), Some("bad key *** given"));
 }
 
+/// A closed port and a proxy that is not there are tried once. A provider that has answered before is tried again: it
+/// may only be starting anew.
 #[tokio::test]
-async fn an_unreachable_provider_is_a_transport_failure() {
+async fn what_was_never_reached_is_tried_once() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
+    let closed = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let (runtime, events) = anthropic(&address, "sonnet");
+    for (address, proxy, message) in [
+        (
+            closed.as_str(),
+            Proxy::Direct,
+            "the provider could not be reached",
+        ),
+        (
+            "https://api.example",
+            Proxy::Url(closed.clone()),
+            "the proxy could not be reached",
+        ),
+    ] {
+        let mut settings = settings(Preset::Anthropic, "sonnet", address);
+        settings.proxy = proxy;
+        let (runtime, events) = runtime(settings);
+        let error = runtime.generate_text(ask("x")).await.unwrap_err();
+        assert_eq!(
+            (error.kind, error.message.as_str(), events.lines()),
+            (LlmErrorKind::Transport, message, Vec::new())
+        );
+    }
+
+    let provider = Loopback::start(|_, _| {
+        let words = [serde_json::json!({"type": "text", "text": "ok"})];
+        Answer::stream(crate::fake::stream_text("m1", "end_turn", &words))
+    })
+    .unwrap();
+    let (runtime, events) = anthropic(&provider.address(), "sonnet");
+    assert_eq!(runtime.generate_text(ask("x")).await.unwrap().text, "ok");
+    drop(provider);
     let error = runtime.generate_text(ask("x")).await.unwrap_err();
-    assert_eq!(error.kind, LlmErrorKind::Transport);
-    assert_eq!(events.lines().len(), 5);
+    assert_eq!(
+        (error.kind, events.retries().len()),
+        (LlmErrorKind::Transport, 5)
+    );
+}
+
+/// A provider that says nothing, and one that goes silent in its answer, are asked twice.
+#[tokio::test]
+async fn a_silent_provider_is_asked_twice() {
+    for sent in [0, 40] {
+        let provider = Loopback::start(move |_, _| Answer {
+            end: End::StallAfter(sent),
+            ..Answer::stream(crate::fake::stream_text("m1", "end_turn", &[]))
+        })
+        .unwrap();
+        let mut settings = settings(Preset::Anthropic, "sonnet", &provider.address());
+        settings.timeouts.first_byte = Duration::from_millis(200);
+        settings.timeouts.between_bytes = Duration::from_millis(200);
+        let (runtime, events) = runtime(settings);
+        let error = runtime.generate_text(ask("x")).await.unwrap_err();
+        assert_eq!(
+            (error.kind, events.retries(), provider.requests().len()),
+            (
+                LlmErrorKind::Timeout,
+                vec!["retry 2 llm_timeout".to_owned()],
+                2
+            )
+        );
+    }
 }
 
 /// Reads a request's head and body, then says this and tells when the other side hangs up.
@@ -190,7 +249,7 @@ async fn a_stream_ends_without_content_and_without_an_end() {
             Duration::from_millis(200),
             Duration::from_mins(10),
             "the provider said nothing for 0 s",
-            2,
+            1,
         ),
         (
             word,

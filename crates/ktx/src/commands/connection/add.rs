@@ -15,9 +15,9 @@ use super::show::{look_up, to_json};
 use super::{connection_of, find, probe, tested_item, tested_text};
 use crate::cli::{ConnectionAddArgs, ConnectionEditArgs, ConnectionSettings};
 use crate::exit::Exit;
+use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::lock;
 use crate::session::{Opened, Session, load};
 
 use draft::Draft;

@@ -9,9 +9,9 @@ use super::edit::{NOT_COMMITTED, current, edit_failure, folders, mentions, write
 use super::mask::references;
 use crate::commands::demo::shell;
 use crate::exit::Exit;
+use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::lock;
 use crate::session::Opened;
 
 /// Whether the user has agreed beforehand.

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::edit::{NOT_COMMITTED, current, edit_failure, folders, meaning, rename_mentions, write};
 use crate::exit::Exit;
+use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::lock;
 use crate::session::Opened;
 
 /// Renames one connection.

@@ -222,10 +222,13 @@ impl<'a> Place<'a> {
         let environment = self.session.environment.clone();
         let failpoints = Failpoints::kill_at(self.session.environment.test_kill_at());
         let store = Store::unchecked(Layout::new(aside), environment, failpoints);
-        store.lock("ktx demo", Wait::No).map_err(|error| {
-            let failure = Failure::from_error(Exit::Failure, "locked", &error);
-            with_hints(failure, &error).context(format!("`{}` is being made", self.dir.display()))
-        })
+        store
+            .lock("ktx demo", jiff::Timestamp::now(), Wait::No)
+            .map_err(|error| {
+                let failure = Failure::from_error(Exit::Failure, "locked", &error);
+                with_hints(failure, &error)
+                    .context(format!("`{}` is being made", self.dir.display()))
+            })
     }
 
     /// Refuses every folder that holds anything, but one that `ktx demo` made at that place.

@@ -22,9 +22,10 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::IngestArgs;
 use crate::compose::{self, LedgerSink};
 use crate::exit::Exit;
+use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{lock, look_at_machine, state_failure, usable};
+use crate::scanning::{look_at_machine, state_failure, usable};
 use crate::session::{Opened, Session};
 
 use super::Around;

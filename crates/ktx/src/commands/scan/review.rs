@@ -9,9 +9,10 @@ use super::links::{Found, Link, decision_about, load, name, read_decisions};
 use super::relationships::{print, select};
 use crate::cli::{ScanDecisionArgs, ScanReviewCommand};
 use crate::exit::Exit;
+use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use crate::scanning::{lock, publish_failure, tell_removed_locks};
+use crate::scanning::{publish_failure, tell_removed_locks};
 use crate::session::{Opened, Session};
 
 /// Prints the joins that nobody has decided yet.

@@ -70,6 +70,7 @@ fn added(args: &SetupArgs, driver: &str, session: &Session, opened: &Opened) -> 
             schema: args.database_schema.clone(),
             ..ConnectionSettings::default()
         },
+        ..ConnectionAddArgs::default()
     };
     let asked = args.database_connection_id.as_deref();
     let known = connect::known("database", &entry, asked, (session, opened))?;

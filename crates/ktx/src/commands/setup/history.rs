@@ -9,8 +9,9 @@ use super::{State, Step};
 use crate::cli::SetupArgs;
 use crate::compose;
 use crate::exit::Exit;
+use crate::locking::lock;
 use crate::report::{Failure, Outcome};
-use crate::scanning::{lock, reads_history};
+use crate::scanning::reads_history;
 use crate::session::{Opened, Session, load};
 
 /// Turns the reading of past queries on or off, when that was said, and tries it.

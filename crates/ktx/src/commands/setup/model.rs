@@ -15,8 +15,9 @@ use super::{State, Step};
 use crate::cli::SetupArgs;
 use crate::compose;
 use crate::exit::Exit;
+use crate::locking::lock;
 use crate::report::{Failure, Outcome};
-use crate::scanning::{lock, require_usable};
+use crate::scanning::require_usable_now;
 use crate::session::{Opened, Session};
 
 /// Sets, proves or misses the model.
@@ -88,6 +89,8 @@ fn configure(
         dir: opened.dir.clone(),
         config: meaning(&text)?,
         warnings: Vec::new(),
+        lock_wait: opened.lock_wait,
+        waited: std::sync::Mutex::default(),
     };
     let report = prove(args, session, &edited)?;
     write(opened, &text)?;
@@ -129,7 +132,7 @@ fn prove(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Option
     let sink = Arc::new(compose::ProbeSink::new(session, opened, &printer));
     let events = Arc::clone(&sink);
     let runtime = compose::llm_to_try(session, opened, events)?;
-    let report = runtime.map(|runtime| require_usable(&runtime, session));
+    let report = runtime.map(|runtime| require_usable_now(&runtime, session));
     sink.finish();
     report.transpose()
 }

@@ -24,6 +24,7 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
             field,
             ..ConnectionSettings::default()
         },
+        ..ConnectionAddArgs::default()
     };
     let known = connect::known("source", &entry, asked.as_deref(), (session, opened))?;
     if let Some((_, step)) = known {

@@ -1,0 +1,102 @@
+//! The project's lock: one command at a time changes a project.
+
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use ktx_project_store::{Holder, LockError, ProjectLock, Store, Wait};
+use tokio_util::future::FutureExt as _;
+
+use crate::cli::{LockWait, duration_text};
+use crate::compose;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::report::{Failure, Outcome};
+use crate::session::Opened;
+
+/// Between two looks at a lock that another command holds.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Takes the project's lock for a command that changes it: the one that was waited for, else at once or never.
+///
+/// # Errors
+/// When another command holds it.
+pub(crate) fn lock(opened: &Opened, command: &str) -> Outcome<ProjectLock> {
+    if let Some(held) = opened.take_lock() {
+        return Ok(held);
+    }
+    taken(&opened.store, command).map_err(|error| {
+        let is_held = matches!(error, LockError::Held { .. });
+        let failure = refusal(&error);
+        if is_held && opened.lock_wait == LockWait::Offered {
+            failure.hint("or add `--wait`, and the command waits for it")
+        } else {
+            failure
+        }
+    })
+}
+
+/// Takes the project's lock as soon as no other command holds it, and says on stderr for whom it waits.
+///
+/// # Errors
+/// The usual refusal after `longest`; the failure of an interrupted command after Ctrl-C.
+pub(crate) fn wait_for_lock(
+    store: &Store,
+    command: &str,
+    longest: Duration,
+    printer: &Printer,
+) -> Outcome<ProjectLock> {
+    let started = Instant::now();
+    compose::block_on(|cancel| async move {
+        let mut announced: Option<Holder> = None;
+        loop {
+            let (error, holder) = match taken(store, command) {
+                Ok(lock) => return Ok(lock),
+                Err(LockError::Held { holder }) => (
+                    LockError::Held {
+                        holder: holder.clone(),
+                    },
+                    holder,
+                ),
+                Err(error) => return Err(refusal(&error)),
+            };
+            let left = longest.saturating_sub(started.elapsed());
+            if left.is_zero() {
+                return Err(refusal(&error));
+            }
+            if let Some(holder) = holder
+                && announced.as_ref() != Some(&holder)
+            {
+                printer.note(&waiting(&holder, longest));
+                announced = Some(holder);
+            }
+            let pause = tokio::time::sleep(left.min(LOOK));
+            if pause.with_cancellation_token(&cancel).await.is_none() {
+                return Err(Failure::new(Exit::Interrupted, "cancelled", "cancelled"));
+            }
+        }
+    })
+}
+
+fn taken(store: &Store, command: &str) -> Result<ProjectLock, LockError> {
+    store.lock(command, Timestamp::now(), Wait::No)
+}
+
+fn refusal(error: &LockError) -> Failure {
+    crate::scanning::with_hints(
+        Failure::from_error(Exit::Failure, "project_locked", error),
+        error,
+    )
+}
+
+fn waiting(holder: &Holder, longest: Duration) -> String {
+    let since = holder
+        .since
+        .map(|since| format!(", since {}", compose::clock(since, Timestamp::now())))
+        .unwrap_or_default();
+    format!(
+        "waiting for `{}` (process {}{since}) to end, at most {}; Ctrl-C ends the wait",
+        holder.command,
+        holder.pid,
+        duration_text(longest)
+    )
+}
