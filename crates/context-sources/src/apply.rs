@@ -12,11 +12,22 @@ use crate::folder::is_yaml;
 
 /// What becomes of values that the metadata no longer says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pruning {
+pub enum Pruning<'a> {
     /// They are removed, as long as every file of the source could be read.
     Remove,
-    /// They stay: another source may have said them.
+    /// As `Remove`, except for what these other sources say: they write under the same key.
+    RemoveUnlessSaid(&'a [Facts]),
+    /// They stay: what other sources say that write under the same key is not known.
     Keep,
+}
+
+impl<'a> Pruning<'a> {
+    const fn others(self) -> &'a [Facts] {
+        match self {
+            Self::RemoveUnlessSaid(others) => others,
+            Self::Remove | Self::Keep => &[],
+        }
+    }
 }
 
 /// What came of it.
@@ -66,7 +77,7 @@ struct Shard<'a> {
 pub fn apply(
     facts: &Facts,
     shards: &BTreeMap<ProjectPath, Vec<u8>>,
-    pruning: Pruning,
+    pruning: Pruning<'_>,
 ) -> Result<Applied, ApplyError> {
     let mut read: Vec<Shard<'_>> = shards
         .iter()
@@ -75,28 +86,16 @@ pub fn apply(
         .collect::<Result<_, _>>()?;
     let mut applied = Applied::default();
     let places = places(&read);
-    let mut wanted: BTreeMap<&Place, &TableFacts> = BTreeMap::new();
-    // A table whose schema is not known is none of those that another one is known to be.
-    let (placed, unplaced): (Vec<_>, Vec<_>) = facts
-        .tables
-        .iter()
-        .partition(|table| table.schema.is_some());
-    for table in placed.into_iter().chain(unplaced) {
-        let mut found = matching(&table.place(), !table.is_empty(), &places);
-        if table.schema.is_none() {
-            found.retain(|place| !wanted.contains_key(place));
-        }
-        match found.as_slice() {
-            [place] => {
-                wanted.entry(place).or_insert(table);
-            }
-            _ if table.is_empty() => {}
-            found => applied.unknown.push(name(table, found.len())),
-        }
-    }
+    let (wanted, unknown) = wanted(facts, &places);
+    applied.unknown = unknown;
     applied.tables = wanted.values().filter(|table| !table.is_empty()).count();
     applied.unknown.sort();
-    let prunes = pruning == Pruning::Remove && facts.is_complete;
+    let prunes = pruning != Pruning::Keep && facts.is_complete;
+    let others: Vec<_> = pruning
+        .others()
+        .iter()
+        .map(|other| self::wanted(other, &places).0)
+        .collect();
     let references = references(facts, &places, &read);
     let told = Told {
         writer: facts.writer,
@@ -109,9 +108,13 @@ pub fn apply(
             .get_mut(place.0)
             .and_then(|shard| entry(&mut shard.new, &place.1))
         {
+            let others: Vec<&TableFacts> = others
+                .iter()
+                .filter_map(|other| other.get(place).copied())
+                .collect();
             match table {
-                Some(table) => told.table(entry, table),
-                None if prunes => told.table(entry, &TableFacts::default()),
+                Some(table) => told.table(entry, table, &others),
+                None if prunes => told.table(entry, &TableFacts::default(), &others),
                 None => {}
             }
         }
@@ -131,6 +134,34 @@ pub fn apply(
         }
     }
     Ok(applied)
+}
+
+/// The entries that the metadata says something about, and the tables that no entry or several ones have.
+fn wanted<'f, 'p>(
+    facts: &'f Facts,
+    places: &'p Places,
+) -> (BTreeMap<&'p Place, &'f TableFacts>, Vec<String>) {
+    let mut wanted: BTreeMap<&Place, &TableFacts> = BTreeMap::new();
+    let mut unknown = Vec::new();
+    // A table whose schema is not known is none of those that another one is known to be.
+    let (placed, unplaced): (Vec<_>, Vec<_>) = facts
+        .tables
+        .iter()
+        .partition(|table| table.schema.is_some());
+    for table in placed.into_iter().chain(unplaced) {
+        let mut found = matching(&table.place(), !table.is_empty(), places);
+        if table.schema.is_none() {
+            found.retain(|place| !wanted.contains_key(place));
+        }
+        match found.as_slice() {
+            [place] => {
+                wanted.entry(place).or_insert(table);
+            }
+            _ if table.is_empty() => {}
+            found => unknown.push(name(table, found.len())),
+        }
+    }
+    (wanted, unknown)
 }
 
 fn shard<'a>(path: &'a ProjectPath, bytes: &'a [u8]) -> Result<Shard<'a>, ApplyError> {
@@ -267,13 +298,14 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// Writes what is said about one table.
-    fn table(self, entry: &mut Mapping, table: &TableFacts) {
+    /// Writes what is said about one table; `others` is what other sources say about it under the same key.
+    fn table(self, entry: &mut Mapping, table: &TableFacts, others: &[&TableFacts]) {
         let description = table
             .description
             .as_ref()
             .map(|text| Value::from(text.as_str()));
-        self.set(entry, "descriptions", description);
+        let is_said = others.iter().any(|other| other.description.is_some());
+        self.unless(is_said).set(entry, "descriptions", description);
         let columns = entry.get_mut("columns").and_then(Value::as_sequence_mut);
         let mut said = BTreeSet::new();
         for column in columns
@@ -286,24 +318,27 @@ impl Told<'_> {
                 .and_then(Value::as_str)
                 .map(str::to_lowercase);
             let Some(name) = name else { continue };
-            let found = table
-                .columns
+            let is_named = |facts: &&ColumnFacts| facts.name.to_lowercase() == name;
+            let found = table.columns.iter().find(is_named);
+            let others: Vec<&ColumnFacts> = others
                 .iter()
-                .find(|facts| facts.name.to_lowercase() == name);
-            if !said.insert(name) {
-                continue;
-            }
+                .filter_map(|other| other.columns.iter().find(is_named))
+                .collect();
             let none = ColumnFacts::default();
-            self.column(column, found.unwrap_or(&none));
+            if said.insert(name.clone()) {
+                self.column(column, found.unwrap_or(&none), &others);
+            }
         }
     }
 
-    fn column(self, column: &mut Mapping, facts: &ColumnFacts) {
+    fn column(self, column: &mut Mapping, facts: &ColumnFacts, others: &[&ColumnFacts]) {
         let description = facts
             .description
             .as_ref()
             .map(|text| Value::from(text.as_str()));
-        self.set(column, "descriptions", description);
+        let is_said = |says: fn(&ColumnFacts) -> bool| others.iter().any(|other| says(other));
+        self.unless(is_said(|other| other.description.is_some()))
+            .set(column, "descriptions", description);
         let mut constraints = Mapping::new();
         for (key, is_so) in [("not_null", facts.is_not_null), ("unique", facts.is_unique)] {
             if is_so {
@@ -315,12 +350,24 @@ impl Told<'_> {
             constraints.insert("references".into(), written.clone());
         }
         let constraints = (!constraints.is_empty()).then_some(Value::Mapping(constraints));
-        self.set(column, "constraints", constraints);
+        let is_constrained =
+            is_said(|other| other.is_not_null || other.is_unique || other.references.is_some());
+        self.unless(is_constrained)
+            .set(column, "constraints", constraints);
         let accepted = facts.accepted.as_ref().map(|values| {
             let values = values.iter().map(|value| Value::from(value.as_str()));
             Value::Sequence(values.collect())
         });
-        self.set(column, "enum_values", accepted);
+        self.unless(is_said(|other| other.accepted.is_some()))
+            .set(column, "enum_values", accepted);
+    }
+
+    /// The same, but what is no longer said stays when another source says it.
+    const fn unless(self, is_said: bool) -> Self {
+        Self {
+            prunes: self.prunes && !is_said,
+            ..self
+        }
     }
 
     /// Sets what the writer says under a key; what it does not say is removed where that is wanted.

@@ -1,9 +1,10 @@
 //! What metadata says about tables.
 
 use ktx_secrets::Redactor;
+use serde::{Deserialize, Serialize};
 
 /// Who says so: the key under which it stands in a manifest shard.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Writer {
     /// dbt.
     #[default]
@@ -29,7 +30,7 @@ impl Writer {
 }
 
 /// What the metadata of a source says, without a model.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// Who says it.
     pub writer: Writer,
@@ -43,7 +44,7 @@ pub struct Facts {
 }
 
 /// What is said about one table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableFacts {
     /// The name in the warehouse.
     pub name: String,
@@ -58,7 +59,7 @@ pub struct TableFacts {
 }
 
 /// What is said about one column.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnFacts {
     /// Its name.
     pub name: String,
@@ -75,7 +76,7 @@ pub struct ColumnFacts {
 }
 
 /// A column of another table.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Reference {
     /// The table.
     pub table: Place,
@@ -84,7 +85,7 @@ pub struct Reference {
 }
 
 /// Where a table is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// The name in the warehouse.
     pub name: String,

@@ -36,7 +36,7 @@ sources:
   - {name: erp, tables: [{name: people, description: Others.}]}
 ";
 
-fn applied(shard: &str, said: &str, pruning: Pruning) -> Applied {
+fn applied(shard: &str, said: &str, pruning: Pruning<'_>) -> Applied {
     let snapshot = snapshot(&[("dbt_project.yml", ""), ("models/schema.yml", said)]);
     let path = ProjectPath::parse("semantic-layer/shop/_schema/public.yaml").expect("a path");
     let shards = BTreeMap::from([(path, shard.as_bytes().to_vec())]);
@@ -116,6 +116,17 @@ fn absence_is_not_removal_before_it_is_certain() {
     assert!(
         removed.contains("user: Ours.") && removed.contains("# the truth"),
         "{removed}"
+    );
+    // Another source of its kind still says who the people are, and nothing else.
+    let other = "sources: [{name: crm, tables: [{name: people, description: Whoever.}]}]";
+    let other = facts(&snapshot(&[
+        ("dbt_project.yml", ""),
+        ("models/schema.yml", other),
+    ]));
+    let shared = text(&applied(&now, less, Pruning::RemoveUnlessSaid(&[other])));
+    assert!(
+        shared.contains("dbt: People.\n") && !shared.contains("enum_values"),
+        "{shared}"
     );
     let kept = text(&applied(&now, less, Pruning::Keep));
     assert!(

@@ -213,3 +213,47 @@ fn facts_land_when_the_model_is_down() {
             .contains("dbt: One row per order.")
     );
 }
+
+/// Two dbt projects of one warehouse: what one of them no longer says is removed, whether both are read or that one
+/// alone; what the other one still says stays.
+#[test]
+fn what_one_of_two_sources_of_a_kind_no_longer_says_is_removed() {
+    let sandbox = two_sources(project(&[("models/schema.yml", SCHEMA)]));
+    let config = sandbox.read("ktx.yaml").expect("the file");
+    let config = config.replace("backend: claude-code", "backend: none");
+    write(&sandbox, "ktx.yaml", &config);
+    let models = |text: &str| {
+        write(&sandbox, "crm/models/people.yml", text);
+        commit(&sandbox, "other words");
+    };
+    let described = |line: &str| {
+        let printed = run(&sandbox, line);
+        assert_eq!(printed.code, Some(0), "{line}: {printed}");
+        let shard = sandbox.read(SHARD).expect("the shard");
+        let lines = shard
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("dbt: "));
+        lines.map(str::to_owned).collect::<Vec<String>>()
+    };
+    models(
+        "models:
+  - {name: orders, description: What the CRM sells.}
+  - {name: customers, description: Who buys.}
+",
+    );
+    let orders = "What the CRM sells.".to_owned();
+    let state = "The state.".to_owned();
+    assert_eq!(
+        described("ingest"),
+        ["Who buys.".to_owned(), state.clone(), orders.clone()]
+    );
+
+    // Alone: the other one still says that there are orders, and is remembered for it.
+    models("models: []\n");
+    assert_eq!(described("ingest the-crm"), [state.clone(), orders]);
+    let refunds = "One row per order. Refunds are not revenue.".to_owned();
+    assert_eq!(described("ingest shop-dbt"), [state, refunds]);
+    write(&sandbox, "dbt/models/schema.yml", "models: []\n");
+    commit(&sandbox, "nothing is said");
+    assert_eq!(described("ingest"), Vec::<String>::new());
+}

@@ -1,6 +1,7 @@
 //! What the metadata of sources says about tables, taken over without a model.
 
-use ktx_context_sources::{Pruning, apply};
+use ktx_context_sources::{Facts as Said, Pruning, apply};
+use ktx_project_store::StageRow;
 use ktx_vocabulary::ConnectionId;
 
 use super::{Facts, Source};
@@ -8,6 +9,13 @@ use crate::commands::ingest::Around;
 use crate::commands::ingest::kept::Keeper;
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
+use crate::scanning::state_failure;
+
+/// The stage under which it is remembered what a source says about the tables of a warehouse.
+const SAID: &str = "facts";
+
+/// The sources of a run, each as it was read.
+type Sources = [(ConnectionId, Outcome<Source>)];
 
 /// What became of the facts of each source, in their order; none for one that was not read.
 pub(in crate::commands::ingest) type Taken = Vec<Option<Outcome<Facts>>>;
@@ -15,7 +23,7 @@ pub(in crate::commands::ingest) type Taken = Vec<Option<Outcome<Facts>>>;
 /// Takes over the facts of all sources, each as a commit of its own. `before` is what an earlier call in the same
 /// run has made: what it committed is told.
 pub(in crate::commands::ingest) fn take(
-    sources: &[(ConnectionId, Outcome<Source>)],
+    sources: &Sources,
     before: Taken,
     around: Around<'_>,
 ) -> Outcome<Taken> {
@@ -27,7 +35,7 @@ pub(in crate::commands::ingest) fn take(
     let mut before = before.into_iter();
     let taken = sources.iter().map(|(_, source)| {
         let before = before.next().flatten().and_then(Result::ok);
-        let mut taken = one(source.as_ref().ok()?, &keeper, around);
+        let mut taken = one(source.as_ref().ok()?, sources, &keeper, around);
         if let (Ok(taken), Some(before)) = (&mut taken, before) {
             taken.commit = taken.commit.take().or(before.commit);
         }
@@ -36,21 +44,20 @@ pub(in crate::commands::ingest) fn take(
     Ok(taken.collect())
 }
 
-fn one(source: &Source, keeper: &Keeper<'_>, (_, opened, _): Around<'_>) -> Outcome<Facts> {
+fn one(
+    source: &Source,
+    sources: &Sources,
+    keeper: &Keeper<'_>,
+    around: Around<'_>,
+) -> Outcome<Facts> {
     let warehouse = source.warehouse.as_ref();
     let Some((warehouse, _)) = warehouse.filter(|_| source.has_facts) else {
         return Ok(Facts::default());
     };
-    // Two sources of one kind write under the same key; those of other kinds do not.
-    let kind = opened.config.connection(source.id.as_str());
-    let kind = kind.map(|connection| connection.driver);
-    let others = opened.config.context_sources();
-    let mut others = others.filter(|other| other.id != source.id);
-    let pruning = if others.all(|other| Some(other.driver) != kind) {
-        Pruning::Remove
-    } else {
-        Pruning::Keep
-    };
+    let others = others(source, warehouse, sources, keeper, around)?;
+    let pruning = others
+        .as_deref()
+        .map_or(Pruning::Keep, Pruning::RemoveUnlessSaid);
     let base = keeper.begin()?;
     let shards = keeper.shards(&base, warehouse)?;
     let applied = apply(&source.facts, &shards, pruning).map_err(|error| {
@@ -61,9 +68,87 @@ fn one(source: &Source, keeper: &Keeper<'_>, (_, opened, _): Around<'_>) -> Outc
     })?;
     let title = format!("ktx ingest: what {} says about tables", source.id);
     let published = keeper.publish(&base, &applied.changes, &title)?;
+    remember(source, warehouse, keeper, around)?;
     Ok(Facts {
         tables: applied.tables,
         unknown: applied.unknown,
         commit: published.commit,
     })
+}
+
+/// What the other connections of the same kind say about the tables of a warehouse: they write under the same key.
+/// Read in this run, else remembered from an earlier one; none when it is not known of one of them.
+fn others(
+    source: &Source,
+    warehouse: &ConnectionId,
+    sources: &Sources,
+    keeper: &Keeper<'_>,
+    (_, opened, _): Around<'_>,
+) -> Outcome<Option<Vec<Said>>> {
+    let kind = opened.config.connection(source.id.as_str());
+    let kind = kind.map(|connection| connection.driver);
+    let mut all = Vec::new();
+    for other in opened.config.context_sources() {
+        if other.id == source.id || Some(other.driver) != kind {
+            continue;
+        }
+        let read: Vec<&Outcome<Source>> = sources
+            .iter()
+            .filter(|(id, _)| *id == other.id)
+            .map(|(_, read)| read)
+            .collect();
+        if read.is_empty() || read.iter().any(|read| read.is_err()) {
+            match remembered(&other.id, warehouse, keeper)? {
+                Some(said) if said.is_complete => all.push(said),
+                _ => return Ok(None),
+            }
+            continue;
+        }
+        for read in read.into_iter().flatten() {
+            let about = read.warehouse.as_ref().map(|(id, _)| id);
+            match &read.facts {
+                _ if about != Some(warehouse) => {}
+                said if said.is_complete => all.push(said.clone()),
+                _ => return Ok(None),
+            }
+        }
+    }
+    Ok(Some(all))
+}
+
+/// Remembers what a source says, for runs that read others of its kind alone.
+fn remember(
+    source: &Source,
+    warehouse: &ConnectionId,
+    keeper: &Keeper<'_>,
+    (session, _, _): Around<'_>,
+) -> Outcome<()> {
+    let said = Said {
+        warnings: Vec::new(),
+        ..source.facts.clone()
+    };
+    let output = serde_json::to_value(said)
+        .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+    let row = StageRow {
+        table_key: warehouse.to_string(),
+        stage: SAID.to_owned(),
+        structure_hash: String::new(),
+        input_hash: String::new(),
+        output,
+        updated: session.now,
+    };
+    let put = keeper.state().put_stage(&source.id, &row);
+    put.map_err(|error| state_failure(&error))
+}
+
+/// What a source said about a warehouse when it was read last.
+fn remembered(
+    source: &ConnectionId,
+    warehouse: &ConnectionId,
+    keeper: &Keeper<'_>,
+) -> Outcome<Option<Said>> {
+    let row = keeper.state().stage(source, warehouse.as_str(), SAID);
+    let row = row.map_err(|error| state_failure(&error))?;
+    // One of another version of ktx is as good as none.
+    Ok(row.and_then(|row| serde_json::from_value(row.output).ok()))
 }
