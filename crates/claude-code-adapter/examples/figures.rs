@@ -293,6 +293,7 @@ fn loop_request(prompt: &str) -> Outcome<LoopRequest> {
         prompt: prompt.to_owned(),
         tools: ToolSet::new(vec![tool("answer", answer), tool("fail", fail)])?,
         step_budget: 2,
+        transcript: None,
         on_step: None,
         cancel: CancellationToken::new(),
         label: label()?,

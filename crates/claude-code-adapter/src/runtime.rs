@@ -169,6 +169,8 @@ impl LlmRuntime for ClaudeCodeRuntime {
             tools,
             step_budget,
             on_step,
+            // A child keeps no session that another one could continue.
+            transcript: _,
             cancel,
             label,
         } = request;
@@ -223,6 +225,7 @@ impl LlmRuntime for ClaudeCodeRuntime {
             name: "claude-code",
             payer: self.host.payer(),
             ignored_fields: self.host.settings.ignored_caching_fields.clone(),
+            continues_loops: false,
         }
     }
 }

@@ -128,6 +128,7 @@ pub async fn curate(run: &Run, request: CurateRequest<'_>) -> Result<Curated, In
             prompt: prompt(&bench.known(), run.source.as_str(), open),
             tools: ToolSet::new(tools).map_err(IngestError::Tools)?,
             step_budget: CURATE_STEPS,
+            transcript: None,
             on_step: request.on_step,
             cancel: run.cancel.clone(),
             label: run.label("curate", None),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ktx_llm_runtime::{LoopRequest, StepCallback};
+use ktx_memory::{KeptLoop, begin_loop};
 use ktx_project_store::ProjectPath;
 use ktx_tool_descriptors::ToolSet;
 use ktx_vocabulary::ModelRole;
@@ -36,6 +37,8 @@ pub struct ReconcileRequest<'a> {
     pub files: BTreeMap<ProjectPath, Vec<u8>>,
     /// Told of every turn.
     pub on_step: Option<StepCallback>,
+    /// Where the turns are kept until the reconciliation is done.
+    pub kept: Option<KeptLoop>,
 }
 
 impl std::fmt::Debug for ReconcileRequest<'_> {
@@ -55,18 +58,20 @@ pub async fn reconcile(run: &Run, request: ReconcileRequest<'_>) -> Result<Worke
     let bench = run.bench(run.warehouse.clone(), request.files).await?;
     let tools = bench.tools().and_then(ToolSet::new);
     let (written, gone) = (request.written, request.gone);
-    let outcome = run
-        .runtime
-        .run_agent_loop(LoopRequest {
-            role: ModelRole::Reconcile,
-            system: prompts::RECONCILE.to_owned(),
-            prompt: prompts::reconcile(&bench.known(), run.source.as_str(), written, gone),
-            tools: tools.map_err(IngestError::Tools)?,
-            step_budget: RECONCILE_STEPS,
-            on_step: request.on_step,
-            cancel: run.cancel.clone(),
-            label: run.label("reconcile", None),
-        })
-        .await;
+    let asked = LoopRequest {
+        system: prompts::RECONCILE.to_owned(),
+        prompt: prompts::reconcile(&bench.known(), run.source.as_str(), written, gone),
+        tools: tools.map_err(IngestError::Tools)?,
+        step_budget: RECONCILE_STEPS,
+        transcript: None,
+        on_step: request.on_step,
+        cancel: run.cancel.clone(),
+        label: run.label("reconcile", None),
+        role: ModelRole::Reconcile,
+    };
+    let begun = begin_loop(&bench, asked, request.kept).await;
+    let (asked, begun) = begun.map_err(IngestError::Tools)?;
+    let outcome = run.runtime.run_agent_loop(asked).await;
+    begun.end(&outcome);
     worked(&bench, outcome)
 }

@@ -8,7 +8,7 @@ use ktx_context_tools::{Failure, ProjectContext};
 use ktx_llm_runtime::{
     CallLabel, LlmError, LlmRuntime, LoopOutcome, LoopRequest, StepCallback, StopReason,
 };
-use ktx_memory::{Bench, Made, Quota};
+use ktx_memory::{Bench, KeptLoop, Made, Quota, begin_loop};
 use ktx_project_store::ProjectPath;
 use ktx_tool_descriptors::{ToolSet, ToolSetError};
 use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
@@ -82,6 +82,8 @@ pub struct UnitRequest<'a> {
     pub quota: Option<Quota>,
     /// Told of every turn.
     pub on_step: Option<StepCallback>,
+    /// Where the turns are kept until the unit is done.
+    pub kept: Option<KeptLoop>,
 }
 
 impl std::fmt::Debug for UnitRequest<'_> {
@@ -163,19 +165,21 @@ pub async fn work_unit(run: &Run, request: UnitRequest<'_>) -> Result<Worked, In
     let allowed: BTreeSet<String> = allowed.cloned().collect();
     let mut tools = bench.tools().map_err(IngestError::Tools)?;
     tools.push(read_raw_file(snapshot, allowed));
-    let outcome = run
-        .runtime
-        .run_agent_loop(LoopRequest {
-            role: ModelRole::CandidateExtraction,
-            system: prompts::UNIT.to_owned(),
-            prompt: prompts::unit(&bench.known(), run.source.as_str(), unit, snapshot),
-            tools: ToolSet::new(tools).map_err(IngestError::Tools)?,
-            step_budget: request.step_budget,
-            on_step: request.on_step,
-            cancel: run.cancel.clone(),
-            label: run.label("work-unit", Some(&unit.key)),
-        })
-        .await;
+    let asked = LoopRequest {
+        system: prompts::UNIT.to_owned(),
+        prompt: prompts::unit(&bench.known(), run.source.as_str(), unit, snapshot),
+        tools: ToolSet::new(tools).map_err(IngestError::Tools)?,
+        step_budget: request.step_budget,
+        transcript: None,
+        on_step: request.on_step,
+        cancel: run.cancel.clone(),
+        label: run.label("work-unit", Some(&unit.key)),
+        role: ModelRole::CandidateExtraction,
+    };
+    let begun = begin_loop(&bench, asked, request.kept).await;
+    let (asked, begun) = begun.map_err(IngestError::Tools)?;
+    let outcome = run.runtime.run_agent_loop(asked).await;
+    begun.end(&outcome);
     worked(&bench, outcome)
 }
 

@@ -17,6 +17,7 @@ mod request;
 mod run;
 mod scripted;
 mod trace;
+mod transcript;
 mod usage;
 
 pub use error::{LlmError, LlmErrorKind, RunErrorCode, Sent};
@@ -40,6 +41,7 @@ pub use request::{
 pub use run::{RunEvent, RunFinal, RunHandle, RunWriter, run_channel};
 pub use scripted::{Reply, ScriptedRuntime};
 pub use trace::{SPANS, USAGE};
+pub use transcript::Transcript;
 pub use usage::{ReportedCost, SourceSystem, UsageFact, UsageKind};
 
 #[cfg(test)]

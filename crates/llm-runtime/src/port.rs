@@ -15,6 +15,8 @@ pub struct BackendInfo {
     pub payer: String,
     /// Configured fields that the backend ignores, by full key (KTX-81).
     pub ignored_fields: Vec<String>,
+    /// Whether a loop can continue an earlier one by its [`crate::Transcript`].
+    pub continues_loops: bool,
 }
 
 /// The answer of a probe that found the backend usable (KTX-83).

@@ -6,7 +6,7 @@ use ktx_tool_descriptors::{ObjectSchema, ToolSet};
 use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{LlmError, Message};
+use crate::{LlmError, Message, Transcript};
 
 /// What a call belongs to, for accounting and logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,6 +142,9 @@ pub struct LoopRequest {
     pub step_budget: u32,
     /// Told of every finished turn.
     pub on_step: Option<StepCallback>,
+    /// The loop that this one continues, and where what is said is kept; none for a loop that begins and ends in
+    /// one run.
+    pub transcript: Option<Arc<dyn Transcript>>,
     /// Stops the loop.
     pub cancel: CancellationToken,
     /// What the loop belongs to.

@@ -267,6 +267,7 @@ impl LlmRuntime for ScriptedRuntime {
             name: "scripted",
             payer: "nobody".to_owned(),
             ignored_fields: Vec::new(),
+            continues_loops: false,
         }
     }
 }

@@ -64,6 +64,7 @@ fn looping(tools: ToolSet, step_budget: u32, seen: Arc<Mutex<Vec<u32>>>) -> Loop
         prompt: "p".to_owned(),
         tools,
         step_budget,
+        transcript: None,
         on_step: Some(Arc::new(move |step| {
             seen.lock()
                 .map_err(|error| error.to_string())?

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use ktx_context_tools::{Failure, ProjectContext};
+use ktx_llm_runtime::{ContentBlock, Message};
 use ktx_project_store::{Change, ProjectPath};
-use ktx_tool_descriptors::{ToolDescriptor, ToolSetError};
+use ktx_tool_descriptors::{CallContext, ToolDescriptor, ToolSet, ToolSetError, WriteEffect};
 use ktx_vocabulary::{ConnectionId, WikiKey};
 use ktx_warehouse::Dialect;
 use ktx_wiki::Scope;
@@ -124,6 +125,52 @@ impl Bench {
         tools(&self.context, &self.shared)
     }
 
+    /// Shows every committed file, in the order of their paths.
+    pub(crate) fn committed(&self, mut show: impl FnMut(&ProjectPath, &[u8])) {
+        for (path, bytes) in locked(&self.shared).draft.committed() {
+            show(path, bytes);
+        }
+    }
+
+    /// Makes the calls of an earlier conversation again that may write, on a draft that is as committed. When one
+    /// of them has another end than it had, the draft is as committed again, and this is false.
+    pub(crate) async fn repeat(&self, tools: &ToolSet, messages: &[Message]) -> bool {
+        for (index, message) in messages.iter().enumerate() {
+            let results = messages
+                .get(index + 1)
+                .map_or(&[][..], |next| &next.content);
+            for block in &message.content {
+                let ContentBlock::ToolUse {
+                    id, name, input, ..
+                } = block
+                else {
+                    continue;
+                };
+                let writes = tools
+                    .get(name)
+                    .is_some_and(|tool| tool.effect == WriteEffect::Writes);
+                let Some(has_failed) = end_of(id, results).filter(|_| writes) else {
+                    continue;
+                };
+                let context = CallContext::detached(id.clone());
+                let result = tools.call(name, input.clone(), context).await;
+                if result.is_err() != has_failed {
+                    self.reset();
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn reset(&self) {
+        let mut session = locked(&self.shared);
+        session.draft.reset();
+        session.wiki.clear();
+        session.sl.clear();
+        session.is_short = false;
+    }
+
     /// The lists of pages and semantic sources that a prompt begins with.
     pub fn known(&self) -> String {
         let session = locked(&self.shared);
@@ -171,6 +218,18 @@ impl Bench {
             changes,
         }
     }
+}
+
+/// Whether a call failed; `None` when it has no result.
+fn end_of(call: &str, results: &[ContentBlock]) -> Option<bool> {
+    results.iter().find_map(|block| match block {
+        ContentBlock::ToolResult {
+            tool_use_id,
+            is_error,
+            ..
+        } if tool_use_id == call => Some(*is_error),
+        _ => None,
+    })
 }
 
 /// The global pages that somebody is still writing: on the disk they are not as they are committed.

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bench::{Bench, Made};
 use crate::prompts;
+use crate::transcript::{KeptLoop, begin_loop};
 
 /// Who asks.
 pub const ROLE: ModelRole = ModelRole::CandidateExtraction;
@@ -42,6 +43,8 @@ pub struct CaptureRequest {
     pub run_id: RunId,
     /// Told of every turn.
     pub on_step: Option<StepCallback>,
+    /// Where the turns are kept until the note is captured.
+    pub kept: Option<KeptLoop>,
     /// Stops the capture.
     pub cancel: CancellationToken,
 }
@@ -108,24 +111,26 @@ pub async fn capture(request: CaptureRequest) -> Result<Captured, CaptureError> 
     let bench = bench.await.map_err(CaptureError::Project)?;
     let prompt = prompts::task(&request.label, &request.note, &bench.known());
     let tools = bench.tools().and_then(ToolSet::new);
-    let outcome = request
-        .runtime
-        .run_agent_loop(LoopRequest {
-            role: ModelRole::CandidateExtraction,
-            system: prompts::SYSTEM.to_owned(),
-            prompt,
-            tools: tools.map_err(CaptureError::Tools)?,
-            step_budget: STEPS,
-            on_step: request.on_step,
-            cancel: request.cancel,
-            label: CallLabel {
-                run_id: request.run_id,
-                stage: "memory".to_owned(),
-                unit: Some(request.label),
-                connection,
-            },
-        })
-        .await;
+    let asked = LoopRequest {
+        system: prompts::SYSTEM.to_owned(),
+        prompt,
+        tools: tools.map_err(CaptureError::Tools)?,
+        step_budget: STEPS,
+        on_step: request.on_step,
+        transcript: None,
+        cancel: request.cancel,
+        label: CallLabel {
+            run_id: request.run_id,
+            stage: "memory".to_owned(),
+            unit: Some(request.label),
+            connection,
+        },
+        role: ModelRole::CandidateExtraction,
+    };
+    let begun = begin_loop(&bench, asked, request.kept).await;
+    let (asked, begun) = begun.map_err(CaptureError::Tools)?;
+    let outcome = request.runtime.run_agent_loop(asked).await;
+    begun.end(&outcome);
     if let Some(error) = outcome.error {
         return Err(CaptureError::Model(error));
     }

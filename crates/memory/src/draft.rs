@@ -41,6 +41,16 @@ impl Draft {
         Ok(Some(text))
     }
 
+    /// The committed files, by path.
+    pub(crate) const fn committed(&self) -> &BTreeMap<ProjectPath, Vec<u8>> {
+        &self.base
+    }
+
+    /// Takes all changes back.
+    pub(crate) fn reset(&mut self) {
+        self.changed.clear();
+    }
+
     pub(crate) fn put(&mut self, path: ProjectPath, text: String) {
         self.changed.insert(path, Some(text));
     }

@@ -10,9 +10,11 @@ mod desk;
 mod draft;
 mod prompts;
 mod tools;
+mod transcript;
 
 pub use bench::{Bench, Made};
 pub use capture::{CaptureError, CaptureRequest, Captured, LONGEST_NOTE, ROLE, STEPS, capture};
 pub use desk::{Desk, NoteStatus, Written, desk_tools};
 pub use prompts::{fenced, one_line};
 pub use tools::{Quota, is_sound};
+pub use transcript::{BegunLoop, KeptLoop, TranscriptStore, begin_loop};

@@ -145,6 +145,11 @@ impl Layout {
         self.internal().join("state")
     }
 
+    /// `.ktx/state/transcripts/`: what was said with a model about work that is not finished.
+    pub fn transcripts(&self) -> PathBuf {
+        self.state().join("transcripts")
+    }
+
     /// `.ktx/state/ktx.sqlite`: the local database.
     pub fn database(&self) -> PathBuf {
         self.state().join("ktx.sqlite")

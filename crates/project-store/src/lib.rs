@@ -17,6 +17,7 @@ mod publish;
 mod server;
 mod state;
 mod store;
+mod transcripts;
 mod walk;
 
 pub use checkout::{CheckoutError, Remote};

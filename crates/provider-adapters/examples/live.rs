@@ -146,6 +146,7 @@ async fn agent_loop(runtime: &HttpRuntime) -> Checked {
         prompt: COUNT.to_owned(),
         tools: tools()?,
         step_budget: 6,
+        transcript: None,
         on_step: None,
         cancel: CancellationToken::new(),
         label: label()?,

@@ -343,6 +343,7 @@ impl LlmRuntime for HttpRuntime {
                         tools: &request.tools,
                         step_budget: request.step_budget,
                         on_step: request.on_step.as_ref(),
+                        transcript: request.transcript.as_deref(),
                     },
                 )
                 .await
@@ -403,6 +404,7 @@ impl LlmRuntime for HttpRuntime {
             name: self.inner.preset.as_str(),
             payer: format!("your account at {}", self.inner.preset.title()),
             ignored_fields: self.inner.ignored_fields.clone(),
+            continues_loops: true,
         }
     }
 }

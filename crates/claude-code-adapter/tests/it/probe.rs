@@ -209,6 +209,7 @@ async fn ignored_fields_are_named() {
             name: "claude-code",
             payer: "your Claude subscription through the local Claude Code session".to_owned(),
             ignored_fields: vec!["llm.promptCaching.systemTtl".to_owned()],
+            continues_loops: false,
         }
     );
 }

@@ -257,6 +257,7 @@ pub(crate) fn loop_request(prompt: &str, step_budget: u32) -> LoopRequest {
         prompt: prompt.to_owned(),
         tools: toolbox(),
         step_budget,
+        transcript: None,
         on_step: None,
         cancel: CancellationToken::new(),
         label: label(),

@@ -5,6 +5,7 @@ mod kept;
 pub(super) mod notes;
 pub(super) mod proposals;
 pub(super) mod sources;
+mod transcripts;
 
 use std::sync::Arc;
 

@@ -31,6 +31,7 @@ mod completion;
 mod conformance;
 mod connection;
 mod connection_edit;
+mod continued;
 mod demo;
 mod demo_again;
 mod full_disk;

@@ -88,6 +88,7 @@ fn ask(runtime: &dyn LlmRuntime) -> LoopOutcome {
         prompt: "Go.".to_owned(),
         tools: toolbox(),
         step_budget: 5,
+        transcript: None,
         on_step: None,
         cancel: CancellationToken::new(),
         label: CallLabel {

@@ -132,26 +132,29 @@ pub(crate) fn locally(mut sandbox: Sandbox, script: &Script) -> Sandbox {
 
 /// An API whose model does the same.
 pub(crate) fn api(script: Script) -> Loopback {
-    Loopback::start(move |request: &Request, number| {
-        let asked = request.json();
-        let done = asked["messages"].as_array().map_or(0, Vec::len) / 2;
-        let prompt = asked["messages"][0].to_string();
-        let calls = script.iter().find(|(words, _)| prompt.contains(words));
-        let (stop, content) = match calls.and_then(|(_, calls)| calls.get(done)) {
-            Some((name, input)) => (
-                "tool_use",
-                json!([{ "type": "tool_use", "id": format!("t{done}"), "name": name, "input": input }]),
-            ),
-            None => ("end_turn", json!([{ "type": "text", "text": "ok" }])),
-        };
-        let message = json!({
-            "id": format!("m{number}"), "type": "message", "role": "assistant",
-            "model": asked["model"], "stop_reason": stop, "content": content,
-            "usage": { "input_tokens": 100, "output_tokens": 20 },
-        });
-        Answer::json(200, &message)
-    })
-    .expect("a provider")
+    Loopback::start(move |request, number| answered(&script, request, number, 100))
+        .expect("a provider")
+}
+
+/// The answer of that model to one request, which had so many tokens.
+pub(crate) fn answered(script: &Script, request: &Request, number: usize, input: usize) -> Answer {
+    let asked = request.json();
+    let done = asked["messages"].as_array().map_or(0, Vec::len) / 2;
+    let prompt = asked["messages"][0].to_string();
+    let calls = script.iter().find(|(words, _)| prompt.contains(words));
+    let (stop, content) = match calls.and_then(|(_, calls)| calls.get(done)) {
+        Some((name, input)) => (
+            "tool_use",
+            json!([{ "type": "tool_use", "id": format!("t{done}"), "name": name, "input": input }]),
+        ),
+        None => ("end_turn", json!([{ "type": "text", "text": "ok" }])),
+    };
+    let message = json!({
+        "id": format!("m{number}"), "type": "message", "role": "assistant",
+        "model": asked["model"], "stop_reason": stop, "content": content,
+        "usage": { "input_tokens": input, "output_tokens": 20 },
+    });
+    Answer::json(200, &message)
 }
 
 /// The same project on an HTTP backend.

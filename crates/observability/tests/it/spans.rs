@@ -96,6 +96,7 @@ async fn work(runtime: Arc<dyn LlmRuntime>) {
         prompt: "private prompt".to_owned(),
         tools: tools.clone(),
         step_budget: 5,
+        transcript: None,
         on_step: None,
         cancel: cancel.clone(),
         label: label("curate"),

@@ -42,7 +42,11 @@ fn local_files_never_dirty_the_tree() {
     drop(store.state().expect("a database"));
     drop(
         store
-            .lock("ktx scan", jiff::Timestamp::UNIX_EPOCH, ktx_project_store::Wait::No)
+            .lock(
+                "ktx scan",
+                jiff::Timestamp::UNIX_EPOCH,
+                ktx_project_store::Wait::No,
+            )
             .expect("the lock"),
     );
     for local in [

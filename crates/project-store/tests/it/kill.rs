@@ -32,7 +32,11 @@ fn scenario(folder: &Path, failpoints: &Failpoints) {
     }
     let store = Store::open(&root, environment, failpoints.clone()).expect("a project");
     let _lock = store
-        .lock("ktx scan", jiff::Timestamp::UNIX_EPOCH, ktx_project_store::Wait::No)
+        .lock(
+            "ktx scan",
+            jiff::Timestamp::UNIX_EPOCH,
+            ktx_project_store::Wait::No,
+        )
         .expect("the lock");
     for round in ["1\n", "2\n"] {
         let publisher = store.publisher().expect("git");

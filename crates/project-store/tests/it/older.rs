@@ -62,7 +62,11 @@ fn it_is_worked_on_without_a_trace_of_local_state() {
     drop(store.state().expect("a database"));
     drop(
         store
-            .lock("ktx scan", jiff::Timestamp::UNIX_EPOCH, ktx_project_store::Wait::No)
+            .lock(
+                "ktx scan",
+                jiff::Timestamp::UNIX_EPOCH,
+                ktx_project_store::Wait::No,
+            )
             .expect("the lock"),
     );
     let change = Change::write(at("wiki/global/refunded-orders.md"), "# Refunds\n");

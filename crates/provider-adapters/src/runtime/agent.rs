@@ -3,8 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ktx_llm_runtime::{
-    LlmError, LlmErrorKind, LoopOutcome, Message, MessageRole, RunEvent, RunFinal, RunRequest,
-    RunWriter, SPANS, Step, StepCallback, StopReason, TokenUsage, ToolTrace, Transport,
+    ContentBlock, LlmError, LlmErrorKind, LoopOutcome, Message, MessageRole, RunEvent, RunFinal,
+    RunRequest, RunWriter, SPANS, Step, StepCallback, StopReason, TokenUsage, ToolTrace,
+    Transcript, Transport,
 };
 use ktx_tool_descriptors::{ResultParts, ToolSet};
 use tracing::Instrument as _;
@@ -12,6 +13,7 @@ use tracing::field::Empty;
 
 use super::{Inner, Operation, tool_calls, usable};
 use crate::http::drop_reasoning;
+use crate::settings::PromptCaching;
 use crate::wire::failure::ASK_ANOTHER;
 use crate::wire::request::{CanonicalRequest, Thinking, ToolSpec};
 use crate::wire::response::{Response, Stop};
@@ -26,6 +28,8 @@ pub(super) struct Task<'a> {
     pub(super) tools: &'a ToolSet,
     pub(super) step_budget: u32,
     pub(super) on_step: Option<&'a StepCallback>,
+    /// The loop that this one continues, and where its messages are kept.
+    pub(super) transcript: Option<&'a dyn Transcript>,
 }
 
 /// How a loop ended, apart from what it took.
@@ -58,53 +62,29 @@ async fn turns(
     task: Task<'_>,
     traces: &mut Vec<ToolTrace>,
 ) -> Result<End, LlmError> {
-    let mut request = CanonicalRequest {
-        system: task.system.to_owned(),
-        messages: task.messages,
-        tools: specs(task.tools),
-        thinking: Thinking::On,
-        temperature: Some(0.0),
-        caching: Some(operation.inner.caching),
-        ..CanonicalRequest::default()
-    };
-    let mut parts = ResultParts::default();
-    for index in 1..=task.step_budget {
+    let mut conversation = Conversation::new(&task, operation.inner.caching, traces);
+    let done = conversation.take_up(operation).await?;
+    if let Some(end) = conversation.end_of_earlier() {
+        return Ok(end);
+    }
+    for index in done + 1..=task.step_budget {
         let refused_before = operation.refused_seals;
-        let response = traced_turn(operation, &request, index).await?;
+        let response = traced_turn(operation, &conversation.request, index).await?;
         if operation.refused_seals > refused_before {
             // Otherwise each further turn would be refused first.
-            drop_reasoning(&mut request.messages);
+            drop_reasoning(&mut conversation.request.messages);
         }
         tell(task.on_step, index, task.step_budget);
         let response = continuable(response)?;
         let calls = response.calls();
         if calls.is_empty() && response.stop != Stop::Pause {
             let text = response.text();
-            return Ok(End {
-                stop_reason: StopReason::Natural,
-                text: (!text.is_empty()).then_some(text),
-                error: None,
-            });
+            conversation.record(&assistant(response.content));
+            return Ok(natural(text));
         }
-        let answers = tool_calls::execute(operation, task.tools, &mut parts, &response).await;
-        let failed = answers.iter().filter(|trace| trace.is_error).count();
-        operation.metrics.tool_failures += u32::try_from(failed).unwrap_or(u32::MAX);
-        request.messages.push(Message {
-            role: MessageRole::Assistant,
-            content: response.content,
-            transport: Transport::default(),
-        });
-        request.messages.push(Message {
-            role: MessageRole::User,
-            content: answers.iter().map(tool_calls::block).collect(),
-            transport: Transport::default(),
-        });
+        conversation.answer(operation, response).await?;
         if operation.refused_seals > SEALS_TO_TRY {
-            drop_reasoning(&mut request.messages);
-        }
-        traces.extend(answers);
-        if operation.cancel.is_cancelled() {
-            return Err(LlmError::cancelled());
+            drop_reasoning(&mut conversation.request.messages);
         }
     }
     Ok(End {
@@ -112,6 +92,135 @@ async fn turns(
         text: None,
         error: None,
     })
+}
+
+/// The conversation of a loop while it grows.
+struct Conversation<'a> {
+    request: CanonicalRequest,
+    tools: &'a ToolSet,
+    transcript: Option<&'a dyn Transcript>,
+    parts: ResultParts,
+    traces: &'a mut Vec<ToolTrace>,
+}
+
+impl<'a> Conversation<'a> {
+    fn new(task: &Task<'a>, caching: PromptCaching, traces: &'a mut Vec<ToolTrace>) -> Self {
+        Self {
+            request: CanonicalRequest {
+                system: task.system.to_owned(),
+                messages: task.messages.clone(),
+                tools: specs(task.tools),
+                thinking: Thinking::On,
+                temperature: Some(0.0),
+                caching: Some(caching),
+                ..CanonicalRequest::default()
+            },
+            tools: task.tools,
+            transcript: task.transcript,
+            parts: ResultParts::default(),
+            traces,
+        }
+    }
+
+    /// Begins with the turns of the loop that this one continues, and runs the tool calls that have no results
+    /// yet. Gives the number of those turns.
+    async fn take_up(&mut self, operation: &mut Operation<'_>) -> Result<u32, LlmError> {
+        let mut earlier = self.transcript.map(Transcript::earlier).unwrap_or_default();
+        let turns = earlier
+            .iter()
+            .filter(|message| message.role == MessageRole::Assistant)
+            .count();
+        let last = earlier.pop_if(|message| {
+            let calls = |block: &ContentBlock| matches!(block, ContentBlock::ToolUse { .. });
+            message.role == MessageRole::Assistant && message.content.iter().any(calls)
+        });
+        self.request.messages.extend(earlier);
+        if let Some(last) = last {
+            let results = self
+                .results(operation, &Response::earlier(last.content.clone()))
+                .await;
+            self.request.messages.push(last);
+            self.take(operation, results)?;
+        }
+        Ok(u32::try_from(turns).unwrap_or(u32::MAX))
+    }
+
+    /// The end of the loop, when the earlier one had come to it and was not used.
+    fn end_of_earlier(&self) -> Option<End> {
+        let last = self.request.messages.last()?;
+        let is_answer = self.transcript.is_some() && last.role == MessageRole::Assistant;
+        is_answer.then(|| natural(Response::earlier(last.content.clone()).text()))
+    }
+
+    /// Runs the tool calls of an answer; both are part of the conversation then.
+    async fn answer(
+        &mut self,
+        operation: &mut Operation<'_>,
+        response: Response,
+    ) -> Result<(), LlmError> {
+        let said = assistant(response.content.clone());
+        let has_calls = !response.calls().is_empty();
+        if has_calls {
+            // It is paid for, whatever becomes of its calls.
+            self.record(&said);
+        }
+        let results = self.results(operation, &response).await;
+        self.request.messages.push(said.clone());
+        if !has_calls {
+            self.record(&said);
+        }
+        self.take(operation, results)
+    }
+
+    async fn results(
+        &mut self,
+        operation: &mut Operation<'_>,
+        response: &Response,
+    ) -> Vec<ToolTrace> {
+        let results = tool_calls::execute(operation, self.tools, &mut self.parts, response).await;
+        let failed = results.iter().filter(|trace| trace.is_error).count();
+        operation.metrics.tool_failures += u32::try_from(failed).unwrap_or(u32::MAX);
+        results
+    }
+
+    /// Adds the results of tool calls. Those of calls that were cancelled are not kept: a loop that continues
+    /// this one runs them again.
+    fn take(&mut self, operation: &Operation<'_>, results: Vec<ToolTrace>) -> Result<(), LlmError> {
+        let message = Message {
+            role: MessageRole::User,
+            content: results.iter().map(tool_calls::block).collect(),
+            transport: Transport::default(),
+        };
+        self.traces.extend(results);
+        if operation.cancel.is_cancelled() {
+            return Err(LlmError::cancelled());
+        }
+        self.record(&message);
+        self.request.messages.push(message);
+        Ok(())
+    }
+
+    fn record(&self, message: &Message) {
+        if let Some(transcript) = self.transcript {
+            transcript.record(message);
+        }
+    }
+}
+
+fn assistant(content: Vec<ContentBlock>) -> Message {
+    Message {
+        role: MessageRole::Assistant,
+        content,
+        transport: Transport::default(),
+    }
+}
+
+fn natural(text: String) -> End {
+    End {
+        stop_reason: StopReason::Natural,
+        text: (!text.is_empty()).then_some(text),
+        error: None,
+    }
 }
 
 /// One turn in a span of its own below that of the loop.
@@ -218,6 +327,7 @@ async fn outcome(
         tools: &request.tools,
         step_budget: request.step_budget,
         on_step: None,
+        transcript: None,
     };
     let outcome = run(operation, task).await;
     let usage = outcome.metrics.usage;

@@ -56,6 +56,16 @@ pub(crate) struct Response {
 }
 
 impl Response {
+    /// The answer of an earlier loop with this content.
+    pub(crate) fn earlier(content: Vec<ContentBlock>) -> Self {
+        Self {
+            draft: Draft::default(),
+            content,
+            stop: Stop::Natural,
+            broken: Vec::new(),
+        }
+    }
+
     /// The text of the answer.
     pub(crate) fn text(&self) -> String {
         self.content

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
-    LlmErrorKind, LlmRuntime as _, LoopRequest, StepCallback, StopReason, ToolTrace,
+    LlmErrorKind, LlmRuntime as _, LoopRequest, Message, StepCallback, StopReason, ToolTrace,
+    Transcript,
 };
 use ktx_tool_descriptors::{
     CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, WriteEffect,
@@ -60,6 +61,7 @@ pub(crate) fn request(tools: Vec<ToolDescriptor>, step_budget: u32) -> LoopReque
         prompt: "Go.".to_owned(),
         tools: ToolSet::new(tools).expect("a tool set"),
         step_budget,
+        transcript: None,
         on_step: None,
         cancel: CancellationToken::new(),
         label: label(),
@@ -387,4 +389,88 @@ async fn a_long_answer_is_read_in_parts() {
     let sent = bodies(&server).await;
     assert!(results(&sent[1], 2) == [format!("m1-t0 {head} null")]);
     assert!(results(&sent[2], 4) == [format!("u1 {tail} null")]);
+}
+
+/// Keeps messages in memory.
+#[derive(Default)]
+struct Notebook {
+    earlier: Vec<Message>,
+    kept: Mutex<Vec<Message>>,
+}
+
+impl Transcript for Notebook {
+    fn earlier(&self) -> Vec<Message> {
+        self.earlier.clone()
+    }
+
+    fn record(&self, message: &Message) {
+        self.kept.lock().expect("no poison").push(message.clone());
+    }
+}
+
+/// Wherever a loop was cut, the loop that continues it sends what the first one would have sent, and asks for no turn
+/// again: behind results, behind an answer whose calls were not run, and behind the end.
+#[tokio::test]
+async fn a_loop_continues_where_another_was_cut() {
+    let answers = || {
+        vec![
+            calls("m1", &["a", "bad"]),
+            calls("m2", &["b"]),
+            said("m3", "done"),
+        ]
+    };
+    let whole = server(answers()).await;
+    let (runtime, _) = anthropic(&whole.uri(), "sonnet");
+    let notebook = Arc::new(Notebook::default());
+    let mut asked = request(vec![sql()], 10);
+    asked.transcript = Some(notebook.clone());
+    let outcome = runtime.run_agent_loop(asked).await;
+    assert_eq!(outcome.text.as_deref(), Some("done"));
+    let kept = notebook.kept.lock().expect("no poison").clone();
+    assert_eq!(kept.len(), 5);
+    let sent = bodies(&whole).await;
+    for cut in 0..=kept.len() {
+        // The first turns are in the transcript; the server has only the rest.
+        let paid = cut.div_ceil(2);
+        let rest = server(answers().split_off(paid)).await;
+        let (runtime, _) = anthropic(&rest.uri(), "sonnet");
+        let second = Arc::new(Notebook {
+            earlier: kept[..cut].to_vec(),
+            kept: Mutex::default(),
+        });
+        let mut asked = request(vec![sql()], 10);
+        asked.transcript = Some(second.clone());
+        let outcome = runtime.run_agent_loop(asked).await;
+        assert_eq!(outcome.text.as_deref(), Some("done"), "{cut}");
+        assert_eq!(bodies(&rest).await, sent[paid..], "{cut}");
+        let all = [&kept[..cut], &second.kept.lock().expect("no poison")].concat();
+        assert_eq!(all, kept, "{cut}");
+    }
+}
+
+/// The turns of the earlier loop count towards the budget.
+#[tokio::test]
+async fn a_continued_loop_has_the_turns_that_are_left() {
+    let first = server(vec![calls("m1", &["a"]), calls("m2", &["b"])]).await;
+    let (runtime, _) = anthropic(&first.uri(), "sonnet");
+    let notebook = Arc::new(Notebook::default());
+    let mut asked = request(vec![sql()], 2);
+    asked.transcript = Some(notebook.clone());
+    assert_eq!(
+        runtime.run_agent_loop(asked).await.stop_reason,
+        StopReason::Budget
+    );
+    let earlier = notebook.kept.lock().expect("no poison").clone();
+    let second = server(vec![calls("m3", &["c"])]).await;
+    let (runtime, _) = anthropic(&second.uri(), "sonnet");
+    let mut asked = request(vec![sql()], 3);
+    asked.transcript = Some(Arc::new(Notebook {
+        earlier,
+        kept: Mutex::default(),
+    }));
+    let outcome = runtime.run_agent_loop(asked).await;
+    assert_eq!(
+        (outcome.stop_reason, outcome.metrics.steps),
+        (StopReason::Budget, 1)
+    );
 }

@@ -106,6 +106,7 @@ async fn every_operation(time: Duration, cancel: &CancellationToken) -> Vec<LlmE
         prompt,
         tools: tools(),
         step_budget: 9,
+        transcript: None,
         on_step: None,
         cancel: cancel.clone(),
         label: label.clone(),

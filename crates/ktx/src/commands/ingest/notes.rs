@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use ktx_config::Connection;
 use ktx_llm_runtime::LlmRuntime;
-use ktx_memory::{CaptureError, CaptureRequest, NoteStatus, ROLE, STEPS};
+use ktx_memory::{CaptureError, CaptureRequest, NoteStatus, ROLE, STEPS, TranscriptStore as _};
 use ktx_project_store::{RunStatus, StateDatabase};
 use ktx_usage_ledger::Limits;
 use ktx_vocabulary::{ConnectionId, ModelRole};
@@ -31,6 +31,7 @@ use crate::session::{Opened, Session};
 use super::Around;
 pub(crate) use super::kept::Kept;
 use super::kept::{Cut, Keeper, Piece};
+use super::transcripts::TranscriptFile;
 use input::Note;
 
 pub(crate) const COMMAND: &str = "ktx ingest --text";
@@ -270,6 +271,8 @@ async fn one(
         printer.note(&place);
     }
     let warehouse = work.connection.as_ref().map(|(id, _)| id);
+    let transcript =
+        TranscriptFile::of(&piece.owner, &piece.key, &place, work.opened, work.printer)?;
     let captured = ktx_memory::capture(CaptureRequest {
         label: note.label.clone(),
         note: note.text.clone(),
@@ -284,12 +287,15 @@ async fn one(
             }
             Ok(())
         })),
+        kept: Some(transcript.kept_loop(ROLE, &work.runtime, work.opened)),
         cancel,
     })
     .await
     .map_err(capture_failure)?;
     let cut = captured.is_cut.then_some(Cut::Turns(STEPS));
-    work.keeper.keep(piece, &base, &captured.made, cut)
+    let kept = work.keeper.keep(piece, &base, &captured.made, cut)?;
+    transcript.clear();
+    Ok(kept)
 }
 
 /// A note that was captured before.

@@ -9,9 +9,9 @@ use ktx_ingest::{
     work_unit,
 };
 use ktx_llm_runtime::LlmRuntime;
-use ktx_memory::Quota;
+use ktx_memory::{Quota, TranscriptStore as _};
 use ktx_project_store::{Base, ProjectPath};
-use ktx_vocabulary::ConnectionId;
+use ktx_vocabulary::{ConnectionId, ModelRole};
 use tokio_util::sync::CancellationToken;
 
 use super::documents::Judgements;
@@ -21,6 +21,7 @@ use super::trouble::{Doubts, failure, stops};
 use super::{Ingested, Loop, Source, UnitDone};
 use crate::commands::ingest::Around;
 use crate::commands::ingest::kept::{Cut, Keeper, Kept, Landing, Piece, Worker};
+use crate::commands::ingest::transcripts::TranscriptFile;
 use crate::report::Outcome;
 use crate::scanning::usable;
 
@@ -163,7 +164,7 @@ impl<'a> Work<'a> {
         unit: &Unit,
         place: String,
     ) -> Outcome<Option<Kept>> {
-        let (_, opened, _) = self.around;
+        let (_, opened, printer) = self.around;
         let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
         let piece = piece(job, unit);
         if let Some(known) = self.keeper.known(&piece)? {
@@ -174,6 +175,7 @@ impl<'a> Work<'a> {
         }
         self.require_usable().await?;
         job.progress.line(&place);
+        let transcript = TranscriptFile::of(&job.source.id, &unit.key, &place, opened, printer)?;
         let base = self.keeper.begin()?;
         let files = self.keeper.files(&base, warehouse)?;
         let steps =
@@ -187,6 +189,11 @@ impl<'a> Work<'a> {
                 step_budget: steps,
                 quota: job.quota,
                 on_step: Some(job.progress.unit(place, &unit.key)),
+                kept: Some(transcript.kept_loop(
+                    ModelRole::CandidateExtraction,
+                    self.runtime,
+                    opened,
+                )),
             },
         );
         let worked = worked.await.map_err(failure)?;
@@ -196,6 +203,7 @@ impl<'a> Work<'a> {
         job.wrote(worked.used);
         let cut = cut(&worked, steps);
         let kept = self.keeper.keep_landing(&piece, &base, landing, cut)?;
+        transcript.clear();
         Ok(Some(kept))
     }
 
@@ -273,8 +281,11 @@ impl<'a> Work<'a> {
 
     async fn reconciled(&mut self, job: &Job<'_>, open: &Open) -> Outcome<Kept> {
         self.require_usable().await?;
+        let (_, opened, printer) = self.around;
         let place = format!("{} · reconciliation", job.source.id);
         job.progress.line(&place);
+        let transcript =
+            TranscriptFile::of(&job.source.id, "reconciliation", &place, opened, printer)?;
         let base = self.keeper.begin()?;
         let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
         let files = self.keeper.files(&base, warehouse)?;
@@ -285,6 +296,7 @@ impl<'a> Work<'a> {
                 gone: &open.gone,
                 files: files.clone(),
                 on_step: Some(job.progress.reconciliation(place)),
+                kept: Some(transcript.kept_loop(ModelRole::Reconcile, self.runtime, opened)),
             },
         );
         let worked = worked.await.map_err(failure)?;
@@ -295,6 +307,7 @@ impl<'a> Work<'a> {
         let kept = self
             .keeper
             .keep_once(&base, &landing.made, cut, &title, &marks)?;
+        transcript.clear();
         Ok(Kept {
             proposed: landing.kept_back,
             ..kept
