@@ -4,6 +4,7 @@
 mod kept;
 pub(super) mod notes;
 pub(super) mod proposals;
+mod report;
 pub(super) mod sources;
 mod transcripts;
 
@@ -12,22 +13,18 @@ use std::sync::Arc;
 use ktx_config::Connection;
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime};
 use ktx_project_store::ProjectLock;
-use ktx_scan::wire::StageOutcome;
 use ktx_scan::{Paused, ScanMode, Writing};
 use ktx_usage_ledger::Limits;
 use ktx_vocabulary::{ConnectionId, ModelRole};
-use serde_json::{Value, json};
 
-use super::scan::{add_left_alone, history, left_alone, targets};
+use super::scan::{history, targets};
 use crate::cli::{IngestArgs, QueryHistoryArgs};
 use crate::compose::{self, LedgerSink};
 use crate::exit::Exit;
 use crate::locking::lock;
-use crate::printer::{Mode, Printer};
+use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
-use crate::scanning::{
-    Job, Scanned, look_at_machine, paused, require_usable, scan_locked, stopped,
-};
+use crate::scanning::{Job, Scanned, look_at_machine, require_usable, scan_locked, stopped};
 use crate::session::{Opened, Session};
 
 /// The roles that are asked: the probe's, that of descriptions and units, the reconciliation's.
@@ -78,7 +75,7 @@ pub(crate) fn run(args: &IngestArgs, session: &Session) -> Outcome {
     let done = with_model((limits, roles, need), around, |held, model| {
         everything(args, &wanted, (held, model), around)
     });
-    finish(&done.map_err(going_on)?, &wanted, around)
+    report::finish(&done.map_err(going_on)?, &wanted, around)
 }
 
 /// Scans all warehouses with descriptions. Without a usable model it fails before anything changes.
@@ -258,51 +255,6 @@ pub(super) fn no_model(what: &str) -> Failure {
     .hint("set `llm.provider.backend: claude-code` to use your own local Claude Code session")
 }
 
-fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outcome {
-    let (session, opened, printer) = around;
-    let results = &done.warehouses;
-    let failure = nothing_done(done).map(sources::as_command);
-    // Of several connections each is told what became of it.
-    let is_single = results.len() + done.sources.len() + done.left.len() < 2;
-    if let Some(failure) = failure.clone().filter(|_| is_single) {
-        return Err(going_on(failure));
-    }
-    let paused = paused(results).cloned();
-    let left = undescribed(results);
-    if printer.mode == Mode::Json {
-        printer.json(&envelope(done, wanted, opened))?;
-    } else {
-        if !results.is_empty() {
-            print(results, printer)?;
-        }
-        if !done.sources.is_empty() {
-            sources::print(&done.sources, printer)?;
-        }
-        for id in &done.left {
-            printer.note(&format!("`{id}` was not tried"));
-        }
-        if !done.has_model && !results.is_empty() {
-            printer.note(
-                "tables were not described, which needs a model (`llm.provider.backend` is `none`)",
-            );
-        }
-        super::usage::totals(session, opened, printer);
-        if let Some(paused) = &paused {
-            printer.notes(pause_text(paused).trim_end());
-        } else if left {
-            printer.note(ASK_AGAIN);
-        }
-    }
-    if let Some(failure) = failure {
-        return Ok(failure.exit);
-    }
-    Ok(match paused {
-        _ if is_interrupted(done) => Exit::Interrupted,
-        Some(paused) => pause_exit(&paused),
-        None => exit(done),
-    })
-}
-
 fn is_interrupted(done: &Done) -> bool {
     let sources = done.sources.iter();
     let done = sources.filter_map(|(_, result)| result.as_ref().ok());
@@ -367,54 +319,6 @@ fn nothing_done(done: &Done) -> Option<Failure> {
     )
 }
 
-fn print(results: &Results, printer: &Printer) -> Outcome<()> {
-    let read = |result: &Outcome<Scanned>| {
-        let scanned = result.as_ref().ok()?;
-        history::status(&scanned.outcome.history)
-    };
-    let is_wanted = results.iter().any(|(_, result)| read(result).is_some());
-    let head = if is_wanted { "\tQuery history" } else { "" };
-    printer.line(&format!("Source\tDatabase schema{head}\tDescriptions"))?;
-    for (id, result) in results {
-        let cell = match read(result) {
-            _ if !is_wanted => String::new(),
-            status => format!("\t{}", status.unwrap_or("-")),
-        };
-        let (schema, descriptions) = match result {
-            Ok(scanned) if scanned.outcome.paused.is_some() => ("done", "paused"),
-            Ok(scanned) => (
-                "done",
-                outcome(scanned.outcome.report.enrichment.table_descriptions),
-            ),
-            Err(_) => ("failed", "not-run"),
-        };
-        printer.line(&format!("{id}\t{schema}{cell}\t{descriptions}"))?;
-    }
-    for (id, result) in results {
-        match result {
-            Ok(Scanned {
-                published: Some(published),
-                outcome,
-                ..
-            }) => {
-                for warning in &outcome.report.warnings {
-                    printer.note(&format!("warning: {}", warning.message));
-                }
-                for skipped in &published.skipped {
-                    printer.note(&left_alone(skipped, COMMAND));
-                }
-                match &published.commit {
-                    Some(commit) => printer.line(&format!("{id}: commit {commit}"))?,
-                    None => printer.line(&format!("{id}: nothing changed"))?,
-                }
-            }
-            Ok(_) => {}
-            Err(failure) => printer.notes(failure.to_text().trim_end()),
-        }
-    }
-    Ok(())
-}
-
 /// Tells what becomes of a run that was interrupted.
 fn going_on(failure: Failure) -> Failure {
     match failure.exit {
@@ -461,100 +365,4 @@ pub(super) fn pause_text(paused: &Paused) -> String {
         ));
     }
     failure.to_text().replacen("error: ", "paused: ", 1)
-}
-
-const fn outcome(outcome: StageOutcome) -> &'static str {
-    match outcome {
-        StageOutcome::Skipped => "skipped",
-        StageOutcome::Completed => "done",
-        StageOutcome::Failed => "failed",
-    }
-}
-
-/// The shape of KTX 0.12, with our own facts beside it.
-fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value {
-    let results = &done.warehouses;
-    let mut targets: Vec<Value> = results
-        .iter()
-        .map(|(id, result)| {
-            let mut steps = vec!["database-schema"];
-            let read = result.as_ref().ok().map(|scanned| &scanned.outcome.history);
-            if read.is_some_and(|read| history::status(read).is_some()) {
-                steps.push("query-history");
-            }
-            let driver = opened
-                .config
-                .connection(id.as_str())
-                .map(|found| found.driver.as_str());
-            json!({
-                "connectionId": id.as_str(),
-                "driver": driver,
-                "operation": "database-ingest",
-                "debugCommand": format!("ktx ingest {id} --debug"),
-                "steps": steps,
-                "detectRelationships": opened.config.scan.relationships.enabled,
-            })
-        })
-        .collect();
-    let ids: Vec<_> = wanted.sources.iter().map(|source| &source.id).collect();
-    targets.extend(sources::targets(&ids, opened));
-    let mut items: Vec<Value> = results
-        .iter()
-        .map(|(id, result)| match result {
-            Ok(scanned) => done_item(id.as_str(), scanned),
-            Err(failure) => json!({
-                "connectionId": id.as_str(),
-                "driver": null,
-                "steps": [{
-                    "operation": "database-schema",
-                    "status": "failed",
-                    "detail": failure.message,
-                    "debugCommand": format!("ktx ingest {id} --debug"),
-                }],
-            }),
-        })
-        .collect();
-    items.extend(done.left.iter().map(|id| {
-        json!({
-            "connectionId": id.as_str(),
-            "driver": null,
-            "steps": [{ "operation": "database-schema", "status": "not-run" }],
-        })
-    }));
-    items.extend(sources::items(&done.sources, opened));
-    json!({
-        "plan": {
-            "projectDir": opened.dir.display().to_string(),
-            "targets": targets,
-            "warnings": [],
-        },
-        "results": items,
-    })
-}
-
-/// One connection; `paused` only where the model stopped in the middle, `skipped` only where a file was
-/// left as it is.
-fn done_item(id: &str, scanned: &Scanned) -> Value {
-    let mut steps = vec![json!({ "operation": "database-schema", "status": "done" })];
-    steps.extend(history::step(&scanned.outcome.history));
-    let mut item = json!({
-        "connectionId": id,
-        "driver": scanned.driver,
-        "steps": steps,
-        "commit": scanned.published.as_ref().and_then(|published| published.commit.clone()),
-        "modelCalls": scanned.outcome.model_calls,
-        "report": scanned.outcome.report,
-    });
-    add_left_alone(&mut item, scanned.published.as_ref(), COMMAND);
-    if let (Some(paused), Value::Object(map)) = (&scanned.outcome.paused, &mut item) {
-        let what = json!({
-            "code": paused.error.kind.code(),
-            "message": paused.error.message,
-            "hint": paused.error.hint,
-            "tablesLeft": paused.left,
-            "tables": paused.tables,
-        });
-        map.insert("paused".to_owned(), what);
-    }
-    item
 }

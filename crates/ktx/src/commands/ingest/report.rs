@@ -1,0 +1,206 @@
+//! What `ktx ingest` prints at its end: a table, the warnings and the next step, or JSON.
+
+use ktx_scan::wire::StageOutcome;
+use serde_json::{Value, json};
+
+use super::sources;
+use super::{
+    ASK_AGAIN, Around, COMMAND, Done, Results, exit, going_on, is_interrupted, nothing_done,
+    pause_exit, pause_text, undescribed,
+};
+use crate::commands::scan::{add_left_alone, history, left_alone};
+use crate::exit::Exit;
+use crate::printer::{Mode, Printer};
+use crate::report::Outcome;
+use crate::scanning::{Scanned, paused};
+use crate::session::Opened;
+
+/// Prints what was done. Gives the exit code of the command.
+pub(super) fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outcome {
+    let (session, opened, printer) = around;
+    let results = &done.warehouses;
+    let failure = nothing_done(done).map(sources::as_command);
+    // Of several connections each is told what became of it.
+    let is_single = results.len() + done.sources.len() + done.left.len() < 2;
+    if let Some(failure) = failure.clone().filter(|_| is_single) {
+        return Err(going_on(failure));
+    }
+    let paused = paused(results).cloned();
+    let left = undescribed(results);
+    if printer.mode == Mode::Json {
+        printer.json(&envelope(done, wanted, opened))?;
+    } else {
+        if !results.is_empty() {
+            print(results, printer)?;
+        }
+        if !done.sources.is_empty() {
+            sources::print(&done.sources, printer)?;
+        }
+        for id in &done.left {
+            printer.note(&format!("`{id}` was not tried"));
+        }
+        if !done.has_model && !results.is_empty() {
+            printer.note(
+                "tables were not described, which needs a model (`llm.provider.backend` is `none`)",
+            );
+        }
+        crate::commands::usage::totals(session, opened, printer);
+        if let Some(paused) = &paused {
+            printer.notes(pause_text(paused).trim_end());
+        } else if left {
+            printer.note(ASK_AGAIN);
+        }
+    }
+    if let Some(failure) = failure {
+        return Ok(failure.exit);
+    }
+    Ok(match paused {
+        _ if is_interrupted(done) => Exit::Interrupted,
+        Some(paused) => pause_exit(&paused),
+        None => exit(done),
+    })
+}
+
+fn print(results: &Results, printer: &Printer) -> Outcome<()> {
+    let read = |result: &Outcome<Scanned>| {
+        let scanned = result.as_ref().ok()?;
+        history::status(&scanned.outcome.history)
+    };
+    let is_wanted = results.iter().any(|(_, result)| read(result).is_some());
+    let head = if is_wanted { "\tQuery history" } else { "" };
+    printer.line(&format!("Source\tDatabase schema{head}\tDescriptions"))?;
+    for (id, result) in results {
+        let cell = match read(result) {
+            _ if !is_wanted => String::new(),
+            status => format!("\t{}", status.unwrap_or("-")),
+        };
+        let (schema, descriptions) = match result {
+            Ok(scanned) if scanned.outcome.paused.is_some() => ("done", "paused"),
+            Ok(scanned) => (
+                "done",
+                outcome(scanned.outcome.report.enrichment.table_descriptions),
+            ),
+            Err(_) => ("failed", "not-run"),
+        };
+        printer.line(&format!("{id}\t{schema}{cell}\t{descriptions}"))?;
+    }
+    for (id, result) in results {
+        match result {
+            Ok(Scanned {
+                published: Some(published),
+                outcome,
+                ..
+            }) => {
+                for warning in &outcome.report.warnings {
+                    printer.note(&format!("warning: {}", warning.message));
+                }
+                for skipped in &published.skipped {
+                    printer.note(&left_alone(skipped, COMMAND));
+                }
+                match &published.commit {
+                    Some(commit) => printer.line(&format!("{id}: commit {commit}"))?,
+                    None => printer.line(&format!("{id}: nothing changed"))?,
+                }
+            }
+            Ok(_) => {}
+            Err(failure) => printer.notes(failure.to_text().trim_end()),
+        }
+    }
+    Ok(())
+}
+
+const fn outcome(outcome: StageOutcome) -> &'static str {
+    match outcome {
+        StageOutcome::Skipped => "skipped",
+        StageOutcome::Completed => "done",
+        StageOutcome::Failed => "failed",
+    }
+}
+
+/// The shape of KTX 0.12, with our own facts beside it.
+fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value {
+    let results = &done.warehouses;
+    let mut targets: Vec<Value> = results
+        .iter()
+        .map(|(id, result)| {
+            let mut steps = vec!["database-schema"];
+            let read = result.as_ref().ok().map(|scanned| &scanned.outcome.history);
+            if read.is_some_and(|read| history::status(read).is_some()) {
+                steps.push("query-history");
+            }
+            let driver = opened
+                .config
+                .connection(id.as_str())
+                .map(|found| found.driver.as_str());
+            json!({
+                "connectionId": id.as_str(),
+                "driver": driver,
+                "operation": "database-ingest",
+                "debugCommand": format!("ktx ingest {id} --debug"),
+                "steps": steps,
+                "detectRelationships": opened.config.scan.relationships.enabled,
+            })
+        })
+        .collect();
+    let ids: Vec<_> = wanted.sources.iter().map(|source| &source.id).collect();
+    targets.extend(sources::targets(&ids, opened));
+    let mut items: Vec<Value> = results
+        .iter()
+        .map(|(id, result)| match result {
+            Ok(scanned) => done_item(id.as_str(), scanned),
+            Err(failure) => json!({
+                "connectionId": id.as_str(),
+                "driver": null,
+                "steps": [{
+                    "operation": "database-schema",
+                    "status": "failed",
+                    "detail": failure.message,
+                    "debugCommand": format!("ktx ingest {id} --debug"),
+                }],
+            }),
+        })
+        .collect();
+    items.extend(done.left.iter().map(|id| {
+        json!({
+            "connectionId": id.as_str(),
+            "driver": null,
+            "steps": [{ "operation": "database-schema", "status": "not-run" }],
+        })
+    }));
+    items.extend(sources::items(&done.sources, opened));
+    json!({
+        "plan": {
+            "projectDir": opened.dir.display().to_string(),
+            "targets": targets,
+            "warnings": [],
+        },
+        "results": items,
+    })
+}
+
+/// One connection; `paused` only where the model stopped in the middle, `skipped` only where a file was
+/// left as it is.
+fn done_item(id: &str, scanned: &Scanned) -> Value {
+    let mut steps = vec![json!({ "operation": "database-schema", "status": "done" })];
+    steps.extend(history::step(&scanned.outcome.history));
+    let mut item = json!({
+        "connectionId": id,
+        "driver": scanned.driver,
+        "steps": steps,
+        "commit": scanned.published.as_ref().and_then(|published| published.commit.clone()),
+        "modelCalls": scanned.outcome.model_calls,
+        "report": scanned.outcome.report,
+    });
+    add_left_alone(&mut item, scanned.published.as_ref(), COMMAND);
+    if let (Some(paused), Value::Object(map)) = (&scanned.outcome.paused, &mut item) {
+        let what = json!({
+            "code": paused.error.kind.code(),
+            "message": paused.error.message,
+            "hint": paused.error.hint,
+            "tablesLeft": paused.left,
+            "tables": paused.tables,
+        });
+        map.insert("paused".to_owned(), what);
+    }
+    item
+}
