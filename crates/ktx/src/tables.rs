@@ -3,6 +3,50 @@
 use comfy_table::{Table, presets};
 
 use crate::printer::foreign::cell as shown;
+use crate::printer::{Mode, Printer};
+use crate::report::Outcome;
+
+/// What a command reports at its end: aligned at a terminal, tab-separated for programs.
+pub(crate) struct Report {
+    headers: Vec<String>,
+    rows: Vec<Vec<Option<String>>>,
+}
+
+impl Report {
+    /// A table without rows.
+    pub(crate) fn new<const N: usize>(headers: [&str; N]) -> Self {
+        Self {
+            headers: headers.map(str::to_owned).to_vec(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row; cells without a value show `-`.
+    pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
+        let cells = cells.map(|cell| Some(if cell.is_empty() { "-" } else { cell }.to_owned()));
+        self.rows.push(cells.to_vec());
+    }
+
+    /// Leaves a column out.
+    pub(crate) fn without(mut self, header: &str) -> Self {
+        if let Some(at) = self.headers.iter().position(|known| known == header) {
+            self.headers.remove(at);
+            for row in &mut self.rows {
+                row.remove(at);
+            }
+        }
+        self
+    }
+
+    /// Writes the table to stdout.
+    pub(crate) fn print(&self, printer: &Printer) -> Outcome<()> {
+        let text = match printer.mode {
+            Mode::Plain => tsv(&self.headers, &self.rows),
+            Mode::Pretty | Mode::Json => aligned(&self.headers, &self.rows),
+        };
+        printer.page(&text)
+    }
+}
 
 /// An aligned table without lines between rows.
 pub(crate) fn aligned(headers: &[String], rows: &[Vec<Option<String>>]) -> String {

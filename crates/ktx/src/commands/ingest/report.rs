@@ -14,6 +14,10 @@ use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::scanning::{Scanned, paused};
 use crate::session::Opened;
+use crate::tables::Report;
+
+/// The column that only a run with past queries has.
+const HISTORY: &str = "Query history";
 
 /// Prints what was done. Gives the exit code of the command.
 pub(super) fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outcome {
@@ -62,28 +66,32 @@ pub(super) fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'
 }
 
 fn print(results: &Results, printer: &Printer) -> Outcome<()> {
-    let read = |result: &Outcome<Scanned>| {
-        let scanned = result.as_ref().ok()?;
-        history::status(&scanned.outcome.history)
-    };
-    let is_wanted = results.iter().any(|(_, result)| read(result).is_some());
-    let head = if is_wanted { "\tQuery history" } else { "" };
-    printer.line(&format!("Source\tDatabase schema{head}\tDescriptions"))?;
+    let mut table = Report::new(["Source", "Database schema", HISTORY, "Descriptions"]);
+    let mut reads_history = false;
     for (id, result) in results {
-        let cell = match read(result) {
-            _ if !is_wanted => String::new(),
-            status => format!("\t{}", status.unwrap_or("-")),
+        let (schema, history, descriptions) = match result {
+            Ok(scanned) => {
+                let outcome = &scanned.outcome;
+                let descriptions = match outcome.paused {
+                    Some(_) => "paused",
+                    None => stage(outcome.report.enrichment.table_descriptions),
+                };
+                ("done", history::status(&outcome.history), descriptions)
+            }
+            Err(_) => ("failed", None, "not-run"),
         };
-        let (schema, descriptions) = match result {
-            Ok(scanned) if scanned.outcome.paused.is_some() => ("done", "paused"),
-            Ok(scanned) => (
-                "done",
-                outcome(scanned.outcome.report.enrichment.table_descriptions),
-            ),
-            Err(_) => ("failed", "not-run"),
-        };
-        printer.line(&format!("{id}\t{schema}{cell}\t{descriptions}"))?;
+        reads_history |= history.is_some();
+        table.row([
+            id.as_str(),
+            schema,
+            history.unwrap_or_default(),
+            descriptions,
+        ]);
     }
+    if !reads_history {
+        table = table.without(HISTORY);
+    }
+    table.print(printer)?;
     for (id, result) in results {
         match result {
             Ok(Scanned {
@@ -109,7 +117,7 @@ fn print(results: &Results, printer: &Printer) -> Outcome<()> {
     Ok(())
 }
 
-const fn outcome(outcome: StageOutcome) -> &'static str {
+const fn stage(outcome: StageOutcome) -> &'static str {
     match outcome {
         StageOutcome::Skipped => "skipped",
         StageOutcome::Completed => "done",

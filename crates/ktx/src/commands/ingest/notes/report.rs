@@ -10,6 +10,7 @@ use crate::cli::IngestArgs;
 use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
+use crate::tables::Report;
 
 /// Prints the results. Notes behind the last result were not tried.
 pub(super) fn finish(
@@ -39,22 +40,22 @@ pub(super) fn finish(
 }
 
 fn table(notes: &[Note], results: &[Outcome<Kept>], printer: &Printer) -> Outcome<()> {
-    printer.line("Note\tStatus\tPages\tSources\tCommit")?;
+    let mut table = Report::new(["Note", "Status", "Pages", "Sources", "Commit"]);
     for (index, note) in notes.iter().enumerate() {
         let label = note.subject();
-        let line = match results.get(index) {
-            Some(Ok(done)) => format!(
-                "{label}\t{}\t{}\t{}\t{}",
+        match results.get(index) {
+            Some(Ok(done)) => table.row([
+                &label,
                 status(done),
-                list(&done.captured.wiki),
-                list(&done.captured.sl),
-                done.commit.as_deref().unwrap_or("nothing to keep")
-            ),
-            Some(Err(_)) => format!("{label}\tfailed\t-\t-\t-"),
-            None => format!("{label}\tnot-run\t-\t-\t-"),
-        };
-        printer.line(&line)?;
+                &list(&done.captured.wiki),
+                &list(&done.captured.sl),
+                done.commit.as_deref().unwrap_or("nothing to keep"),
+            ]),
+            Some(Err(_)) => table.row([&label, "failed", "", "", ""]),
+            None => table.row([&label, "not-run", "", "", ""]),
+        }
     }
+    table.print(printer)?;
     for (note, result) in notes.iter().zip(results) {
         match result {
             Ok(done) => {
@@ -77,11 +78,7 @@ const fn status(kept: &Kept) -> &'static str {
 }
 
 fn list(names: &[String]) -> String {
-    if names.is_empty() {
-        "-".to_owned()
-    } else {
-        names.join(", ")
-    }
+    names.join(", ")
 }
 
 fn item(note: &Note, run: &str, result: Option<&Outcome<Kept>>) -> Value {

@@ -11,6 +11,7 @@ use crate::commands::ingest::proposals::Waiting;
 use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
+use crate::tables::Report;
 
 /// The plan, in the shape of KTX 0.12.
 pub(in crate::commands::ingest) fn targets(ids: &[&ConnectionId], opened: &Opened) -> Vec<Value> {
@@ -159,13 +160,14 @@ fn status(done: &Loop) -> &'static str {
 
 /// Prints the results for people.
 pub(in crate::commands::ingest) fn print(results: &Results, printer: &Printer) -> Outcome<()> {
-    printer.line("Source\tUnit\tStatus\tPages\tSources\tCommit")?;
+    let mut table = Report::new(["Source", "Unit", "Status", "Pages", "Sources", "Commit"]);
     for (id, result) in results {
         match result {
-            Ok(done) => table(id, done, printer)?,
-            Err(_) => printer.line(&format!("{id}\t-\tfailed\t-\t-\t-"))?,
+            Ok(done) => rows(id, done, &mut table),
+            Err(_) => table.row([id.as_str(), "", "failed", "", "", ""]),
         }
     }
+    table.print(printer)?;
     for (id, result) in results {
         match result {
             Ok(done) => notes(id, done, printer),
@@ -175,20 +177,21 @@ pub(in crate::commands::ingest) fn print(results: &Results, printer: &Printer) -
     Ok(())
 }
 
-fn table(id: &ConnectionId, done: &Ingested, printer: &Printer) -> Outcome<()> {
+fn rows(id: &ConnectionId, done: &Ingested, table: &mut Report) {
+    let id = id.as_str();
     if let (Ok(facts), true) = (&done.facts, done.has_facts) {
         let commit = facts.commit.as_deref().unwrap_or("nothing changed");
-        let tables = match facts.tables {
-            1 => "1 table".to_owned(),
-            tables => format!("{tables} tables"),
+        let what = match facts.tables {
+            1 => "facts of 1 table".to_owned(),
+            tables => format!("facts of {tables} tables"),
         };
-        printer.line(&format!("{id}\tfacts of {tables}\tdone\t-\t-\t{commit}"))?;
+        table.row([id, &what, "done", "", "", commit]);
     }
     for unit in &done.units {
         let what = one_line(unit.label.as_deref().unwrap_or(&unit.key));
         match (&unit.result, &unit.verdict) {
             (Some(_), Some(judged)) if judged.verdict.lane == Lane::Skip => {
-                printer.line(&format!("{id}\t{what}\tskipped\t-\t-\t-"))?;
+                table.row([id, &what, "skipped", "", "", ""]);
             }
             (Some(result), Some(judged)) if judged.verdict.lane == Lane::Light => {
                 let found = match judged.candidates {
@@ -196,46 +199,38 @@ fn table(id: &ConnectionId, done: &Ingested, printer: &Printer) -> Outcome<()> {
                     count => format!("{count} candidates"),
                 };
                 let pages = result.kept.as_ref().map(|kept| list(&kept.captured.wiki));
-                let pages = pages.unwrap_or_else(|_| "-".to_owned());
-                printer.line(&format!("{id}\t{what}\t{found}\t{pages}\t-\t-"))?;
+                table.row([id, &what, &found, &pages.unwrap_or_default(), "", ""]);
             }
-            (Some(result), _) => line(id, &what, result, printer)?,
-            (None, _) => printer.line(&format!("{id}\t{what}\tnot-run\t-\t-\t-"))?,
+            (Some(result), _) => row(id, &what, result, table),
+            (None, _) => table.row([id, &what, "not-run", "", "", ""]),
         }
     }
-    for (index, pass) in done
-        .curated
-        .iter()
-        .flat_map(|curated| &curated.passes)
-        .enumerate()
-    {
-        line(id, &format!("curation, pass {}", index + 1), pass, printer)?;
+    let passes = done.curated.iter().flat_map(|curated| &curated.passes);
+    for (index, pass) in passes.enumerate() {
+        row(id, &format!("curation, pass {}", index + 1), pass, table);
     }
-    match &done.reconciled {
-        Some(result) => line(id, "reconciliation", result, printer),
-        None => Ok(()),
+    if let Some(result) = &done.reconciled {
+        row(id, "reconciliation", result, table);
     }
 }
 
-fn line(id: &ConnectionId, what: &str, done: &Loop, printer: &Printer) -> Outcome<()> {
+fn row(id: &str, what: &str, done: &Loop, table: &mut Report) {
     let status = status(done);
     match &done.kept {
-        Ok(kept) => printer.line(&format!(
-            "{id}\t{what}\t{status}\t{}\t{}\t{}",
-            list(&kept.captured.wiki),
-            list(&kept.captured.sl),
-            kept.commit.as_deref().unwrap_or("nothing to keep")
-        )),
-        Err(_) => printer.line(&format!("{id}\t{what}\t{status}\t-\t-\t-")),
+        Ok(kept) => table.row([
+            id,
+            what,
+            status,
+            &list(&kept.captured.wiki),
+            &list(&kept.captured.sl),
+            kept.commit.as_deref().unwrap_or("nothing to keep"),
+        ]),
+        Err(_) => table.row([id, what, status, "", "", ""]),
     }
 }
 
 fn list(names: &[String]) -> String {
-    if names.is_empty() {
-        "-".to_owned()
-    } else {
-        names.join(", ")
-    }
+    names.join(", ")
 }
 
 /// What a person should know, and what failed.
