@@ -14,7 +14,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use ktx_llm_runtime::{LlmError, LlmErrorKind, Patience};
 use tokio::process::{Child, ChildStdout};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -24,8 +24,8 @@ use crate::host::is_older;
 use crate::invocation::Query;
 use crate::report::too_old;
 use crate::settings::ClaudeCodeSettings;
-use ktx_llm_runtime::Patience;
 
+pub(crate) use descent::Descent;
 use farewell::Farewell;
 pub(crate) use guard::Guard;
 use launch::Cause;
@@ -33,6 +33,7 @@ pub(crate) use launch::{another_program, find_program};
 use pipes::Writer;
 pub(crate) use pipes::{Input, Tail};
 pub use registry::sweep;
+pub(crate) use registry::{forget_below, note_below};
 use tree::Tree;
 pub(crate) use tree::kill_child;
 pub(crate) use version::{Told, told};

@@ -2,10 +2,11 @@
 //! group, into an environment without the token.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 /// Processes, each with the moment of its start: with its id, a name that is not used twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Descent(BTreeSet<(u32, u64)>);
+pub(crate) struct Descent(BTreeSet<(u32, u64)>);
 
 /// A process as the kernel tells of it.
 struct Seen {
@@ -15,7 +16,7 @@ struct Seen {
 
 impl Descent {
     /// Everything below a process now.
-    pub(super) fn of(process: u32) -> Self {
+    pub(crate) fn of(process: u32) -> Self {
         let Ok(entries) = std::fs::read_dir("/proc") else {
             return Self::default();
         };
@@ -40,14 +41,35 @@ impl Descent {
         Self(below)
     }
 
-    /// Adds others.
-    pub(super) fn extend(&mut self, others: Self) {
+    /// One line a process: its id and the moment of its start.
+    pub(super) fn to_text(&self) -> String {
+        self.0
+            .iter()
+            .fold(String::new(), |mut text, (process, started)| {
+                let _ = writeln!(text, "{process} {started}");
+                text
+            })
+    }
+
+    /// Reads such lines; others are left out.
+    pub(super) fn parse(text: &str) -> Self {
+        let process = |line: &str| {
+            let (process, started) = line.split_once(' ')?;
+            Some((process.parse().ok()?, started.parse().ok()?))
+        };
+        Self(text.lines().filter_map(process).collect())
+    }
+
+    /// Adds others. Gives whether one of them was not there yet.
+    pub(crate) fn extend(&mut self, others: Self) -> bool {
+        let before = self.0.len();
         self.0.extend(others.0);
+        self.0.len() > before
     }
 
     /// Kills those that still are the same processes.
     #[cfg(target_os = "linux")]
-    pub(super) fn kill(&self) {
+    pub(crate) fn kill(&self) {
         use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
         for (process, started) in &self.0 {
             let pid = i32::try_from(*process).ok().and_then(Pid::from_raw);
@@ -66,7 +88,7 @@ impl Descent {
 
     /// There is no list of processes to kill from.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn kill(&self) {}
+    pub(crate) fn kill(&self) {}
 }
 
 /// Fields 4 and 22 of `/proc/<id>/stat`; `None` when there is no such process.

@@ -24,8 +24,16 @@ pub(crate) struct Guard {
 #[derive(Debug, Default)]
 struct State {
     post: Option<Post>,
-    /// The children that live, by token; the process id once it is known.
-    watched: BTreeMap<String, Option<u32>>,
+    /// The children that live, by token; once they have started, what the guard is told about them.
+    watched: BTreeMap<String, Option<Started>>,
+}
+
+/// A child that has started.
+#[derive(Debug, Clone)]
+struct Started {
+    process: u32,
+    /// Where the guard writes down what is below the process.
+    below: Option<PathBuf>,
 }
 
 /// The running guard.
@@ -74,12 +82,14 @@ impl Guard {
 }
 
 impl Watch {
-    /// The child has started.
-    pub(super) fn started(&self, process: Option<u32>) {
+    /// The child has started. The guard writes what is below it into the file `below`.
+    pub(super) fn started(&self, process: u32, below: Option<PathBuf>) {
         if let Some(program) = &self.guard.program {
+            let started = Some(Started { process, below });
+            let order = order(&self.token, started.as_ref());
             let mut state = self.guard.state();
-            state.watched.insert(self.token.clone(), process);
-            state.tell(program, &order(&self.token, process));
+            state.watched.insert(self.token.clone(), started);
+            state.tell(program, &order);
         }
     }
 }
@@ -107,10 +117,15 @@ impl Drop for Guard {
     }
 }
 
-fn order(token: &str, process: Option<u32>) -> String {
-    match process {
-        Some(process) => format!("+{token} {process}\n"),
-        None => format!("+{token}\n"),
+fn order(token: &str, started: Option<&Started>) -> String {
+    let Some(Started { process, below }) = started else {
+        return format!("+{token}\n");
+    };
+    // A path that is no line of text is not written to.
+    let below = below.as_ref().and_then(|path| path.to_str());
+    match below.filter(|path| !path.contains('\n')) {
+        Some(below) => format!("+{token} {process} {below}\n"),
+        None => format!("+{token} {process}\n"),
     }
 }
 
@@ -140,7 +155,7 @@ impl State {
 impl Post {
     fn start(
         program: &std::path::Path,
-        watched: &BTreeMap<String, Option<u32>>,
+        watched: &BTreeMap<String, Option<Started>>,
     ) -> std::io::Result<Self> {
         let mut process = launch::guard(program).spawn()?;
         let Some(orders) = process.stdin.take() else {
@@ -149,8 +164,9 @@ impl Post {
         // A guard that was stopped must not stop us.
         rustix::io::ioctl_fionbio(&orders, true)?;
         let mut post = Self { process, orders };
-        for (token, process) in watched {
-            post.orders.write_all(order(token, *process).as_bytes())?;
+        for (token, started) in watched {
+            post.orders
+                .write_all(order(token, started.as_ref()).as_bytes())?;
         }
         Ok(post)
     }

@@ -5,10 +5,39 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::descent::Descent;
 use super::tree::{kill_by_token, kill_child};
 
 /// The folder inside the state folder.
 const FOLDER: &str = "claude-children";
+
+/// The ending of files about what is below a child.
+const BELOW: &str = "below";
+
+/// Writes down what is below a child, for the case that its guard and its owner are killed.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the file is a note about live processes, not project state"
+)]
+pub(crate) fn note_below(file: &Path, below: &Descent) {
+    let beside = file.with_extension("new-below");
+    let written =
+        std::fs::write(&beside, below.to_text()).and_then(|()| std::fs::rename(&beside, file));
+    if let Err(error) = written {
+        tracing::debug!(%error, "what is below a Claude Code process could not be written down");
+    }
+}
+
+/// Forgets what was below a child.
+pub(crate) fn forget_below(file: &Path) {
+    remove(file);
+}
+
+/// What was below a child, as far as its guard has written it down.
+fn noted_below(note: &Path) -> Descent {
+    let text = std::fs::read_to_string(note.with_extension(BELOW)).unwrap_or_default();
+    Descent::parse(&text)
+}
 
 /// One child that is written down.
 #[derive(Debug)]
@@ -50,9 +79,15 @@ impl Entry {
         }
     }
 
+    /// The file beside the note in which the guard writes down what is below the child.
+    pub(super) fn below(&self) -> PathBuf {
+        self.file.with_extension(BELOW)
+    }
+
     /// Takes the note away.
     pub(super) fn remove(self) {
         remove(&self.file);
+        remove(&self.below());
     }
 }
 
@@ -101,6 +136,9 @@ pub fn sweep(state_dir: &Path) -> u32 {
         } else if !token.is_empty() {
             kill_by_token(token);
         }
+        // What has left its parent and its environment behind.
+        noted_below(&file).kill();
+        remove(&file.with_extension(BELOW));
         remove(&file);
         cleared += 1;
     }

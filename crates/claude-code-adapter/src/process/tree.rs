@@ -26,12 +26,12 @@ impl Tree {
         state_dir: Option<&Path>,
         watch: Option<Watch>,
     ) -> Self {
-        if let Some(watch) = &watch {
-            watch.started(process);
-        }
         let entry = process
             .zip(state_dir)
             .and_then(|(process, folder)| Entry::write(folder, process, &token));
+        if let (Some(watch), Some(process)) = (&watch, process) {
+            watch.started(process, entry.as_ref().map(Entry::below));
+        }
         Self {
             process,
             token,
@@ -49,7 +49,8 @@ impl Tree {
     /// Remembers what is below the process. To be called before it is told to end.
     pub(super) fn look(&mut self) {
         if let Some(process) = self.process {
-            self.seen.extend(Descent::of(process));
+            // Whether one is new matters to nobody here.
+            let _ = self.seen.extend(Descent::of(process));
         }
     }
 

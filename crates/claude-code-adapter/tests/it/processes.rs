@@ -406,6 +406,38 @@ async fn the_next_start_ends_what_is_left() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
+/// A process in a session of its own, with nothing in its environment, ends with the family: by the guard when the
+/// parent is killed; by the next start when the guard and the child, which is its parent, are killed, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_in_a_session_of_its_own_ends_with_a_killed_parent() {
+    for is_guarded in [true, false] {
+        let bench = Bench::new(json!({ "steps": [{ "daemon": "session" }, "hang"] }));
+        let mut family = family(&bench, "text").await;
+        let file = bench.root().join("project/daemon.pid");
+        until("the daemon runs", || file.exists()).await;
+        let daemon = std::fs::read_to_string(&file).unwrap();
+        let daemon = daemon.trim().to_owned();
+        let process: u32 = daemon.parse().unwrap();
+        let child = bench.noted()[0];
+        until("it is written down", || bench.below().contains(&daemon)).await;
+        if !is_guarded {
+            kill(&family.guard.to_string());
+        }
+        family.parent.kill().await.unwrap();
+        if !is_guarded {
+            kill(&child.to_string());
+            until("the child is gone", || !runs(child)).await;
+            assert!(runs(process));
+            let scenario = &bench.settings.environment[SCENARIO_VARIABLE];
+            std::fs::write(scenario, json!({ "echo": {} }).to_string()).unwrap();
+            let request = text_request("Say hello.");
+            bench.runtime().generate_text(request).await.unwrap();
+            assert_eq!((bench.notes(), bench.below()), (0, String::new()));
+        }
+        until("the daemon is gone", || !runs(process)).await;
+    }
+}
+
 /// One guard for all children of a runtime; one that was killed is replaced; none is left over.
 #[tokio::test(flavor = "multi_thread")]
 async fn there_is_one_guard() {

@@ -128,6 +128,20 @@ impl Bench {
         self.noted().len()
     }
 
+    /// What is written down about processes below the children.
+    pub(crate) fn below(&self) -> String {
+        let notes = std::fs::read_dir(self.root().join("state/claude-children"));
+        let files = notes
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|note| note.path());
+        files
+            .filter(|file| file.extension() == Some("below".as_ref()))
+            .filter_map(|file| std::fs::read_to_string(file).ok())
+            .collect()
+    }
+
     /// The processes that are written down.
     pub(crate) fn noted(&self) -> Vec<u32> {
         let notes = std::fs::read_dir(self.root().join("state/claude-children"));
