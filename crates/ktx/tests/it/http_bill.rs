@@ -1,7 +1,8 @@
 //! What a provider over HTTP charges for answers that are cut off with the program, against the ledger.
 
 use std::process::{Child, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 use ktx_test_support::loopback::{Answer, End, Loopback};
@@ -138,4 +139,53 @@ fn the_ledger_is_not_below_the_bill_when_a_command_ends_in_the_middle_of_an_answ
             );
         }
     }
+}
+
+/// A budget belongs to its run: of two commands at the same time neither counts what the other one uses.
+#[test]
+fn two_commands_at_the_same_time_have_a_budget_each() {
+    let together = Arc::new(AtomicBool::new(false));
+    let both = Barrier::new(2);
+    let waits = Arc::clone(&together);
+    let provider = Loopback::start(move |request, number| {
+        if waits.load(Ordering::SeqCst) {
+            // Each is answered when the other one has asked, too.
+            both.wait();
+        }
+        let message = json!({
+            "id": format!("m{number}"), "type": "message", "role": "assistant",
+            "model": request.json()["model"], "stop_reason": "end_turn",
+            "content": [{ "type": "text", "text": "Two." }],
+            "usage": { "input_tokens": request.body.len() / 3, "output_tokens": 2 },
+        });
+        Answer::json(200, &message)
+    })
+    .expect("a provider");
+    let sandbox = project(&provider);
+    let asked = |more: &[&str]| {
+        let words = ["agent", "run", "-m", "How many orders?"];
+        let mut command = sandbox.command(words.iter().chain(more));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("a child")
+    };
+    let code = |child: Child| child.wait_with_output().expect("an end").status.code();
+    assert_eq!(code(asked(&[])), Some(0));
+    // What one call reserves: a token for every two bytes, and 500 for the answer.
+    let reserved = provider.requests()[0].body.len() / 2 + 500;
+    let limit = |tokens: usize| ["--max-tokens".to_owned(), tokens.to_string()];
+    let too_small = limit(reserved / 2);
+    assert_eq!(
+        code(asked(&too_small.each_ref().map(String::as_str))),
+        Some(7)
+    );
+
+    together.store(true, Ordering::SeqCst);
+    let enough_for_one = limit(reserved * 3 / 2);
+    let words = enough_for_one.each_ref().map(String::as_str);
+    let (first, second) = (asked(&words), asked(&words));
+    assert_eq!((code(first), code(second)), (Some(0), Some(0)));
+    assert_eq!(
+        answer(&sandbox, "usage --json")["data"]["total"]["messages"],
+        json!(3)
+    );
 }
