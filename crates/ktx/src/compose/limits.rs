@@ -25,10 +25,10 @@ const FIVE_HOURS: &str = "5-hour window";
 /// By how much two looks at clocks may differ.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
-/// How an account stands with one of its limits.
+/// Whether a limit lets calls of its account through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Standing {
+pub(super) enum LimitStatus {
     /// Calls are let through.
     Allowed,
     /// Calls are refused until the window ends.
@@ -42,7 +42,7 @@ pub(crate) struct AccountLimit {
     /// The window in words, such as `5-hour window`.
     window: String,
     /// Whether calls are let through.
-    standing: Standing,
+    standing: LimitStatus,
     /// The share of the window that is used, 0..=1, when told.
     #[serde(default)]
     utilization: Option<f64>,
@@ -70,9 +70,9 @@ impl AccountLimit {
     fn longest(&self) -> SignedDuration {
         let longest = match (self.standing, self.window.as_str()) {
             // A window that lets calls through keeps nobody out, however long it lasts.
-            (Standing::Allowed, _) => SignedDuration::MAX,
-            (Standing::Refused, FIVE_HOURS) => SignedDuration::from_hours(5),
-            (Standing::Refused, _) => {
+            (LimitStatus::Allowed, _) => SignedDuration::MAX,
+            (LimitStatus::Refused, FIVE_HOURS) => SignedDuration::from_hours(5),
+            (LimitStatus::Refused, _) => {
                 SignedDuration::try_from(LONGEST_WAIT).unwrap_or(SignedDuration::MAX)
             }
         };
@@ -83,8 +83,8 @@ impl AccountLimit {
     /// when its window does, and of two the later end counts.
     fn outlasts(&self, other: &Self, now: Timestamp) -> bool {
         self.holds(now)
-            && self.standing == Standing::Refused
-            && (other.standing == Standing::Allowed || self.resets_at > other.resets_at)
+            && self.standing == LimitStatus::Refused
+            && (other.standing == LimitStatus::Allowed || self.resets_at > other.resets_at)
     }
 
     /// Whether a later one is no news. Without an end, that it was heard again is the news.
@@ -103,8 +103,8 @@ impl AccountLimit {
         json!({
             "window": self.window,
             "standing": match self.standing {
-                Standing::Allowed => "allowed",
-                Standing::Refused => "refused",
+                LimitStatus::Allowed => "allowed",
+                LimitStatus::Refused => "refused",
             },
             "utilization": self.utilization,
             "resetsAt": self.resets_at.map(|at| at.to_string()),
@@ -116,16 +116,16 @@ impl AccountLimit {
     /// One line for people.
     fn words(&self, now: Timestamp) -> String {
         let mut words = match (self.standing, self.utilization) {
-            (Standing::Refused, _) => format!("{}: calls are refused", self.window),
-            (Standing::Allowed, Some(share)) => {
+            (LimitStatus::Refused, _) => format!("{}: calls are refused", self.window),
+            (LimitStatus::Allowed, Some(share)) => {
                 format!("{}: {:.0} % used", self.window, share * 100.0)
             }
-            (Standing::Allowed, None) => format!("{}: calls are let through", self.window),
+            (LimitStatus::Allowed, None) => format!("{}: calls are let through", self.window),
         };
         if let Some(until) = self.resets_at {
             let verb = match self.standing {
-                Standing::Refused => "until",
-                Standing::Allowed => "resets",
+                LimitStatus::Refused => "until",
+                LimitStatus::Allowed => "resets",
             };
             words = format!("{words}, {verb} {}", clock(until, now));
         }
@@ -239,18 +239,18 @@ fn limit_of(event: &RuntimeEvent, now: Timestamp) -> Option<AccountLimit> {
             let (end, window) = (moment(resets_at), window_words(window));
             // What is neither used nor ends says nothing that would be worth keeping.
             (utilization.is_some() || end.is_some())
-                .then(|| limit(window, Standing::Allowed, *utilization, end))
+                .then(|| limit(window, LimitStatus::Allowed, *utilization, end))
         }
         RuntimeEvent::RateLimitRefused { window, resets_at } => Some(limit(
             window_words(window),
-            Standing::Refused,
+            LimitStatus::Refused,
             None,
             moment(resets_at),
         )),
         RuntimeEvent::WaitStarted { reason, duration } => {
             let wait = jiff::SignedDuration::try_from(*duration).ok()?; // longer than time itself
             let until = now.checked_add(wait).ok();
-            Some(limit(reason.clone(), Standing::Refused, None, until))
+            Some(limit(reason.clone(), LimitStatus::Refused, None, until))
         }
         _ => None,
     }
@@ -273,7 +273,7 @@ pub(super) fn refused_for(
     let limit = known_limit(session, opened)?;
     let until = limit
         .resets_at
-        .filter(|_| limit.standing == Standing::Refused)?;
+        .filter(|_| limit.standing == LimitStatus::Refused)?;
     let wait = until.duration_since(Timestamp::now());
     Some((limit.window, wait.try_into().ok()?)) // it has just ended
 }
@@ -284,7 +284,7 @@ pub(super) fn forget_refusal(session: &Session, opened: &Opened) {
     let account = account(session, opened);
     let is_refused = |book: &Book| {
         let known = book.accounts.get(&book.name(&account));
-        known.is_some_and(|limit| limit.standing == Standing::Refused)
+        known.is_some_and(|limit| limit.standing == LimitStatus::Refused)
     };
     if !is_refused(&shelf::read(&path)) {
         return;

@@ -5,13 +5,13 @@ use std::time::Duration;
 use ktx_llm_runtime::RuntimeEvent;
 
 use super::shelf::read;
-use super::{Account, AccountLimit, LimitBook, Standing, limit_of};
+use super::{Account, AccountLimit, LimitBook, LimitStatus, limit_of};
 
 fn now() -> jiff::Timestamp {
     "2026-11-22T12:00:00Z".parse().unwrap()
 }
 
-fn check(event: &RuntimeEvent, expected: Option<(&str, Standing, Option<f64>, Option<&str>)>) {
+fn check(event: &RuntimeEvent, expected: Option<(&str, LimitStatus, Option<f64>, Option<&str>)>) {
     let expected = expected.map(|(window, standing, utilization, until)| AccountLimit {
         window: window.to_owned(),
         standing,
@@ -34,7 +34,7 @@ fn what_is_heard_about_limits_is_kept_with_its_end() {
         &observed(Some(0.82), Some(1_795_356_300)),
         Some((
             "5-hour window",
-            Standing::Allowed,
+            LimitStatus::Allowed,
             Some(0.82),
             Some("2026-11-22T14:05:00Z"),
         )),
@@ -46,7 +46,7 @@ fn what_is_heard_about_limits_is_kept_with_its_end() {
         },
         Some((
             "7-day window",
-            Standing::Refused,
+            LimitStatus::Refused,
             None,
             Some("2026-11-22T14:05:00Z"),
         )),
@@ -58,7 +58,7 @@ fn what_is_heard_about_limits_is_kept_with_its_end() {
         },
         Some((
             "limit of tokens",
-            Standing::Refused,
+            LimitStatus::Refused,
             None,
             Some("2026-11-22T12:01:30Z"),
         )),
@@ -70,7 +70,7 @@ fn what_is_heard_about_limits_is_kept_with_its_end() {
 fn a_limit_is_forgotten_when_its_window_is_over() {
     let limit = |until: Option<&str>| AccountLimit {
         window: "5-hour window".to_owned(),
-        standing: Standing::Refused,
+        standing: LimitStatus::Refused,
         utilization: None,
         resets_at: until.map(|until| until.parse().unwrap()),
         observed_at: now(),
@@ -186,17 +186,35 @@ fn only_news_is_written() {
 fn what_cannot_be_so_is_no_news() {
     let at = |hours| now() + jiff::SignedDuration::from_hours(hours);
     for (window, standing, heard, until, holds) in [
-        ("5-hour window", Standing::Refused, 0, Some(4), true),
-        ("5-hour window", Standing::Refused, -1, Some(6), false),
-        ("7-day window", Standing::Refused, -1, Some(6), true),
-        ("limit of tokens", Standing::Refused, 0, Some(7 * 24), true),
-        ("limit of tokens", Standing::Refused, 0, Some(9 * 24), false),
-        ("limit of tokens", Standing::Refused, 24, Some(26), false),
-        ("limit of tokens", Standing::Refused, 24, None, false),
-        ("limit of tokens", Standing::Allowed, 0, Some(40 * 24), true),
+        ("5-hour window", LimitStatus::Refused, 0, Some(4), true),
+        ("5-hour window", LimitStatus::Refused, -1, Some(6), false),
+        ("7-day window", LimitStatus::Refused, -1, Some(6), true),
         (
             "limit of tokens",
-            Standing::Allowed,
+            LimitStatus::Refused,
+            0,
+            Some(7 * 24),
+            true,
+        ),
+        (
+            "limit of tokens",
+            LimitStatus::Refused,
+            0,
+            Some(9 * 24),
+            false,
+        ),
+        ("limit of tokens", LimitStatus::Refused, 24, Some(26), false),
+        ("limit of tokens", LimitStatus::Refused, 24, None, false),
+        (
+            "limit of tokens",
+            LimitStatus::Allowed,
+            0,
+            Some(40 * 24),
+            true,
+        ),
+        (
+            "limit of tokens",
+            LimitStatus::Allowed,
             24,
             Some(40 * 24),
             false,
@@ -218,7 +236,7 @@ fn what_cannot_be_so_is_no_news() {
 fn another_day_is_told() {
     let limit = AccountLimit {
         window: "5-hour window".to_owned(),
-        standing: Standing::Refused,
+        standing: LimitStatus::Refused,
         utilization: None,
         resets_at: Some("2030-01-03T12:00:00Z".parse().unwrap()),
         observed_at: "2030-01-03T11:00:00Z".parse().unwrap(),
@@ -249,9 +267,9 @@ fn a_refusal_outlasts_what_another_command_hears() {
         resets_at: Some(1_795_356_300),
     };
     other.note(&served, now()).unwrap();
-    assert_eq!(kept(), (Standing::Refused, 90));
+    assert_eq!(kept(), (LimitStatus::Refused, 90));
     other.note(&waiting(60), now()).unwrap();
-    assert_eq!(kept(), (Standing::Refused, 90));
+    assert_eq!(kept(), (LimitStatus::Refused, 90));
     other.note(&waiting(120), now()).unwrap();
-    assert_eq!(kept(), (Standing::Refused, 120));
+    assert_eq!(kept(), (LimitStatus::Refused, 120));
 }
