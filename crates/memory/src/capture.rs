@@ -12,17 +12,14 @@ use ktx_warehouse::Dialect;
 use tokio_util::sync::CancellationToken;
 
 use crate::bench::{Bench, Made};
-use crate::prompts;
 use crate::transcript::{KeptLoop, begin_loop};
+use crate::{length, prompts};
 
 /// Who asks.
 pub const ROLE: ModelRole = ModelRole::CandidateExtraction;
 
 /// Assistant turns for one note.
 pub const STEPS: u32 = 30;
-
-/// The longest note, in characters.
-pub const LONGEST_NOTE: usize = 200_000;
 
 /// What to capture, and from where.
 pub struct CaptureRequest {
@@ -76,7 +73,7 @@ pub enum CaptureError {
     #[error("the note is empty")]
     Empty,
     /// It is too long for one capture.
-    #[error("the note has {length} characters, at most {LONGEST_NOTE} are taken at once")]
+    #[error("{}", length::too_long(*length))]
     TooLong {
         /// Its characters.
         length: usize,
@@ -92,20 +89,14 @@ pub enum CaptureError {
     Tools(#[source] ktx_tool_descriptors::ToolSetError),
 }
 
-/// Refuses a note that is too long for one capture.
-pub(crate) fn check_length(note: &str) -> Result<(), CaptureError> {
-    match note.chars().count() {
-        length if length > LONGEST_NOTE => Err(CaptureError::TooLong { length }),
-        _ => Ok(()),
-    }
-}
-
 /// Lets a model capture one note. Waits of the account's limits are the runtime's business.
 pub async fn capture(request: CaptureRequest) -> Result<Captured, CaptureError> {
     if request.note.trim().is_empty() {
         return Err(CaptureError::Empty);
     }
-    check_length(&request.note)?;
+    if let Some(length) = length::beyond_limit(&request.note) {
+        return Err(CaptureError::TooLong { length });
+    }
     let connection = request.connection.as_ref().map(|(id, _)| id.clone());
     let bench = Bench::new(request.context, request.connection, request.files);
     let bench = bench.await.map_err(CaptureError::Project)?;

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::capture::check_length;
+use crate::length;
 
 /// Takes notes in. Both calls answer at once.
 pub trait Desk: Send + Sync {
@@ -173,7 +173,9 @@ impl ToolHandler for Ingest {
     async fn call(&self, arguments: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         let input: IngestInput = read(arguments)?;
         // At once, so that no queue holds what no capture takes.
-        check_length(&input.content).map_err(|error| ToolError::new(error.to_string()))?;
+        if let Some(length) = length::beyond_limit(&input.content) {
+            return Err(ToolError::new(length::too_long(length)));
+        }
         let run_id = self.0.take(input.content, input.connection_id)?;
         give(&Taken {
             run_id: run_id.to_string(),

@@ -8,13 +8,15 @@ mod bench;
 mod capture;
 mod desk;
 mod draft;
+mod length;
 mod prompts;
 mod tools;
 mod transcript;
 
 pub use bench::{Bench, Made};
-pub use capture::{CaptureError, CaptureRequest, Captured, LONGEST_NOTE, ROLE, STEPS, capture};
+pub use capture::{CaptureError, CaptureRequest, Captured, ROLE, STEPS, capture};
 pub use desk::{Desk, NoteStatus, Written, desk_tools};
+pub use length::LONGEST_NOTE;
 pub use prompts::{fenced, one_line};
 pub use tools::{Quota, is_sound};
 pub use transcript::{BegunLoop, KeptLoop, TranscriptStore, begin_loop};

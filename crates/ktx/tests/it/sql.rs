@@ -604,9 +604,9 @@ fn several_warehouses_need_a_name() {
 exit 2
 --- stderr
 Project: [SANDBOX]/work
-error: the project has several warehouses: warehouse, other
+error: 2 warehouses have what is asked for: say which with `--connection-id`
 
-hint: name one with `--connection`
+hint: use one of `warehouse`, `other`
 ",
     );
     check(

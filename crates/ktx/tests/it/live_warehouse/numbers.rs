@@ -41,7 +41,7 @@ fn times_and_intervals_are_measured_by_a_looked_up_column() {
     let with_facts = json!([
         [
             "Ada",
-            "1 day",
+            "24:00:00",
             "03:30:00",
             "08:30:00",
             7,
