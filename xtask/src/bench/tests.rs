@@ -21,6 +21,22 @@ fn a_line_shows_both_figures_the_ratio_and_the_bound() {
     assert!(!outcome(3.01).holds());
 }
 
+/// The manual has every benchmark, in the order in which they run.
+#[test]
+fn the_page_lists_every_benchmark() {
+    let page = Repository::locate()
+        .unwrap()
+        .root()
+        .join("docs-site/src/reference/benchmarks.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut listed: Vec<&str> = page
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("| `")?.split_once("` |")?.0))
+        .collect();
+    listed.dedup();
+    assert_eq!(listed, BENCHMARKS.map(|benchmark| benchmark.name));
+}
+
 #[test]
 fn the_median_ignores_one_disturbed_run() {
     assert!((measure::median(vec![2.0, 900.0, 1.0]) - 2.0).abs() < f64::EPSILON);

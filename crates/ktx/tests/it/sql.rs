@@ -2,6 +2,22 @@
 
 use crate::support::{check, compare, shop, write};
 
+/// SQLite has these functions only when it is compiled so; ktx brings its own, however it was built.
+#[test]
+fn sqlite_has_mathematical_functions_in_every_build() {
+    check(
+        &shop(),
+        "sql 'select sqrt(16) as root, ln(exp(2)) as logarithm, power(2, 10) as power, floor(2.5) as floor'",
+        r"
+exit 0
+root	logarithm	power	floor
+4	2	1024	2
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
+}
+
 #[test]
 fn rows_are_printed_in_every_format() {
     let sandbox = shop();
