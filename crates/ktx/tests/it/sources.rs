@@ -237,6 +237,18 @@ shop-dbt	dbt-all	unchanged	revenue	orders	[COMMIT]
 Project: [SANDBOX]/work
 ",
     );
+    check(
+        &sandbox,
+        "ingest shop-dbt --output pretty",
+        r"
+exit 0
+Source    Unit              Status     Pages    Sources  Commit
+shop-dbt  facts of 1 table  done       -        -        nothing changed
+shop-dbt  dbt-all           unchanged  revenue  orders   [COMMIT]
+--- stderr
+Project: [SANDBOX]/work
+",
+    );
     std::fs::remove_dir_all(sandbox.work().join(".ktx/state")).expect("local state");
     let printed = run(&sandbox, "ingest shop-dbt");
     assert!(
