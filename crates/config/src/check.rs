@@ -164,7 +164,9 @@ impl Check<'_> {
                 }
             }
             _ if fits(value, shape) => {}
-            Shape::Texts | Shape::TextOrTexts | Shape::Counts => self.items(value, shape),
+            Shape::Texts | Shape::TextOrTexts | Shape::FunctionNames | Shape::Counts => {
+                self.items(value, shape);
+            }
             _ => self.bad(value, shape),
         }
     }
@@ -184,10 +186,10 @@ impl Check<'_> {
     }
 
     fn items(&mut self, value: &Value, shape: &Shape) {
-        let item_shape = if matches!(shape, Shape::Counts) {
-            Shape::Count { min: 1, max: None }
-        } else {
-            Shape::Text
+        let item_shape = match shape {
+            Shape::Counts => Shape::Count { min: 1, max: None },
+            Shape::FunctionNames => Shape::FunctionName,
+            _ => Shape::Text,
         };
         let Some(items) = value.as_array() else {
             return self.bad(value, shape);
@@ -384,6 +386,8 @@ fn fits(value: &Value, shape: &Shape) -> bool {
         Shape::Choice(names) => value.as_str().is_some_and(|text| names.contains(&text)),
         Shape::Texts => all(value, Value::is_string),
         Shape::TextOrTexts => value.is_string() || all(value, Value::is_string),
+        Shape::FunctionName => value.as_str().is_some_and(is_function_name),
+        Shape::FunctionNames => all(value, |item| fits(item, &Shape::FunctionName)),
         Shape::Counts => all(value, |item| whole(item).is_some_and(|number| number > 0)),
         Shape::Either(shapes) => shapes.iter().any(|shape| fits(value, shape)),
         Shape::Nullable(inner) => value.is_null() || fits(value, inner),
@@ -395,6 +399,18 @@ fn fits(value: &Value, shape: &Shape) -> bool {
         Shape::List(_) => all(value, Value::is_object),
         Shape::Backend | Shape::Connections => false,
     }
+}
+
+/// Whether a text is one to three identifiers with dots between them. BigQuery's projects have hyphens.
+fn is_function_name(text: &str) -> bool {
+    let is_identifier = |part: &str| {
+        let begins = |letter: char| letter.is_alphabetic() || letter == '_';
+        part.starts_with(begins)
+            && part
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || "_$-".contains(letter))
+    };
+    text.split('.').count() <= 3 && text.split('.').all(is_identifier)
 }
 
 fn all(value: &Value, good: fn(&Value) -> bool) -> bool {

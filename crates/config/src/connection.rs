@@ -23,8 +23,10 @@ pub enum Driver {
     BigQuery,
     /// ClickHouse.
     ClickHouse,
-    /// MySQL and MariaDB.
+    /// MySQL.
     MySql,
+    /// MariaDB.
+    MariaDb,
     /// SQL Server.
     SqlServer,
     /// SQLite.
@@ -49,12 +51,13 @@ pub enum Driver {
 
 impl Driver {
     /// All drivers, in the order in which they are listed to people.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Postgres,
         Self::Snowflake,
         Self::BigQuery,
         Self::ClickHouse,
         Self::MySql,
+        Self::MariaDb,
         Self::SqlServer,
         Self::Sqlite,
         Self::DuckDb,
@@ -75,6 +78,7 @@ impl Driver {
             Self::BigQuery => "bigquery",
             Self::ClickHouse => "clickhouse",
             Self::MySql => "mysql",
+            Self::MariaDb => "mariadb",
             Self::SqlServer => "sqlserver",
             Self::Sqlite => "sqlite",
             Self::DuckDb => "duckdb",
@@ -101,6 +105,7 @@ impl Driver {
             | Self::BigQuery
             | Self::ClickHouse
             | Self::MySql
+            | Self::MariaDb
             | Self::SqlServer
             | Self::Sqlite
             | Self::DuckDb

@@ -45,7 +45,7 @@ fn kind(shape: &Shape, path: &[&str]) -> Option<FieldKind> {
         (Shape::Text | Shape::LooseText | Shape::Reference | Shape::Choice(_), None) => {
             Some(FieldKind::Text)
         }
-        (Shape::Texts | Shape::TextOrTexts, None) => Some(FieldKind::Texts),
+        (Shape::Texts | Shape::TextOrTexts | Shape::FunctionNames, None) => Some(FieldKind::Texts),
         (_, None) => Some(FieldKind::Other),
     }
 }

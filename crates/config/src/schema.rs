@@ -91,6 +91,14 @@ fn shape(shape: &Shape) -> Map<String, Value> {
             json!({"type": "string"}),
             json!({"type": "array", "items": {"type": "string"}}),
         ]),
+        Shape::FunctionName => json!({
+            "type": "string",
+            "pattern": r"^[\p{L}_][\p{L}\p{N}_$-]*(\.[\p{L}_][\p{L}\p{N}_$-]*){0,2}$",
+        }),
+        Shape::FunctionNames => json!({
+            "type": "array",
+            "items": Value::Object(self::shape(&Shape::FunctionName)),
+        }),
         Shape::Counts => json!({"type": "array", "items": {"type": "integer", "minimum": 1}}),
         Shape::Object(fields) | Shape::OpenObject(fields) => Value::Object(object(fields.iter())),
         Shape::AnyObject => json!({"type": ["object", "null"]}),

@@ -70,6 +70,10 @@ pub(crate) enum Shape {
     Texts,
     /// A list of texts, or one text.
     TextOrTexts,
+    /// The name of a function in a warehouse: `name` or `schema.name`.
+    FunctionName,
+    /// A list of such names.
+    FunctionNames,
     /// A list of whole numbers from 1.
     Counts,
     /// An object with these keys; others are ignored with a warning.

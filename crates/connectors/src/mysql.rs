@@ -34,6 +34,12 @@ const MYSQL: ServerKind = ServerKind {
     user: None,
 };
 
+const MARIADB: ServerKind = ServerKind {
+    name: "MariaDB",
+    schemes: &["mariadb", "mysql"],
+    ..MYSQL
+};
+
 /// Time for the check of a connection.
 const CHECK_TIME: Duration = Duration::from_secs(30);
 
@@ -45,7 +51,12 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Makes the connector of a `mysql` connection.
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
-    Ok(Arc::new(MySql::new(settings)?))
+    Ok(Arc::new(MySql::new(settings, MYSQL, Dialect::MySql)?))
+}
+
+/// Makes the connector of a `mariadb` connection.
+pub(crate) fn open_mariadb(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+    Ok(Arc::new(MySql::new(settings, MARIADB, Dialect::MariaDb)?))
 }
 
 /// One server and login.
@@ -55,9 +66,14 @@ pub(crate) struct MySql {
 }
 
 impl MySql {
-    pub(crate) fn new(settings: &Settings<'_>) -> Result<Self, WarehouseError> {
+    /// `named` is the dialect of the driver; the server says which one it has.
+    pub(crate) fn new(
+        settings: &Settings<'_>,
+        kind: ServerKind,
+        named: Dialect,
+    ) -> Result<Self, WarehouseError> {
         Ok(Self {
-            sessions: Sessions::new(Target::read(settings, MYSQL)?),
+            sessions: Sessions::new(Target::read(settings, kind)?, named),
         })
     }
 
@@ -91,9 +107,19 @@ impl MySql {
 
 #[async_trait]
 impl Connector for MySql {
-    /// MySQL until a session has told that the server is MariaDB.
+    /// The dialect of the driver until a session has asked the server.
     fn dialect(&self) -> Dialect {
         self.sessions.dialect()
+    }
+
+    async fn server_dialect(&self, cancel: &CancellationToken) -> Result<Dialect, WarehouseError> {
+        if let Some(dialect) = self.sessions.server_dialect() {
+            return Ok(dialect);
+        }
+        let deadline = Instant::now() + CHECK_TIME;
+        let session = bounded(self.sessions.open(), deadline, cancel).await?;
+        let dialect = session.server().dialect;
+        session.finish(Ok(dialect)).await
     }
 
     fn timezone(&self) -> Option<&str> {

@@ -9,6 +9,7 @@ mod cell;
 mod composite;
 mod encryption;
 mod error;
+mod functions;
 mod introspect;
 mod listing;
 mod number;
@@ -23,8 +24,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ktx_warehouse::{
-    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, ListedSchema, QueryEnd, ReadOnlySql,
-    RowSink, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
+    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, FunctionName, FunctionVerdict,
+    ListedSchema, QueryEnd, ReadOnlySql, RowSink, SchemaReport, SchemaSnapshot, Scope,
+    WarehouseError,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use crate::history;
 use crate::limits::{self, Meter, bounded};
 use crate::settings::{ServerKind, Settings, Target};
+use functions::RecentVerdicts;
 use pool::Sessions;
 use session::Isolation;
 
@@ -83,6 +86,7 @@ pub(crate) fn open_redshift(settings: &Settings<'_>) -> Result<Arc<dyn Connector
 pub(crate) struct Postgres {
     dialect: Dialect,
     sessions: Sessions,
+    functions: RecentVerdicts,
 }
 
 impl Postgres {
@@ -100,6 +104,7 @@ impl Postgres {
         Ok(Self {
             dialect,
             sessions: Sessions::new(target, dialect, schemas),
+            functions: RecentVerdicts::default(),
         })
     }
 
@@ -139,6 +144,30 @@ impl Connector for Postgres {
 
     fn timezone(&self) -> Option<&str> {
         Some(self.sessions.timezone())
+    }
+
+    async fn judge_functions(
+        &self,
+        names: &[FunctionName],
+        cancel: &CancellationToken,
+    ) -> Result<Vec<FunctionVerdict>, WarehouseError> {
+        // Redshift records volatility, too, but does not keep a function to it.
+        if self.dialect != Dialect::Postgres {
+            return Ok(vec![FunctionVerdict::NotRecorded; names.len()]);
+        }
+        if let Some(verdicts) = self.functions.all(names) {
+            return Ok(verdicts);
+        }
+        let deadline = Instant::now() + CHECK_TIME;
+        let session = bounded(self.sessions.open(), deadline, cancel).await?;
+        let work = async {
+            session.begin(Isolation::Statement, CHECK_TIME).await?;
+            functions::judge(&session, names).await
+        };
+        let result = bounded(work, deadline, cancel).await;
+        let verdicts = session.finish(result).await?;
+        self.functions.keep(names, &verdicts);
+        Ok(verdicts)
     }
 
     fn query_history(&self, days: u32) -> Option<String> {

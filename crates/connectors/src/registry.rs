@@ -65,6 +65,12 @@ static TABLE: &[Entry] = &[
         default_schemas: DefaultSchemas::Database,
     },
     Entry {
+        driver: Driver::MariaDb,
+        open: mysql::open_mariadb,
+        schema_keys: &["schemas", "schema"],
+        default_schemas: DefaultSchemas::Database,
+    },
+    Entry {
         driver: Driver::SqlServer,
         open: sqlserver::open,
         schema_keys: &["schemas", "schema"],
@@ -96,6 +102,7 @@ static SUPPORTED: &[Driver] = &[
     Driver::BigQuery,
     Driver::ClickHouse,
     Driver::MySql,
+    Driver::MariaDb,
     Driver::SqlServer,
     Driver::Sqlite,
     Driver::DuckDb,
@@ -107,8 +114,8 @@ pub fn supported() -> &'static [Driver] {
     SUPPORTED
 }
 
-/// The dialect of a warehouse driver, served or not; `None` for context sources. The driver `mysql`
-/// says MySQL: whether the server is MariaDB is known once a connector has reached it.
+/// The dialect of a warehouse driver, served or not; `None` for context sources. A connector of the drivers `mysql` and
+/// `mariadb` knows the server's own dialect once it has reached the server.
 pub fn dialect(driver: Driver) -> Option<Dialect> {
     Some(match driver {
         Driver::Postgres => Dialect::Postgres,
@@ -116,6 +123,7 @@ pub fn dialect(driver: Driver) -> Option<Dialect> {
         Driver::BigQuery => Dialect::BigQuery,
         Driver::ClickHouse => Dialect::ClickHouse,
         Driver::MySql => Dialect::MySql,
+        Driver::MariaDb => Dialect::MariaDb,
         Driver::SqlServer => Dialect::SqlServer,
         Driver::Sqlite => Dialect::Sqlite,
         Driver::DuckDb => Dialect::DuckDb,
@@ -233,7 +241,7 @@ fn local(driver: Driver, name: String, database: Option<&str>) -> String {
                 .is_none_or(|database| database == first)
                 .then_some(rest)
         }
-        (Driver::MySql, Some(("def", rest))) if rest.contains('.') => Some(rest),
+        (Driver::MySql | Driver::MariaDb, Some(("def", rest))) if rest.contains('.') => Some(rest),
         (Driver::DuckDb, Some((_, rest))) if rest.contains('.') => Some(rest),
         _ => None,
     };

@@ -146,8 +146,13 @@ impl From<QueryError> for Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
+        let permission = refusal.permission();
         let failure = Self::new(refusal.code, refusal.reason);
+        if let Some(permission) = permission {
+            return failure.hint(permission);
+        }
         match refusal.code {
+            "function_not_found" => failure.hint("correct the name, or write its schema before it"),
             "not_a_query" | "statement_count" => failure.hint("send one query that only reads"),
             _ => failure,
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use ktx_diagnostics::{Diagnostics, Severity, shortened};
 use ktx_llm_runtime::LlmError;
 use ktx_vocabulary::{InvalidName, RunId};
-use ktx_warehouse::{ErrorKind, Refusal, WarehouseError};
+use ktx_warehouse::{AdmissionError, ErrorKind, Refusal, WarehouseError};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -175,12 +175,25 @@ impl From<WarehouseError> for Failure {
     }
 }
 
+impl From<AdmissionError> for Failure {
+    fn from(error: AdmissionError) -> Self {
+        match error {
+            AdmissionError::Refused(refusal) => refusal.into(),
+            AdmissionError::Failed(error) => error.into(),
+        }
+    }
+}
+
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
+        if let Some(permission) = refusal.permission() {
+            return Self::new(Exit::Refused, refusal.code, refusal.reason).hint(permission);
+        }
         let hint = match refusal.code {
             "parse_error" => {
                 "correct the statement, or write it in another way; only what can be read is sent"
             }
+            "function_not_found" => "correct the name, or write its schema before it",
             "too_deep" | "too_large" => {
                 "write it shorter or flatter, such as with `WITH` and lists, or ask in parts"
             }

@@ -7,7 +7,8 @@ use ktx_vocabulary::TableRef;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Cell, ColumnHeader, Dialect, ListedSchema, ReadOnlySql, SchemaSnapshot, WarehouseError,
+    Cell, ColumnHeader, Dialect, FunctionName, FunctionVerdict, ListedSchema, ReadOnlySql,
+    SchemaSnapshot, WarehouseError,
 };
 
 /// Which part of a warehouse is looked at; empty lists mean everything the connection shows.
@@ -188,8 +189,23 @@ pub struct Estimate {
 /// operation ends early when `cancel` fires, and cancels on the server where the server can.
 #[async_trait]
 pub trait Connector: Send + Sync + std::fmt::Debug {
-    /// The dialect that the warehouse speaks.
+    /// The dialect that the warehouse speaks: that of the driver until the server has been reached, where one driver
+    /// serves two dialects.
     fn dialect(&self) -> Dialect;
+
+    /// The dialect of the server, which is asked once when the driver alone does not decide it.
+    async fn server_dialect(&self, _cancel: &CancellationToken) -> Result<Dialect, WarehouseError> {
+        Ok(self.dialect())
+    }
+
+    /// What the warehouse's catalog says about functions, one answer for each name in the same order.
+    async fn judge_functions(
+        &self,
+        names: &[FunctionName],
+        _cancel: &CancellationToken,
+    ) -> Result<Vec<FunctionVerdict>, WarehouseError> {
+        Ok(vec![FunctionVerdict::NotRecorded; names.len()])
+    }
 
     /// The time zone in which sessions read moments and cut them into days. `None` where sessions have none.
     fn timezone(&self) -> Option<&str> {

@@ -23,15 +23,16 @@ use ktx_diagnostics::shortened;
 use sqlparser::ast::Statement;
 
 use self::patches::Patched;
-use crate::Dialect;
+use crate::{AllowedFunctions, Dialect, FunctionName};
 
 /// One statement that the gate has allowed: the canonical text of its parsed tree, never the text
-/// that came in. Only [`check`] makes one.
+/// that came in. Only [`admit`] and [`check`] make one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadOnlySql {
     text: String,
     dialect: Dialect,
     tables: BTreeSet<String>,
+    allowed: AllowedFunctions,
 }
 
 impl ReadOnlySql {
@@ -57,7 +58,7 @@ impl ReadOnlySql {
     #[must_use]
     pub fn with_row_limit(&self, rows: u64) -> Self {
         // A query that cannot take the limit is still a good query.
-        run(&self.text, self.dialect, Some(rows)).unwrap_or_else(|_| self.clone())
+        run(&self.text, self.dialect, &self.allowed, Some(rows)).unwrap_or_else(|_| self.clone())
     }
 }
 
@@ -69,6 +70,27 @@ pub struct Refusal {
     pub code: &'static str,
     /// What was refused and why.
     pub reason: String,
+    /// The functions that the gate does not know, if nothing else speaks against the statement: a connection that allows
+    /// them could run it.
+    pub unknown_functions: Vec<FunctionName>,
+}
+
+impl Refusal {
+    /// How the owner of the project lets the statement pass, when that is possible.
+    pub fn permission(&self) -> Option<String> {
+        if self.unknown_functions.is_empty() {
+            return None;
+        }
+        let names: Vec<String> = self
+            .unknown_functions
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        Some(format!(
+            "if it only reads, allow it in ktx.yaml: `allowed_functions: [{}]` in the connection",
+            names.join(", ")
+        ))
+    }
 }
 
 /// The longest text that is looked at, in bytes: a list of 80,000 numbers fits. The check takes time and
@@ -80,7 +102,16 @@ const STACK_BYTES: usize = 256 << 20;
 
 /// Parses `sql` in `dialect`, refuses everything that could write, and re-prints what is left.
 pub fn check(sql: &str, dialect: Dialect) -> Result<ReadOnlySql, Refusal> {
-    run(sql, dialect, None)
+    admit(sql, dialect, &AllowedFunctions::default())
+}
+
+/// As [`check`], for a connection that allows more functions than the gate knows.
+pub fn admit(
+    sql: &str,
+    dialect: Dialect,
+    allowed: &AllowedFunctions,
+) -> Result<ReadOnlySql, Refusal> {
+    run(sql, dialect, allowed, None)
 }
 
 /// Whether a query of the dialect may call this function, in an expression or as a table. A session that judges calls by
@@ -93,7 +124,12 @@ pub fn lists_function(name: &str, dialect: Dialect) -> bool {
 }
 
 /// Runs the whole check on a thread whose stack fits the deepest tree.
-fn run(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<ReadOnlySql, Refusal> {
+fn run(
+    sql: &str,
+    dialect: Dialect,
+    allowed: &AllowedFunctions,
+    limit: Option<u64>,
+) -> Result<ReadOnlySql, Refusal> {
     if sql.len() > MAX_BYTES {
         return refuse(
             "too_large",
@@ -106,7 +142,7 @@ fn run(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<ReadOnlySql, R
     let done = std::thread::scope(|scope| {
         std::thread::Builder::new()
             .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || checked(sql, dialect, limit))
+            .spawn_scoped(scope, || checked(sql, dialect, allowed, limit))
             .map(std::thread::ScopedJoinHandle::join)
     });
     match done {
@@ -119,8 +155,13 @@ fn run(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<ReadOnlySql, R
     }
 }
 
-fn checked(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<ReadOnlySql, Refusal> {
-    let (first, text) = parse_and_print(sql, dialect, limit)?;
+fn checked(
+    sql: &str,
+    dialect: Dialect,
+    allowed: &AllowedFunctions,
+    limit: Option<u64>,
+) -> Result<ReadOnlySql, Refusal> {
+    let (first, text) = parse_and_print(sql, dialect, allowed, limit)?;
     // Here, because the stack of the caller may be too small for the tree.
     let tables = tables::tables_of(&first);
     if text == sql && limit.is_none() {
@@ -128,9 +169,10 @@ fn checked(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<ReadOnlySq
             text,
             dialect,
             tables,
+            allowed: allowed.clone(),
         });
     }
-    let (second, again) = parse_and_print(&text, dialect, None)?;
+    let (second, again) = parse_and_print(&text, dialect, allowed, None)?;
     if first != second || text != again {
         return refuse(
             "unprintable",
@@ -141,6 +183,7 @@ fn checked(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<ReadOnlySq
         text,
         dialect,
         tables,
+        allowed: allowed.clone(),
     })
 }
 
@@ -148,6 +191,7 @@ fn checked(sql: &str, dialect: Dialect, limit: Option<u64>) -> Result<ReadOnlySq
 fn parse_and_print(
     sql: &str,
     dialect: Dialect,
+    allowed: &AllowedFunctions,
     limit: Option<u64>,
 ) -> Result<(Statement, String), Refusal> {
     let normal = literals::normalise(sql, dialect)?;
@@ -165,7 +209,7 @@ fn parse_and_print(
     let tokens = grammar::tokens(&normal.text, dialect).map_err(own_words)?;
     let mut patched = Patched::new(tokens, dialect)?;
     let mut statement = grammar::parse(patched.take_tokens(), dialect).map_err(own_words)?;
-    rules::check(&statement, dialect).map_err(|refusal| Refusal {
+    rules::check(&statement, dialect, allowed).map_err(|refusal| Refusal {
         reason: normal.spelled(&refusal.reason),
         ..refusal
     })?;
@@ -184,6 +228,7 @@ fn refuse<T>(code: &'static str, reason: impl Into<String>) -> Result<T, Refusal
     Err(Refusal {
         code,
         reason: reason.into(),
+        unknown_functions: Vec::new(),
     })
 }
 

@@ -4,6 +4,7 @@
 //! of each dialect is quoted, and which SQL may reach a warehouse at all. This crate must never know
 //! which drivers exist.
 
+mod admission;
 mod cell;
 mod connector;
 mod dialect;
@@ -11,7 +12,9 @@ mod error;
 pub mod gate;
 mod listing;
 mod snapshot;
+mod user_functions;
 
+pub use admission::{AdmissionError, admit};
 pub use cell::{Cell, ColumnHeader};
 pub use connector::{
     Caps, ConnectionCheck, Connector, Estimate, Flow, QueryEnd, QueryResult, RoleCheck, RowSink,
@@ -24,3 +27,4 @@ pub use listing::{ListedSchema, SchemaReading};
 pub use snapshot::{
     Column, DimensionType, ForeignKey, ScanWarning, SchemaSnapshot, Table, TableKind,
 };
+pub use user_functions::{AllowedFunctions, FunctionName, FunctionVerdict};

@@ -24,6 +24,8 @@ pub(crate) fn expected(shape: &Shape) -> String {
         },
         Shape::Texts => "a list of texts".to_owned(),
         Shape::TextOrTexts => "text or a list of texts".to_owned(),
+        Shape::FunctionName => "a function's name, `name` or `schema.name`".to_owned(),
+        Shape::FunctionNames => "a list of function names".to_owned(),
         Shape::Counts => "a list of whole numbers from 1".to_owned(),
         Shape::Either(shapes) => shapes.iter().map(expected).collect::<Vec<_>>().join(" or "),
         Shape::Nullable(inner) => format!("{} or nothing", expected(inner)),

@@ -142,11 +142,28 @@ fn connections_are_checked_one_by_one() {
     check(
         "connections:\n  good: {driver: sqlite, path: a.db, extra: [1]}\n  a/b: {driver: sqlite}\n  c: {driver: postgre}\n  d: {}\n  e: text\n  f: {driver: 5}\n  g: {driver: bigquery, job_timeout_ms: fast}\n",
         "error: ktx.yaml:3:3: unsafe connection id `a/b`: use letters, digits, `_` and `-`, beginning with a letter or digit\n\
-         error: ktx.yaml:4:15: Unsupported connections.c.driver: postgre (allowed: postgres, snowflake, bigquery, clickhouse, mysql, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, looker, metabase, notion)\n  hint: did you mean `postgres`?\n\
-         error: ktx.yaml:5:6: `connections.d.driver` is missing\n  hint: add `driver:` with one of `postgres`, `snowflake`, `bigquery`, `clickhouse`, `mysql`, `sqlserver`, `sqlite`, `duckdb`, `redshift`, `dbt`, `metricflow`, `lookml`, `looker`, `metabase`, `notion`\n\
+         error: ktx.yaml:4:15: Unsupported connections.c.driver: postgre (allowed: postgres, snowflake, bigquery, clickhouse, mysql, mariadb, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, looker, metabase, notion)\n  hint: did you mean `postgres`?\n\
+         error: ktx.yaml:5:6: `connections.d.driver` is missing\n  hint: add `driver:` with one of `postgres`, `snowflake`, `bigquery`, `clickhouse`, `mysql`, `mariadb`, `sqlserver`, `sqlite`, `duckdb`, `redshift`, `dbt`, `metricflow`, `lookml`, `looker`, `metabase`, `notion`\n\
          error: ktx.yaml:6:6: `connections.e` must be an object, not `text`\n\
          error: ktx.yaml:7:15: `connections.f.driver` must be text\n\
          error: ktx.yaml:8:41: `connections.g.job_timeout_ms` must be a whole number from 1, not `fast`",
+    );
+}
+
+#[test]
+fn an_entry_of_allowed_functions_is_the_name_of_a_function() {
+    check(
+        "connections:\n  a: {driver: postgres, allowed_functions: [tax, shop.net, my-project.shop.f, _x, système$x]}\n",
+        "",
+    );
+    check(
+        "connections:\n  a: {driver: postgres, allowed_functions: tax}\n  b:\n    driver: mariadb\n    allowed_functions:\n      - tax\n      - tax()\n      - a.b.c.d\n      - ''\n      - 'a. b'\n      - 7\n",
+        "error: ktx.yaml:2:44: `connections.a.allowed_functions` must be a list of function names, not `tax`\n\
+         error: ktx.yaml:7:9: `connections.b.allowed_functions.1` must be a function's name, `name` or `schema.name`, not `tax()`\n\
+         error: ktx.yaml:8:9: `connections.b.allowed_functions.2` must be a function's name, `name` or `schema.name`, not `a.b.c.d`\n\
+         error: ktx.yaml:9:9: `connections.b.allowed_functions.3` must be a function's name, `name` or `schema.name`, not ``\n\
+         error: ktx.yaml:10:9: `connections.b.allowed_functions.4` must be a function's name, `name` or `schema.name`, not `a. b`\n\
+         error: ktx.yaml:11:9: `connections.b.allowed_functions.5` must be a function's name, `name` or `schema.name`, not `7`",
     );
 }
 

@@ -35,6 +35,12 @@ fn every_field_of_a_driver_is_known_by_its_names() {
 fn the_names_begin_with_the_drivers_own() {
     assert_eq!(
         field_names(Driver::Sqlite).collect::<Vec<_>>(),
-        ["path", "url", "enabled_tables", "context"]
+        [
+            "path",
+            "url",
+            "enabled_tables",
+            "allowed_functions",
+            "context"
+        ]
     );
 }

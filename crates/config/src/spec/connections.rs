@@ -32,7 +32,7 @@ pub(crate) const fn driver_fields(driver: Driver) -> DriverFields {
         Driver::Snowflake => (SNOWFLAKE, WAREHOUSE),
         Driver::BigQuery => (BIGQUERY, WAREHOUSE),
         Driver::ClickHouse => (CLICKHOUSE, WAREHOUSE),
-        Driver::MySql => (MYSQL, WAREHOUSE),
+        Driver::MySql | Driver::MariaDb => (MYSQL, WAREHOUSE),
         Driver::SqlServer => (SQLSERVER, WAREHOUSE),
         Driver::Sqlite => (SQLITE, WAREHOUSE),
         Driver::DuckDb => (DUCKDB, WAREHOUSE),
@@ -52,6 +52,12 @@ const ENABLED_TABLES: Field = Field::optional(
     "The only tables to use: `name`, `db.name` or `catalog.db.name`. All when absent.",
 );
 
+const ALLOWED_FUNCTIONS: Field = Field::optional(
+    "allowed_functions",
+    Shape::FunctionNames,
+    "Functions of your own that queries may call, as `name` or `schema.name`, the way queries write them. ktx does not check that they only read.",
+);
+
 const URL: Field = Field::optional(
     "url",
     Shape::Secret,
@@ -61,6 +67,7 @@ const URL: Field = Field::optional(
 const WAREHOUSE: &[Field] = &[
     URL,
     ENABLED_TABLES,
+    ALLOWED_FUNCTIONS,
     Field::optional(
         "context",
         Shape::OpenObject(&[Field::optional(

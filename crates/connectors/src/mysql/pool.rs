@@ -69,6 +69,8 @@ impl Place {
 /// Makes sessions; reaches nothing before the first one is asked for.
 pub(super) struct Sessions {
     place: Arc<Place>,
+    /// The dialect of the driver.
+    named: Dialect,
     options: OnceCell<Opts>,
 }
 
@@ -82,7 +84,7 @@ impl std::fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    pub(super) fn new(target: Target) -> Self {
+    pub(super) fn new(target: Target, named: Dialect) -> Self {
         let permits = Arc::new(Semaphore::new(target.sessions));
         let place = Place {
             target,
@@ -92,15 +94,18 @@ impl Sessions {
         };
         Self {
             place: Arc::new(place),
+            named,
             options: OnceCell::new(),
         }
     }
 
     pub(super) fn dialect(&self) -> Dialect {
-        self.place
-            .server
-            .get()
-            .map_or(Dialect::MySql, |server| server.dialect)
+        self.server_dialect().unwrap_or(self.named)
+    }
+
+    /// The dialect of the server, once a session has asked.
+    pub(super) fn server_dialect(&self) -> Option<Dialect> {
+        self.place.server.get().map(|server| server.dialect)
     }
 
     pub(super) fn timezone(&self) -> &str {

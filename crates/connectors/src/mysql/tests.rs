@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use ktx_config::Driver;
 use ktx_test_support::services::{Service, ServiceName, service};
-use ktx_warehouse::{Caps, Cell, DimensionType, ErrorKind, QueryResult, RoleCheck, WarehouseError};
+use ktx_warehouse::{
+    Caps, Cell, Dialect, DimensionType, ErrorKind, QueryResult, RoleCheck, WarehouseError,
+};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, Opts};
 use serde_json::{Value, json};
@@ -44,7 +46,9 @@ fn connector(name: &str, login: &Value) -> Option<Arc<MySql>> {
     let connection = connection(Driver::MySql, fields);
     let secrets = Secrets::default();
     let settings = Settings::new(&connection, &secrets, Clock::new(0));
-    Some(Arc::new(MySql::new(&settings).unwrap()))
+    Some(Arc::new(
+        MySql::new(&settings, super::MYSQL, Dialect::MySql).unwrap(),
+    ))
 }
 
 async fn run(connector: &MySql, sql: &str) -> Result<QueryResult, WarehouseError> {

@@ -183,7 +183,7 @@ impl Session {
     }
 
     /// An error from the server means that it has stopped; any other one leaves that open.
-    fn failed(&self, error: &tokio_postgres::Error) -> WarehouseError {
+    pub(super) fn failed(&self, error: &tokio_postgres::Error) -> WarehouseError {
         if error.as_db_error().is_some() {
             self.busy.store(false, Ordering::Release);
         }

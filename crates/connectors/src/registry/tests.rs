@@ -40,6 +40,7 @@ fn knows_the_dialect_of_every_warehouse_driver() {
             Some(Dialect::BigQuery),
             Some(Dialect::ClickHouse),
             Some(Dialect::MySql),
+            Some(Dialect::MariaDb),
             Some(Dialect::SqlServer),
             Some(Dialect::Sqlite),
             Some(Dialect::DuckDb),
@@ -123,7 +124,9 @@ fn reads_the_scope_of_each_driver() {
         &["p.b.t"],
     );
     check_scope(Driver::Sqlite, json!({"schemas": ["main"]}), &[], &[]);
-    check_scope(Driver::MySql, json!({"database": "shop"}), &["shop"], &[]);
+    for driver in [Driver::MySql, Driver::MariaDb] {
+        check_scope(driver, json!({"database": "shop"}), &["shop"], &[]);
+    }
     check_scope(
         Driver::MySql,
         json!({"database": "shop", "schemas": ["a"]}),

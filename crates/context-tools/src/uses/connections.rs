@@ -28,6 +28,7 @@ fn connection_type(driver: Driver) -> &'static str {
         Driver::BigQuery => "BIGQUERY",
         Driver::ClickHouse => "CLICKHOUSE",
         Driver::MySql => "MYSQL",
+        Driver::MariaDb => "MARIADB",
         Driver::SqlServer => "SQLSERVER",
         Driver::Sqlite => "SQLITE",
         Driver::DuckDb => "DUCKDB",

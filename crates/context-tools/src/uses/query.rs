@@ -119,7 +119,9 @@ pub(crate) async fn query_for(
                     caps: reader.caps(most),
                 };
                 let sql = with_one_more(&request.query, &catalog, &compiled)?;
-                let checked = statement.check(context, call, &sql, connector.as_ref())?;
+                let checked = statement
+                    .check(context, call, &sql, connector.as_ref())
+                    .await?;
                 call.progress.report(0.6, "Executing");
                 let result = statement
                     .run(context, call, &checked, connector.as_ref())

@@ -7,7 +7,10 @@ use ktx_config::Connection;
 use ktx_diagnostics::excerpt;
 use ktx_semantic_layer::{Relation, Source};
 use ktx_tool_descriptors::CallContext;
-use ktx_warehouse::{Caps, Connector, QueryResult, ReadOnlySql, collect, gate};
+use ktx_warehouse::{
+    AdmissionError, AllowedFunctions, Caps, Connector, Dialect, QueryResult, ReadOnlySql, Refusal,
+    admit, collect, gate,
+};
 use serde_json::Value;
 
 use crate::choice::{Candidates, Match, candidates, choose};
@@ -118,7 +121,9 @@ pub(crate) async fn execute_sql_for(
         connection: &connection,
         caps: reader.caps(rows),
     };
-    let checked = statement.check(context, call, &request.sql, connector.as_ref())?;
+    let checked = statement
+        .check(context, call, &request.sql, connector.as_ref())
+        .await?;
     call.progress.report(0.3, "Executing");
     let result = statement
         .run(context, call, &checked, connector.as_ref())
@@ -162,7 +167,7 @@ async fn warehouse_with_tables(
     let mut matches = Vec::with_capacity(several.len());
     for connection in several {
         let found = match context.runner(&connection).await {
-            Ok(Runner::Ready(connector)) => match gate::check(sql, connector.dialect()) {
+            Ok(Runner::Ready(connector)) => match readable(sql, &connection, connector.dialect()) {
                 Ok(statement) => tables_in(context, &connection, statement.tables()).await,
                 Err(refusal) => Match::Refused(refusal.into()),
             },
@@ -183,6 +188,17 @@ async fn warehouse_with_tables(
         }
     }
     choose(matches)
+}
+
+/// The statement as far as it names tables. Functions that the gate does not know are judged once the warehouse is chosen.
+fn readable(sql: &str, connection: &Connection, dialect: Dialect) -> Result<ReadOnlySql, Refusal> {
+    let allowed = AllowedFunctions::listed(connection.texts(&["allowed_functions"]));
+    match gate::admit(sql, dialect, &allowed) {
+        Err(refusal) if !refusal.unknown_functions.is_empty() => {
+            gate::admit(sql, dialect, &allowed.with(refusal.unknown_functions))
+        }
+        judged => judged,
+    }
 }
 
 /// Whether a warehouse has these tables, as far as its last scan and its semantic sources know.
@@ -253,22 +269,29 @@ pub(crate) struct Statement<'a> {
 }
 
 impl Statement<'_> {
-    /// Lets the gate look at a text; a refusal is noted.
-    pub(crate) fn check(
+    /// Lets the gate judge a text, and the warehouse the functions that the gate does not know; a refusal is noted.
+    pub(crate) async fn check(
         &self,
         context: &dyn ProjectContext,
         call: &CallContext,
         sql: &str,
         connector: &dyn Connector,
     ) -> Result<ReadOnlySql, Failure> {
-        gate::check(sql, connector.dialect()).map_err(|refusal| {
-            self.note(
-                context,
-                call,
-                sql,
-                AuditOutcome::Refused { code: refusal.code },
-            );
-            Failure::from(refusal)
+        let allowed = AllowedFunctions::listed(self.connection.texts(&["allowed_functions"]));
+        let refused = match admit(sql, connector, &allowed, &call.cancel).await {
+            Ok(statement) => return Ok(statement),
+            Err(refused) => refused,
+        };
+        let code = match &refused {
+            AdmissionError::Refused(refusal) => AuditOutcome::Refused { code: refusal.code },
+            AdmissionError::Failed(error) => AuditOutcome::Failed {
+                code: error.kind.code(),
+            },
+        };
+        self.note(context, call, sql, code);
+        Err(match refused {
+            AdmissionError::Refused(refusal) => refusal.into(),
+            AdmissionError::Failed(error) => error.into(),
         })
     }
 

@@ -18,7 +18,7 @@ pub struct ConnectionItem {
     pub id: String,
     /// The name for people.
     pub name: String,
-    /// `POSTGRESQL`, `SQLITE`, `DUCKDB`, `SQLSERVER`, `BIGQUERY`, `SNOWFLAKE`, `MYSQL`, `CLICKHOUSE`,
+    /// `POSTGRESQL`, `SQLITE`, `DUCKDB`, `SQLSERVER`, `BIGQUERY`, `SNOWFLAKE`, `MYSQL`, `MARIADB`, `CLICKHOUSE`,
     /// `REDSHIFT`, or the driver of a context source such as `dbt`.
     pub connection_type: String,
 }

@@ -10,7 +10,7 @@ use ktx_semantic_layer::{
     self_tests, validate,
 };
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::{Caps, Connector, ErrorKind, collect, gate};
+use ktx_warehouse::{AdmissionError, AllowedFunctions, Caps, Connector, ErrorKind, admit, collect};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -182,9 +182,10 @@ pub(crate) fn test(
                 return Err(Failure::new(Exit::Connection, "not_executable", reason));
             }
         };
+        let allowed = AllowedFunctions::listed(warehouse.texts(&["allowed_functions"]));
         let mut results = Vec::new();
         for test in self_tests(&catalog, name) {
-            let verdict = run(&test, &connector, &cancel).await?;
+            let verdict = run(&test, &connector, &allowed, &cancel).await?;
             results.push((test, verdict));
         }
         Ok((results, broken))
@@ -268,11 +269,13 @@ fn broken(
 async fn run(
     test: &SelfTest,
     connector: &Arc<dyn Connector>,
+    allowed: &AllowedFunctions,
     cancel: &CancellationToken,
 ) -> Outcome<Verdict> {
-    let statement = match gate::check(&test.sql, connector.dialect()) {
+    let statement = match admit(&test.sql, connector.as_ref(), allowed, cancel).await {
         Ok(statement) => statement,
-        Err(refusal) => return Ok(Verdict::Failed(refusal.reason)),
+        Err(AdmissionError::Refused(refusal)) => return Ok(Verdict::Failed(refusal.reason)),
+        Err(AdmissionError::Failed(error)) => return Err(error.into()),
     };
     match collect(connector.as_ref(), &statement, &Caps::default(), cancel).await {
         Ok(result) => Ok(judge(test, &result.rows)),

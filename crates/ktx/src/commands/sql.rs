@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use ktx_config::Connection;
 use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink as _, cut_note, warehouse_of_sql};
-use ktx_warehouse::{Caps, Dialect, ErrorKind, QueryResult, WarehouseError, collect, gate};
+use ktx_warehouse::{
+    AdmissionError, AllowedFunctions, Caps, Dialect, ErrorKind, QueryResult, Refusal,
+    WarehouseError, admit, collect, gate,
+};
 use serde_json::{Value, json};
 
 use crate::audit::AuditLog;
@@ -54,17 +57,23 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
             outcome,
         });
     };
-    let statement = gate::check(sql, connector.dialect()).inspect_err(|refusal| {
-        note(sql, AuditOutcome::Refused { code: refusal.code });
-    })?;
+    let allowed = allowed_functions(connection);
     let caps = Caps {
         rows: usize::try_from(args.max_rows).unwrap_or(usize::MAX),
         timeout: Duration::from_secs(args.timeout),
         ..Caps::default()
     };
-    let outcome = compose::block_on(|cancel| async {
+    let (statement, outcome) = compose::block_on(|cancel| async {
         let cancel = cancel;
-        Ok(collect(connector.as_ref(), &statement, &caps, &cancel).await)
+        let statement = match admit(sql, connector.as_ref(), &allowed, &cancel).await {
+            Ok(statement) => statement,
+            Err(error) => {
+                note(sql, not_sent(&error));
+                return Err(error.into());
+            }
+        };
+        let outcome = collect(connector.as_ref(), &statement, &caps, &cancel).await;
+        Ok((statement, outcome))
     })?;
     let ended = match &outcome {
         Ok(result) => AuditOutcome::Executed {
@@ -116,6 +125,21 @@ fn warehouse<'a>(
         compose::warehouse(&opened.config, Some(found.id.as_str()))?,
         note,
     ))
+}
+
+/// The functions that the connection allows in addition to those that the gate knows.
+fn allowed_functions(connection: &Connection) -> AllowedFunctions {
+    AllowedFunctions::listed(connection.texts(&["allowed_functions"]))
+}
+
+/// How a statement ended that was not sent.
+fn not_sent(error: &AdmissionError) -> AuditOutcome {
+    match error {
+        AdmissionError::Refused(refusal) => AuditOutcome::Refused { code: refusal.code },
+        AdmissionError::Failed(error) => AuditOutcome::Failed {
+            code: error.kind.code(),
+        },
+    }
 }
 
 /// The statement of the command line, or of stdin when it is only `-`.
@@ -262,14 +286,15 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
         let usual = args.dialect.as_deref().map(parse_dialect).transpose()?;
         return check_lines(usual);
     }
-    let dialect = if let Some(name) = &args.dialect {
-        parse_dialect(name)?
+    let (dialect, allowed) = if let Some(name) = &args.dialect {
+        (parse_dialect(name)?, AllowedFunctions::default())
     } else {
         let opened = session.open(printer)?;
         let (connection, _) = warehouse(args, sql, session, &opened)?;
-        compose::connector(session, &opened.dir, connection)?.dialect()
+        let dialect = compose::connector(session, &opened.dir, connection)?.dialect();
+        (dialect, allowed_functions(connection))
     };
-    let verdict = gate::check(sql, dialect);
+    let verdict = gate::admit(sql, dialect, &allowed).map_err(without_a_look);
     if printer.mode == Mode::Json {
         printer.json(&match &verdict {
             Ok(statement) => json!({
@@ -284,6 +309,9 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
             Ok(statement) => printer.line(&format!("allowed: {}", statement.as_str()))?,
             Err(refusal) => {
                 printer.line(&format!("refused ({}): {}", refusal.code, refusal.reason))?;
+                if let Some(permission) = refusal.permission() {
+                    printer.line(&format!("hint: {permission}"))?;
+                }
             }
         }
     }
@@ -292,6 +320,17 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
     } else {
         Exit::Refused
     })
+}
+
+/// The refusal of a function that a warehouse may know says that none was asked.
+fn without_a_look(refusal: Refusal) -> Refusal {
+    if refusal.unknown_functions.is_empty() {
+        return refusal;
+    }
+    Refusal {
+        reason: format!("{}; `--check` asks no warehouse about it", refusal.reason),
+        ..refusal
+    }
 }
 
 fn parse_dialect(name: &str) -> Outcome<Dialect> {

@@ -174,7 +174,7 @@ scan:
         r"
 exit 3
 --- stderr
-error: ktx.yaml:2:24: Unsupported connections.warehouse.driver: oracle (allowed: postgres, snowflake, bigquery, clickhouse, mysql, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, looker, metabase, notion)
+error: ktx.yaml:2:24: Unsupported connections.warehouse.driver: oracle (allowed: postgres, snowflake, bigquery, clickhouse, mysql, mariadb, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, looker, metabase, notion)
   caused by: ktx.yaml:3:3: unsafe connection id `../escape`: use letters, digits, `_` and `-`, beginning with a letter or digit
   caused by: ktx.yaml:6:14: Unsupported llm.provider.backend: cloud-code (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)
   caused by: ktx.yaml:9:22: `scan.relationships.acceptThreshold` must be a number from 0 to 1, not `7`
@@ -188,7 +188,7 @@ exit 3
 {
   "error": {
     "code": "unknown_driver",
-    "message": "ktx.yaml:2:24: Unsupported connections.warehouse.driver: oracle (allowed: postgres, snowflake, bigquery, clickhouse, mysql, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, looker, metabase, notion)",
+    "message": "ktx.yaml:2:24: Unsupported connections.warehouse.driver: oracle (allowed: postgres, snowflake, bigquery, clickhouse, mysql, mariadb, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, looker, metabase, notion)",
     "hint": null,
     "causes": [
       "ktx.yaml:3:3: unsafe connection id `../escape`: use letters, digits, `_` and `-`, beginning with a letter or digit",

@@ -254,7 +254,7 @@ hint: ktx runs single read-only queries; write to the warehouse with your own to
 exit 6
 --- stderr
 Project: [SANDBOX]/work
-error: the function `load_extension` is not known to only read
+error: the function `load_extension` does more than read, and no setting allows it
 
 hint: ktx runs single read-only queries; write to the warehouse with your own tools
 ",

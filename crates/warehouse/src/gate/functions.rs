@@ -31,6 +31,26 @@ static LISTS: LazyLock<BTreeMap<Dialect, Allowed>> = LazyLock::new(|| {
         .collect()
 });
 
+static DENIED: LazyLock<BTreeMap<Dialect, Vec<&'static str>>> = LazyLock::new(|| {
+    let mut lists: BTreeMap<Dialect, Vec<&'static str>> = BTreeMap::new();
+    let mut dialects: Vec<Dialect> = Vec::new();
+    let lines = include_str!("functions/denied.txt").lines();
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        if let Some(names) = line.strip_suffix(':') {
+            dialects = names
+                .split_whitespace()
+                .filter_map(Dialect::parse)
+                .collect();
+            continue;
+        }
+        for dialect in &dialects {
+            let list = lists.entry(*dialect).or_default();
+            list.extend(line.split_whitespace());
+        }
+    }
+    lists
+});
+
 /// Whether `name` (lower case, dotted when the dialect has dotted built-in names) may be called.
 pub(super) fn is_allowed(name: &str, dialect: Dialect, place: Place) -> bool {
     let Some(allowed) = LISTS.get(&dialect) else {
@@ -49,6 +69,19 @@ pub(super) fn is_allowed(name: &str, dialect: Dialect, place: Place) -> bool {
         Place::Expression => as_table || as_value(),
         Place::Table => as_table || (any_function_is_a_table(dialect) && as_value()),
     }
+}
+
+/// Whether no connection may allow the function: its name, of lower-case parts, is in the list of those that write, wait,
+/// lock, or reach files, other servers or secrets.
+pub(super) fn is_denied(parts: &[String], dialect: Dialect) -> bool {
+    let (Some(own), Some(denied)) = (parts.last(), DENIED.get(&dialect)) else {
+        return false;
+    };
+    let dotted = parts.join(".");
+    denied.iter().any(|entry| match entry.strip_suffix('*') {
+        Some(prefix) => own.starts_with(prefix) || dotted.starts_with(prefix),
+        None => own == entry || dotted == *entry,
+    })
 }
 
 /// Whether `name` starts with `prefix` and is no name in a schema that does.

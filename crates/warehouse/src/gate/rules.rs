@@ -17,27 +17,72 @@ use super::functions::Place;
 use super::grammar::TABLE;
 use super::patches::ONLY;
 use super::{Refusal, names, refuse};
-use crate::Dialect;
+use crate::{AllowedFunctions, Dialect};
 
 /// Refuses every statement but a query that only reads.
-pub(super) fn check(statement: &Statement, dialect: Dialect) -> Result<(), Refusal> {
+pub(super) fn check(
+    statement: &Statement,
+    dialect: Dialect,
+    allowed: &AllowedFunctions,
+) -> Result<(), Refusal> {
     if !matches!(statement, Statement::Query(_)) {
         return refuse("not_a_query", "only queries are allowed");
     }
     let mut rules = Rules {
         dialect,
+        allowed,
         lambdas: calls::named_lambdas(statement, dialect),
+        unknown: None,
     };
-    match statement.visit(&mut rules) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(refusal) => Err(refusal),
+    let visited = statement.visit(&mut rules);
+    match (rules.unknown, visited) {
+        (None, ControlFlow::Continue(())) => Ok(()),
+        (None, ControlFlow::Break(refusal)) => Err(refusal),
+        (Some(unknown), ControlFlow::Continue(())) => Err(unknown),
+        // A permission for the functions would not help.
+        (Some(unknown), ControlFlow::Break(_)) => Err(Refusal {
+            unknown_functions: Vec::new(),
+            ..unknown
+        }),
     }
 }
 
-struct Rules {
+struct Rules<'a> {
     dialect: Dialect,
+    /// The functions that the connection allows.
+    allowed: &'a AllowedFunctions,
     /// The functions that the text itself defines.
     lambdas: BTreeSet<String>,
+    /// The refusal of the first unknown function, with the names of all.
+    unknown: Option<Refusal>,
+}
+
+impl Rules<'_> {
+    /// Continues after an unknown function: others may follow, or a rule that no permission lifts.
+    fn judge_call(&mut self, result: Result<(), Refusal>) -> ControlFlow<Refusal> {
+        let refusal = match result {
+            Ok(()) => return ControlFlow::Continue(()),
+            Err(refusal) if refusal.unknown_functions.is_empty() => {
+                return ControlFlow::Break(refusal);
+            }
+            Err(refusal) => refusal,
+        };
+        let names = &refusal.unknown_functions;
+        if names.iter().all(|name| self.allowed.allows(name)) {
+            return ControlFlow::Continue(());
+        }
+        match &mut self.unknown {
+            None => self.unknown = Some(refusal),
+            Some(first) => {
+                for name in refusal.unknown_functions {
+                    if !first.unknown_functions.contains(&name) {
+                        first.unknown_functions.push(name);
+                    }
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 fn flow(result: Result<(), Refusal>) -> ControlFlow<Refusal> {
@@ -47,7 +92,7 @@ fn flow(result: Result<(), Refusal>) -> ControlFlow<Refusal> {
     }
 }
 
-impl Visitor for Rules {
+impl Visitor for Rules<'_> {
     type Break = Refusal;
 
     fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<Refusal> {
@@ -73,11 +118,11 @@ impl Visitor for Rules {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<Refusal> {
-        flow(check_table_factor(factor, self.dialect))
+        self.judge_call(check_table_factor(factor, self.dialect))
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Refusal> {
-        flow(match expr {
+        self.judge_call(match expr {
             Expr::Function(function) if calls::is_one_of(function, &self.lambdas) => Ok(()),
             _ => check_expr(expr, self.dialect),
         })

@@ -51,6 +51,7 @@ fn invalid(reason: String) -> Refusal {
     Refusal {
         code: "invalid_request",
         reason,
+        unknown_functions: Vec::new(),
     }
 }
 

@@ -7,8 +7,8 @@ use ktx_config::Connection;
 use ktx_context_tools::{AuditEntry, AuditOutcome, ProjectContext};
 use ktx_semantic_layer::{Probe, Wanted};
 use ktx_warehouse::{
-    Caps, Cell, Connector, ErrorKind, QueryResult, SchemaSnapshot, Scope, WarehouseError, collect,
-    gate,
+    AdmissionError, AllowedFunctions, Caps, Cell, Connector, ErrorKind, QueryResult,
+    SchemaSnapshot, Scope, WarehouseError, admit, collect,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -70,12 +70,15 @@ impl Asking<'_> {
 
     /// Puts one question.
     pub(super) async fn put(&self, probe: &Probe) -> Outcome<Answer> {
-        let statement = match gate::check(&probe.sql, self.connector.dialect()) {
+        let allowed = AllowedFunctions::listed(self.connection.texts(&["allowed_functions"]));
+        let connector = self.connector.as_ref();
+        let statement = match admit(&probe.sql, connector, &allowed, self.cancel).await {
             Ok(statement) => statement,
-            Err(refusal) => {
+            Err(AdmissionError::Refused(refusal)) => {
                 self.note(&probe.sql, AuditOutcome::Refused { code: refusal.code });
                 return Ok(Answer::Refused(refusal.reason));
             }
+            Err(AdmissionError::Failed(error)) => return self.failed(&probe.sql, error),
         };
         let left = self.left();
         if left.is_zero() {

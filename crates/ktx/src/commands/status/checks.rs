@@ -227,6 +227,7 @@ fn connection_status(session: &Session, opened: &Opened, connection: &Connection
         Driver::Postgres
         | Driver::Redshift
         | Driver::MySql
+        | Driver::MariaDb
         | Driver::ClickHouse
         | Driver::SqlServer => &["url", "host"],
         Driver::Sqlite | Driver::DuckDb => &["path", "url"],

@@ -3,20 +3,21 @@
 use std::collections::BTreeSet;
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, SelectItem,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, SelectItem,
     SetExpr, Statement, TableAlias, TableFunctionArgs,
 };
 
-use super::super::functions::{Place, is_allowed};
+use super::super::functions::{Place, is_allowed, is_denied};
 use super::super::patches::{
     APPROXIMATE_NAME, PIVOT, PIVOT_GROUP, PLAIN_NAME, ROWS_FROM, SAFE_NAME, SCALAR_TABLE, SETS,
 };
 use super::super::{Refusal, refuse};
-use crate::Dialect;
+use super::fields;
+use crate::user_functions::NamePart;
+use crate::{Dialect, FunctionName};
 
 /// Refuses functions that are not known to only compute.
 pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal> {
-    check_name(&function.name, dialect, Place::Expression)?;
     if dialect == Dialect::ClickHouse {
         check_function_argument(function)?;
     }
@@ -29,7 +30,8 @@ pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal
             "`last_insert_id` with an argument sets a value",
         );
     }
-    Ok(())
+    // The last check: a connection may allow a function that is not known.
+    check_name(&function.name, dialect, Place::Expression)
 }
 
 /// ClickHouse: the functions that `WITH (x -> …) AS f` defines for the whole statement. A name that
@@ -139,7 +141,7 @@ fn has_arguments(arguments: &FunctionArguments) -> bool {
     }
 }
 
-/// Refuses the name unless the dialect's list has it.
+/// Refuses the name unless the dialect's list has it. The refusal names a function that a connection may allow.
 pub(super) fn check_name(name: &ObjectName, dialect: Dialect, place: Place) -> Result<(), Refusal> {
     let mut parts = Vec::with_capacity(name.0.len());
     for part in &name.0 {
@@ -170,16 +172,56 @@ pub(super) fn check_name(name: &ObjectName, dialect: Dialect, place: Place) -> R
     if allowed {
         return Ok(());
     }
-    match place {
-        Place::Expression => refuse(
-            "function_not_allowed",
-            format!("the function `{name}` is not known to only read"),
-        ),
-        Place::Table => refuse(
-            "table_function_not_allowed",
-            format!("the table function `{name}` is not known to only read"),
-        ),
+    let (code, what) = match place {
+        Place::Expression => ("function_not_allowed", "function"),
+        Place::Table => ("table_function_not_allowed", "table function"),
+    };
+    if has_known_effects(&parts, dialect) {
+        return refuse(
+            code,
+            format!("the {what} `{name}` does more than read, and no setting allows it"),
+        );
     }
+    Err(Refusal {
+        code,
+        reason: format!("the {what} `{}` is not known to only read", unmarked(name)),
+        unknown_functions: vec![written(name)],
+    })
+}
+
+/// Whether the function is known to do more than read, so that no connection can allow it.
+fn has_known_effects(parts: &[String], dialect: Dialect) -> bool {
+    let own = parts.last().map_or("", |own| without_mark(own));
+    is_denied(parts, dialect)
+        || match dialect {
+            Dialect::ClickHouse => has_effects(own),
+            Dialect::Postgres | Dialect::Redshift => fields::is_call(own),
+            _ => false,
+        }
+}
+
+/// The name without the marks that patches put into it.
+fn unmarked(name: &ObjectName) -> ObjectName {
+    let parts = name.0.iter().filter_map(|part| part.as_ident());
+    ObjectName::from(
+        parts
+            .map(|ident| Ident {
+                value: without_mark(&ident.value).to_owned(),
+                ..ident.clone()
+            })
+            .collect::<Vec<_>>(),
+    )
+}
+
+/// The name for a connection to judge.
+fn written(name: &ObjectName) -> FunctionName {
+    let name = unmarked(name);
+    let parts = name.0.iter().filter_map(|part| part.as_ident());
+    let parts = parts.map(|ident| NamePart {
+        text: ident.value.clone(),
+        quoted: ident.quote_style.is_some(),
+    });
+    FunctionName::new(parts.collect())
 }
 
 /// `LIKE ALL (…)` looks like a call; the words are reserved, so unquoted they never are one.

@@ -42,7 +42,7 @@ fn check(name: &Ident, dialect: Dialect) -> Result<(), Refusal> {
 
 /// PostgreSQL: `x.name` and `(x).name` call a function of one argument when `x` has no such column.
 /// Columns are not known here, so these are the functions with effects that take one argument.
-fn is_call(name: &str) -> bool {
+pub(super) fn is_call(name: &str) -> bool {
     CALLS.split_ascii_whitespace().any(|call| call == name)
         || FAMILIES.iter().any(|family| name.starts_with(family))
 }

@@ -219,6 +219,7 @@ const fn schema_key(driver: Driver) -> Option<&'static str> {
         Driver::Postgres
         | Driver::Redshift
         | Driver::MySql
+        | Driver::MariaDb
         | Driver::SqlServer
         | Driver::DuckDb => Some("schemas"),
         Driver::ClickHouse => Some("databases"),

@@ -1,0 +1,79 @@
+//! The way of a statement to a connection: its dialect, the gate, and the functions that only the warehouse knows.
+
+use tokio_util::sync::CancellationToken;
+
+use crate::gate::{self, ReadOnlySql, Refusal};
+use crate::user_functions::{AllowedFunctions, FunctionName, FunctionVerdict};
+use crate::{Connector, WarehouseError};
+
+/// Why a statement is not sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AdmissionError {
+    /// The gate refuses it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The warehouse was asked about it and could not answer.
+    #[error(transparent)]
+    Failed(#[from] WarehouseError),
+}
+
+/// Lets the gate judge a statement in the dialect of the server. The warehouse is asked about functions that neither the
+/// gate knows nor `allowed` names, and only if nothing else speaks against the statement.
+///
+/// # Errors
+/// [`AdmissionError::Refused`] when it could write, [`AdmissionError::Failed`] when the warehouse had to be asked and did
+/// not answer.
+pub async fn admit(
+    sql: &str,
+    connector: &dyn Connector,
+    allowed: &AllowedFunctions,
+    cancel: &CancellationToken,
+) -> Result<ReadOnlySql, AdmissionError> {
+    let dialect = match connector.server_dialect(cancel).await {
+        Ok(dialect) => dialect,
+        Err(error) => {
+            // What no server would get is refused without one, too.
+            return Err(match gate::admit(sql, connector.dialect(), allowed) {
+                Err(refusal) if refusal.unknown_functions.is_empty() => refusal.into(),
+                _ => error.into(),
+            });
+        }
+    };
+    let refusal = match gate::admit(sql, dialect, allowed) {
+        Ok(statement) => return Ok(statement),
+        Err(refusal) => refusal,
+    };
+    if refusal.unknown_functions.is_empty() {
+        return Err(refusal.into());
+    }
+    let names = refusal.unknown_functions.clone();
+    let verdicts = connector.judge_functions(&names, cancel).await?;
+    let refused = names
+        .iter()
+        .zip(&verdicts)
+        .find(|(_, verdict)| **verdict != FunctionVerdict::Reads);
+    match refused {
+        Some((name, verdict)) => Err(refusal_of(name, verdict, &refusal).into()),
+        None => Ok(gate::admit(sql, dialect, &allowed.clone().with(names))?),
+    }
+}
+
+/// The refusal of a statement because of one of its functions.
+fn refusal_of(name: &FunctionName, verdict: &FunctionVerdict, refusal: &Refusal) -> Refusal {
+    let because = match verdict {
+        FunctionVerdict::NotFound => {
+            return Refusal {
+                code: "function_not_found",
+                reason: format!("the warehouse shows no function `{name}` to this login"),
+                unknown_functions: Vec::new(),
+            };
+        }
+        FunctionVerdict::MayWrite { because } => format!(": {because}"),
+        FunctionVerdict::Reads | FunctionVerdict::NotRecorded => String::new(),
+    };
+    Refusal {
+        code: refusal.code,
+        reason: format!("the function `{name}` is not known to only read{because}"),
+        unknown_functions: vec![name.clone()],
+    }
+}
