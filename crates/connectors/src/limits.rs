@@ -6,6 +6,8 @@ use ktx_warehouse::{Caps, Cell, ColumnHeader, ErrorKind, Flow, QueryEnd, RowSink
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::settings::Target;
+
 /// Whether the driver has to bring another row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -133,6 +135,97 @@ pub(crate) async fn bounded<T>(
         () = tokio::time::sleep_until(deadline) => {
             Err(WarehouseError::new(ErrorKind::Timeout, "no answer within the time limit"))
         }
+    }
+}
+
+/// A statement that a session has sent, and since when it waits for the answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    statement: String,
+    since: Instant,
+}
+
+/// Letters of a statement that an error shows.
+const SHOWN_LETTERS: usize = 80;
+
+impl Waiting {
+    /// Begins to wait now.
+    pub(crate) fn begin(sql: &str) -> Self {
+        let mut statement = String::new();
+        for word in sql.split_whitespace() {
+            let blank = if statement.is_empty() { "" } else { " " };
+            if statement.chars().count() + word.chars().count() >= SHOWN_LETTERS {
+                statement.extend([blank, "…"]);
+                break;
+            }
+            statement.extend([blank, word]);
+        }
+        Self {
+            statement,
+            since: Instant::now(),
+        }
+    }
+
+    /// Ends the waiting without an answer.
+    pub(crate) fn give_up(self) -> UnansweredStatement {
+        UnansweredStatement {
+            statement: self.statement,
+            waited: self.since.elapsed(),
+        }
+    }
+}
+
+/// A statement whose answer did not come.
+#[derive(Debug, Clone)]
+pub(crate) struct UnansweredStatement {
+    statement: String,
+    waited: Duration,
+}
+
+impl UnansweredStatement {
+    /// The error where the server stops the statement when it is asked to.
+    fn overdue(&self) -> WarehouseError {
+        let (statement, seconds) = (&self.statement, self.waited.as_secs());
+        WarehouseError::new(
+            ErrorKind::Timeout,
+            format!("no answer to `{statement}` after {seconds} s"),
+        )
+    }
+
+    /// The error where nothing comes any more, not even an answer to the order to stop.
+    fn silent(&self, target: &Target) -> WarehouseError {
+        let (statement, seconds) = (&self.statement, self.waited.as_secs());
+        WarehouseError::new(
+            ErrorKind::Dropped,
+            target.redactor.redact(&format!(
+                "the connection to {} is silent: no answer to `{statement}` after {seconds} s, nor to the order to stop it",
+                target.address()
+            )),
+        )
+        .hint("run the command again; if it happens again, check the proxies and firewalls on the way to the server")
+    }
+}
+
+/// Whether a server has stopped a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StopReply {
+    /// The session has ended or can be heard again.
+    Stopped,
+    /// Nothing has come.
+    Silent,
+}
+
+/// The error of a session that had to be stopped while it waited: it says for what and how long.
+pub(crate) fn interrupted(
+    error: WarehouseError,
+    unanswered: Option<UnansweredStatement>,
+    reply: StopReply,
+    target: &Target,
+) -> WarehouseError {
+    match (error.kind, unanswered, reply) {
+        (ErrorKind::Timeout, Some(statement), StopReply::Stopped) => statement.overdue(),
+        (ErrorKind::Timeout, Some(statement), StopReply::Silent) => statement.silent(target),
+        _ => error,
     }
 }
 

@@ -23,18 +23,21 @@ pub(crate) fn at_work() -> TaskTrackerToken {
 }
 
 /// Sends an order, whatever happens to the one who gives it. Outside of a runtime nothing can be sent.
-pub(crate) fn send(order: impl Future<Output = ()> + Send + 'static) -> Option<JoinHandle<()>> {
+pub(crate) fn send<T: Send + 'static>(
+    order: impl Future<Output = T> + Send + 'static,
+) -> Option<JoinHandle<T>> {
     let runtime = Handle::try_current().ok()?;
     Some(AT_WORK.spawn_on(order, &runtime))
 }
 
-/// Sends an order and waits until it is carried out.
-pub(crate) async fn carry_out(order: impl Future<Output = ()> + Send + 'static) {
-    if let Some(order) = send(order)
-        && let Err(error) = order.await
-    {
-        tracing::debug!(%error, "an order to stop broke");
-    }
+/// Sends an order and waits for its outcome; `None` when it could not be sent or broke.
+pub(crate) async fn carry_out<T: Send + 'static>(
+    order: impl Future<Output = T> + Send + 'static,
+) -> Option<T> {
+    let outcome = send(order)?.await;
+    outcome
+        .inspect_err(|error| tracing::debug!(%error, "an order to stop broke"))
+        .ok()
 }
 
 /// Waits until no server works for this process any more: every operation has ended, and every order to

@@ -12,7 +12,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::cell;
 use super::error::{self, Phase};
 use super::pool::{Place, Server};
-use crate::limits::{self, Meter, Step};
+use crate::limits::{self, Meter, Step, StopReply, Waiting};
 use crate::orders;
 use crate::settings::UTC;
 
@@ -26,6 +26,9 @@ const END_TIME: Duration = Duration::from_secs(5);
 /// Time for telling the server to stop.
 const KILL_TIME: Duration = Duration::from_secs(5);
 
+/// Time until a session that was ended on the server notices it.
+const NOTICE_TIME: Duration = Duration::from_secs(2);
+
 /// A session taken for one operation.
 ///
 /// `busy` says that the server may still work for this session. A busy session is stopped on the
@@ -33,6 +36,8 @@ const KILL_TIME: Duration = Duration::from_secs(5);
 pub(super) struct Session {
     conn: Option<Conn>,
     busy: bool,
+    /// The last statement, for the error when its answer does not come.
+    waiting: Option<Waiting>,
     options: Opts,
     server: Server,
     place: Arc<Place>,
@@ -51,6 +56,7 @@ impl Session {
         Self {
             conn: Some(conn),
             busy: false,
+            waiting: None,
             options,
             server,
             place: Arc::clone(place),
@@ -88,14 +94,14 @@ impl Session {
             "SET SESSION sql_mode = {mode}, SESSION {cap}, SESSION time_zone = {zone}; SET SESSION TRANSACTION READ ONLY; \
              START TRANSACTION READ ONLY"
         );
-        self.busy = true;
+        self.wait_for(&text);
         let done = self.conn()?.query_drop(text).await;
         self.settled(done)
     }
 
     /// Runs one of the connector's own queries and keeps all its rows.
     pub(super) async fn rows(&mut self, sql: String) -> Result<Vec<Row>, WarehouseError> {
-        self.busy = true;
+        self.wait_for(&sql);
         let rows = self.conn()?.query(sql).await;
         self.settled(rows)
     }
@@ -106,7 +112,7 @@ impl Session {
         sql: &str,
         meter: &mut Meter<'_>,
     ) -> Result<(), WarehouseError> {
-        self.busy = true;
+        self.wait_for(sql);
         let prepared = self.conn()?.prep(sql).await;
         let statement = self.settled(prepared)?;
         limits::without_parameters(usize::from(statement.num_params()))?;
@@ -127,8 +133,17 @@ impl Session {
         result: Result<T, WarehouseError>,
     ) -> Result<T, WarehouseError> {
         if self.busy {
-            if let Some(conn) = self.conn.take() {
-                orders::carry_out(kill(conn, self.options.clone())).await;
+            let unanswered = self.waiting.take().map(Waiting::give_up);
+            if let Some(conn) = self.conn.take()
+                && let Some(conn) = orders::carry_out(kill(conn, self.options.clone())).await
+                && let Err(error) = result
+            {
+                let reply = match error.kind {
+                    ErrorKind::Timeout => listen(conn).await,
+                    _ => StopReply::Stopped,
+                };
+                let target = &self.place.target;
+                return Err(limits::interrupted(error, unanswered, reply, target));
             }
         } else if let Some(mut conn) = self.conn.take() {
             // Rolls back, and gives up named locks, which outlive the transaction.
@@ -140,6 +155,12 @@ impl Session {
             }
         }
         result
+    }
+
+    /// Marks the session busy, waiting for the answer to a statement.
+    fn wait_for(&mut self, sql: &str) {
+        self.waiting = Some(Waiting::begin(sql));
+        self.busy = true;
     }
 
     /// Takes the outcome of a request: an answer, even a refusal, means that the server has stopped.
@@ -228,7 +249,7 @@ async fn read(
 
 /// Ends the session from another one. Closing alone would leave the server at work until it next tries
 /// to send, and an order to end the statement only would be forgotten between two of its messages.
-async fn kill(conn: Conn, options: Opts) {
+async fn kill(conn: Conn, options: Opts) -> Conn {
     let work = async {
         let mut other = Conn::new(options).await?;
         other
@@ -241,5 +262,13 @@ async fn kill(conn: Conn, options: Opts) {
         Ok(Err(error)) => tracing::debug!(%error, "the server could not be told to stop"),
         Err(_) => tracing::debug!("the server did not take the order to stop in time"),
     }
-    drop(conn);
+    conn
+}
+
+/// Whether anything comes over a session that was ended: the end of the connection is an answer, too.
+async fn listen(mut conn: Conn) -> StopReply {
+    match tokio::time::timeout(NOTICE_TIME, conn.ping()).await {
+        Ok(_) => StopReply::Stopped,
+        Err(_) => StopReply::Silent,
+    }
 }

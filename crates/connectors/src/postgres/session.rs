@@ -1,8 +1,8 @@
 //! One read-only transaction on one session.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use deadpool_postgres::{Client, ClientWrapper, Object};
@@ -16,7 +16,7 @@ use super::cell::PgCell;
 use super::encryption::Encryption;
 use super::error;
 use super::pool::Place;
-use crate::limits::{self, Meter, Step};
+use crate::limits::{self, Meter, Step, StopReply, Waiting};
 use crate::orders;
 
 /// Rows that are read and thrown away to reach the end of a result whose cap is reached; past them
@@ -56,6 +56,8 @@ pub(super) struct Session {
     tls: Encryption,
     place: Arc<Place>,
     busy: AtomicBool,
+    /// The last statement, for the error when its answer does not come.
+    waiting: Mutex<Option<Waiting>>,
     _at_work: TaskTrackerToken,
 }
 
@@ -66,6 +68,7 @@ impl Session {
             tls,
             place,
             busy: AtomicBool::new(false),
+            waiting: Mutex::new(None),
             _at_work: orders::at_work(),
         }
     }
@@ -82,7 +85,7 @@ impl Session {
     ) -> Result<(), WarehouseError> {
         let text = opening(&self.place, isolation, limit);
         let client = self.client()?;
-        self.watched(client.batch_execute(&text)).await
+        self.watched(&text, client.batch_execute(&text)).await
     }
 
     /// Runs one of the connector's own queries and keeps all its rows.
@@ -92,7 +95,7 @@ impl Session {
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, WarehouseError> {
         let client = self.client()?;
-        self.watched(client.query(sql, parameters)).await
+        self.watched(sql, client.query(sql, parameters)).await
     }
 
     /// Runs a user's statement and hands its rows to the meter.
@@ -102,7 +105,7 @@ impl Session {
         meter: &mut Meter<'_>,
     ) -> Result<(), WarehouseError> {
         let client = self.client()?;
-        let statement = self.watched(client.prepare(sql)).await?;
+        let statement = self.watched(sql, client.prepare(sql)).await?;
         limits::without_parameters(statement.params().len())?;
         let header: Vec<ColumnHeader> = statement
             .columns()
@@ -153,8 +156,17 @@ impl Session {
         result: Result<T, WarehouseError>,
     ) -> Result<T, WarehouseError> {
         if self.busy.load(Ordering::Acquire) {
-            if let Some((client, tls)) = self.detach() {
-                orders::carry_out(cancel(client, tls)).await;
+            let waiting = self
+                .waiting
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner);
+            let unanswered = waiting.take().map(Waiting::give_up);
+            if let Some((client, tls)) = self.detach()
+                && let Some(reply) = orders::carry_out(cancel(client, tls)).await
+            {
+                let target = &self.place.target;
+                return result
+                    .map_err(|error| limits::interrupted(error, unanswered, reply, target));
             }
         } else if let Some(client) = self.client.take() {
             // Of all that a statement can take, only these locks outlive the transaction.
@@ -171,11 +183,13 @@ impl Session {
         result
     }
 
-    /// Marks the session busy while `work` runs.
+    /// Marks the session busy while it waits for the answer to a statement.
     async fn watched<T>(
         &self,
+        sql: &str,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, WarehouseError> {
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(Waiting::begin(sql));
         self.busy.store(true, Ordering::Release);
         let value = work.await.map_err(|error| self.failed(&error))?;
         self.busy.store(false, Ordering::Release);
@@ -217,7 +231,7 @@ impl Drop for Session {
 /// Cancels what the session does and closes it. The server forgets an order that comes between two
 /// messages of a statement, so it is told again until the session answers something that stands
 /// behind the statement.
-async fn cancel(client: ClientWrapper, tls: Encryption) {
+async fn cancel(client: ClientWrapper, tls: Encryption) -> StopReply {
     let token = client.cancel_token();
     let work = async {
         let mut behind = pin!(client.simple_query(""));
@@ -235,9 +249,11 @@ async fn cancel(client: ClientWrapper, tls: Encryption) {
             }
         }
     };
-    if tokio::time::timeout(CANCEL_TIME, work).await.is_err() {
-        tracing::debug!("the server did not take the cancellation in time");
+    if tokio::time::timeout(CANCEL_TIME, work).await.is_ok() {
+        return StopReply::Stopped;
     }
+    tracing::debug!("the server did not take the cancellation in time");
+    StopReply::Silent
 }
 
 /// PostgreSQL reads the sign of an offset as POSIX does, where all others and the users mean ISO 8601: `+09:00` is

@@ -2,6 +2,7 @@
 
 mod effects;
 mod reprint;
+mod silence;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,6 +8,7 @@ mod past_queries;
 mod proxy;
 mod schemas;
 pub(crate) mod server;
+mod silence;
 mod sockets;
 mod zones;
 

@@ -2,6 +2,8 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Passes every connection on to a port of loopback.
@@ -20,6 +22,34 @@ impl Proxy {
             for client in listener.incoming().map_while(Result::ok) {
                 let server = TcpStream::connect(("127.0.0.1", server)).expect("the server listens");
                 pass_on(client, server, bytes);
+            }
+        });
+        Self { port }
+    }
+
+    /// Passes everything on until a client sends the bytes `mark`; from then on every connection is open, takes all bytes
+    /// and brings none.
+    pub(crate) fn silencing(server: u16, mark: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        std::thread::spawn(move || {
+            let silent = Arc::new(AtomicBool::new(false));
+            for client in listener.incoming().map_while(Result::ok) {
+                let server = TcpStream::connect(("127.0.0.1", server)).expect("the server listens");
+                let (from_client, to_client) = (client.try_clone().expect("a copy"), client);
+                let (from_server, to_server) = (server.try_clone().expect("a copy"), server);
+                let (ours, theirs) = (Arc::clone(&silent), Arc::clone(&silent));
+                std::thread::spawn(move || {
+                    copy_while(&from_client, to_server, |bytes| {
+                        if String::from_utf8_lossy(bytes).contains(mark) {
+                            ours.store(true, Ordering::SeqCst);
+                        }
+                        !ours.load(Ordering::SeqCst)
+                    });
+                });
+                std::thread::spawn(move || {
+                    copy_while(&from_server, to_client, |_| !theirs.load(Ordering::SeqCst));
+                });
             }
         });
         Self { port }
@@ -82,6 +112,19 @@ fn copy_until(from: &TcpStream, to: &mut TcpStream, mark: &str) {
             return;
         }
     }
+}
+
+/// Reads to the end, and writes what `passes`. The other end is closed with this one.
+fn copy_while(mut from: &TcpStream, mut to: TcpStream, passes: impl Fn(&[u8]) -> bool) {
+    let mut buffer = vec![0; 65_536];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        let bytes = &buffer[..count];
+        if passes(bytes) && to.write_all(bytes).is_err() {
+            break;
+        }
+    }
+    // Either end may be closed already.
+    let _closed = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
 }
 
 fn read_some(mut from: &TcpStream) -> Vec<u8> {
