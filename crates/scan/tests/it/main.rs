@@ -15,6 +15,7 @@ mod odd;
 mod quality;
 mod rescans;
 mod rivals;
+mod sampled;
 mod scans;
 mod schemas;
 mod shapes;
