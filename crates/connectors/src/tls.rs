@@ -65,29 +65,22 @@ pub(crate) fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::
 
 /// Makes the client's side of the handshake.
 pub(crate) fn client_config(trust: &Trust) -> Result<ClientConfig, WarehouseError> {
-    let builder = ktx_tls::client_builder().map_err(|error| unusable(&error.to_string()))?;
-    let roots = match trust {
-        Trust::Anything => {
-            return Ok(builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(AnyCertificate(Arc::new(
-                    ring::default_provider(),
-                ))))
-                .with_no_client_auth());
+    let builder = ktx_tls::client_builder().map_err(unusable)?;
+    let verifier: Arc<dyn ServerCertVerifier> = match trust {
+        Trust::System => {
+            let roots = ktx_tls::system_roots();
+            return Ok(builder.with_root_certificates(roots).with_no_client_auth());
         }
-        Trust::System => ktx_tls::system_roots(),
-        Trust::Authorities(text) => {
-            let own = OwnCertificates::read(text)?;
-            return Ok(builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(own))
-                .with_no_client_auth());
-        }
+        Trust::Anything => Arc::new(AnyCertificate(Arc::new(ring::default_provider()))),
+        Trust::Authorities(text) => Arc::new(OwnCertificates::read(text)?),
     };
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+    Ok(builder
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth())
 }
 
-fn unusable(what: &str) -> WarehouseError {
+fn unusable(what: impl std::fmt::Display) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Tls,
         format!("the TLS settings cannot be used: {what}"),
@@ -106,20 +99,18 @@ impl OwnCertificates {
     fn read(text: &str) -> Result<Self, WarehouseError> {
         let own = CertificateDer::pem_slice_iter(text.as_bytes())
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| unusable(&error.to_string()))?;
+            .map_err(unusable)?;
         if own.is_empty() {
             return Err(unusable("no certificate in the PEM text of `sslrootcert`"));
         }
         let mut roots = RootCertStore::empty();
         for certificate in &own {
-            roots
-                .add(certificate.clone())
-                .map_err(|error| unusable(&error.to_string()))?;
+            roots.add(certificate.clone()).map_err(unusable)?;
         }
         let provider = Arc::new(ring::default_provider());
         let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
             .build()
-            .map_err(|error| unusable(&error.to_string()))?;
+            .map_err(unusable)?;
         Ok(Self { own, usual })
     }
 }

@@ -11,7 +11,7 @@ use crate::bound;
 use crate::plan::{atom_text, filter_text};
 use crate::planner::atoms::Atom;
 use crate::planner::{Planned, PlannedMeasure, RowFilter, Sees};
-use allowed::{Known, tests};
+use allowed::{Constant, tests};
 
 /// A text that a filter of the query compares a column with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,7 +134,7 @@ pub(crate) fn compared(planned: &Planned<'_>) -> Vec<ComparedValue> {
                 continue;
             };
             for value in test.allowed.values() {
-                if let Known::Text(value) = value {
+                if let Constant::Text(value) = value {
                     all.push(ComparedValue {
                         source: source.name.clone(),
                         column: column.to_owned(),

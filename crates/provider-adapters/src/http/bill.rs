@@ -47,12 +47,12 @@ pub(super) struct Bill<'a> {
     seen: usize,
     /// Bytes of the answer that what was told last has room for.
     covered: usize,
-    standing: Standing,
+    state: BillState,
 }
 
-/// Whether somebody still has to hear the end.
+/// Whether the end of the message still has to be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum BillState {
     Open,
     Closed,
 }
@@ -74,7 +74,7 @@ impl<'a> Bill<'a> {
             draft: Draft::default(),
             seen: 0,
             covered: ON_THE_WAY,
-            standing: Standing::Open,
+            state: BillState::Open,
         };
         bill.begun.usage = bill.so_far();
         if request.delivery == Delivery::Whole {
@@ -162,7 +162,7 @@ impl<'a> Bill<'a> {
         };
         self.payer.tell(RuntimeEvent::Usage(fact.clone()));
         if fact.message_id == self.begun.message_id {
-            self.standing = Standing::Closed;
+            self.state = BillState::Closed;
         } else {
             // In this order: for a moment it stands there twice, never not at all.
             self.drop_it();
@@ -174,7 +174,7 @@ impl<'a> Bill<'a> {
     }
 
     fn drop_it(&mut self) {
-        self.standing = Standing::Closed;
+        self.state = BillState::Closed;
         self.payer
             .tell(RuntimeEvent::UsageDropped(self.begun.clone()));
     }
@@ -198,7 +198,7 @@ impl<'a> Bill<'a> {
 /// A call that is given up in the middle, as by a program that ends at once, is paid for.
 impl Drop for Bill<'_> {
     fn drop(&mut self) {
-        if self.standing == Standing::Open {
+        if self.state == BillState::Open {
             self.cut_off();
         }
     }

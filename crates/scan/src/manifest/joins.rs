@@ -228,9 +228,9 @@ pub(crate) fn stands(entry: Option<&Mapping>, to: &str, on: &str) -> bool {
     maps.any(|map| collapsed(&text(map, "on")) == collapsed(on))
 }
 
-/// A join that stands in a shard.
+/// A join of the shard that the scan replaces.
 #[derive(Debug)]
-pub(crate) struct Standing<'a> {
+pub(crate) struct PreviousJoin<'a> {
     pub(crate) to: &'a str,
     pub(crate) on: &'a str,
     pub(crate) relationship: &'a str,
@@ -241,12 +241,12 @@ pub(crate) struct Standing<'a> {
 pub(crate) fn merged_joins(
     existing: Option<&Value>,
     new: &[Join],
-    mut is_kept: impl FnMut(&Standing<'_>) -> bool,
+    mut is_kept: impl FnMut(&PreviousJoin<'_>) -> bool,
 ) -> Vec<Value> {
     let mut is_kept = |map: &Mapping, source: JoinSource| {
         let (to, on) = (text(map, "to"), text(map, "on"));
         let relationship = text(map, "relationship");
-        is_kept(&Standing {
+        is_kept(&PreviousJoin {
             to: &to,
             on: &on,
             relationship: &relationship,

@@ -9,7 +9,7 @@ use serde_yaml::{Mapping, Value};
 use crate::describe::TableDescription;
 use crate::history::usage::Usage;
 use crate::manifest::joins::{
-    FoundJoin, Join, JoinSource, Standing, collapsed, forbidden, joins_of, merged_joins,
+    FoundJoin, Join, JoinSource, PreviousJoin, collapsed, forbidden, joins_of, merged_joins,
     simple_pairs,
 };
 use crate::manifest::place;
@@ -292,7 +292,7 @@ impl Merger<'_> {
     }
 
     /// A join that stands there stays while its tables and columns exist and nobody turned it down.
-    fn is_kept(&self, table: &Table, join: &Standing<'_>) -> bool {
+    fn is_kept(&self, table: &Table, join: &PreviousJoin<'_>) -> bool {
         let Some(target) = self.columns.get(join.to) else {
             return false;
         };
@@ -314,7 +314,7 @@ impl Merger<'_> {
 
     /// The column that an inferred join takes for a key though its values repeat: every sum over such
     /// a join is too large.
-    fn refuted(&self, table: &Table, join: &Standing<'_>) -> Option<String> {
+    fn refuted(&self, table: &Table, join: &PreviousJoin<'_>) -> Option<String> {
         if join.source != JoinSource::Inferred {
             return None;
         }

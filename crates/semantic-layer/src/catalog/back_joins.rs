@@ -26,8 +26,13 @@ pub(super) fn complete(tables: &mut BTreeMap<String, Composed>, dialect: Dialect
                 continue;
             };
             let mut known = target.source.joins.iter().filter(|known| known.to == *name);
+            let own = JoinSide { table: name, join };
             let is_known = known.any(|known| {
-                known.on == on || is_mirrored((&join.to, known), (name, join), dialect)
+                let far = JoinSide {
+                    table: &join.to,
+                    join: known,
+                };
+                known.on == on || is_mirrored(far, own, dialect)
             });
             if !is_known {
                 let back = Join {
@@ -54,10 +59,17 @@ pub(super) fn is_scanned(join: &Join) -> bool {
     by_scan && join.alias.is_none()
 }
 
+/// A join and the table that has it.
+#[derive(Clone, Copy)]
+struct JoinSide<'a> {
+    table: &'a str,
+    join: &'a Join,
+}
+
 /// Whether two joins compare the same columns, each from its side.
-fn is_mirrored((own, one): (&str, &Join), (far, other): (&str, &Join), dialect: Dialect) -> bool {
-    let pairs = |own: &str, join: &Join| resolve::condition(own, join, dialect).ok();
-    let (Some(one), Some(other)) = (pairs(own, one), pairs(far, other)) else {
+fn is_mirrored(one: JoinSide<'_>, other: JoinSide<'_>, dialect: Dialect) -> bool {
+    let pairs = |side: JoinSide<'_>| resolve::condition(side.table, side.join, dialect).ok();
+    let (Some(one), Some(other)) = (pairs(one), pairs(other)) else {
         return false;
     };
     let is_there =

@@ -6,7 +6,7 @@ use crate::expression::conjuncts;
 
 /// A constant.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Known {
+pub(super) enum Constant {
     Null,
     Text(String),
     Number(f64),
@@ -17,9 +17,9 @@ pub(super) enum Known {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Allowed {
     /// These alone.
-    Only(Vec<Known>),
+    Only(Vec<Constant>),
     /// All but these.
-    Except(Vec<Known>),
+    Except(Vec<Constant>),
 }
 
 /// One comparison with constants.
@@ -46,9 +46,9 @@ fn test(clause: &Expr) -> Option<Test> {
             };
             // A comparison with NULL lets nothing through by itself.
             let allowed = match op {
-                _ if value == Known::Null => return None,
+                _ if value == Constant::Null => return None,
                 BinaryOperator::Eq => Allowed::Only(vec![value]),
-                BinaryOperator::NotEq => Allowed::Except(vec![value, Known::Null]),
+                BinaryOperator::NotEq => Allowed::Except(vec![value, Constant::Null]),
                 _ => return None,
             };
             (operand, allowed)
@@ -58,17 +58,17 @@ fn test(clause: &Expr) -> Option<Test> {
             list,
             negated,
         } => {
-            let values: Option<Vec<Known>> = list.iter().map(constant).collect();
-            let mut values = values.filter(|values| !values.contains(&Known::Null))?;
+            let values: Option<Vec<Constant>> = list.iter().map(constant).collect();
+            let mut values = values.filter(|values| !values.contains(&Constant::Null))?;
             if *negated {
-                values.push(Known::Null);
+                values.push(Constant::Null);
                 (expr, Allowed::Except(values))
             } else {
                 (expr, Allowed::Only(values))
             }
         }
-        Expr::IsNull(operand) => (operand, Allowed::Only(vec![Known::Null])),
-        Expr::IsNotNull(operand) => (operand, Allowed::Except(vec![Known::Null])),
+        Expr::IsNull(operand) => (operand, Allowed::Only(vec![Constant::Null])),
+        Expr::IsNotNull(operand) => (operand, Allowed::Except(vec![Constant::Null])),
         _ => return None,
     };
     Some(Test {
@@ -84,25 +84,25 @@ fn unwrapped(tree: &Expr) -> &Expr {
     }
 }
 
-fn constant(tree: &Expr) -> Option<Known> {
+fn constant(tree: &Expr) -> Option<Constant> {
     let Expr::Value(value) = unwrapped(tree) else {
         return None;
     };
     match &value.value {
-        Value::Null => Some(Known::Null),
-        Value::Boolean(truth) => Some(Known::Truth(*truth)),
-        Value::Number(digits, _) => digits.parse().ok().map(Known::Number),
+        Value::Null => Some(Constant::Null),
+        Value::Boolean(truth) => Some(Constant::Truth(*truth)),
+        Value::Number(digits, _) => digits.parse().ok().map(Constant::Number),
         // Texts are spelled as the warehouse reads them; those with escapes are left alone.
         Value::Placeholder(text) => {
             let inner = text.strip_prefix('N').unwrap_or(text);
             let inner = inner.strip_prefix('\'')?.strip_suffix('\'')?;
-            (!inner.contains('\\')).then(|| Known::Text(inner.replace("''", "'")))
+            (!inner.contains('\\')).then(|| Constant::Text(inner.replace("''", "'")))
         }
         _ => None,
     }
 }
 
-impl Known {
+impl Constant {
     /// Whether a warehouse may take two constants for one: texts whatever their case, and constants of
     /// different types always.
     fn may_equal(&self, other: &Self) -> bool {
@@ -119,7 +119,7 @@ impl Known {
 
 impl Allowed {
     /// The constants that are compared with.
-    pub(super) fn values(&self) -> &[Known] {
+    pub(super) fn values(&self) -> &[Constant] {
         match self {
             Self::Only(values) | Self::Except(values) => values,
         }
