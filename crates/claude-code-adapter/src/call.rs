@@ -38,7 +38,7 @@ impl Call<'_> {
     pub(crate) fn tell_sums(&self, record: &Record) {
         let Some(result) = &record.result else { return };
         let Caller { role, label, .. } = self.caller;
-        let system = SourceSystem::AnthropicSdk;
+        let system = SourceSystem::LocalSession;
         let session = uuid::Uuid::new_v4().to_string();
         let mut message_ids: Vec<String> = record.counted.iter().cloned().collect();
         for (model, usage) in unattributed(&result.used, &record.used) {

@@ -41,7 +41,7 @@ impl Caller {
             run_id: self.label.run_id.clone(),
             attempt: 0,
             message_id: message.id.clone(),
-            source_system: SourceSystem::AnthropicSdk,
+            source_system: SourceSystem::LocalSession,
             model: message.model.clone(),
             location: None,
             role: self.role,

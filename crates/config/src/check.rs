@@ -5,10 +5,9 @@ mod say;
 
 use ktx_diagnostics::{Diagnostic, Location, Severity, nearest};
 use ktx_secrets::{SecretRef, redact_url};
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{Backend, ModelRole, Provider};
 use serde_json::{Map, Value};
 
-use crate::Backend;
 use crate::defaults::whole;
 use crate::spec::{Absent, Field, KeyRule, PRICE_BY_SIZE, ROOT, Shape};
 use crate::yaml::Places;
@@ -227,7 +226,7 @@ impl Check<'_> {
         if Backend::parse(text).is_some() {
             return;
         }
-        let names = Backend::ALL.map(Backend::as_str);
+        let names = Backend::all().map(Backend::as_str).collect::<Vec<_>>();
         let path = self.path.join(".");
         let allowed = names.join(", ");
         let diagnostic = if text == "codex" {
@@ -276,7 +275,7 @@ impl Check<'_> {
                 .and_then(|block| block.get(key))
                 .is_some_and(|value| !value.is_null())
         };
-        if backend == Some(Backend::OpenAiCompatible.as_str()) && !own("base_url") {
+        if backend == Some(Provider::OpenAiCompatible.as_str()) && !own("base_url") {
             self.path = ["llm", "provider", "openai-compatible", "base_url"]
                 .map(str::to_owned)
                 .to_vec();

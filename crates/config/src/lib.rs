@@ -2,7 +2,6 @@
 //!
 //! Text in, values and diagnostics out. This crate must never know how anything is run.
 
-mod backend;
 mod check;
 mod connection;
 mod defaults;
@@ -17,16 +16,15 @@ mod schema;
 mod spec;
 pub mod yaml;
 
-pub use backend::Backend;
 pub use check::MISSPELLED_KEY;
 pub use connection::{Connection, Driver, DriverKind};
 pub use env::{Environment, EnvironmentError, Output};
 pub use fields::{FieldKind, field_kind, field_names};
 pub use parse::{Parsed, parse, parse_bytes};
 pub use project::{
-    CacheTtl, Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest,
-    Isolation, Llm, ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching, RateLimit,
-    Relationships, Research, Scan, ValidationBudget, Vertex,
+    Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest, Isolation, Llm,
+    ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching, RateLimit, Relationships,
+    Research, Scan, ValidationBudget, Vertex,
 };
 pub use reference::reference_markdown;
 pub use resolve::{FILE_NAME, Origin, ResolveError, Resolved, project_dir};

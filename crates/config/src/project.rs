@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use ktx_diagnostics::Diagnostic;
 use ktx_secrets::SecretRef;
-use ktx_vocabulary::{ConnectionId, ModelRole};
+use ktx_vocabulary::{Backend, CacheTtl, ConnectionId, ModelRole};
 use serde_json::{Map, Value};
 
-use crate::{Backend, Connection, DriverKind};
+use crate::{Connection, DriverKind};
 
 pub(crate) use read::read;
 
@@ -83,8 +83,8 @@ pub struct Llm {
     pub backend: Backend,
     /// The errors of the section. While there is one, no model may be asked.
     pub problems: Vec<Diagnostic>,
-    /// How each HTTP backend is reached, where the file says something about it.
-    pub endpoints: BTreeMap<Backend, Endpoint>,
+    /// How each provider is reached, where the file says something about it.
+    pub endpoints: BTreeMap<Provider, Endpoint>,
     /// Names of variables that `claude` is given beside those that it needs.
     pub added_variables: Vec<String>,
     /// What becomes of a call of `claude` with a hook of the machine's.
@@ -212,25 +212,6 @@ impl PromptCaching {
         ];
         let changed = fields.into_iter().filter(|(_, changed)| *changed);
         changed.map(|(field, _)| field).collect()
-    }
-}
-
-/// How long a provider keeps a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CacheTtl {
-    /// Five minutes.
-    FiveMinutes,
-    /// One hour.
-    OneHour,
-}
-
-impl CacheTtl {
-    /// The spelling in `ktx.yaml`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::FiveMinutes => "5m",
-            Self::OneHour => "1h",
-        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! The reference page of `ktx.yaml`, in Markdown, from the same table as the checks.
 
+use ktx_vocabulary::Backend;
 use std::collections::BTreeSet;
 
+use crate::Driver;
 use crate::check::expected;
 use crate::spec::{Absent, Field, KeyRule, ROOT, Shape, driver_fields};
-use crate::{Backend, Driver};
 
 const HEAD: &str = "\
 # ktx.yaml
@@ -98,7 +99,9 @@ fn default(field: &Field) -> String {
 fn kind(shape: &Shape) -> String {
     match shape {
         Shape::Backend => {
-            let names = Backend::ALL.map(|backend| format!("`{backend}`"));
+            let names: Vec<String> = Backend::all()
+                .map(|backend| format!("`{backend}`"))
+                .collect();
             format!("one of {}", names.join(", "))
         }
         Shape::Map(KeyRule::Role, _) => "an object from role to text".to_owned(),

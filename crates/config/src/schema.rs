@@ -1,11 +1,11 @@
 //! The JSON Schema of `ktx.yaml`, for editors.
 
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{Backend, ModelRole};
 use serde_json::{Map, Value, json};
 
+use crate::Driver;
 use crate::defaults::default_of;
 use crate::spec::{Absent, Field, KeyRule, PRICE_BY_SIZE, ROOT, Shape, driver_fields};
-use crate::{Backend, Driver};
 
 /// The schema, draft 7. It is as tolerant as the program: unknown keys are allowed but for prices.
 pub fn schema() -> Value {
@@ -85,7 +85,9 @@ fn shape(shape: &Shape) -> Map<String, Value> {
         Shape::ClosedObject(fields) => closed(fields),
         Shape::List(fields) => json!({"type": "array", "items": closed(fields)}),
         Shape::Choice(names) => json!({"type": "string", "enum": names}),
-        Shape::Backend => json!({"type": "string", "enum": Backend::ALL.map(Backend::as_str)}),
+        Shape::Backend => {
+            json!({"type": "string", "enum": Backend::all().map(Backend::as_str).collect::<Vec<_>>()})
+        }
         Shape::Texts => json!({"type": "array", "items": {"type": "string"}}),
         Shape::TextOrTexts => any_of(vec![
             json!({"type": "string"}),

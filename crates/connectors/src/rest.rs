@@ -58,7 +58,7 @@ impl Endpoint {
         let text = settings.text(&["endpoint"])?;
         Self::parse(text.as_deref().unwrap_or(usual)).ok_or_else(|| {
             settings
-                .wrong("has an `endpoint` that is no address of HTTPS")
+                .wrong("has an `endpoint` that is not an HTTPS URL")
                 .hint("write it as `https://host`; `http://` is for this machine only")
         })
     }

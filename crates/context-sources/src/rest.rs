@@ -125,7 +125,7 @@ impl Rest {
         let wrong = || RestError {
             kind: RestErrorKind::Config,
             message: format!(
-                "`{}` is no address of {name}",
+                "`{}` is not a {name} URL",
                 ktx_secrets::redact_url(base.trim())
             ),
         };

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use ktx_claude_code_adapter::{
     ClaudeCodeRuntime, ClaudeCodeSettings, Isolation, KnownLimits, Launcher,
 };
-use ktx_config::{Backend, Connection, Project, PromptCaching};
+use ktx_config::{Connection, Project, PromptCaching};
 use ktx_diagnostics::Diagnostics;
 use ktx_llm_runtime::{EventSink, LlmRuntime};
 use ktx_usage_ledger::{Budget, Budgeted};
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{Backend, ModelRole, Provider};
 use ktx_warehouse::Connector;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -206,24 +206,16 @@ fn built(
                 None => runtime,
             }
         }
-        Backend::Anthropic
-        | Backend::Vertex
-        | Backend::Gateway
-        | Backend::OpenAi
-        | Backend::Gemini
-        | Backend::DeepSeek
-        | Backend::Qwen
-        | Backend::Glm
-        | Backend::MiniMax
-        | Backend::Kimi
-        | Backend::Groq
-        | Backend::Cerebras
-        | Backend::OpenAiCompatible => {
+        Backend::Http(provider) => {
             let refused = match known {
                 KnownLimits::Believed => limits::refused_for(session, opened),
                 KnownLimits::Tried => None,
             };
-            let start = http::Start { refused, budget };
+            let start = http::Start {
+                provider,
+                refused,
+                budget,
+            };
             http::runtime(session, &opened.dir, config, events, start)?
         }
     };
@@ -246,21 +238,20 @@ pub(crate) fn llm_for(
             let settings = claude_code(session, dir, &config)?;
             Arc::new(ClaudeCodeRuntime::new(settings, events)?)
         }
-        Backend::None
-        | Backend::Anthropic
-        | Backend::Vertex
-        | Backend::Gateway
-        | Backend::OpenAi
-        | Backend::Gemini
-        | Backend::DeepSeek
-        | Backend::Qwen
-        | Backend::Glm
-        | Backend::MiniMax
-        | Backend::Kimi
-        | Backend::Groq
-        | Backend::Cerebras
-        | Backend::OpenAiCompatible => {
-            http::runtime(session, dir, &config, events, http::Start::default())?
+        Backend::Http(provider) => {
+            let start = http::Start {
+                provider,
+                refused: None,
+                budget: None,
+            };
+            http::runtime(session, dir, &config, events, start)?
+        }
+        Backend::None => {
+            return Err(Failure::new(
+                Exit::Model,
+                "backend_not_built",
+                "backend `none` runs no model",
+            ));
         }
     };
     Ok(telemetry::traced(runtime, session, &config))

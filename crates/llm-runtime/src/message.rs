@@ -1,5 +1,6 @@
 //! Canonical messages (KODE-01, KODE-02): the form in which conversations are kept.
 
+use ktx_vocabulary::CacheTtl;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -46,34 +47,6 @@ pub struct MediaSource {
     /// The file's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
-}
-
-/// How long a provider keeps a prompt prefix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum CacheTtl {
-    /// Five minutes.
-    #[serde(rename = "5m")]
-    FiveMinutes,
-    /// One hour.
-    #[serde(rename = "1h")]
-    OneHour,
-}
-
-impl CacheTtl {
-    /// The spelling in `ktx.yaml` and on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::FiveMinutes => "5m",
-            Self::OneHour => "1h",
-        }
-    }
-
-    /// Finds the value with this spelling.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::FiveMinutes, Self::OneHour]
-            .into_iter()
-            .find(|ttl| ttl.as_str() == text)
-    }
 }
 
 /// One block of a message. Order never changes; opaque blocks survive byte for byte.

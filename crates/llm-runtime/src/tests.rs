@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use ktx_tool_descriptors::{
     ObjectSchema, ToolDescriptor, ToolOutput, ToolSet, WriteEffect, handler_fn,
 };
-use ktx_vocabulary::{ModelRole, RunId};
+use ktx_vocabulary::{ModelRole, Provider, RunId};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -246,7 +246,12 @@ fn cache_markers_are_kept_with_the_conversation() {
 /// COG-13: who counted, and who executed, as they stand in the ledger.
 #[test]
 fn the_systems_that_count_have_their_spellings() {
-    let spelled = SourceSystem::ALL.map(|system| (system.as_str(), system.executor()));
+    let systems = std::iter::once(SourceSystem::LocalSession)
+        .chain(Provider::ALL.into_iter().map(SourceSystem::Provider))
+        .chain(std::iter::once(SourceSystem::Scripted));
+    let spelled: Vec<(&str, &str)> = systems
+        .map(|system| (system.as_str(), system.executor()))
+        .collect();
     assert_eq!(
         spelled,
         [

@@ -1,82 +1,27 @@
 //! Usage facts: one per assistant message, the unit of all accounting (COG-07), and one for what a
 //! call used beside its messages (COG-14).
 
-use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
+use ktx_vocabulary::{ConnectionId, ModelRole, Provider, RunId};
 
 use crate::{CallLabel, TokenUsage};
 
 /// Which system counted the tokens (COG-13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SourceSystem {
-    /// The local Claude Code session.
-    AnthropicSdk,
-    /// The Anthropic Messages API.
-    AnthropicApi,
-    /// Claude on Vertex AI.
-    Vertex,
-    /// An AI gateway.
-    Gateway,
-    /// OpenAI.
-    OpenAi,
-    /// Gemini.
-    Gemini,
-    /// DeepSeek.
-    DeepSeek,
-    /// Qwen.
-    Qwen,
-    /// GLM.
-    Glm,
-    /// MiniMax.
-    MiniMax,
-    /// Kimi.
-    Kimi,
-    /// Groq.
-    Groq,
-    /// Cerebras.
-    Cerebras,
-    /// Any other server that speaks the OpenAI protocol.
-    OpenAiCompatible,
+    /// The user's own local session.
+    LocalSession,
+    /// A provider over HTTP.
+    Provider(Provider),
     /// The scripted runtime of tests.
     Scripted,
 }
 
 impl SourceSystem {
-    /// All systems.
-    pub const ALL: [Self; 15] = [
-        Self::AnthropicSdk,
-        Self::AnthropicApi,
-        Self::Vertex,
-        Self::Gateway,
-        Self::OpenAi,
-        Self::Gemini,
-        Self::DeepSeek,
-        Self::Qwen,
-        Self::Glm,
-        Self::MiniMax,
-        Self::Kimi,
-        Self::Groq,
-        Self::Cerebras,
-        Self::OpenAiCompatible,
-        Self::Scripted,
-    ];
-
     /// The spelling in the ledger.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::AnthropicSdk => "anthropic_sdk",
-            Self::AnthropicApi => "anthropic_api",
-            Self::Vertex => "vertex",
-            Self::Gateway => "gateway",
-            Self::OpenAi => "openai",
-            Self::Gemini => "gemini",
-            Self::DeepSeek => "deepseek",
-            Self::Qwen => "qwen",
-            Self::Glm => "glm",
-            Self::MiniMax => "minimax",
-            Self::Kimi => "kimi",
-            Self::Groq => "groq",
-            Self::Cerebras => "cerebras",
-            Self::OpenAiCompatible => "openai_compatible",
+            Self::LocalSession => "anthropic_sdk",
+            Self::Provider(provider) => provider.ledger_name(),
             Self::Scripted => "scripted",
         }
     }
@@ -84,8 +29,8 @@ impl SourceSystem {
     /// Who executed the loop: `claude_sdk` for Claude Code, `inproc` for everything else.
     pub const fn executor(self) -> &'static str {
         match self {
-            Self::AnthropicSdk => "claude_sdk",
-            _ => "inproc",
+            Self::LocalSession => "claude_sdk",
+            Self::Provider(_) | Self::Scripted => "inproc",
         }
     }
 }

@@ -71,7 +71,7 @@ impl TraceSettings {
             .any(|scheme| url.starts_with(scheme))
         {
             settings.warnings.push(format!(
-                "traces are not exported: `{}` is no address of a collector; it begins with `http://` or `https://`",
+                "traces are not exported: `{}` is not a collector URL; it begins with `http://` or `https://`",
                 ktx_secrets::redact_url(&url)
             ));
             return settings;

@@ -156,7 +156,7 @@ impl Remote {
             !text.is_empty() && !text.starts_with('-') && !text.chars().any(char::is_control)
         };
         if !is_plain(&self.url) || self.url.contains("::") {
-            return invalid(format!("`{url}` is no address of a git repository"));
+            return invalid(format!("`{url}` is not a git repository URL"));
         }
         if let Some(branch) = &self.branch
             && (!is_plain(branch) || branch.contains([' ', '~', '^', ':', '?', '*', '[', '\\']))

@@ -10,9 +10,9 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use ktx_llm_runtime::{CallLabel, LlmRuntime as _, NoEvents, TextRequest};
-use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset, Protocol, Proxy, replay};
+use ktx_provider_adapters::{HttpRuntime, HttpSettings, Protocol, Proxy, replay};
 use ktx_secrets::Secret;
-use ktx_vocabulary::{ModelRole, RunId};
+use ktx_vocabulary::{ModelRole, Provider, RunId};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -218,7 +218,7 @@ async fn bare(client: &reqwest::Client, address: &str, body: &Value) {
 
 /// Processor time of one call over the runtime and over the HTTP client alone, in microseconds.
 async fn calls(address: &str) -> (f64, f64) {
-    let mut settings = HttpSettings::new(Preset::Anthropic, Some(Secret::new("k")), "haiku");
+    let mut settings = HttpSettings::new(Provider::Anthropic, Some(Secret::new("k")), "haiku");
     settings.base_url = Some(address.to_owned());
     settings.proxy = Proxy::Direct;
     let runtime = HttpRuntime::new(settings, Arc::new(NoEvents)).expect("usable settings");

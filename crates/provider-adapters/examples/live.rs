@@ -18,13 +18,13 @@ use ktx_llm_runtime::{
     ObjectRequest, ProbeRequest, RunEvent, RunRequest, StopReason, TextRequest,
 };
 use ktx_provider_adapters::{
-    GoogleCredentials, HttpRuntime, HttpSettings, Preset, VertexSettings, aliases,
+    GoogleCredentials, HttpRuntime, HttpSettings, VertexSettings, aliases,
 };
 use ktx_secrets::Secret;
 use ktx_tool_descriptors::{
     ObjectSchema, ToolDescriptor, ToolOutput, ToolSet, WriteEffect, handler_fn,
 };
-use ktx_vocabulary::{ModelRole, RunId};
+use ktx_vocabulary::{ModelRole, Provider, RunId};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -34,16 +34,16 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn settings(preset: Preset) -> Result<HttpSettings, String> {
+fn settings(provider: Provider) -> Result<HttpSettings, String> {
     // The cheapest one, where the provider has several names.
-    let known = || aliases(preset).find(|alias| *alias == "haiku");
-    let known = || known().or_else(|| aliases(preset).next());
+    let known = || aliases(provider).find(|alias| *alias == "haiku");
+    let known = || known().or_else(|| aliases(provider).next());
     let model = variable("KTX_LIVE_MODEL").or_else(|| known().map(str::to_owned));
     let model = model.ok_or("set KTX_LIVE_MODEL")?;
-    let key = preset.env_key().and_then(variable).map(Secret::new);
-    let mut settings = HttpSettings::new(preset, key, model);
+    let key = provider.key_variable().and_then(variable).map(Secret::new);
+    let mut settings = HttpSettings::new(provider, key, model);
     settings.base_url = variable("KTX_LIVE_BASE_URL");
-    if preset == Preset::Vertex {
+    if provider == Provider::Vertex {
         settings.api_key = None;
         let file = variable("GOOGLE_APPLICATION_CREDENTIALS")
             .ok_or("set GOOGLE_APPLICATION_CREDENTIALS")?;
@@ -197,8 +197,8 @@ async fn stream(runtime: &HttpRuntime) -> Checked {
     })
 }
 
-async fn wrong_key(preset: Preset) -> Checked {
-    let mut settings = settings(preset)?;
+async fn wrong_key(provider: Provider) -> Checked {
+    let mut settings = settings(provider)?;
     if settings.api_key.is_none() {
         return Ok(CallMetrics::default());
     }
@@ -226,8 +226,8 @@ fn say(words: &str) -> bool {
     writeln!(std::io::stdout(), "{words}").is_ok()
 }
 
-async fn checks(preset: Preset) -> Result<bool, String> {
-    let runtime = HttpRuntime::new(settings(preset)?, Arc::new(NoEvents));
+async fn checks(provider: Provider) -> Result<bool, String> {
+    let runtime = HttpRuntime::new(settings(provider)?, Arc::new(NoEvents));
     let runtime = runtime.map_err(|error| {
         let hint = error.hint.clone().unwrap_or_default();
         format!("{} {hint}", shown(&error))
@@ -240,18 +240,18 @@ async fn checks(preset: Preset) -> Result<bool, String> {
             "object" => object(&runtime).await,
             "loop" => agent_loop(&runtime).await,
             "stream" => stream(&runtime).await,
-            _ => wrong_key(preset).await,
+            _ => wrong_key(provider).await,
         };
         let took = start.elapsed().as_millis();
         let line = match checked {
             Ok(metrics) => format!(
-                "ok   {preset} {name}: {took} ms, {} tokens in, {} out",
+                "ok   {provider} {name}: {took} ms, {} tokens in, {} out",
                 metrics.usage.input_total(),
                 metrics.usage.output
             ),
             Err(reason) => {
                 passed = false;
-                format!("FAIL {preset} {name}: {reason}")
+                format!("FAIL {provider} {name}: {reason}")
             }
         };
         passed &= say(&line);
@@ -261,8 +261,11 @@ async fn checks(preset: Preset) -> Result<bool, String> {
 
 fn run() -> Result<bool, String> {
     let name = std::env::args().nth(1).unwrap_or_default();
-    let preset = Preset::parse(&name).ok_or_else(|| {
-        let known: Vec<&str> = Preset::ALL.iter().map(|preset| preset.as_str()).collect();
+    let provider = Provider::parse(&name).ok_or_else(|| {
+        let known: Vec<&str> = Provider::ALL
+            .iter()
+            .map(|provider| provider.as_str())
+            .collect();
         format!("no provider `{name}`; there are: {}", known.join(", "))
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -270,7 +273,7 @@ fn run() -> Result<bool, String> {
         .build();
     runtime
         .map_err(|error| error.to_string())?
-        .block_on(checks(preset))
+        .block_on(checks(provider))
 }
 
 fn main() -> ExitCode {

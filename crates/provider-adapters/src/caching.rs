@@ -4,7 +4,7 @@ mod overrides;
 
 pub use overrides::CacheOverrides;
 
-use ktx_llm_runtime::CacheTtl;
+use ktx_vocabulary::CacheTtl;
 use serde_json::{Value, json};
 
 use crate::settings::PromptCaching;

@@ -3,12 +3,13 @@
 //! The rows are data (`data/models.json`). A model that is not listed is taken for the newest of
 //! its family, so that a new model works on the day it appears.
 
+use ktx_vocabulary::Provider;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::preset::{Preset, PresetRow};
+use crate::preset::{self, PresetRow};
 
 /// Whether the catalogue lists a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,8 +99,8 @@ static MODELS: LazyLock<BTreeMap<(String, String), ModelRow>> = LazyLock::new(||
 });
 
 /// The facts about a model of a preset. Takes aliases and any id.
-pub fn model_facts(preset: Preset, model: &str) -> ModelFacts {
-    let row = preset.row();
+pub fn model_facts(provider: Provider, model: &str) -> ModelFacts {
+    let row = preset::row(provider);
     let id = row
         .aliases
         .get(model)
@@ -119,8 +120,8 @@ pub fn model_facts(preset: Preset, model: &str) -> ModelFacts {
 }
 
 /// The names that a provider's row accepts as aliases, in order.
-pub fn aliases(preset: Preset) -> impl Iterator<Item = &'static str> {
-    preset.row().aliases.keys().map(String::as_str)
+pub fn aliases(provider: Provider) -> impl Iterator<Item = &'static str> {
+    preset::row(provider).aliases.keys().map(String::as_str)
 }
 
 /// The id as it is, without the creator, with `-` for `.`, and without Vertex's version.

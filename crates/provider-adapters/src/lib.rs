@@ -22,7 +22,7 @@ pub use catalogue::{Listing, ModelFacts, aliases, model_facts};
 pub use clock::UnixClock;
 pub use courier::{Courier, CourierError, Reply};
 pub use credentials::{AuthorizedUser, GoogleCredentials, ServiceAccount};
-pub use preset::{Preset, Protocol};
+pub use preset::Protocol;
 pub use replay::{Replayed, replay};
 pub use runtime::HttpRuntime;
 pub use settings::{HttpSettings, PromptCaching, Proxy, RateLimit, Timeouts, VertexSettings};

@@ -3,135 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use ktx_llm_runtime::{ReasoningWindow, SourceSystem};
+use ktx_llm_runtime::ReasoningWindow;
+use ktx_vocabulary::Provider;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// A provider, by its value of `llm.provider.backend`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Preset {
-    /// The Anthropic API.
-    Anthropic,
-    /// Claude on Vertex AI.
-    Vertex,
-    /// The Vercel AI Gateway.
-    Gateway,
-    /// The OpenAI API.
-    OpenAi,
-    /// The Gemini API.
-    Gemini,
-    /// The DeepSeek API.
-    DeepSeek,
-    /// The Qwen API.
-    Qwen,
-    /// The GLM API.
-    Glm,
-    /// The MiniMax API.
-    MiniMax,
-    /// The Kimi API.
-    Kimi,
-    /// The Groq API.
-    Groq,
-    /// The Cerebras API.
-    Cerebras,
-    /// Any server that speaks the OpenAI protocol.
-    OpenAiCompatible,
-}
-
-impl Preset {
-    /// All presets, in the order in which they are listed to people.
-    pub const ALL: [Self; 13] = [
-        Self::Anthropic,
-        Self::Vertex,
-        Self::Gateway,
-        Self::OpenAi,
-        Self::Gemini,
-        Self::DeepSeek,
-        Self::Qwen,
-        Self::Glm,
-        Self::MiniMax,
-        Self::Kimi,
-        Self::Groq,
-        Self::Cerebras,
-        Self::OpenAiCompatible,
-    ];
-
-    /// The spelling in `ktx.yaml`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::Vertex => "vertex",
-            Self::Gateway => "gateway",
-            Self::OpenAi => "openai",
-            Self::Gemini => "gemini",
-            Self::DeepSeek => "deepseek",
-            Self::Qwen => "qwen",
-            Self::Glm => "glm",
-            Self::MiniMax => "minimax",
-            Self::Kimi => "kimi",
-            Self::Groq => "groq",
-            Self::Cerebras => "cerebras",
-            Self::OpenAiCompatible => "openai-compatible",
-        }
-    }
-
-    /// The provider as the `OpenTelemetry` conventions for generative AI (1.41.0) name it; those that
-    /// have no name there keep ours.
-    pub const fn trace_name(self) -> &'static str {
-        match self {
-            Self::Vertex => "gcp.vertex_ai",
-            Self::Gemini => "gcp.gemini",
-            Self::Kimi => "moonshot_ai",
-            other => other.as_str(),
-        }
-    }
-
-    /// Finds the preset with this spelling.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|preset| preset.as_str() == text)
-    }
-
-    /// The environment variable that holds the key when `ktx.yaml` names none; `None` where there
-    /// is no usual one.
-    pub fn env_key(self) -> Option<&'static str> {
-        let key = self.row().env_key.as_str();
-        (!key.is_empty()).then_some(key)
-    }
-
-    /// The name of the provider for people.
-    pub fn title(self) -> &'static str {
-        &self.row().title
-    }
-
-    /// Who counts the tokens.
-    pub const fn source_system(self) -> SourceSystem {
-        match self {
-            Self::Anthropic => SourceSystem::AnthropicApi,
-            Self::Vertex => SourceSystem::Vertex,
-            Self::Gateway => SourceSystem::Gateway,
-            Self::OpenAi => SourceSystem::OpenAi,
-            Self::Gemini => SourceSystem::Gemini,
-            Self::DeepSeek => SourceSystem::DeepSeek,
-            Self::Qwen => SourceSystem::Qwen,
-            Self::Glm => SourceSystem::Glm,
-            Self::MiniMax => SourceSystem::MiniMax,
-            Self::Kimi => SourceSystem::Kimi,
-            Self::Groq => SourceSystem::Groq,
-            Self::Cerebras => SourceSystem::Cerebras,
-            Self::OpenAiCompatible => SourceSystem::OpenAiCompatible,
-        }
-    }
-
-    pub(crate) fn row(self) -> &'static PresetRow {
-        static EMPTY: LazyLock<PresetRow> = LazyLock::new(PresetRow::default);
-        ROWS.get(self.as_str()).unwrap_or(&EMPTY)
-    }
-}
-
-impl std::fmt::Display for Preset {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
+/// The row of a provider.
+pub(crate) fn row(provider: Provider) -> &'static PresetRow {
+    static EMPTY: LazyLock<PresetRow> = LazyLock::new(PresetRow::default);
+    ROWS.get(provider.as_str()).unwrap_or(&EMPTY)
 }
 
 /// A wire protocol.
@@ -190,11 +70,9 @@ pub(crate) enum CacheKind {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PresetRow {
-    pub(crate) title: String,
     pub(crate) protocol: Protocol,
     pub(crate) protocol_by_prefix: BTreeMap<String, Protocol>,
     pub(crate) base_url: Option<String>,
-    pub(crate) env_key: String,
     /// The providers of the model catalogue that are asked, in this order.
     pub(crate) catalogue: Vec<String>,
     pub(crate) max_tokens_field: Option<String>,

@@ -21,7 +21,7 @@ use ktx_llm_runtime::{
     RuntimeEvent, TextOutcome, TextRequest, UsageFact, run_channel,
 };
 use ktx_secrets::Redactor;
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{ModelRole, Provider};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -29,7 +29,6 @@ use crate::catalogue::Listing;
 use crate::credentials::GoogleTokens;
 use crate::http::client::Clients;
 use crate::http::{Access, Answered, Call, Endpoint, OldReasoning};
-use crate::preset::Preset;
 use crate::settings::{HttpSettings, PromptCaching, RateLimit, Timeouts};
 use crate::wire::failure::{LARGER_WINDOW, LOOK_INSIDE};
 use crate::wire::request::{CanonicalRequest, Delivery};
@@ -49,7 +48,7 @@ pub struct HttpRuntime {
 
 /// What all calls share.
 struct Inner {
-    preset: Preset,
+    provider: Provider,
     endpoint: Endpoint,
     lanes: BTreeMap<ModelRole, Lane>,
     caching: PromptCaching,
@@ -64,7 +63,7 @@ struct Inner {
 impl std::fmt::Debug for HttpRuntime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HttpRuntime")
-            .field("preset", &self.inner.preset)
+            .field("provider", &self.inner.provider)
             .field("lanes", &self.inner.lanes)
             .finish_non_exhaustive()
     }
@@ -79,7 +78,8 @@ impl HttpRuntime {
         settings.checked()?;
         let lanes = lane::all(&settings)?;
         for lane in lanes.values().filter(|lane| lane.role_is_its_own(&lanes)) {
-            if lane.facts.listing == Listing::Guessed && !settings.preset.row().catalogue.is_empty()
+            if lane.facts.listing == Listing::Guessed
+                && !preset::row(settings.provider).catalogue.is_empty()
             {
                 events.event(RuntimeEvent::Warning(format!(
                     "the model `{}` is not in the catalogue; it is taken for the newest of its family",
@@ -102,14 +102,14 @@ impl HttpRuntime {
             RateLimit::Own(limits) => Governor::new(limits, Arc::clone(&events)),
             RateLimit::Shared(governor) => governor,
         };
-        let access = match (settings.preset, settings.api_key, settings.vertex) {
-            (Preset::Vertex, _, Some(vertex)) => Access::Google(Box::new(GoogleTokens::new(
+        let access = match (settings.provider, settings.api_key, settings.vertex) {
+            (Provider::Vertex, _, Some(vertex)) => Access::Google(Box::new(GoogleTokens::new(
                 vertex.credentials,
                 settings.clock.clone(),
             ))),
-            (Preset::Anthropic, Some(key), _) => Access::Header("x-api-key", key),
-            (Preset::Gemini, Some(key), _) => Access::Header("x-goog-api-key", key),
-            (Preset::Vertex, _, None) | (_, None, _) => Access::Open,
+            (Provider::Anthropic, Some(key), _) => Access::Header("x-api-key", key),
+            (Provider::Gemini, Some(key), _) => Access::Header("x-goog-api-key", key),
+            (Provider::Vertex, _, None) | (_, None, _) => Access::Open,
             (_, Some(key), _) => Access::Bearer(key),
         };
         let endpoint = Endpoint {
@@ -127,7 +127,7 @@ impl HttpRuntime {
         };
         Ok(Self {
             inner: Arc::new(Inner {
-                preset: settings.preset,
+                provider: settings.provider,
                 endpoint,
                 lanes,
                 caching: settings.caching,
@@ -251,7 +251,7 @@ impl Operation<'_> {
             self.inner
                 .events
                 .event(RuntimeEvent::CostReported(ReportedCost {
-                    source_system: self.inner.preset.source_system(),
+                    source_system: self.inner.provider.source_system(),
                     role: self.role,
                     label: self.label.clone(),
                     call: format!("{message}/cost"),
@@ -391,7 +391,7 @@ impl LlmRuntime for HttpRuntime {
             .collect();
         Ok(ProbeReport {
             facts: vec![
-                ("backend".to_owned(), self.inner.preset.to_string()),
+                ("backend".to_owned(), self.inner.provider.to_string()),
                 ("address".to_owned(), lane.base.url.clone()),
                 ("model".to_owned(), answered),
             ],
@@ -401,8 +401,8 @@ impl LlmRuntime for HttpRuntime {
 
     fn describe(&self) -> BackendInfo {
         BackendInfo {
-            name: self.inner.preset.as_str(),
-            payer: format!("your account at {}", self.inner.preset.title()),
+            name: self.inner.provider.as_str(),
+            payer: format!("your account at {}", self.inner.provider.title()),
             ignored_fields: self.inner.ignored_fields.clone(),
             continues_loops: true,
         }

@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ktx_llm_runtime::{
-    CacheTtl, Governor, GovernorSettings, LlmError, LlmErrorKind, OpenGate, TurnGate,
-};
+use ktx_llm_runtime::{Governor, GovernorSettings, LlmError, LlmErrorKind, OpenGate, TurnGate};
 use ktx_secrets::Secret;
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{CacheTtl, ModelRole, Provider};
 use serde_json::{Map, Value};
 
 use crate::caching::CacheOverrides;
 use crate::clock::UnixClock;
 use crate::credentials::GoogleCredentials;
-use crate::preset::{Preset, Protocol};
+use crate::preset::{self, Protocol};
 
 /// Which parts of a prompt are marked, and for how long; `None` leaves a part unmarked (KTX-80).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +127,7 @@ pub struct VertexSettings {
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
     /// The provider.
-    pub preset: Preset,
+    pub provider: Provider,
     /// The key; required by every preset but `vertex` and `openai-compatible`.
     pub api_key: Option<Secret>,
     /// Where the API is, when not at the preset's place; required by `openai-compatible`.
@@ -163,9 +161,13 @@ pub struct HttpSettings {
 
 impl HttpSettings {
     /// Settings with one model for every role and defaults for the rest.
-    pub fn new(preset: Preset, api_key: Option<Secret>, default_model: impl Into<String>) -> Self {
+    pub fn new(
+        provider: Provider,
+        api_key: Option<Secret>,
+        default_model: impl Into<String>,
+    ) -> Self {
         Self {
-            preset,
+            provider,
             api_key,
             base_url: None,
             vertex: None,
@@ -193,11 +195,11 @@ impl HttpSettings {
 
     /// Refuses what no call could be made with.
     pub(crate) fn checked(&self) -> Result<(), LlmError> {
-        let preset = self.preset;
+        let provider = self.provider;
         if !self.models.contains_key(&ModelRole::Default) {
             return Err(LlmError::new(
                 LlmErrorKind::InvalidRequest,
-                format!("the `{preset}` backend has no model for the role `default`"),
+                format!("the `{provider}` backend has no model for the role `default`"),
             )
             .hint("set `llm.models.default` in `ktx.yaml`"));
         }
@@ -209,7 +211,7 @@ impl HttpSettings {
                 )
                 .hint("use an alias (`sonnet`, `opus`, `haiku`) or a full model id"));
             }
-            if let Some(reason) = preset.row().unsupported.get(model) {
+            if let Some(reason) = preset::row(provider).unsupported.get(model) {
                 return Err(LlmError::new(
                     LlmErrorKind::InvalidRequest,
                     format!("the model `{model}` cannot be used: {reason}"),
@@ -221,13 +223,13 @@ impl HttpSettings {
     }
 
     fn check_access(&self) -> Result<(), LlmError> {
-        let preset = self.preset;
+        let provider = self.provider;
         let key_is_there = self
             .api_key
             .as_ref()
             .is_some_and(|key| !key.expose().trim().is_empty());
-        match preset {
-            Preset::Vertex if self.vertex.is_none() => Err(LlmError::new(
+        match provider {
+            Provider::Vertex if self.vertex.is_none() => Err(LlmError::new(
                 LlmErrorKind::Auth,
                 "the `vertex` backend has no location and no credentials",
             )
@@ -235,22 +237,22 @@ impl HttpSettings {
                 "set `llm.provider.vertex.location` in `ktx.yaml` and run \
                  `gcloud auth application-default login`, or set `GOOGLE_APPLICATION_CREDENTIALS`",
             )),
-            Preset::OpenAiCompatible if self.base_url.is_none() => Err(LlmError::new(
+            Provider::OpenAiCompatible if self.base_url.is_none() => Err(LlmError::new(
                 LlmErrorKind::InvalidRequest,
                 "the `openai-compatible` backend has no address",
             )
             .hint("set `llm.provider.openai-compatible.base_url` in `ktx.yaml`")),
-            Preset::Vertex | Preset::OpenAiCompatible => Ok(()),
+            Provider::Vertex | Provider::OpenAiCompatible => Ok(()),
             _ if key_is_there => Ok(()),
             _ => {
-                let variable = preset.env_key().unwrap_or_default();
+                let variable = provider.key_variable().unwrap_or_default();
                 Err(LlmError::new(
                     LlmErrorKind::Auth,
-                    format!("the `{preset}` backend has no API key"),
+                    format!("the `{provider}` backend has no API key"),
                 )
                 .hint(format!(
                     "set the environment variable `{variable}`, or \
-                     `llm.provider.{preset}.api_key` in `ktx.yaml`"
+                     `llm.provider.{provider}.api_key` in `ktx.yaml`"
                 )))
             }
         }

@@ -1,6 +1,8 @@
 //! What a message costs by the table: which provider's rows, and which place.
 
 use ktx_llm_runtime::{SourceSystem, TokenUsage, UsageFact, UsageKind};
+use ktx_vocabulary::Provider;
+use ktx_vocabulary::Provider;
 
 use crate::{Cost, Money, PriceTable, Regional, RequestTraits};
 
@@ -64,25 +66,13 @@ const VENDORS: [(&str, &str); 9] = [
     ("qwen", "qwen"),
 ];
 
-/// The providers of the table whose rows price a message, in order. Nobody else's price is taken for
-/// one that is missing: the same model costs something else elsewhere.
+/// The providers of the table whose rows price a message, in order. A missing price stays missing: the
+/// same model costs something else elsewhere.
 fn providers(source: SourceSystem, model: &str) -> Vec<&'static str> {
     match source {
-        SourceSystem::AnthropicSdk | SourceSystem::AnthropicApi => vec!["anthropic"],
-        SourceSystem::Vertex | SourceSystem::Gemini => vec!["google"],
-        SourceSystem::OpenAi => vec!["openai"],
-        SourceSystem::DeepSeek => vec!["deepseek"],
-        SourceSystem::Qwen => vec!["qwen"],
-        // The same company's two platforms; some models are on one of them only.
-        SourceSystem::Glm => vec!["zai", "zhipuai"],
-        SourceSystem::MiniMax => vec!["minimax"],
-        SourceSystem::Kimi => vec!["moonshotai"],
-        SourceSystem::Groq => vec!["groq"],
-        SourceSystem::Cerebras => vec!["cerebras"],
-        // In a table of the project's own only: a server that nobody knows may be free.
-        SourceSystem::OpenAiCompatible => vec!["openai-compatible"],
-        // A gateway asks what the vendor asks; an id without a vendor is looked up with all of them.
-        SourceSystem::Gateway => {
+        SourceSystem::LocalSession => Provider::Anthropic.price_rows().to_vec(),
+        // A gateway charges what the vendor charges; an id without a vendor may belong to each of them.
+        SourceSystem::Provider(Provider::Gateway) => {
             let vendor = model.split_once('/').map(|(vendor, _)| vendor.trim());
             VENDORS
                 .into_iter()
@@ -90,6 +80,7 @@ fn providers(source: SourceSystem, model: &str) -> Vec<&'static str> {
                 .map(|(_, provider)| provider)
                 .collect()
         }
+        SourceSystem::Provider(provider) => provider.price_rows().to_vec(),
         SourceSystem::Scripted => Vec::new(),
     }
 }

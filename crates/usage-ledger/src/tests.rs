@@ -7,7 +7,7 @@ mod reported;
 mod time;
 
 use ktx_llm_runtime::{CallLabel, SourceSystem, TokenUsage, UsageFact, UsageKind};
-use ktx_vocabulary::{ModelRole, RunId};
+use ktx_vocabulary::{ModelRole, Provider, RunId};
 
 use crate::{Group, Ledger, Money, PriceTable, Recorded, RequestTraits, Window};
 
@@ -19,7 +19,7 @@ fn fact(message: &str, model: &str) -> UsageFact {
         run_id: RunId::parse("run-1").unwrap(),
         attempt: 0,
         message_id: message.to_owned(),
-        source_system: SourceSystem::AnthropicSdk,
+        source_system: SourceSystem::LocalSession,
         model: model.to_owned(),
         location: None,
         role: ModelRole::CandidateExtraction,
@@ -147,7 +147,7 @@ fn two_sources_may_use_one_id() {
     );
     let ours = fact("msg_1", "claude-sonnet-5-5");
     let theirs = UsageFact {
-        source_system: SourceSystem::AnthropicApi,
+        source_system: SourceSystem::Provider(Provider::Anthropic),
         ..ours.clone()
     };
     assert_eq!(ours.reference(), theirs.reference());
@@ -217,7 +217,7 @@ fn what_no_message_accounts_for_is_recorded_beside_the_messages() {
     };
     let beside = |model: &str| {
         UsageFact::unattributed(
-            SourceSystem::AnthropicSdk,
+            SourceSystem::LocalSession,
             ModelRole::Default,
             &label,
             "session-1",

@@ -3,15 +3,19 @@
 //! Text becomes one of these types at the edge of the program and is trusted afterwards. This crate
 //! must never know IO, async or YAML.
 
+mod cache_ttl;
 mod connection_id;
 mod model_role;
+mod provider;
 mod run_id;
 mod source_name;
 mod table_ref;
 mod wiki_key;
 
+pub use cache_ttl::CacheTtl;
 pub use connection_id::ConnectionId;
 pub use model_role::ModelRole;
+pub use provider::{Backend, Provider};
 pub use run_id::RunId;
 pub use source_name::SourceName;
 pub use table_ref::{ColumnRef, TableRef};

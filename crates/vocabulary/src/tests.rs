@@ -1,6 +1,6 @@
 //! Value tests of the names.
 
-use crate::{ConnectionId, ModelRole, SourceName, TableRef, WikiKey};
+use crate::{Backend, ConnectionId, ModelRole, Provider, SourceName, TableRef, WikiKey};
 
 #[test]
 fn connection_ids_keep_to_the_rule() {
@@ -43,4 +43,52 @@ fn table_keys_tell_apart_what_dots_do_not() {
     let two = TableRef::new(Some("a"), Some("b"), "c");
     assert_eq!(one.to_string(), two.to_string());
     assert_ne!(one.key(), two.key());
+}
+
+/// KTX-02: the order in which an error lists the backends begins with those of KTX 0.12.
+#[test]
+fn every_backend_is_listed_once_and_found_by_its_name() {
+    let listed: Vec<&str> = Backend::all().map(Backend::as_str).collect();
+    assert_eq!(
+        listed.join(", "),
+        "none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, \
+         kimi, groq, cerebras, openai-compatible"
+    );
+    for backend in Backend::all() {
+        assert_eq!(Backend::parse(backend.as_str()), Some(backend));
+    }
+    assert_eq!(Backend::parse("codex"), None);
+}
+
+/// COG-13: every provider counts under a name of its own, so that none is priced as another.
+#[test]
+fn every_provider_has_its_row() {
+    let rows: Vec<String> = Provider::ALL
+        .iter()
+        .map(|provider| {
+            format!(
+                "{provider} | {} | {} | {} | {} | {}",
+                provider.title(),
+                provider.trace_name(),
+                provider.ledger_name(),
+                provider.key_variable().unwrap_or("-"),
+                provider.price_rows().join(" "),
+            )
+        })
+        .collect();
+    insta::assert_snapshot!(rows.join("\n"), @r"
+    anthropic | the Anthropic API | anthropic | anthropic_api | ANTHROPIC_API_KEY | anthropic
+    vertex | Claude on Vertex AI | gcp.vertex_ai | vertex | GOOGLE_APPLICATION_CREDENTIALS | google
+    gateway | the Vercel AI Gateway | gateway | gateway | AI_GATEWAY_API_KEY | 
+    openai | the OpenAI API | openai | openai | OPENAI_API_KEY | openai
+    gemini | the Gemini API | gcp.gemini | gemini | GEMINI_API_KEY | google
+    deepseek | the DeepSeek API | deepseek | deepseek | DEEPSEEK_API_KEY | deepseek
+    qwen | the Qwen API | qwen | qwen | DASHSCOPE_API_KEY | qwen
+    glm | the GLM API | glm | glm | ZAI_API_KEY | zai zhipuai
+    minimax | the MiniMax API | minimax | minimax | MINIMAX_API_KEY | minimax
+    kimi | the Kimi API | moonshot_ai | kimi | MOONSHOT_API_KEY | moonshotai
+    groq | the Groq API | groq | groq | GROQ_API_KEY | groq
+    cerebras | the Cerebras API | cerebras | cerebras | CEREBRAS_API_KEY | cerebras
+    openai-compatible | an OpenAI-compatible server | openai-compatible | openai_compatible | - | openai-compatible
+    ");
 }

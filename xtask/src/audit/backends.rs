@@ -20,7 +20,8 @@ const COMPOSE: &str = "crates/ktx/src/compose.rs";
 const COMPOSE_PARTS: &str = "crates/ktx/src/compose/";
 
 const BACKEND_RULE: &str = "backend named";
-const BACKEND_HOMES: [&str; 6] = [
+const BACKEND_HOMES: [&str; 7] = [
+    "vocabulary",
     "config",
     "claude-code-adapter",
     "provider-adapters",
@@ -31,7 +32,7 @@ const BACKEND_HOMES: [&str; 6] = [
 const BACKEND_CURE: &str = "ask `LlmRuntime::describe`; only `compose.rs` knows which backend runs";
 
 /// Where the backends and their spellings are listed.
-const BACKENDS: &str = "crates/config/src/backend.rs";
+const BACKENDS: &str = "crates/vocabulary/src/provider.rs";
 
 const NAMES: [Name; 5] = [
     Name {
@@ -110,13 +111,19 @@ pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str, &'sta
 /// The ways past permission checks that the adapter must not even name.
 const FORBIDDEN_IN_ADAPTER: [&str; 2] = ["bypasspermissions", "dangerously"];
 
-/// The spellings of all backends in `ktx.yaml`, from the source of `config`. `none` is also a usual word.
+/// The spellings of all backends in `ktx.yaml`, from the table in `vocabulary`. `none` is also a usual word.
 pub(crate) fn spellings(files: &[TextFile]) -> Vec<&str> {
     let text = files.iter().find(|file| file.path == BACKENDS);
     text.map_or("", |file| &*file.text)
         .lines()
-        .filter_map(|line| line.trim().strip_prefix("Self::")?.split_once("=> \""))
-        .filter_map(|(_, rest)| Some(rest.split_once('"')?.0))
+        .filter_map(|line| {
+            let line = line.trim();
+            let spelling = match line.strip_prefix("config: \"") {
+                Some(of_provider) => of_provider,
+                None => line.strip_prefix("Self::")?.split_once("=> \"")?.1,
+            };
+            Some(spelling.split_once('"')?.0)
+        })
         .filter(|spelling| *spelling != "none")
         .collect()
 }

@@ -26,7 +26,7 @@ fn fact(message: &str) -> RuntimeEvent {
         run_id: label.run_id,
         attempt: 0,
         message_id: message.to_owned(),
-        source_system: SourceSystem::AnthropicSdk,
+        source_system: SourceSystem::LocalSession,
         model: "fake-sonnet".to_owned(),
         location: None,
         role: ModelRole::Default,

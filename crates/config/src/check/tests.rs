@@ -1,10 +1,11 @@
 //! Value tests of the diagnostics of `ktx.yaml`.
 
 use ktx_diagnostics::Severity;
+use ktx_vocabulary::Backend;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-use crate::{Backend, parse};
+use crate::parse;
 
 /// Renders every diagnostic: severity, place, message, hints.
 #[track_caller]
@@ -30,7 +31,7 @@ fn check(text: &str, expected: &str) {
 /// KTX-02: each value is known.
 #[test]
 fn every_backend_is_accepted() {
-    for backend in Backend::ALL {
+    for backend in Backend::all() {
         let text = format!(
             "llm:\n  provider:\n    backend: {backend}\n    openai-compatible: {{base_url: 'http://localhost'}}\n"
         );

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use ktx_secrets::SecretRef;
-use ktx_vocabulary::{ConnectionId, ModelRole};
+use ktx_vocabulary::{Backend, CacheTtl, ConnectionId, ModelRole, Provider};
 use serde_json::{Map, Value};
 
 use super::{
-    CacheTtl, Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest,
-    Isolation, Llm, ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching, RateLimit,
-    Relationships, Research, Scan, ValidationBudget, Vertex,
+    Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest, Isolation, Llm,
+    ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching, RateLimit, Relationships,
+    Research, Scan, ValidationBudget, Vertex,
 };
 use crate::defaults::Effective;
 use crate::spec::ROOT;
-use crate::{Backend, Connection, Driver};
+use crate::{Connection, Driver};
 
 /// Reads a value that has been checked. What was refused by the check is left out.
 pub(crate) fn read(value: &Value) -> Project {
@@ -49,13 +49,13 @@ fn connection(id: &str, fields: &Value) -> Option<(ConnectionId, Connection)> {
 
 fn llm(llm: &Effective) -> Llm {
     let provider = llm.at("provider");
-    let endpoints = Backend::ALL
+    let endpoints = Provider::ALL
         .into_iter()
-        .filter(|backend| *backend != Backend::Vertex);
-    let endpoints = endpoints.filter_map(|backend| {
+        .filter(|name| *name != Provider::Vertex);
+    let endpoints = endpoints.filter_map(|name| {
         provider
-            .optional(backend.as_str())
-            .map(|block| (backend, endpoint(&block)))
+            .optional(name.as_str())
+            .map(|block| (name, endpoint(&block)))
     });
     let vertex = provider.optional("vertex").and_then(|block| {
         Some(Vertex {
@@ -110,11 +110,7 @@ fn endpoint(block: &Effective) -> Endpoint {
 }
 
 fn prompt_caching(block: &Effective) -> PromptCaching {
-    let ttl = |key| match block.text(key)?.as_str() {
-        "5m" => Some(CacheTtl::FiveMinutes),
-        "1h" => Some(CacheTtl::OneHour),
-        _ => None,
-    };
+    let ttl = |key| CacheTtl::parse(&block.text(key)?);
     PromptCaching {
         enabled: block.flag("enabled"),
         cache_system: block.flag("cacheSystem"),

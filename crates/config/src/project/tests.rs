@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{Driver, parse};
+use ktx_vocabulary::Provider;
 
 #[track_caller]
 fn project(text: &str) -> Project {
@@ -130,12 +131,12 @@ fn providers_are_read_with_their_references() {
             location
         })
     );
-    let groq = llm.endpoints.get(&Backend::Groq).expect("it is written");
+    let groq = llm.endpoints.get(&Provider::Groq).expect("it is written");
     assert_eq!(groq.api_key, Some(SecretRef::Env("GROQ".to_owned())));
     assert_eq!(groq.reasoning.as_ref().map(Map::len), Some(1));
     assert_eq!(
         llm.endpoints.keys().copied().collect::<Vec<_>>(),
-        [Backend::Anthropic, Backend::Groq]
+        [Provider::Anthropic, Provider::Groq]
     );
     assert_eq!(llm.prompt_caching.system_ttl, Some(CacheTtl::OneHour));
     assert_eq!(llm.prompt_caching.tools_ttl, None);

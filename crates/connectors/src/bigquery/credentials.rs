@@ -139,7 +139,7 @@ impl Credentials {
         };
         let token_uri = optional("/token_uri").unwrap_or_else(|| TOKEN_URI.to_owned());
         if Endpoint::parse(&token_uri).is_none() {
-            return Err(unusable("`token_uri` is no address of HTTPS"));
+            return Err(unusable("`token_uri` is not an HTTPS URL"));
         }
         match rest::text(&file, "/type").unwrap_or_default() {
             "service_account" => {

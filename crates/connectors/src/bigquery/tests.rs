@@ -266,8 +266,8 @@ fn refuses_settings_that_cannot_work() {
     );
     check_refused(
         json!({"credentials_json": "env:KEY", "endpoint": "http://example.com"}),
-        "connection_config\nconnection `warehouse` has an `endpoint` that is no address of \
-         HTTPS\nwrite it as `https://host`; `http://` is for this machine only",
+        "connection_config\nconnection `warehouse` has an `endpoint` that is not an HTTPS \
+         URL\nwrite it as `https://host`; `http://` is for this machine only",
     );
     check_refused(
         json!({"credentials_json": "key.json"}),
@@ -287,7 +287,7 @@ fn refuses_settings_that_cannot_work() {
         json!({"credentials_json": account(&json!({"token_uri": "http://example.com/token"}))}),
         &format!(
             "connection_config\nconnection `warehouse` has unusable credentials in \
-             `credentials_json`: `token_uri` is no address of HTTPS\n{NEW_KEY}"
+             `credentials_json`: `token_uri` is not an HTTPS URL\n{NEW_KEY}"
         ),
     );
     check_refused(

@@ -3,10 +3,11 @@
 mod place;
 mod story;
 
+use ktx_vocabulary::Backend;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ktx_config::{Backend, FILE_NAME};
+use ktx_config::FILE_NAME;
 use ktx_project_store::{Change, Force, ProjectPath, PublishRequest, Store};
 use ktx_scan::{ScanMode, Writing};
 use ktx_usage_ledger::Limits;
@@ -192,10 +193,10 @@ impl Teller {
 pub(super) fn backend(name: &str) -> Outcome<Backend> {
     match Backend::parse(name) {
         Some(Backend::None) | None => {
-            let names = Backend::ALL
-                .into_iter()
-                .filter(|backend| *backend != Backend::None);
-            let names: Vec<&str> = names.map(Backend::as_str).collect();
+            let names: Vec<&str> = Backend::all()
+                .filter(|backend| *backend != Backend::None)
+                .map(Backend::as_str)
+                .collect();
             Err(Failure::new(
                 Exit::Usage,
                 "unknown_backend",

@@ -6,9 +6,9 @@ mod remote;
 mod server;
 mod state;
 
+use ktx_vocabulary::Backend;
 use std::sync::Arc;
 
-use ktx_config::Backend;
 use ktx_context_tools::ProjectContext;
 use ktx_memory::{Desk, desk_tools};
 use ktx_tool_descriptors::ToolDescriptor;

@@ -4,9 +4,9 @@ mod checks;
 mod looks;
 mod text;
 
+use ktx_vocabulary::Backend;
 use std::sync::Arc;
 
-use ktx_config::Backend;
 use ktx_llm_runtime::{ProbeReport, ProbeRequest};
 use serde_json::{Value, json};
 

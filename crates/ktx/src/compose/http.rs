@@ -4,17 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ktx_config::{Backend, CacheTtl as ConfigTtl, Endpoint, OpenAiProtocol, Project};
-use ktx_llm_runtime::{
-    CacheTtl, EventSink, Governing, Governor, GovernorSettings, Jitter, LlmRuntime,
-};
+use ktx_config::{Endpoint, OpenAiProtocol, Project};
+use ktx_llm_runtime::{EventSink, Governing, Governor, GovernorSettings, Jitter, LlmRuntime};
 use ktx_provider_adapters::{
-    CacheOverrides, GoogleCredentials, HttpRuntime, HttpSettings, Listing, Preset, PromptCaching,
-    Protocol, RateLimit, Timeouts, VertexSettings,
+    CacheOverrides, GoogleCredentials, HttpRuntime, HttpSettings, Listing, PromptCaching, Protocol,
+    RateLimit, Timeouts, VertexSettings,
 };
 use ktx_secrets::{Secret, SecretRef};
 use ktx_usage_ledger::Budget;
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{Backend, CacheTtl, ModelRole, Provider};
 
 use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
@@ -25,8 +23,10 @@ use crate::session::{ProjectSecrets, Session};
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
 /// How an HTTP backend begins.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Start {
+    /// Who answers.
+    pub(super) provider: Provider,
     /// An earlier command was refused, by which window and for how long from now: no call is made
     /// before that is over.
     pub(super) refused: Option<(String, Duration)>,
@@ -42,7 +42,7 @@ pub(super) fn runtime(
     events: Arc<dyn EventSink>,
     start: Start,
 ) -> Outcome<Arc<dyn LlmRuntime>> {
-    let mut settings = settings(session, dir, config)?;
+    let mut settings = settings(session, dir, config, start.provider)?;
     let limits = governor(config);
     let limits = GovernorSettings {
         ends_at: session.ends_at.map(tokio::time::Instant::from_std),
@@ -60,39 +60,36 @@ pub(super) fn runtime(
     Ok(Arc::new(HttpRuntime::new(settings, events)?))
 }
 
-fn settings(session: &Session, dir: &Path, config: &Project) -> Outcome<HttpSettings> {
-    let backend = config.llm.backend;
-    let Some(preset) = Preset::parse(backend.as_str()) else {
-        return Err(Failure::new(
-            Exit::Model,
-            "backend_not_built",
-            format!("backend `{}` is not an HTTP backend", backend.as_str()),
-        ));
-    };
+fn settings(
+    session: &Session,
+    dir: &Path,
+    config: &Project,
+    provider: Provider,
+) -> Outcome<HttpSettings> {
     let secrets = session.secrets(dir);
     let endpoint = config
         .llm
         .endpoints
-        .get(&backend)
+        .get(&provider)
         .cloned()
         .unwrap_or_default();
     let Some(default) = config.model(ModelRole::Default) else {
         return Err(Failure::new(
             Exit::Config,
             "model_missing",
-            format!("backend `{}` needs `llm.models.default`", backend.as_str()),
+            format!("backend `{provider}` needs `llm.models.default`"),
         )
         .hint(
             "name a model under `llm.models.default` in ktx.yaml, or with `ktx setup --llm-model`",
         ));
     };
-    let key = key(preset, &endpoint, backend, &secrets, session)?;
+    let key = key(provider, &endpoint, &secrets, session)?;
     if let Some(key) = &key {
         session.telemetry.hide(key);
     }
-    let mut settings = HttpSettings::new(preset, key, default);
+    let mut settings = HttpSettings::new(provider, key, default);
     settings.models.extend(config.llm.models.clone());
-    settings.base_url = base_url(&endpoint, backend, &secrets)?;
+    settings.base_url = base_url(&endpoint, provider, &secrets)?;
     settings.timeouts = timeouts(config);
     settings.protocol = endpoint.protocol.map(|protocol| match protocol {
         OpenAiProtocol::Chat => Protocol::OpenAiChat,
@@ -100,9 +97,9 @@ fn settings(session: &Session, dir: &Path, config: &Project) -> Outcome<HttpSett
     });
     settings.reasoning = endpoint.reasoning;
     let written = endpoint.cache.unwrap_or_default();
-    settings.cache = CacheOverrides::parse(preset, &written)?;
-    settings.caching = caching(config, backend, settings.cache.default_ttl);
-    if backend == Backend::Vertex {
+    settings.cache = CacheOverrides::parse(provider, &written)?;
+    settings.caching = caching(config, provider, settings.cache.default_ttl);
+    if provider == Provider::Vertex {
         settings.vertex = Some(vertex(session, config, &secrets)?);
     }
     Ok(settings)
@@ -111,20 +108,19 @@ fn settings(session: &Session, dir: &Path, config: &Project) -> Outcome<HttpSett
 /// The key from `ktx.yaml`, else from the provider's usual variable. That one is for the provider's own
 /// address only: where the project names another one, the project has to ask for the key as well.
 fn key(
-    preset: Preset,
+    provider: Provider,
     endpoint: &Endpoint,
-    backend: Backend,
     secrets: &ProjectSecrets<'_>,
     session: &Session,
 ) -> Outcome<Option<Secret>> {
     if let Some(reference) = &endpoint.api_key {
-        return resolve(reference, "api_key", backend, secrets).map(Some);
+        return resolve(reference, "api_key", provider, secrets).map(Some);
     }
-    let Some(variable) = preset.env_key() else {
+    let Some(variable) = provider.key_variable() else {
         return Ok(None);
     };
     if endpoint.base_url.is_some() {
-        let block = format!("llm.provider.{}", backend.as_str());
+        let block = format!("llm.provider.{provider}");
         return Err(Failure::new(
             Exit::Config,
             "api_key_missing",
@@ -141,9 +137,11 @@ fn key(
 /// What tells the accounts of a backend apart: where it is, and as whom it is asked. Nothing for the
 /// local session.
 pub(super) fn identity(session: &Session, dir: &Path, config: &Project) -> Outcome<Vec<String>> {
-    let backend = config.llm.backend;
+    let Backend::Http(provider) = config.llm.backend else {
+        return Ok(Vec::new());
+    };
     let secrets = session.secrets(dir);
-    if backend == Backend::Vertex {
+    if provider == Provider::Vertex {
         let place = vertex(session, config, &secrets)?;
         let login = place.credentials.secrets();
         let login = login.iter().map(|secret| secret.expose().to_owned());
@@ -152,24 +150,21 @@ pub(super) fn identity(session: &Session, dir: &Path, config: &Project) -> Outco
             .chain(login)
             .collect());
     }
-    let Some(preset) = Preset::parse(backend.as_str()) else {
-        return Ok(Vec::new());
-    };
-    let endpoint = config.llm.endpoints.get(&backend);
+    let endpoint = config.llm.endpoints.get(&provider);
     let endpoint = endpoint.cloned().unwrap_or_default();
-    let address = base_url(&endpoint, backend, &secrets)?;
-    let key = key(preset, &endpoint, backend, &secrets, session)?;
+    let address = base_url(&endpoint, provider, &secrets)?;
+    let key = key(provider, &endpoint, &secrets, session)?;
     let key = key.map(|key| key.expose().to_owned());
     Ok(vec![address.unwrap_or_default(), key.unwrap_or_default()])
 }
 
 fn base_url(
     endpoint: &Endpoint,
-    backend: Backend,
+    provider: Provider,
     secrets: &ProjectSecrets<'_>,
 ) -> Outcome<Option<String>> {
     let reference = endpoint.base_url.as_ref();
-    let address = reference.map(|reference| resolve(reference, "base_url", backend, secrets));
+    let address = reference.map(|reference| resolve(reference, "base_url", provider, secrets));
     Ok(address
         .transpose()?
         .map(|address| address.expose().to_owned()))
@@ -178,15 +173,12 @@ fn base_url(
 fn resolve(
     reference: &SecretRef,
     field: &str,
-    backend: Backend,
+    provider: Provider,
     secrets: &ProjectSecrets<'_>,
 ) -> Outcome<Secret> {
     reference.resolve(secrets).map_err(|error| {
         Failure::from_error(Exit::Model, "llm_auth", &error)
-            .context(format!(
-                "`llm.provider.{}.{field}` has no value",
-                backend.as_str()
-            ))
+            .context(format!("`llm.provider.{provider}.{field}` has no value"))
             .hint("set it in the shell that runs ktx, or use a `file:` reference")
     })
 }
@@ -205,18 +197,13 @@ fn timeouts(config: &Project) -> Timeouts {
 }
 
 /// Times that `llm.promptCaching` names, else that of the provider's own block, else the usual ones.
-fn caching(config: &Project, backend: Backend, provider: Option<CacheTtl>) -> PromptCaching {
+fn caching(config: &Project, provider: Provider, own_ttl: Option<CacheTtl>) -> PromptCaching {
     let written = &config.llm.prompt_caching;
     if written.enabled == Some(false) {
         return PromptCaching::OFF;
     }
-    let ttl = |switch: Option<bool>, ttl: Option<ConfigTtl>, default| {
-        let ttl = match ttl {
-            Some(ConfigTtl::FiveMinutes) => CacheTtl::FiveMinutes,
-            Some(ConfigTtl::OneHour) => CacheTtl::OneHour,
-            None => provider.unwrap_or(default),
-        };
-        (switch != Some(false)).then_some(ttl)
+    let ttl = |switch: Option<bool>, ttl: Option<CacheTtl>, default| {
+        (switch != Some(false)).then_some(ttl.or(own_ttl).unwrap_or(default))
     };
     let hour = CacheTtl::OneHour;
     let caching = PromptCaching {
@@ -228,7 +215,7 @@ fn caching(config: &Project, backend: Backend, provider: Option<CacheTtl>) -> Pr
             CacheTtl::FiveMinutes,
         ),
     };
-    if backend == Backend::Vertex && written.vertex_fallback_to_5m == Some(true) {
+    if provider == Provider::Vertex && written.vertex_fallback_to_5m == Some(true) {
         caching.at_most_five_minutes()
     } else {
         caching
@@ -267,7 +254,7 @@ fn vertex_location(
     secrets: &ProjectSecrets<'_>,
 ) -> Outcome<String> {
     match &config.llm.vertex {
-        Some(block) => resolve(&block.location, "location", Backend::Vertex, secrets)
+        Some(block) => resolve(&block.location, "location", Provider::Vertex, secrets)
             .map(|location| location.expose().to_owned()),
         None => Ok(session
             .environment
@@ -280,7 +267,9 @@ fn vertex_location(
 /// Where the models of a project are served, for backends whose prices depend on it.
 pub(crate) fn location(session: &Session, dir: &Path, config: &Project) -> Outcome<Option<String>> {
     match config.llm.backend {
-        Backend::Vertex => vertex_location(session, config, &session.secrets(dir)).map(Some),
+        Backend::Http(Provider::Vertex) => {
+            vertex_location(session, config, &session.secrets(dir)).map(Some)
+        }
         _ => Ok(None),
     }
 }
@@ -294,7 +283,8 @@ fn vertex(
     let environment = &session.environment;
     let block = config.llm.vertex.as_ref();
     let text = |reference: &SecretRef, field: &str| {
-        resolve(reference, field, Backend::Vertex, secrets).map(|secret| secret.expose().to_owned())
+        resolve(reference, field, Provider::Vertex, secrets)
+            .map(|secret| secret.expose().to_owned())
     };
     let location = vertex_location(session, config, secrets)?;
     let project = match block.and_then(|block| block.project.as_ref()) {
@@ -345,20 +335,20 @@ pub(crate) struct Facts {
     pub(crate) context_window: Option<u64>,
 }
 
-/// The preset whose catalogue a backend's models are in.
-fn catalogue(backend: Backend) -> Option<Preset> {
+/// The provider whose catalogue lists a backend's models.
+fn catalogue(backend: Backend) -> Option<Provider> {
     match backend {
         Backend::None => None,
-        Backend::ClaudeCode => Some(Preset::Anthropic),
-        other => Preset::parse(other.as_str()),
+        Backend::ClaudeCode => Some(Provider::Anthropic),
+        Backend::Http(provider) => Some(provider),
     }
 }
 
 /// What the catalogue says about a model of a backend.
 pub(crate) fn model_facts(backend: Backend, model: &str) -> Facts {
     match catalogue(backend) {
-        Some(preset) => {
-            let facts = ktx_provider_adapters::model_facts(preset, model);
+        Some(provider) => {
+            let facts = ktx_provider_adapters::model_facts(provider, model);
             Facts {
                 known: facts.listing == Listing::Listed,
                 context_window: facts.max_input,

@@ -1,11 +1,10 @@
 //! The price table of a project, and what its backend's models cost by it.
 
+use ktx_vocabulary::{Backend, Provider};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ktx_config::Backend;
 use ktx_llm_runtime::{SourceSystem, TokenUsage};
-use ktx_provider_adapters::Preset;
 use ktx_usage_ledger::{Cost, PriceTable, PriceTableError, price};
 use serde_json::{Map, Value};
 
@@ -86,8 +85,8 @@ pub(crate) fn prices(opened: &Opened) -> Outcome<PriceTable> {
 fn source(backend: Backend) -> Option<SourceSystem> {
     match backend {
         Backend::None => None,
-        Backend::ClaudeCode => Some(SourceSystem::AnthropicSdk),
-        other => Preset::parse(other.as_str()).map(Preset::source_system),
+        Backend::ClaudeCode => Some(SourceSystem::LocalSession),
+        Backend::Http(provider) => Some(SourceSystem::Provider(provider)),
     }
 }
 

@@ -3,15 +3,15 @@
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use ktx_config::{Backend, Environment, Project};
+use ktx_config::{Environment, Project};
 use ktx_llm_runtime::{EventSink, LlmRuntime, UsageFact};
 use ktx_observability::{
     Capture, Delivery, Exporter, LogFormat, LogSettings, Receipt, RunFacts, SharedRedactor,
     Shipment, TraceSettings, TracedEvents, TracedRuntime,
 };
-use ktx_provider_adapters::{Courier, Preset, Proxy};
+use ktx_provider_adapters::{Courier, Proxy};
 use ktx_usage_ledger::{PriceTable, price_of};
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{Backend, ModelRole, Provider};
 
 use super::CLAUDE_CODE_MODEL;
 use super::http::model_facts;
@@ -141,14 +141,15 @@ pub(super) fn traced(
 pub(super) fn asked_model(backend: Backend, written: Option<&str>) -> Option<String> {
     match backend {
         Backend::ClaudeCode => Some(written.unwrap_or(CLAUDE_CODE_MODEL).to_owned()),
-        other => Some(model_facts(other, written?).id),
+        Backend::None | Backend::Http(_) => Some(model_facts(backend, written?).id),
     }
 }
 
 /// The provider as the conventions for traces name it; where they have no name, the backend's own.
 fn provider(backend: Backend) -> &'static str {
     match backend {
-        Backend::ClaudeCode => Preset::Anthropic.trace_name(),
-        other => Preset::parse(other.as_str()).map_or(other.as_str(), Preset::trace_name),
+        Backend::ClaudeCode => Provider::Anthropic.trace_name(),
+        Backend::Http(provider) => provider.trace_name(),
+        Backend::None => backend.as_str(),
     }
 }

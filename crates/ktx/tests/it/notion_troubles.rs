@@ -102,7 +102,7 @@ hint: set `connections.team-notes.auth_token_ref` to the token of an integration
         (
             notion.address(),
             "http://notion.test".to_owned(),
-            "`http://notion.test` is no address of Notion",
+            "`http://notion.test` is not a Notion URL",
         ),
         (
             "    auth_token_ref: env:NOTION_TOKEN\n".to_owned(),

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use ktx_claude_code_adapter::{ClaudeCodeRuntime, ClaudeCodeSettings, Launcher};
 use ktx_llm_runtime::{CallLabel, LlmRuntime, LoopOutcome, LoopRequest, NoEvents, StopReason};
-use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset, Protocol, Proxy};
+use ktx_provider_adapters::{HttpRuntime, HttpSettings, Protocol, Proxy};
 use ktx_secrets::Secret;
 use ktx_test_support::fake_claude::{SCENARIO_VARIABLE, executable};
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_tool_descriptors::{
     ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, WriteEffect, handler_fn,
 };
-use ktx_vocabulary::{ModelRole, RunId};
+use ktx_vocabulary::{ModelRole, Provider, RunId};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -243,13 +243,13 @@ fn results(protocol: Protocol, body: &Value) -> Vec<String> {
 }
 
 /// The text of every tool result that a model behind this protocol was given.
-fn over_http(preset: Preset, protocol: Protocol, model: &str) {
+fn over_http(provider: Provider, protocol: Protocol, model: &str) {
     let server = Loopback::start(move |_: &Request, number| {
         let calls = turns().get(number).cloned().unwrap_or_default();
         Answer::json(200, &message(protocol, number, &calls))
     })
     .expect("a provider");
-    let mut settings = HttpSettings::new(preset, Some(Secret::new("sk-test-key-123")), model);
+    let mut settings = HttpSettings::new(provider, Some(Secret::new("sk-test-key-123")), model);
     settings.base_url = Some(server.address());
     settings.protocol = Some(protocol);
     settings.proxy = Proxy::Direct;
@@ -267,7 +267,7 @@ fn over_http(preset: Preset, protocol: Protocol, model: &str) {
                 .collect::<Vec<_>>(),
         );
     }
-    check(&format!("{preset} {protocol:?}"), &outcome, &given);
+    check(&format!("{provider} {protocol:?}"), &outcome, &given);
     assert!(
         !requests
             .iter()
@@ -278,10 +278,10 @@ fn over_http(preset: Preset, protocol: Protocol, model: &str) {
 /// KTX-54 (C-09): the same bytes over every HTTP protocol.
 #[test]
 fn every_http_protocol_gives_the_same_text() {
-    over_http(Preset::Anthropic, Protocol::Anthropic, "sonnet");
-    over_http(Preset::OpenAi, Protocol::OpenAiResponses, "gpt-5.5");
-    over_http(Preset::OpenAiCompatible, Protocol::OpenAiChat, "m");
-    over_http(Preset::Gemini, Protocol::Gemini, "gemini-3-pro");
+    over_http(Provider::Anthropic, Protocol::Anthropic, "sonnet");
+    over_http(Provider::OpenAi, Protocol::OpenAiResponses, "gpt-5.5");
+    over_http(Provider::OpenAiCompatible, Protocol::OpenAiChat, "m");
+    over_http(Provider::Gemini, Protocol::Gemini, "gemini-3-pro");
 }
 
 /// KTX-54 (C-09): the same bytes through the local Claude Code session.

@@ -96,11 +96,11 @@ fn an_address_that_is_none_is_told() {
     for (fields, expected) in [
         (
             "    repo_url: --upload-pack=touch /tmp/x\n",
-            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nshop-dbt: fetching the repository\nerror: `--upload-pack=touch /tmp/x` is no address of a git repository\n",
+            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nshop-dbt: fetching the repository\nerror: `--upload-pack=touch /tmp/x` is not a git repository URL\n",
         ),
         (
             "    repo_url: 'ext::sh -c touch% /tmp/x'\n",
-            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nshop-dbt: fetching the repository\nerror: `ext::sh -c touch% /tmp/x` is no address of a git repository\n",
+            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nshop-dbt: fetching the repository\nerror: `ext::sh -c touch% /tmp/x` is not a git repository URL\n",
         ),
         (
             "    repo_url: https://git.example/shop.git\n    branch: --force\n",

@@ -118,7 +118,7 @@ fn what_cannot_be_done_is_one_warning_and_no_export() {
         (
             None,
             vec![
-                "traces are not exported: `collector://ada:***@collector/v1/traces` is no address of a collector; it begins with `http://` or `https://`"
+                "traces are not exported: `collector://ada:***@collector/v1/traces` is not a collector URL; it begins with `http://` or `https://`"
                     .to_owned()
             ]
         )

@@ -1,10 +1,10 @@
 //! `llm.provider.<backend>.cache`, read.
 
-use ktx_llm_runtime::{CacheTtl, LlmError, LlmErrorKind};
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use ktx_vocabulary::{CacheTtl, Provider};
 use serde_json::{Map, Value};
 
 use super::MOST_MARKERS;
-use crate::preset::Preset;
 
 /// How one provider caches prompts, where its preset does not fit (KODE-31).
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,11 +22,11 @@ pub struct CacheOverrides {
 
 impl CacheOverrides {
     /// Reads the block as it is written, in camel or snake case. The error names the key.
-    pub fn parse(preset: Preset, written: &Map<String, Value>) -> Result<Self, LlmError> {
+    pub fn parse(provider: Provider, written: &Map<String, Value>) -> Result<Self, LlmError> {
         let wrong = |key: &str, wanted: &str| {
             LlmError::new(
                 LlmErrorKind::InvalidRequest,
-                format!("`llm.provider.{preset}.cache.{key}` is not {wanted}"),
+                format!("`llm.provider.{provider}.cache.{key}` is not {wanted}"),
             )
             .hint("correct it in `ktx.yaml`")
         };

@@ -1,10 +1,10 @@
 //! Value tests of the cache markers.
 
-use ktx_llm_runtime::{CacheTtl, LlmErrorKind};
+use ktx_llm_runtime::LlmErrorKind;
+use ktx_vocabulary::{CacheTtl, Provider};
 use serde_json::{Value, json};
 
 use super::{CacheOverrides, ask, mark_anthropic};
-use crate::preset::Preset;
 use crate::settings::PromptCaching;
 
 /// The places of the markers in a request whose three parts have this many tokens each.
@@ -204,7 +204,7 @@ fn the_providers_block_is_read_and_obeyed() {
         let Value::Object(written) = written else {
             panic!("no object");
         };
-        CacheOverrides::parse(Preset::Anthropic, &written)
+        CacheOverrides::parse(Provider::Anthropic, &written)
     };
     let overrides = read(json!({
         "breakpoints": 2, "defaultTtl": "5m", "beta": {"extendedCacheTtl": false},

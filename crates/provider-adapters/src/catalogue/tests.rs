@@ -1,11 +1,11 @@
 //! Value tests of the catalogue: aliases, spellings, guesses.
 
 use super::{Capability, MODELS, aliases, model_facts};
-use crate::preset::Preset;
+use ktx_vocabulary::Provider;
 
 /// `id, window, longest answer, cache minimum, capabilities`.
-fn check(preset: Preset, model: &str, expected: &str) {
-    let facts = model_facts(preset, model);
+fn check(provider: Provider, model: &str, expected: &str) {
+    let facts = model_facts(provider, model);
     let known = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), |v| v.to_string());
     let capabilities: Vec<String> = facts
         .capabilities
@@ -27,16 +27,20 @@ fn check(preset: Preset, model: &str, expected: &str) {
 /// KTX-10: aliases and full ids are accepted; the aliases are data.
 #[test]
 fn aliases_name_the_newest_of_each_line_in_the_providers_own_spelling() {
-    let listed: Vec<&str> = aliases(Preset::Anthropic).collect();
+    let listed: Vec<&str> = aliases(Provider::Anthropic).collect();
     assert_eq!(listed, ["fable", "haiku", "opus", "sonnet"]);
-    for (preset, alias, id) in [
-        (Preset::Anthropic, "sonnet", "claude-sonnet-5-5"),
-        (Preset::Vertex, "haiku", "claude-haiku-5-5"),
-        (Preset::Gateway, "opus", "anthropic/claude-opus-5.5"),
-        (Preset::Anthropic, "claude-sonnet-4-6", "claude-sonnet-4-6"),
-        (Preset::OpenAi, "sonnet", "sonnet"),
+    for (provider, alias, id) in [
+        (Provider::Anthropic, "sonnet", "claude-sonnet-5-5"),
+        (Provider::Vertex, "haiku", "claude-haiku-5-5"),
+        (Provider::Gateway, "opus", "anthropic/claude-opus-5.5"),
+        (
+            Provider::Anthropic,
+            "claude-sonnet-4-6",
+            "claude-sonnet-4-6",
+        ),
+        (Provider::OpenAi, "sonnet", "sonnet"),
     ] {
-        assert_eq!(model_facts(preset, alias).id, id);
+        assert_eq!(model_facts(provider, alias).id, id);
     }
 }
 
@@ -48,12 +52,12 @@ fn gateway_and_vertex_spellings_find_the_same_row() {
              Tools,ForcedTool,JsonSchema,Reasoning,Vision,Documents,Sampling,ThinkingAdaptive,ThinkingOff"
         )
     };
-    for (preset, id) in [
-        (Preset::Anthropic, "claude-sonnet-4-6"),
-        (Preset::Gateway, "anthropic/claude-sonnet-4.6"),
-        (Preset::Vertex, "claude-sonnet-4-6@default"),
+    for (provider, id) in [
+        (Provider::Anthropic, "claude-sonnet-4-6"),
+        (Provider::Gateway, "anthropic/claude-sonnet-4.6"),
+        (Provider::Vertex, "claude-sonnet-4-6@default"),
     ] {
-        check(preset, id, &expected(id));
+        check(provider, id, &expected(id));
     }
 }
 
@@ -61,37 +65,37 @@ fn gateway_and_vertex_spellings_find_the_same_row() {
 #[test]
 fn facts_of_listed_models_come_from_the_data() {
     check(
-        Preset::Anthropic,
+        Provider::Anthropic,
         "claude-sonnet-5-5",
         "claude-sonnet-5-5 Listed 1000000 128000 512 \
          Tools,JsonSchema,Reasoning,Vision,Documents,ThinkingAdaptive",
     );
     check(
-        Preset::Anthropic,
+        Provider::Anthropic,
         "claude-haiku-4-5",
         "claude-haiku-4-5 Listed 200000 64000 4096 \
          Tools,ForcedTool,JsonSchema,Reasoning,Vision,Documents,Sampling,ThinkingOff",
     );
     check(
-        Preset::OpenAi,
+        Provider::OpenAi,
         "gpt-5.4",
         "gpt-5.4 Listed 1050000 128000 1024 \
          Tools,ForcedTool,JsonSchema,Reasoning,Vision,Documents",
     );
     check(
-        Preset::OpenAi,
+        Provider::OpenAi,
         "gpt-4.1",
         "gpt-4.1 Listed 1047576 32768 1024 \
          Tools,ForcedTool,JsonSchema,Vision,Documents,Sampling",
     );
     check(
-        Preset::Gemini,
+        Provider::Gemini,
         "gemini-3.7-flash",
         "gemini-3.7-flash Listed 1048576 65536 4096 \
          Tools,ForcedTool,JsonSchema,Reasoning,Vision,Documents",
     );
     check(
-        Preset::Kimi,
+        Provider::Kimi,
         "kimi-k3",
         "kimi-k3 Listed 1048576 1048576 1024 Tools,ForcedTool,JsonSchema,Reasoning,Vision",
     );
@@ -100,18 +104,18 @@ fn facts_of_listed_models_come_from_the_data() {
 #[test]
 fn an_unlisted_model_is_taken_for_the_newest_of_its_family() {
     check(
-        Preset::Anthropic,
+        Provider::Anthropic,
         "claude-sonnet-7",
         "claude-sonnet-7 Guessed ? 128000 1024 \
          Tools,ForcedTool,JsonSchema,Reasoning,Vision,Documents,ThinkingAdaptive,ThinkingOff",
     );
     check(
-        Preset::OpenAi,
+        Provider::OpenAi,
         "gpt-9",
         "gpt-9 Guessed ? ? 1024 Tools,ForcedTool,JsonSchema,Vision",
     );
     check(
-        Preset::OpenAiCompatible,
+        Provider::OpenAiCompatible,
         "llama3.3:70b",
         "llama3.3:70b Guessed ? ? 1024 Tools,ForcedTool,Sampling",
     );
@@ -120,7 +124,7 @@ fn an_unlisted_model_is_taken_for_the_newest_of_its_family() {
 #[test]
 fn the_least_effort_is_one_that_the_model_takes() {
     let least = |model| {
-        model_facts(Preset::OpenAi, model)
+        model_facts(Provider::OpenAi, model)
             .least_effort()
             .map(str::to_owned)
     };
@@ -133,5 +137,5 @@ fn the_least_effort_is_one_that_the_model_takes() {
 #[test]
 fn the_data_holds_every_row_of_its_source() {
     assert_eq!(MODELS.len(), 194);
-    assert!(!model_facts(Preset::Anthropic, "claude-opus-5-5").can(Capability::Sampling));
+    assert!(!model_facts(Provider::Anthropic, "claude-opus-5-5").can(Capability::Sampling));
 }

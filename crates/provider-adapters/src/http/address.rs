@@ -53,7 +53,7 @@ pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<Bas
     };
     let wrong = || {
         refused(
-            "is no address of an API",
+            "is not an API URL",
             "`base_url` begins with `https://`, or with `http://` for this machine",
         )
     };

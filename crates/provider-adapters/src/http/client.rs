@@ -74,7 +74,7 @@ fn client(
             LlmError::new(
                 LlmErrorKind::InvalidRequest,
                 format!(
-                    "`{}` is no address of a proxy",
+                    "`{}` is not a proxy URL",
                     ktx_secrets::redact_url(url)
                 ),
             )

@@ -68,7 +68,7 @@ fn base_addresses_are_normalised_for_their_protocol() {
             normalized(wrong, Protocol::OpenAiChat, Key::None)
                 .unwrap_err()
                 .to_string(),
-            format!("`{wrong}` is no address of an API")
+            format!("`{wrong}` is not an API URL")
         );
     }
 }

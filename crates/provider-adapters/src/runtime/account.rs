@@ -31,7 +31,7 @@ impl Payer for Account<'_> {
             run_id: self.label.run_id.clone(),
             attempt: 0,
             message_id: format!("call-{number}"),
-            source_system: self.inner.preset.source_system(),
+            source_system: self.inner.provider.source_system(),
             model: self.lane.facts.id.clone(),
             location: self.lane.location().map(str::to_owned),
             role: self.role,
@@ -48,7 +48,7 @@ impl Payer for Account<'_> {
             .names
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .name(&self.label.run_id, draft.id.as_deref(), self.inner.preset)
+            .name(&self.label.run_id, draft.id.as_deref(), self.inner.provider)
     }
 
     fn tell(&self, event: RuntimeEvent) {

@@ -236,7 +236,7 @@ async fn traced_turn(
         otel.name = format!("chat {model}"),
         otel.kind = "client",
         gen_ai.operation.name = "chat",
-        gen_ai.provider.name = operation.inner.preset.trace_name(),
+        gen_ai.provider.name = operation.inner.provider.trace_name(),
         gen_ai.request.model = model,
         gen_ai.response.id = Empty,
         gen_ai.response.model = Empty,

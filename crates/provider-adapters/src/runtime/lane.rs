@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind, ReasoningWindow};
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{ModelRole, Provider};
 use serde_json::{Map, Value};
 
 use crate::caching::CacheOverrides;
 use crate::catalogue::{Capability, ModelFacts, model_facts};
 use crate::http::address::{self, Base, Key};
-use crate::preset::{Preset, PresetRow, Protocol};
+use crate::preset::{self, PresetRow, Protocol};
 use crate::settings::{HttpSettings, VertexSettings};
 use crate::wire::request::{ReasoningPlan, Target, VertexPlace};
 use crate::wire::{anthropic, gemini, responses};
@@ -64,9 +64,9 @@ pub(crate) fn all(settings: &HttpSettings) -> Result<BTreeMap<ModelRole, Lane>, 
 }
 
 fn lane(settings: &HttpSettings, role: ModelRole, model: &str) -> Result<Lane, LlmError> {
-    let preset = settings.preset;
-    let row = preset.row();
-    let facts = model_facts(preset, model);
+    let provider = settings.provider;
+    let row = preset::row(provider);
+    let facts = model_facts(provider, model);
     let by_prefix = row
         .protocol_by_prefix
         .iter()
@@ -76,7 +76,7 @@ fn lane(settings: &HttpSettings, role: ModelRole, model: &str) -> Result<Lane, L
     let vertex = settings
         .vertex
         .as_ref()
-        .filter(|_| preset == Preset::Vertex)
+        .filter(|_| provider == Provider::Vertex)
         .map(vertex_place)
         .transpose()?;
     let key = match &settings.api_key {
@@ -93,8 +93,8 @@ fn lane(settings: &HttpSettings, role: ModelRole, model: &str) -> Result<Lane, L
         Protocol::Anthropic => anthropic::PROVIDER,
         Protocol::OpenAiResponses => responses::PROVIDER,
         Protocol::Gemini => gemini::PROVIDER,
-        Protocol::OpenAiChat if preset == Preset::OpenAi => "openai-chat",
-        Protocol::OpenAiChat => preset.as_str(),
+        Protocol::OpenAiChat if provider == Provider::OpenAi => "openai-chat",
+        Protocol::OpenAiChat => provider.as_str(),
     };
     let mut reasoning = reasoning_plan(row, &facts, settings.reasoning.as_ref());
     if provider == "openai-chat" {

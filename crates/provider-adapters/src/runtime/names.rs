@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ktx_vocabulary::RunId;
-
-use crate::preset::Preset;
+use ktx_vocabulary::{Provider, RunId};
 
 /// The names that were given so far.
 #[derive(Debug, Default)]
@@ -16,14 +14,14 @@ pub(super) struct MessageNames {
 impl MessageNames {
     /// Names an answer that was paid for. A provider that repeats an id, or gives none, must not make
     /// two payments look like one.
-    pub(super) fn name(&mut self, run: &RunId, id: Option<&str>, preset: Preset) -> String {
+    pub(super) fn name(&mut self, run: &RunId, id: Option<&str>, provider: Provider) -> String {
         let id = id.map(str::trim).filter(|id| !id.is_empty());
         if let Some(id) = id
             && self.given.insert((run.clone(), id.to_owned()))
         {
             return id.to_owned();
         }
-        let stem = id.unwrap_or(preset.as_str());
+        let stem = id.unwrap_or(provider.as_str());
         loop {
             self.count += 1;
             let name = format!("{stem}-{}", self.count);

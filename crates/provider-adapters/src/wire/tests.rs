@@ -10,19 +10,18 @@ use std::collections::BTreeMap;
 
 use ktx_llm_runtime::{ContentBlock, Message, MessageRole, Transport};
 use ktx_secrets::Secret;
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{ModelRole, Provider};
 use serde_json::{Map, Value, json};
 
 use super::request::{CanonicalRequest, Encoded, ToolSpec};
 use crate::credentials::GoogleCredentials;
-use crate::preset::Preset;
 use crate::runtime::lane;
 use crate::settings::{HttpSettings, VertexSettings};
 
-fn settings(preset: Preset, model: &str) -> HttpSettings {
-    let mut settings = HttpSettings::new(preset, Some(Secret::new("k")), model);
+fn settings(provider: Provider, model: &str) -> HttpSettings {
+    let mut settings = HttpSettings::new(provider, Some(Secret::new("k")), model);
     settings.base_url = Some("http://localhost:1".to_owned());
-    if preset == Preset::Vertex {
+    if provider == Provider::Vertex {
         settings.vertex = Some(VertexSettings {
             project: Some("p1".to_owned()),
             location: "us-east5".to_owned(),

@@ -273,7 +273,7 @@ async fn a_stuck_tool_is_stopped_and_the_model_is_told() {
     let stuck = message("m1", "tool_use", &[tool_use("a", "stuck", &json!({}))]);
     let server = server(vec![stuck, said("m2", "done")]).await;
     let mut settings = settings(
-        ktx_provider_adapters::Preset::Anthropic,
+        ktx_provider_adapters::Provider::Anthropic,
         "sonnet",
         &server.uri(),
     );

@@ -1,10 +1,11 @@
 //! Wrong settings and wrong servers: every message names the place that is wrong.
 
+use ktx_vocabulary::Provider;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind, LlmRuntime as _, NoEvents};
-use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset, Proxy};
+use ktx_provider_adapters::{HttpRuntime, HttpSettings, Proxy};
 use ktx_secrets::Secret;
 use ktx_test_support::loopback::{Answer, End, Loopback};
 use ktx_test_support::provider_fake::ProviderFake;
@@ -22,26 +23,29 @@ fn refused(settings: HttpSettings) -> LlmError {
 #[test]
 fn a_missing_key_names_the_variable_and_the_place() {
     let mut named = Vec::new();
-    for preset in Preset::ALL {
-        let mut settings = HttpSettings::new(preset, None, "m");
-        if preset == Preset::OpenAiCompatible {
+    for provider in Provider::ALL {
+        let mut settings = HttpSettings::new(provider, None, "m");
+        if provider == Provider::OpenAiCompatible {
             settings.base_url = Some("http://127.0.0.1:1".to_owned());
             HttpRuntime::new(settings, std::sync::Arc::new(NoEvents)).expect("it needs no key");
             continue;
         }
         let error = refused(settings);
-        assert_eq!(error.kind, LlmErrorKind::Auth, "{preset}");
+        assert_eq!(error.kind, LlmErrorKind::Auth, "{provider}");
         let hint = error.hint.unwrap_or_default();
-        let variable = preset.env_key().expect("a usual variable");
-        assert!(hint.contains(&format!("`{variable}`")), "{preset}: {hint}");
+        let variable = provider.key_variable().expect("a usual variable");
         assert!(
-            hint.contains(&format!("llm.provider.{preset}.")),
-            "{preset}: {hint}"
+            hint.contains(&format!("`{variable}`")),
+            "{provider}: {hint}"
         );
-        named.push(format!("{preset} {variable}"));
+        assert!(
+            hint.contains(&format!("llm.provider.{provider}.")),
+            "{provider}: {hint}"
+        );
+        named.push(format!("{provider} {variable}"));
     }
     assert_eq!(named.len(), 12, "{named:?}");
-    let blank = HttpSettings::new(Preset::Anthropic, Some(Secret::new("  ")), "m");
+    let blank = HttpSettings::new(Provider::Anthropic, Some(Secret::new("  ")), "m");
     assert_eq!(refused(blank).kind, LlmErrorKind::Auth);
 }
 
@@ -54,15 +58,15 @@ fn wrong_settings_name_their_place() {
             (message, Some(hint))
         );
     };
-    let with = |base: &str| settings(Preset::Anthropic, "sonnet", base);
+    let with = |base: &str| settings(Provider::Anthropic, "sonnet", base);
     check(
         with("api.example"),
-        "`api.example` is no address of an API",
+        "`api.example` is not an API URL",
         "`base_url` begins with `https://`, or with `http://` for this machine",
     );
     check(
         with("ftp://ada:geheim@api.example/v1?key=geheim"),
-        "`ftp://ada:***@api.example/v1` is no address of an API",
+        "`ftp://ada:***@api.example/v1` is not an API URL",
         "`base_url` begins with `https://`, or with `http://` for this machine",
     );
     check(
@@ -76,7 +80,7 @@ fn wrong_settings_name_their_place() {
         "give `base_url` with `https://`; `http://` is for this machine, or for a server that needs no key",
     );
     check(
-        HttpSettings::new(Preset::OpenAiCompatible, None, "m"),
+        HttpSettings::new(Provider::OpenAiCompatible, None, "m"),
         "the `openai-compatible` backend has no address",
         "set `llm.provider.openai-compatible.base_url` in `ktx.yaml`",
     );
@@ -91,7 +95,7 @@ fn wrong_settings_name_their_place() {
     proxied.proxy = Proxy::Url("http://ada:geheim@".to_owned());
     let error = refused(proxied);
     assert!(
-        error.message.ends_with("is no address of a proxy"),
+        error.message.ends_with("is not a proxy URL"),
         "{error}"
     );
     assert!(!error.message.contains("geheim"), "{error}");
@@ -178,7 +182,7 @@ async fn servers_that_are_no_api_are_told_from_apis_that_fail() {
     for (name, answer, kind, message, tries) in cases {
         let server = Loopback::start(move |_, _| answer.clone()).expect("a server");
         let (found, said, _) =
-            failure(settings(Preset::Anthropic, "haiku", &server.address())).await;
+            failure(settings(Provider::Anthropic, "haiku", &server.address())).await;
         assert_eq!((found, said.as_str()), (kind, message), "{name}");
         assert_eq!(server.requests().len(), tries, "{name}");
     }
@@ -190,7 +194,7 @@ async fn failures_of_a_proxy_are_failures_of_the_way() {
     let nobody = Loopback::start(|_, _| Answer::default()).expect("a server");
     let gone = nobody.address();
     drop(nobody);
-    let mut through = settings(Preset::Anthropic, "haiku", "http://127.0.0.1:9");
+    let mut through = settings(Provider::Anthropic, "haiku", "http://127.0.0.1:9");
     through.proxy = Proxy::Url(gone);
     let (kind, message, _) = failure(through).await;
     assert_eq!(
@@ -199,7 +203,7 @@ async fn failures_of_a_proxy_are_failures_of_the_way() {
     );
     let refusing =
         Loopback::start(|_, _| Answer::new(407, "text/plain", "who are you")).expect("a proxy");
-    let mut through = settings(Preset::Anthropic, "haiku", "http://127.0.0.1:9");
+    let mut through = settings(Provider::Anthropic, "haiku", "http://127.0.0.1:9");
     through.proxy = Proxy::Url(refusing.address());
     let (kind, message, detail) = failure(through).await;
     assert_eq!(
@@ -215,7 +219,7 @@ async fn failures_of_a_proxy_are_failures_of_the_way() {
             .target
             .starts_with("POST http://127.0.0.1:9/")
     );
-    let mut tunnel = settings(Preset::Anthropic, "haiku", "https://api.example");
+    let mut tunnel = settings(Provider::Anthropic, "haiku", "https://api.example");
     tunnel.proxy = Proxy::Url(refusing.address());
     let (kind, message, _) = failure(tunnel).await;
     assert_eq!(
@@ -228,7 +232,7 @@ async fn failures_of_a_proxy_are_failures_of_the_way() {
     let nobody = Loopback::start(|_, _| Answer::default()).expect("a server");
     let gone = nobody.address();
     drop(nobody);
-    let mut dead = settings(Preset::Anthropic, "haiku", "https://api.example");
+    let mut dead = settings(Provider::Anthropic, "haiku", "https://api.example");
     dead.proxy = Proxy::Url(gone);
     let (kind, message, _) = failure(dead).await;
     assert_eq!(
@@ -251,7 +255,7 @@ async fn tls_that_fails_says_why() {
             answer.expect("an answer");
         }
     });
-    let (kind, message, detail) = failure(settings(Preset::Anthropic, "haiku", &address)).await;
+    let (kind, message, detail) = failure(settings(Provider::Anthropic, "haiku", &address)).await;
     assert_eq!(
         (kind, message.as_str(), tries.load(Ordering::SeqCst)),
         (
@@ -272,7 +276,7 @@ async fn tls_that_fails_says_why() {
         .await
         .expect("a server");
     let proxy = fake.environment().remove("HTTPS_PROXY").expect("a proxy");
-    let mut stranger = settings(Preset::Anthropic, "haiku", "https://api.anthropic.com");
+    let mut stranger = settings(Provider::Anthropic, "haiku", "https://api.anthropic.com");
     stranger.proxy = Proxy::Url(proxy);
     let (kind, message, detail) = failure(stranger).await;
     let detail = detail.unwrap_or_default();

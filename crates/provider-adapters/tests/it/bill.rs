@@ -1,6 +1,7 @@
 //! The bill that a provider keeps for itself, against the ledger: whatever happens to an answer, the
 //! ledger is not below the bill, and above it only by what it says is estimated.
 
+use ktx_vocabulary::Provider;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use ktx_llm_runtime::{
     EventSink, LlmError, LlmErrorKind, LlmRuntime as _, RuntimeEvent, TextRequest,
 };
-use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset};
+use ktx_provider_adapters::{HttpRuntime, HttpSettings};
 use ktx_test_support::loopback::{Answer, End, Loopback};
 use ktx_usage_ledger::{
     Budget, Group, Ledger, Limits, Meter, Owner, PriceTable, ReportRow, Window,
@@ -120,13 +121,13 @@ fn runtime(mut settings: HttpSettings, program: &Arc<Program>, limits: Limits) -
 
 impl Speaks {
     fn settings(self, address: &str) -> HttpSettings {
-        let (preset, model) = match self {
-            Self::Anthropic => (Preset::Anthropic, "sonnet"),
-            Self::Chat | Self::Silent => (Preset::OpenAiCompatible, "local"),
-            Self::Responses => (Preset::OpenAi, "gpt-5.5"),
-            Self::Gemini => (Preset::Gemini, "gemini-3-pro"),
+        let (provider, model) = match self {
+            Self::Anthropic => (Provider::Anthropic, "sonnet"),
+            Self::Chat | Self::Silent => (Provider::OpenAiCompatible, "local"),
+            Self::Responses => (Provider::OpenAi, "gpt-5.5"),
+            Self::Gemini => (Provider::Gemini, "gemini-3-pro"),
         };
-        settings(preset, model, address)
+        settings(provider, model, address)
     }
 
     /// The events of an answer, each with the tokens that are generated for it.

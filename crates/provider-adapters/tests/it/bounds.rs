@@ -1,9 +1,10 @@
 //! Bounds of answers and waits: how long an answer may be, how its limit is said, until when it is waited for.
 
+use ktx_vocabulary::Provider;
 use std::time::Duration;
 
 use ktx_llm_runtime::{Deltas, GovernorSettings, LlmErrorKind, LlmRuntime as _, RunEvent};
-use ktx_provider_adapters::{Preset, Protocol, RateLimit};
+use ktx_provider_adapters::{Protocol, RateLimit};
 use ktx_test_support::loopback::{Answer, End, Loopback};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -63,7 +64,7 @@ async fn a_refused_limit_is_said_as_the_server_wants_it() {
         ];
         let server = server(answers).await;
         let (runtime, events) = runtime(settings(
-            Preset::OpenAiCompatible,
+            Provider::OpenAiCompatible,
             "my-deployment",
             &server.uri(),
         ));
@@ -95,12 +96,12 @@ async fn reasoning_models_of_openai_are_given_their_own_limit() {
         ("llama-4", "max_tokens"),
     ] {
         let server = server(vec![chat("c1", &json!({}))]).await;
-        let settings = settings(Preset::OpenAiCompatible, model, &server.uri());
+        let settings = settings(Provider::OpenAiCompatible, model, &server.uri());
         runtime(settings).0.generate_text(ask("x")).await.unwrap();
         assert_eq!(bodies(&server).await[0][field], json!(32000), "{model}");
     }
     let server = server(vec![chat("c1", &json!({}))]).await;
-    let mut settings = settings(Preset::OpenAi, "gpt-5.5", &server.uri());
+    let mut settings = settings(Provider::OpenAi, "gpt-5.5", &server.uri());
     settings.protocol = Some(Protocol::OpenAiChat);
     runtime(settings).0.generate_text(ask("x")).await.unwrap();
     assert_eq!(
@@ -120,7 +121,7 @@ async fn the_cost_that_a_gateway_tells_is_kept() {
     ];
     let answers = told.iter().map(|extra| chat("c", extra)).collect();
     let server = server(answers).await;
-    let (runtime, events) = runtime(settings(Preset::Gateway, "openai/gpt-5.5", &server.uri()));
+    let (runtime, events) = runtime(settings(Provider::Gateway, "openai/gpt-5.5", &server.uri()));
     let mut reasoning = Vec::new();
     for _ in 0..3 {
         let outcome = runtime.generate_text(ask("x")).await.unwrap();
@@ -145,7 +146,7 @@ async fn the_end_of_the_run_cuts_off_a_call() {
             ))
         })
         .unwrap();
-        let mut settings = settings(Preset::Anthropic, "sonnet", &server.address());
+        let mut settings = settings(Provider::Anthropic, "sonnet", &server.address());
         settings.rate_limit = RateLimit::Own(GovernorSettings {
             ends_at: Some(Instant::now() + Duration::from_secs(3)),
             ..GovernorSettings::default()
@@ -170,7 +171,7 @@ async fn the_end_of_the_run_cuts_off_a_call() {
 async fn a_long_limit_ends_the_call_with_its_time() {
     let full = crate::fake::refused(429, "rate_limit_error").insert_header("retry-after", "7200");
     let server = server(vec![full]).await;
-    let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+    let mut settings = settings(Provider::Anthropic, "sonnet", &server.uri());
     settings.rate_limit = RateLimit::Own(GovernorSettings {
         max_wait: Some(Duration::from_mins(5)),
         ..GovernorSettings::default()
@@ -253,7 +254,7 @@ async fn a_refused_signature_of_gemini_is_dropped() {
         chunk(json!({"text": "done"})),
     ])
     .await;
-    let (runtime, _) = runtime(settings(Preset::Gemini, "gemini-3-pro", &server.uri()));
+    let (runtime, _) = runtime(settings(Provider::Gemini, "gemini-3-pro", &server.uri()));
     let outcome = runtime
         .run_agent_loop(crate::agent::request(looks(), 5))
         .await;

@@ -1,8 +1,9 @@
 //! Cache markers in whole requests: the backends that mark prompts, and each switch.
 
-use ktx_llm_runtime::{CacheTtl, LlmRuntime as _, LoopRequest};
-use ktx_provider_adapters::{HttpSettings, Preset, PromptCaching};
+use ktx_llm_runtime::{LlmRuntime as _, LoopRequest};
+use ktx_provider_adapters::{HttpSettings, PromptCaching};
 use ktx_tool_descriptors::{ToolDescriptor, ToolOutput, ToolSet, WriteEffect, handler_fn};
+use ktx_vocabulary::{CacheTtl, Provider};
 use serde_json::{Value, json};
 
 use crate::agent::request;
@@ -39,18 +40,18 @@ fn ask() -> LoopRequest {
 }
 
 /// Both requests of a loop of two turns.
-async fn sent(preset: Preset, plan: PromptCaching) -> [Value; 2] {
+async fn sent(provider: Provider, plan: PromptCaching) -> [Value; 2] {
     let calls = message("m1", "tool_use", &[tool_use("t1", "alpha", &json!({}))]);
     let api = server(vec![calls, said("m2", "done")]).await;
     let tokens = token_service(TokenService).await;
-    let mut settings: HttpSettings = match preset {
-        Preset::Vertex => vertex(&api.uri(), service_account(&tokens.uri())),
-        _ => settings(preset, "sonnet", &api.uri()),
+    let mut settings: HttpSettings = match provider {
+        Provider::Vertex => vertex(&api.uri(), service_account(&tokens.uri())),
+        _ => settings(provider, "sonnet", &api.uri()),
     };
     settings.caching = plan;
     let (runtime, _) = runtime(settings);
     let outcome = runtime.run_agent_loop(ask()).await;
-    assert_eq!(outcome.error, None, "{preset}");
+    assert_eq!(outcome.error, None, "{provider}");
     let sent = bodies(&api).await;
     sent.try_into().expect("two turns")
 }
@@ -93,7 +94,7 @@ const LAST: &str = "/messages/2/content/0";
 
 #[track_caller]
 fn check(
-    preset: Preset,
+    provider: Provider,
     sent: &[Value; 2],
     head: &Value,
     prefix: &[(&str, &str)],
@@ -113,7 +114,7 @@ fn check(
         let expected = expected(head, turns, &markers);
         assert!(
             *sent == expected,
-            "{preset}: {} {}",
+            "{provider}: {} {}",
             short(sent),
             short(&expected)
         );
@@ -121,19 +122,19 @@ fn check(
 }
 
 /// What only one backend sends.
-fn heads() -> [(Preset, Value); 3] {
+fn heads() -> [(Provider, Value); 3] {
     let thinking = json!({"type": "adaptive"});
     [
         (
-            Preset::Anthropic,
+            Provider::Anthropic,
             json!({"model": "claude-sonnet-5-5", "thinking": thinking}),
         ),
         (
-            Preset::Gateway,
+            Provider::Gateway,
             json!({"model": "anthropic/claude-sonnet-5.5", "thinking": thinking}),
         ),
         (
-            Preset::Vertex,
+            Provider::Vertex,
             json!({"anthropic_version": "vertex-2023-10-16"}),
         ),
     ]
@@ -151,13 +152,13 @@ async fn each_part_is_marked_and_switched_off_by_itself() {
         tools: usual.tools.filter(|_| part != "tools"),
         history: usual.history.filter(|_| part != "history"),
     };
-    for (preset, head) in heads() {
-        let check = |sent, prefix, history| check(preset, &sent, &head, prefix, history);
-        check(sent(preset, usual).await, both, &["5m"]);
-        check(sent(preset, off("system")).await, &both[..1], &["5m"]);
-        check(sent(preset, off("tools")).await, &both[1..], &["5m"]);
-        check(sent(preset, off("history")).await, both, &[]);
-        check(sent(preset, PromptCaching::OFF).await, &[], &[]);
+    for (provider, head) in heads() {
+        let check = |sent, prefix, history| check(provider, &sent, &head, prefix, history);
+        check(sent(provider, usual).await, both, &["5m"]);
+        check(sent(provider, off("system")).await, &both[..1], &["5m"]);
+        check(sent(provider, off("tools")).await, &both[1..], &["5m"]);
+        check(sent(provider, off("history")).await, both, &[]);
+        check(sent(provider, PromptCaching::OFF).await, &[], &[]);
     }
 }
 
@@ -171,15 +172,15 @@ async fn each_part_has_its_own_time() {
         tools,
         history,
     };
-    for (preset, head) in heads() {
+    for (provider, head) in heads() {
         let check =
-            |sent, prefix: &[(&str, &str)], history| check(preset, &sent, &head, prefix, history);
-        let all_hours = sent(preset, plan(hour, hour, hour)).await;
+            |sent, prefix: &[(&str, &str)], history| check(provider, &sent, &head, prefix, history);
+        let all_hours = sent(provider, plan(hour, hour, hour)).await;
         check(all_hours, &[(TOOLS, "1h"), (SYSTEM, "1h")], &["1h"]);
-        let system_short = sent(preset, plan(hour, short, short)).await;
+        let system_short = sent(provider, plan(hour, short, short)).await;
         check(system_short, &[(TOOLS, "1h"), (SYSTEM, "5m")], &["5m"]);
         let vertex = PromptCaching::default().at_most_five_minutes();
-        let all_short = sent(preset, vertex).await;
+        let all_short = sent(provider, vertex).await;
         check(all_short, &[(TOOLS, "5m"), (SYSTEM, "5m")], &["5m"]);
     }
 }

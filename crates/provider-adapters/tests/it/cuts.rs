@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use ktx_llm_runtime::{
     EventSink, LlmRuntime as _, LoopRequest, RuntimeEvent, StopReason, TokenUsage,
 };
-use ktx_provider_adapters::{HttpRuntime, Preset};
+use ktx_provider_adapters::HttpRuntime;
 use ktx_test_support::loopback::{Answer, End, Loopback, Request};
 use ktx_tool_descriptors::{ToolDescriptor, ToolOutput, WriteEffect, handler_fn};
 use ktx_usage_ledger::{Group, Ledger, Owner, PriceTable, ReportRow, Window};
-use ktx_vocabulary::RunId;
+use ktx_vocabulary::{Provider, RunId};
 use serde_json::{Value, json};
 
 use crate::fake::{settings, stream_text, tool_use};
@@ -131,12 +131,12 @@ impl Protocol {
         }
     }
 
-    fn preset(self) -> (Preset, &'static str) {
+    fn provider(self) -> (Provider, &'static str) {
         match self {
-            Self::Anthropic => (Preset::Anthropic, "haiku"),
-            Self::Chat => (Preset::OpenAiCompatible, "local"),
-            Self::Responses => (Preset::OpenAi, "gpt-5.5"),
-            Self::Gemini => (Preset::Gemini, "gemini-3-pro"),
+            Self::Anthropic => (Provider::Anthropic, "haiku"),
+            Self::Chat => (Provider::OpenAiCompatible, "local"),
+            Self::Responses => (Provider::OpenAi, "gpt-5.5"),
+            Self::Gemini => (Provider::Gemini, "gemini-3-pro"),
         }
     }
 
@@ -328,8 +328,8 @@ async fn check(protocol: Protocol, count: usize) {
     let bill: Bill = Arc::default();
     let books = Arc::new(Books::new());
     let server = provider(protocol, Arc::clone(&bill));
-    let (preset, model) = protocol.preset();
-    let runtime = HttpRuntime::new(settings(preset, model, &server.address()), books.clone())
+    let (provider, model) = protocol.provider();
+    let runtime = HttpRuntime::new(settings(provider, model, &server.address()), books.clone())
         .expect("usable settings");
     let length = protocol.stream("m0", true).len();
     assert!(length >= count, "{protocol:?}: {length} bytes");

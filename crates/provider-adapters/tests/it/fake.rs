@@ -7,10 +7,10 @@ use std::time::Duration;
 use ktx_llm_runtime::{
     CallLabel, EventSink, GovernorSettings, Jitter, ObjectRequest, RuntimeEvent, TextRequest,
 };
-use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset, Proxy, RateLimit};
+use ktx_provider_adapters::{HttpRuntime, HttpSettings, Proxy, RateLimit};
 use ktx_secrets::Secret;
 use ktx_tool_descriptors::ObjectSchema;
-use ktx_vocabulary::{ModelRole, RunId};
+use ktx_vocabulary::{ModelRole, Provider, RunId};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use wiremock::matchers::any;
@@ -126,8 +126,8 @@ pub(crate) async fn bodies(server: &MockServer) -> Vec<Value> {
         .collect()
 }
 
-pub(crate) fn settings(preset: Preset, model: &str, address: &str) -> HttpSettings {
-    let mut settings = HttpSettings::new(preset, Some(Secret::new("sk-test-key-123")), model);
+pub(crate) fn settings(provider: Provider, model: &str, address: &str) -> HttpSettings {
+    let mut settings = HttpSettings::new(provider, Some(Secret::new("sk-test-key-123")), model);
     settings.base_url = Some(address.to_owned());
     settings.proxy = Proxy::Direct;
     settings.rate_limit = RateLimit::Own(GovernorSettings {
@@ -147,7 +147,7 @@ pub(crate) fn runtime(settings: HttpSettings) -> (HttpRuntime, Arc<Recorder>) {
 
 /// An Anthropic runtime at this address.
 pub(crate) fn anthropic(address: &str, model: &str) -> (HttpRuntime, Arc<Recorder>) {
-    runtime(settings(Preset::Anthropic, model, address))
+    runtime(settings(Provider::Anthropic, model, address))
 }
 
 pub(crate) fn label() -> CallLabel {

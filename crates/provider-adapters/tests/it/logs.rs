@@ -1,10 +1,10 @@
 //! What the adapter writes to the log.
 
+use ktx_vocabulary::Provider;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use ktx_llm_runtime::{LlmRuntime as _, StopReason};
-use ktx_provider_adapters::Preset;
 use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_tool_descriptors::{ToolDescriptor, ToolOutput, WriteEffect, handler_fn};
 use serde_json::json;
@@ -76,7 +76,7 @@ async fn a_failing_callback_is_a_warning() {
     };
     let logged = Logged::default();
     let _guard = logged.begin();
-    let (runtime, _) = runtime(settings(Preset::Anthropic, "sonnet", &server.address()));
+    let (runtime, _) = runtime(settings(Provider::Anthropic, "sonnet", &server.address()));
     let mut asked = request(vec![rows], 5);
     asked.on_step = Some(Arc::new(|step| {
         assert_ne!(step.index, 2, "the callback panics");

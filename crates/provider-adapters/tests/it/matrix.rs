@@ -1,12 +1,13 @@
 //! What a provider may do instead of answering, and how a call ends: how many tries, which error, and
 //! that nothing is paid for.
 
+use ktx_vocabulary::Provider;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_llm_runtime::{GovernorSettings, LlmErrorKind as Kind, LlmRuntime as _};
-use ktx_provider_adapters::{HttpRuntime, Preset, RateLimit};
+use ktx_provider_adapters::{HttpRuntime, RateLimit};
 use ktx_test_support::loopback::{Answer, End, Loopback};
 use serde_json::json;
 
@@ -74,7 +75,7 @@ async fn the_matrix_of_failures_ends_as_documented() {
         let shown = format!("{answer:?}");
         let server = Loopback::start(move |_, _| answer.clone()).expect("a provider");
         let books = Arc::new(Books::new());
-        let mut settings = settings(Preset::Anthropic, "haiku", &server.address());
+        let mut settings = settings(Provider::Anthropic, "haiku", &server.address());
         settings.rate_limit = RateLimit::Own(GovernorSettings {
             base_delay: Duration::from_millis(1),
             max_delay: Duration::from_millis(4),
@@ -114,7 +115,7 @@ async fn silence_ends_as_a_timeout() {
             held.push(stream);
         }
     });
-    let mut settings = settings(Preset::Anthropic, "haiku", &address);
+    let mut settings = settings(Provider::Anthropic, "haiku", &address);
     settings.timeouts.first_byte = Duration::from_millis(50);
     let (runtime, events) = crate::fake::runtime(settings);
     let error = runtime

@@ -1,7 +1,7 @@
 //! Objects: forms, repair, validation with the original schema.
 
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
-use ktx_provider_adapters::Preset;
+use ktx_vocabulary::Provider;
 use serde_json::{Value, json};
 
 use crate::fake::{
@@ -185,7 +185,7 @@ async fn openai_nulls_that_stand_for_absence_do_not_fail_the_original_schema() {
         ]}})
     );
     let server = server(vec![sse(&stream)]).await;
-    let (runtime, _) = runtime(settings(Preset::OpenAi, "gpt-5.5", &server.uri()));
+    let (runtime, _) = runtime(settings(Provider::OpenAi, "gpt-5.5", &server.uri()));
     let outcome = runtime.generate_object(ask_object(schema())).await.unwrap();
     assert_eq!(outcome.value, json!({"count": 1}));
     let sent = bodies(&server).await;

@@ -6,8 +6,7 @@ use async_trait::async_trait;
 use ktx_llm_runtime::{
     LlmError, LlmErrorKind, LlmRuntime as _, OpenGate, PlannedTurn, TurnGate, TurnPermit,
 };
-use ktx_provider_adapters::Preset;
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{ModelRole, Provider};
 use serde_json::json;
 
 use crate::fake::{anthropic, ask, ask_object, bodies, runtime, said, server, settings};
@@ -69,7 +68,7 @@ async fn a_correction_that_the_gate_refuses_is_not_sent() {
         left: Mutex::new(1),
         planned: Mutex::default(),
     });
-    let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+    let mut settings = settings(Provider::Anthropic, "sonnet", &server.uri());
     settings.gate = Arc::clone(&gate) as _;
     let (runtime, events) = runtime(settings);
     let schema = json!({

@@ -1,10 +1,11 @@
 //! A secret that a provider or a tool repeats is seen by nobody: one test per family of backends.
 
+use ktx_vocabulary::Provider;
 use std::sync::Arc;
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind, LlmRuntime as _, RunEvent, RunRequest};
 use ktx_provider_adapters::{
-    AuthorizedUser, GoogleCredentials, HttpRuntime, HttpSettings, Preset, Protocol, VertexSettings,
+    AuthorizedUser, GoogleCredentials, HttpRuntime, HttpSettings, Protocol, VertexSettings,
 };
 use ktx_secrets::Secret;
 use ktx_test_support::loopback::{Answer, Loopback, Request};
@@ -51,11 +52,11 @@ fn all_lines(events: &Recorder) -> String {
     events.lines().concat()
 }
 
-async fn check(preset: Preset, protocol: Option<Protocol>, spoken: Protocol) {
+async fn check(provider: Provider, protocol: Option<Protocol>, spoken: Protocol) {
     for (number, answer) in echoes(spoken).into_iter().enumerate() {
         let server = Loopback::start(move |_, _| answer.clone()).expect("a server");
         let base = server.address();
-        let mut settings = settings(preset, "m", &format!("{base}/?key={KEY}"));
+        let mut settings = settings(provider, "m", &format!("{base}/?key={KEY}"));
         settings.api_key = Some(Secret::new(KEY));
         settings.protocol = protocol;
         let (runtime, events) = runtime(settings);
@@ -65,17 +66,17 @@ async fn check(preset: Preset, protocol: Option<Protocol>, spoken: Protocol) {
             .expect_err("a failure");
         assert!(
             !shown(&error).contains(KEY),
-            "{preset} answer {number}: {}",
+            "{provider} answer {number}: {}",
             shown(&error)
         );
         assert!(
             !all_lines(&events).contains(KEY),
-            "{preset} answer {number}"
+            "{provider} answer {number}"
         );
-        assert!(!format!("{runtime:?}").contains(KEY), "{preset}");
+        assert!(!format!("{runtime:?}").contains(KEY), "{provider}");
         assert!(
             sent_key(&server.requests()[0]),
-            "{preset}: the key was sent"
+            "{provider}: the key was sent"
         );
     }
 }
@@ -87,33 +88,33 @@ fn sent_key(request: &Request) -> bool {
 /// COG-19: Anthropic.
 #[tokio::test]
 async fn anthropic_repeats_the_key_to_nobody() {
-    check(Preset::Anthropic, None, Protocol::Anthropic).await;
+    check(Provider::Anthropic, None, Protocol::Anthropic).await;
 }
 
 /// COG-19: the members of the Chat family.
 #[tokio::test]
 async fn chat_providers_repeat_the_key_to_nobody() {
-    for preset in [
-        Preset::Gateway,
-        Preset::DeepSeek,
-        Preset::Qwen,
-        Preset::Glm,
-        Preset::MiniMax,
-        Preset::Kimi,
-        Preset::Groq,
-        Preset::Cerebras,
-        Preset::OpenAiCompatible,
+    for provider in [
+        Provider::Gateway,
+        Provider::DeepSeek,
+        Provider::Qwen,
+        Provider::Glm,
+        Provider::MiniMax,
+        Provider::Kimi,
+        Provider::Groq,
+        Provider::Cerebras,
+        Provider::OpenAiCompatible,
     ] {
-        check(preset, None, Protocol::OpenAiChat).await;
+        check(provider, None, Protocol::OpenAiChat).await;
     }
 }
 
 /// COG-19: `OpenAI`, both of its protocols.
 #[tokio::test]
 async fn openai_repeats_the_key_to_nobody() {
-    check(Preset::OpenAi, None, Protocol::OpenAiResponses).await;
+    check(Provider::OpenAi, None, Protocol::OpenAiResponses).await;
     check(
-        Preset::OpenAi,
+        Provider::OpenAi,
         Some(Protocol::OpenAiChat),
         Protocol::OpenAiChat,
     )
@@ -123,11 +124,11 @@ async fn openai_repeats_the_key_to_nobody() {
 /// COG-19: Gemini.
 #[tokio::test]
 async fn gemini_repeats_the_key_to_nobody() {
-    check(Preset::Gemini, None, Protocol::Gemini).await;
+    check(Provider::Gemini, None, Protocol::Gemini).await;
 }
 
 fn vertex(server: &Loopback) -> HttpSettings {
-    let mut settings = settings(Preset::Vertex, "sonnet", &server.address());
+    let mut settings = settings(Provider::Vertex, "sonnet", &server.address());
     settings.api_key = None;
     settings.vertex = Some(VertexSettings {
         project: Some("p1".to_owned()),
@@ -193,7 +194,7 @@ async fn a_run_tells_nobody_what_the_provider_said() {
     })
     .expect("a server");
     let (runtime, _): (HttpRuntime, Arc<Recorder>) =
-        runtime(settings(Preset::Anthropic, "sonnet", &server.address()));
+        runtime(settings(Provider::Anthropic, "sonnet", &server.address()));
     let asked = crate::agent::request(Vec::new(), 2);
     let mut handle = runtime.start_run(RunRequest {
         role: asked.role,

@@ -6,8 +6,8 @@ use ktx_llm_runtime::{
     Governing, Governor, GovernorSettings, LimitSignal, LlmErrorKind, LlmRuntime as _, NoEvents,
     ProbeRequest,
 };
-use ktx_provider_adapters::{Preset, RateLimit, UnixClock};
-use ktx_vocabulary::RunId;
+use ktx_provider_adapters::{RateLimit, UnixClock};
+use ktx_vocabulary::{Provider, RunId};
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
@@ -110,7 +110,7 @@ async fn tries_end_with_the_configured_number() {
 #[tokio::test]
 async fn switched_off_limits_mean_one_try() {
     let server = server(error_of(2)).await;
-    let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+    let mut settings = settings(Provider::Anthropic, "sonnet", &server.uri());
     settings.rate_limit = RateLimit::Own(GovernorSettings {
         governing: Governing::Off,
         ..GovernorSettings::default()
@@ -125,7 +125,7 @@ async fn switched_off_limits_mean_one_try() {
 async fn a_limit_beyond_the_longest_wait_ends_the_call() {
     let limited = refused(429, "rate_limit_error").insert_header("retry-after", "3600");
     let server = server(vec![limited]).await;
-    let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+    let mut settings = settings(Provider::Anthropic, "sonnet", &server.uri());
     settings.rate_limit = RateLimit::Own(GovernorSettings {
         max_wait: Some(Duration::from_secs(5)),
         ..GovernorSettings::default()
@@ -182,7 +182,7 @@ async fn a_probe_does_not_wait_for_a_limit() {
         window: "tokens".to_owned(),
         retry_after: Some(Duration::from_secs(7_490)),
     });
-    let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+    let mut settings = settings(Provider::Anthropic, "sonnet", &server.uri());
     settings.rate_limit = RateLimit::Shared(governor);
     settings.clock = UnixClock::new(|| NOON);
     let (runtime, _) = runtime(settings);
@@ -224,7 +224,7 @@ async fn a_probe_that_meets_a_limit_says_so_at_once() {
         ),
     ] {
         let server = server(vec![answer]).await;
-        let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+        let mut settings = settings(Provider::Anthropic, "sonnet", &server.uri());
         settings.clock = UnixClock::new(|| NOON);
         let (runtime, events) = runtime(settings);
         let error = runtime
@@ -302,7 +302,7 @@ async fn nothing_is_waited_for_beyond_the_time_of_the_run() {
         (refused(500, "api_error"), LlmErrorKind::Server),
     ] {
         let server = server(vec![answer]).await;
-        let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+        let mut settings = settings(Provider::Anthropic, "sonnet", &server.uri());
         settings.rate_limit = RateLimit::Own(GovernorSettings {
             base_delay: Duration::from_secs(30),
             ends_at: Some(tokio::time::Instant::now() + Duration::from_secs(20)),
@@ -332,7 +332,11 @@ async fn an_answer_that_the_provider_broke_off_is_asked_for_again() {
         answer("c2", "stop"),
     ])
     .await;
-    let (runtime, events) = runtime(settings(Preset::DeepSeek, "deepseek-v4-pro", &server.uri()));
+    let (runtime, events) = runtime(settings(
+        Provider::DeepSeek,
+        "deepseek-v4-pro",
+        &server.uri(),
+    ));
     assert_eq!(runtime.generate_text(ask("x")).await.unwrap().text, "stop");
     let paid: Vec<String> = events
         .lines()
@@ -366,7 +370,11 @@ async fn refusals_and_broken_answers_are_no_success() {
     ] {
         let tries = answers.len();
         let server = server(answers).await;
-        let (runtime, _) = runtime(settings(Preset::Groq, "openai/gpt-oss-20b", &server.uri()));
+        let (runtime, _) = runtime(settings(
+            Provider::Groq,
+            "openai/gpt-oss-20b",
+            &server.uri(),
+        ));
         let error = runtime.generate_text(ask("x")).await.unwrap_err();
         assert_eq!((error.kind, bodies(&server).await.len()), (kind, tries));
     }

@@ -7,8 +7,8 @@ use ktx_llm_runtime::{
     EventSink, LlmErrorKind, LlmRuntime as _, NoEvents, ProbeRequest, RuntimeEvent, SourceSystem,
     TokenUsage, UsageFact, UsageKind,
 };
-use ktx_provider_adapters::{HttpRuntime, HttpSettings, Preset};
-use ktx_vocabulary::{ModelRole, RunId};
+use ktx_provider_adapters::{HttpRuntime, HttpSettings};
+use ktx_vocabulary::{ModelRole, Provider, RunId};
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
@@ -67,7 +67,7 @@ async fn a_fact_has_the_counters_of_its_message() {
     });
     let server = server(vec![ResponseTemplate::new(200).set_body_json(answer)]).await;
     let facts = Arc::new(Facts::default());
-    let settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+    let settings = settings(Provider::Anthropic, "sonnet", &server.uri());
     let runtime = HttpRuntime::new(settings, facts.clone()).unwrap();
     let mut asked = ask("How many?");
     asked.label.unit = Some("orders".to_owned());
@@ -80,7 +80,7 @@ async fn a_fact_has_the_counters_of_its_message() {
             run_id: RunId::parse("r1").unwrap(),
             attempt: 0,
             message_id: "msg_7".to_owned(),
-            source_system: SourceSystem::AnthropicApi,
+            source_system: SourceSystem::Provider(Provider::Anthropic),
             model: "claude-test".to_owned(),
             location: None,
             role: ModelRole::Default,
@@ -104,7 +104,7 @@ async fn a_fact_has_the_counters_of_its_message() {
 #[tokio::test]
 async fn roles_choose_models() {
     let server = server(vec![said("m1", "a"), said("m2", "b")]).await;
-    let mut settings = settings(Preset::Anthropic, "sonnet", &server.uri());
+    let mut settings = settings(Provider::Anthropic, "sonnet", &server.uri());
     settings.models = BTreeMap::from([
         (ModelRole::Default, "sonnet".to_owned()),
         (ModelRole::Triage, "haiku".to_owned()),
@@ -134,99 +134,99 @@ async fn every_preset_asks_in_its_own_way() {
     let gemini = "data: {\"responseId\":\"g\",\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"ok\"}]},\"finishReason\":\"STOP\"}]}\n\n";
     let cases = [
         (
-            Preset::Gateway,
+            Provider::Gateway,
             "xai/grok",
             chat,
             "/v1/chat/completions",
             "authorization",
         ),
         (
-            Preset::OpenAi,
+            Provider::OpenAi,
             "gpt-5.5",
             responses,
             "/v1/responses",
             "authorization",
         ),
         (
-            Preset::Gemini,
+            Provider::Gemini,
             "gemini-3.7-flash",
             gemini,
             "/v1beta/models/gemini-3.7-flash:streamGenerateContent",
             "x-goog-api-key",
         ),
         (
-            Preset::DeepSeek,
+            Provider::DeepSeek,
             "deepseek-v4-pro",
             chat,
             "/v1/chat/completions",
             "authorization",
         ),
         (
-            Preset::Qwen,
+            Provider::Qwen,
             "qwen3.8-max",
             chat,
             "/v1/chat/completions",
             "authorization",
         ),
         (
-            Preset::Glm,
+            Provider::Glm,
             "glm-5.3",
             chat,
             "/v1/chat/completions",
             "authorization",
         ),
         (
-            Preset::MiniMax,
+            Provider::MiniMax,
             "MiniMax-M3",
             chat,
             "/v1/chat/completions",
             "authorization",
         ),
         (
-            Preset::Kimi,
+            Provider::Kimi,
             "kimi-k3",
             chat,
             "/v1/chat/completions",
             "authorization",
         ),
         (
-            Preset::Groq,
+            Provider::Groq,
             "openai/gpt-oss-120b",
             chat,
             "/v1/chat/completions",
             "authorization",
         ),
         (
-            Preset::Cerebras,
+            Provider::Cerebras,
             "gpt-oss-120b",
             chat,
             "/v1/chat/completions",
             "authorization",
         ),
         (
-            Preset::OpenAiCompatible,
+            Provider::OpenAiCompatible,
             "llama",
             chat,
             "/v1/chat/completions",
             "authorization",
         ),
     ];
-    for (preset, model, stream, path, key_header) in cases {
+    for (provider, model, stream, path, key_header) in cases {
         let server = server(vec![sse(stream)]).await;
-        let (runtime, _) = runtime(settings(preset, model, &server.uri()));
+        let (runtime, _) = runtime(settings(provider, model, &server.uri()));
         let outcome = runtime.generate_text(ask("x")).await;
         assert_eq!(
             outcome.map(|outcome| outcome.text),
             Ok("ok".to_owned()),
-            "{preset}"
+            "{provider}"
         );
         let requests = server.received_requests().await.unwrap();
-        assert_eq!(requests[0].url.path(), path, "{preset}");
+        assert_eq!(requests[0].url.path(), path, "{provider}");
         let key = requests[0]
             .headers
             .get(key_header)
             .map(|v| v.to_str().unwrap().to_owned());
-        assert!(key.unwrap().ends_with("sk-test-key-123"), "{preset}");
+        assert!(key.unwrap().ends_with("sk-test-key-123"), "{provider}");
     }
 }
 
@@ -254,22 +254,22 @@ fn settings_that_cannot_work_say_what_to_set() {
         assert_eq!(shown, expected);
     };
     check(
-        HttpSettings::new(Preset::Anthropic, None, "sonnet"),
+        HttpSettings::new(Provider::Anthropic, None, "sonnet"),
         "the `anthropic` backend has no API key | set the environment variable \
          `ANTHROPIC_API_KEY`, or `llm.provider.anthropic.api_key` in `ktx.yaml`",
     );
     check(
-        HttpSettings::new(Preset::OpenAiCompatible, None, "llama"),
+        HttpSettings::new(Provider::OpenAiCompatible, None, "llama"),
         "the `openai-compatible` backend has no address | set \
          `llm.provider.openai-compatible.base_url` in `ktx.yaml`",
     );
     check(
-        HttpSettings::new(Preset::Vertex, None, "sonnet"),
+        HttpSettings::new(Provider::Vertex, None, "sonnet"),
         "the `vertex` backend has no location and no credentials | set \
          `llm.provider.vertex.location` in `ktx.yaml` and run `gcloud auth \
          application-default login`, or set `GOOGLE_APPLICATION_CREDENTIALS`",
     );
-    let mut none = settings(Preset::Anthropic, "sonnet", "http://localhost:1");
+    let mut none = settings(Provider::Anthropic, "sonnet", "http://localhost:1");
     none.models.clear();
     check(
         none,
@@ -277,7 +277,7 @@ fn settings_that_cannot_work_say_what_to_set() {
          `llm.models.default` in `ktx.yaml`",
     );
     check(
-        settings(Preset::Gemini, "gemini-4-argon", "http://localhost:1"),
+        settings(Provider::Gemini, "gemini-4-argon", "http://localhost:1"),
         "the model `gemini-4-argon` cannot be used: it needs the Interactions API | choose \
          another model for the role `default`",
     );

@@ -1,9 +1,10 @@
 //! What can happen between us and a provider: redirects, pages, cuts, silence, cancellation.
 
+use ktx_vocabulary::Provider;
 use std::time::Duration;
 
 use ktx_llm_runtime::{GovernorSettings, LlmErrorKind, LlmRuntime as _};
-use ktx_provider_adapters::{Preset, Proxy, RateLimit};
+use ktx_provider_adapters::{Proxy, RateLimit};
 use ktx_test_support::loopback::{Answer, End, Loopback};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -98,7 +99,7 @@ async fn what_was_never_reached_is_tried_once() {
             "the proxy could not be reached",
         ),
     ] {
-        let mut settings = settings(Preset::Anthropic, "sonnet", address);
+        let mut settings = settings(Provider::Anthropic, "sonnet", address);
         settings.proxy = proxy;
         let (runtime, events) = runtime(settings);
         let error = runtime.generate_text(ask("x")).await.unwrap_err();
@@ -132,7 +133,7 @@ async fn a_silent_provider_is_asked_twice() {
             ..Answer::stream(crate::fake::stream_text("m1", "end_turn", &[]))
         })
         .unwrap();
-        let mut settings = settings(Preset::Anthropic, "sonnet", &provider.address());
+        let mut settings = settings(Provider::Anthropic, "sonnet", &provider.address());
         settings.timeouts.first_byte = Duration::from_millis(200);
         settings.timeouts.between_bytes = Duration::from_millis(200);
         let (runtime, events) = runtime(settings);
@@ -216,7 +217,7 @@ async fn silence_is_a_timeout_and_is_repeated() {
             half_answer(&mut next, &format!("{HEAD}{stream}")).await;
         }
     });
-    let mut settings = settings(Preset::Anthropic, "sonnet", &address);
+    let mut settings = settings(Provider::Anthropic, "sonnet", &address);
     settings.timeouts.idle = Duration::from_millis(300);
     let (runtime, events) = runtime(settings);
     assert_eq!(runtime.generate_text(ask("x")).await.unwrap().text, "ok");
@@ -262,7 +263,7 @@ async fn a_stream_ends_without_content_and_without_an_end() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let server = talks_on(listener, said);
-        let mut settings = settings(Preset::Anthropic, "sonnet", &address);
+        let mut settings = settings(Provider::Anthropic, "sonnet", &address);
         settings.timeouts.idle = idle;
         settings.timeouts.total = total;
         settings.rate_limit = RateLimit::Own(GovernorSettings {

@@ -1,5 +1,6 @@
 //! Claude on Vertex AI: tokens, signed requests, renewal.
 
+use ktx_vocabulary::Provider;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ktx_llm_runtime::{EventSink, LlmErrorKind, LlmRuntime as _, RuntimeEvent};
 use ktx_provider_adapters::{
-    GoogleCredentials, HttpRuntime, HttpSettings, Preset, UnixClock, VertexSettings,
+    GoogleCredentials, HttpRuntime, HttpSettings, UnixClock, VertexSettings,
 };
 use ring::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ const KEY: &str = include_str!("../../../../fixtures/providers/throwaway-service
 const NOW: u64 = 1_790_000_000;
 
 pub(crate) fn vertex(address: &str, credentials: GoogleCredentials) -> HttpSettings {
-    let mut settings = settings(Preset::Vertex, "claude-sonnet-4-5@20250929", address);
+    let mut settings = settings(Provider::Vertex, "claude-sonnet-4-5@20250929", address);
     settings.vertex = Some(VertexSettings {
         project: None,
         location: "us-east5".to_owned(),

@@ -166,8 +166,8 @@ fn note_unproven(names: Names<'_>, parts: &[Part], notes: &mut Vec<String>) {
             }
             let columns: Vec<&str> = edge.pairs.iter().map(|(_, to)| to.as_str()).collect();
             let note = format!(
-                "the join from `{}` to `{}` is taken at its word, and {}: where several rows match, \
-                 numbers come out too high; `ktx sl validate --live` looks",
+                "the join from `{}` to `{}` is not verified: {}; if several rows match, numbers come out too \
+                 high; check it with `ktx sl validate --live`",
                 names.node_name(edge.from),
                 names.node_name(edge.to),
                 found.doubt_about(&columns)

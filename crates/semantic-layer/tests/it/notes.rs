@@ -327,9 +327,8 @@ fn a_doubtful_key_two_joins_away_is_told_with_its_own_source() {
     assert_eq!(
         notes(&catalog, &query),
         [
-            "the join from `buyer` to `buyer.towns` is taken at its word, and `code` of `towns` does not hold its \
-             grain `country`, `code`: where several rows match, numbers come out too high; `ktx sl validate --live` \
-             looks"
+            "the join from `buyer` to `buyer.towns` is not verified: `code` of `towns` does not hold its \
+             grain `country`, `code`; if several rows match, numbers come out too high; check it with `ktx sl validate --live`"
         ]
     );
 }
@@ -353,8 +352,8 @@ fn a_doubtful_key_behind_a_role_is_told_in_both_directions() {
     );
     let doubt = |paper: &str, person: &str| {
         format!(
-            "the join from `{paper}` to `{person}` is taken at its word, and `paper` of `people` does not hold its \
-             grain `id`: where several rows match, numbers come out too high; `ktx sl validate --live` looks"
+            "the join from `{paper}` to `{person}` is not verified: `paper` of `people` does not hold its \
+             grain `id`; if several rows match, numbers come out too high; check it with `ktx sl validate --live`"
         )
     };
     for (paper, person) in [("papers", "people"), ("buyer.papers", "buyer")] {

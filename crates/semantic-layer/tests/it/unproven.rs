@@ -74,9 +74,9 @@ fn a_join_beside_the_key_is_told() {
                     .to_owned()
             ],
             vec![
-                "the join from `payments` to `rates` is taken at its word, and `currency` of `rates` does not \
-                 hold its grain `currency`, `day`: where several rows match, numbers come out too high; \
-                 `ktx sl validate --live` looks"
+                "the join from `payments` to `rates` is not verified: `currency` of `rates` does not \
+                 hold its grain `currency`, `day`; if several rows match, numbers come out too high; \
+                 check it with `ktx sl validate --live`"
                     .to_owned()
             ],
         )
@@ -96,7 +96,7 @@ fn a_join_beside_the_key_is_told() {
         compiled
             .notes
             .iter()
-            .any(|note| note.contains("taken at its word"))
+            .any(|note| note.contains("is not verified"))
     );
 }
 

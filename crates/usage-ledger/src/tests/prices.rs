@@ -1,6 +1,7 @@
 //! Value tests of which price a message has (COG-10).
 
 use ktx_llm_runtime::{SourceSystem, TokenUsage};
+use ktx_vocabulary::Provider;
 use serde_json::json;
 
 use super::AT;
@@ -70,7 +71,7 @@ fn a_server_of_ones_own_is_priced_by_a_table_of_ones_own() {
         ]}],
     });
     let table = PriceTable::parse(&table.to_string()).unwrap();
-    let own = SourceSystem::OpenAiCompatible;
+    let own = SourceSystem::Provider(Provider::OpenAiCompatible);
     assert_eq!(
         [
             millions(&table, own, "gpt-oss-20b", None),
@@ -85,7 +86,12 @@ fn a_server_of_ones_own_is_priced_by_a_table_of_ones_own() {
 fn regional_endpoints_cost_more_for_the_models_that_they_cost_more_for() {
     let table = PriceTable::built_in().unwrap();
     let input = |model: &str, location: &str| {
-        let found = millions(&table, SourceSystem::Vertex, model, Some(location));
+        let found = millions(
+            &table,
+            SourceSystem::Provider(Provider::Vertex),
+            model,
+            Some(location),
+        );
         found.map(|(input, _)| input)
     };
     let cases = [

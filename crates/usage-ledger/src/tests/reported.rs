@@ -11,7 +11,7 @@ const OURS: i128 = 1_230_000_000;
 
 fn told(run: &str, call: &str, dollars: f64, messages: &[&str]) -> ReportedCost {
     ReportedCost {
-        source_system: SourceSystem::AnthropicSdk,
+        source_system: SourceSystem::LocalSession,
         role: ModelRole::CandidateExtraction,
         label: CallLabel {
             run_id: RunId::parse(run).unwrap(),

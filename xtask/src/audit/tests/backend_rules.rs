@@ -78,6 +78,7 @@ const CASES: [Case; 7] = [
             "use settings::ClaudeCodeSettings;",
         ],
         homes: &[
+            "vocabulary",
             "config",
             "claude-code-adapter",
             "provider-adapters",

@@ -4,11 +4,13 @@ use super::audit_all;
 
 const PARENT: (&str, &str) = ("crates/scan/src/lib.rs", "//! Scans.\n\nmod part;\n");
 const BACKENDS: (&str, &str) = (
-    "crates/config/src/backend.rs",
-    "//! Backends.\nfn as_str() {\n    Self::None => \"none\",\n    Self::Vertex => \"vertex\",\n    \
-     Self::Kimi => \"kimi\",\n}\n",
+    "crates/vocabulary/src/provider.rs",
+    "//! Backends.\nfn names() {\n    config: \"vertex\",\n    config: \"kimi\",\n    Self::None => \"none\",\n}\n",
 );
-const CONFIG: (&str, &str) = ("crates/config/src/lib.rs", "//! Settings.\nmod backend;\n");
+const NAMES: (&str, &str) = (
+    "crates/vocabulary/src/lib.rs",
+    "//! Names.\nmod provider;\n",
+);
 const MANIFEST: (&str, &str) = (
     "crates/scan/Cargo.toml",
     "[dependencies]\nktx-llm-runtime.workspace = true\n",
@@ -17,7 +19,7 @@ const MANIFEST: (&str, &str) = (
 /// The rules that speak up about one line in `scan`, in order.
 fn rules(line: &str) -> Vec<String> {
     let text = format!("//! A part.\n\n{line}\n");
-    let findings = audit_all(&[PARENT, BACKENDS, CONFIG, ("crates/scan/src/part.rs", &text)]);
+    let findings = audit_all(&[PARENT, BACKENDS, NAMES, ("crates/scan/src/part.rs", &text)]);
     findings
         .lines()
         .filter_map(|finding| finding.strip_prefix("crates/scan/src/part.rs:3: "))

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use ktx_config::Backend;
 use ktx_config::edit::set;
 use ktx_llm_runtime::ProbeReport;
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{Backend, ModelRole};
 use serde_json::Value;
 
 use super::super::connection::edit::{current, edit_failure, meaning, write};

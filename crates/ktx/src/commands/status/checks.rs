@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use ktx_config::{
-    Backend, Connection, Driver, DriverKind, EnrichmentMode, FailureMode, MISSPELLED_KEY, Profile,
+    Connection, Driver, DriverKind, EnrichmentMode, FailureMode, MISSPELLED_KEY, Profile,
 };
 use ktx_diagnostics::Diagnostic;
 use ktx_secrets::SecretRef;
-use ktx_vocabulary::ModelRole;
+use ktx_vocabulary::{Backend, ModelRole};
 use serde_json::{Value, json};
 
 use super::Probe;

@@ -1,9 +1,10 @@
 //! What `ktx status` looks at besides `ktx.yaml`, and what it did not look at.
 
+use ktx_vocabulary::Backend;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ktx_config::{Backend, Driver, DriverKind};
+use ktx_config::{Driver, DriverKind};
 use ktx_context_tools::ScanSnapshot;
 use ktx_diagnostics::{Diagnostic, Hints as _, Severity};
 use ktx_project_store::Store;

@@ -1,15 +1,16 @@
 //! What `llm.promptCaching` means for an HTTP backend.
 
 use super::*;
+use ktx_vocabulary::Provider;
 
 #[track_caller]
-fn check(backend: Backend, fields: &str, provider: Option<CacheTtl>, expected: PromptCaching) {
+fn check(provider: Provider, fields: &str, own_ttl: Option<CacheTtl>, expected: PromptCaching) {
     let text = format!("llm: {{promptCaching: {{{fields}}}}}\n");
     let parsed = ktx_config::parse(&text, "ktx.yaml");
     assert_eq!(parsed.diagnostics, [], "{fields}");
     let project = parsed.project.expect("a good file");
-    let found = caching(&project, backend, provider);
-    assert_eq!(found, expected, "{backend:?} {fields}");
+    let found = caching(&project, provider, own_ttl);
+    assert_eq!(found, expected, "{provider} {fields}");
 }
 
 const HOUR: Option<CacheTtl> = Some(CacheTtl::OneHour);
@@ -47,9 +48,9 @@ fn every_field_reaches_its_part() {
         ("historyTtl: 1h", plan(HOUR, HOUR, HOUR)),
         ("vertexFallbackTo5m: true", usual),
     ];
-    for backend in [Backend::Anthropic, Backend::Gateway] {
+    for provider in [Provider::Anthropic, Provider::Gateway] {
         for (fields, expected) in cases {
-            check(backend, fields, None, expected);
+            check(provider, fields, None, expected);
         }
     }
 }
@@ -58,8 +59,8 @@ fn every_field_reaches_its_part() {
 #[test]
 fn vertex_falls_back_and_the_providers_time_comes_last() {
     let fallback = "vertexFallbackTo5m: true, cacheTools: false";
-    check(Backend::Vertex, fallback, None, plan(SHORT, None, SHORT));
-    check(Backend::Vertex, "", None, plan(HOUR, HOUR, SHORT));
+    check(Provider::Vertex, fallback, None, plan(SHORT, None, SHORT));
+    check(Provider::Vertex, "", None, plan(HOUR, HOUR, SHORT));
     let own = "historyTtl: 1h";
-    check(Backend::Anthropic, own, SHORT, plan(SHORT, SHORT, HOUR));
+    check(Provider::Anthropic, own, SHORT, plan(SHORT, SHORT, HOUR));
 }

@@ -1,9 +1,9 @@
 //! Value tests of where prices come from.
 #![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 
+use ktx_vocabulary::{Backend, Provider};
 use std::collections::BTreeMap;
 
-use ktx_config::Backend;
 use ktx_llm_runtime::TokenUsage;
 use ktx_usage_ledger::PriceTable;
 use serde_json::{Map, Value, json};
@@ -37,11 +37,36 @@ fn a_backends_models_have_the_prices_of_its_ledger() {
     let table = PriceSource::default().read().unwrap();
     let cases = [
         (Backend::ClaudeCode, None, "sonnet", Some(2000)),
-        (Backend::Cerebras, None, "gpt-oss-120b", Some(350)),
-        (Backend::Groq, None, "openai/gpt-oss-120b", Some(150)),
-        (Backend::OpenAiCompatible, None, "gpt-oss-120b", None),
-        (Backend::Vertex, Some("global"), "sonnet", Some(2000)),
-        (Backend::Vertex, Some("us-east5"), "sonnet", Some(2200)),
+        (
+            Backend::Http(Provider::Cerebras),
+            None,
+            "gpt-oss-120b",
+            Some(350),
+        ),
+        (
+            Backend::Http(Provider::Groq),
+            None,
+            "openai/gpt-oss-120b",
+            Some(150),
+        ),
+        (
+            Backend::Http(Provider::OpenAiCompatible),
+            None,
+            "gpt-oss-120b",
+            None,
+        ),
+        (
+            Backend::Http(Provider::Vertex),
+            Some("global"),
+            "sonnet",
+            Some(2000),
+        ),
+        (
+            Backend::Http(Provider::Vertex),
+            Some("us-east5"),
+            "sonnet",
+            Some(2200),
+        ),
         (Backend::None, None, "sonnet", None),
     ];
     for (backend, location, model, expected) in cases {
@@ -67,8 +92,13 @@ fn prices_of_the_project_win() {
     assert_eq!(
         [
             million(&table, Backend::ClaudeCode, None, "sonnet"),
-            million(&table, Backend::OpenAiCompatible, None, "gpt-oss-20b"),
-            million(&table, Backend::Anthropic, None, "haiku"),
+            million(
+                &table,
+                Backend::Http(Provider::OpenAiCompatible),
+                None,
+                "gpt-oss-20b"
+            ),
+            million(&table, Backend::Http(Provider::Anthropic), None, "haiku"),
         ],
         [Some(7000), Some(0), Some(100)]
     );

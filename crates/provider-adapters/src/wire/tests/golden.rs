@@ -1,10 +1,11 @@
 //! Golden requests: what each provider is sent, whole.
 
-use ktx_llm_runtime::{CacheTtl, ContentBlock, MediaSource, Message, MessageRole, Transport};
+use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole, Transport};
+use ktx_vocabulary::{CacheTtl, Provider};
 use serde_json::{Value, json};
 
 use super::{call, encoded, map, message, reasoning, result, settings, text, tools, user};
-use crate::preset::{Preset, Protocol};
+use crate::preset::Protocol;
 use crate::settings::{HttpSettings, PromptCaching};
 use crate::wire::request::{
     CanonicalRequest, Delivery, OutputForm, Strictness, Thinking, ToolChoice,
@@ -139,7 +140,7 @@ fn media() -> CanonicalRequest {
 fn anthropic_tool_loop() {
     check(
         "anthropic_loop",
-        &settings(Preset::Anthropic, "sonnet"),
+        &settings(Provider::Anthropic, "sonnet"),
         &tool_loop(json!({"provider": "anthropic", "signature": "s1"})),
     );
 }
@@ -151,17 +152,17 @@ fn anthropic_forced_tool_switches_thinking_off_and_native_output_has_a_format() 
     forced.tool_choice = ToolChoice::Named("sql".to_owned());
     check(
         "anthropic_forced_tool",
-        &settings(Preset::Anthropic, "haiku"),
+        &settings(Provider::Anthropic, "haiku"),
         &forced,
     );
     check(
         "anthropic_object_sonnet_5_5",
-        &settings(Preset::Anthropic, "sonnet"),
+        &settings(Provider::Anthropic, "sonnet"),
         &object(schema()),
     );
     check(
         "anthropic_object_sonnet_4_6",
-        &settings(Preset::Anthropic, "claude-sonnet-4-6"),
+        &settings(Provider::Anthropic, "claude-sonnet-4-6"),
         &object(schema()),
     );
 }
@@ -169,15 +170,15 @@ fn anthropic_forced_tool_switches_thinking_off_and_native_output_has_a_format() 
 /// KODE-05, KODE-10, KODE-11, KODE-14, KODE-15: media in each provider's form, or a placeholder.
 #[test]
 fn media_become_blocks_or_visible_placeholders() {
-    for (name, preset, model) in [
-        ("anthropic_media", Preset::Anthropic, "sonnet"),
-        ("vertex_media", Preset::Vertex, "sonnet"),
-        ("responses_media", Preset::OpenAi, "gpt-5.5"),
-        ("gemini_media", Preset::Gemini, "gemini-3.7-flash"),
-        ("chat_media", Preset::Kimi, "kimi-k3"),
-        ("chat_media_blind", Preset::OpenAiCompatible, "llama"),
+    for (name, provider, model) in [
+        ("anthropic_media", Provider::Anthropic, "sonnet"),
+        ("vertex_media", Provider::Vertex, "sonnet"),
+        ("responses_media", Provider::OpenAi, "gpt-5.5"),
+        ("gemini_media", Provider::Gemini, "gemini-3.7-flash"),
+        ("chat_media", Provider::Kimi, "kimi-k3"),
+        ("chat_media_blind", Provider::OpenAiCompatible, "llama"),
     ] {
-        check(name, &settings(preset, model), &media());
+        check(name, &settings(provider, model), &media());
     }
 }
 
@@ -187,11 +188,11 @@ fn vertex_names_the_model_in_its_path() {
     let mut request = object(OutputForm::Text);
     check(
         "vertex_stream",
-        &settings(Preset::Vertex, "claude-sonnet-4-5@20250929"),
+        &settings(Provider::Vertex, "claude-sonnet-4-5@20250929"),
         &request,
     );
     request.delivery = Delivery::Whole;
-    let encoded = encoded(&settings(Preset::Vertex, "opus"), &request);
+    let encoded = encoded(&settings(Provider::Vertex, "opus"), &request);
     assert_eq!(
         encoded.path,
         "/v1/projects/p1/locations/us-east5/publishers/anthropic/models/claude-opus-5-5:rawPredict"
@@ -204,12 +205,12 @@ fn gateway_chooses_the_protocol_by_the_creator() {
     let request = object(OutputForm::Text);
     check(
         "gateway_claude",
-        &settings(Preset::Gateway, "sonnet"),
+        &settings(Provider::Gateway, "sonnet"),
         &request,
     );
     check(
         "gateway_other",
-        &settings(Preset::Gateway, "openai/gpt-5.6-sol"),
+        &settings(Provider::Gateway, "openai/gpt-5.6-sol"),
         &request,
     );
 }
@@ -223,17 +224,17 @@ fn responses_requests() {
     });
     check(
         "responses_loop",
-        &settings(Preset::OpenAi, "gpt-5.5"),
+        &settings(Provider::OpenAi, "gpt-5.5"),
         &tool_loop(sealed),
     );
     check(
         "responses_object",
-        &settings(Preset::OpenAi, "gpt-5-mini"),
+        &settings(Provider::OpenAi, "gpt-5-mini"),
         &object(schema()),
     );
     let mut next = object(OutputForm::Text);
     next.previous_response = Some("resp_1".to_owned());
-    let body = encoded(&settings(Preset::OpenAi, "gpt-4.1"), &next).body;
+    let body = encoded(&settings(Provider::OpenAi, "gpt-4.1"), &next).body;
     assert_eq!(
         (
             &body["previous_response_id"],
@@ -242,7 +243,7 @@ fn responses_requests() {
         ),
         (&json!("resp_1"), &json!(true), &json!(0.0))
     );
-    let mut chat = settings(Preset::OpenAi, "gpt-5.5");
+    let mut chat = settings(Provider::OpenAi, "gpt-5.5");
     chat.protocol = Some(Protocol::OpenAiChat);
     check("openai_chat_object", &chat, &object(schema()));
 }
@@ -253,12 +254,12 @@ fn gemini_requests() {
     let own = json!({"provider": "gemini", "thought_signature": "t1"});
     check(
         "gemini_loop",
-        &settings(Preset::Gemini, "gemini-3.7-flash"),
+        &settings(Provider::Gemini, "gemini-3.7-flash"),
         &tool_loop(own),
     );
     check(
         "gemini_object",
-        &settings(Preset::Gemini, "gemini-2.5-flash"),
+        &settings(Provider::Gemini, "gemini-2.5-flash"),
         &object(schema()),
     );
 }
@@ -267,25 +268,25 @@ fn gemini_requests() {
 /// family is asked to think and gets its thoughts back.
 #[test]
 fn the_chat_family() {
-    for (name, preset, model) in [
-        ("deepseek_loop", Preset::DeepSeek, "deepseek-v4-pro"),
-        ("deepseek_r1_loop", Preset::DeepSeek, "deepseek-r1"),
-        ("qwen_loop", Preset::Qwen, "qwen3.8-max"),
-        ("glm_loop", Preset::Glm, "glm-5.3"),
-        ("minimax_loop", Preset::MiniMax, "MiniMax-M3"),
-        ("kimi_k2_loop", Preset::Kimi, "kimi-k2-thinking"),
-        ("kimi_k3_loop", Preset::Kimi, "kimi-k3"),
-        ("groq_loop", Preset::Groq, "qwen/qwen3.8-27b"),
-        ("cerebras_loop", Preset::Cerebras, "gpt-oss-120b"),
+    for (name, provider, model) in [
+        ("deepseek_loop", Provider::DeepSeek, "deepseek-v4-pro"),
+        ("deepseek_r1_loop", Provider::DeepSeek, "deepseek-r1"),
+        ("qwen_loop", Provider::Qwen, "qwen3.8-max"),
+        ("glm_loop", Provider::Glm, "glm-5.3"),
+        ("minimax_loop", Provider::MiniMax, "MiniMax-M3"),
+        ("kimi_k2_loop", Provider::Kimi, "kimi-k2-thinking"),
+        ("kimi_k3_loop", Provider::Kimi, "kimi-k3"),
+        ("groq_loop", Provider::Groq, "qwen/qwen3.8-27b"),
+        ("cerebras_loop", Provider::Cerebras, "gpt-oss-120b"),
     ] {
-        let mut settings = settings(preset, model);
-        match preset {
-            Preset::Qwen => {
+        let mut settings = settings(provider, model);
+        match provider {
+            Provider::Qwen => {
                 settings.reasoning = Some(map(json!({
                     "requestParams": {"enable_thinking": true, "thinking_budget": 2048},
                 })));
             }
-            Preset::Cerebras => {
+            Provider::Cerebras => {
                 settings.reasoning = Some(map(json!({
                     "requestParams": {"reasoning_format": "separate"},
                 })));
@@ -299,7 +300,7 @@ fn the_chat_family() {
 /// KODE-12, KODE-16: `stripFromHistory` and `fieldName` are configuration.
 #[test]
 fn reasoning_is_configuration() {
-    let mut settings = settings(Preset::DeepSeek, "deepseek-v4-pro");
+    let mut settings = settings(Provider::DeepSeek, "deepseek-v4-pro");
     let assistant = |settings: &HttpSettings| {
         encoded(settings, &tool_loop(json!({}))).body["messages"][2].clone()
     };
@@ -318,11 +319,11 @@ fn reasoning_is_configuration() {
 #[test]
 fn transports_decide_how_foreign_reasoning_travels() {
     let mut lines = Vec::new();
-    for (preset, model) in [
-        (Preset::Anthropic, "sonnet"),
-        (Preset::OpenAi, "gpt-5.5"),
-        (Preset::Gemini, "gemini-3.7-flash"),
-        (Preset::DeepSeek, "deepseek-v4-pro"),
+    for (provider, model) in [
+        (Provider::Anthropic, "sonnet"),
+        (Provider::OpenAi, "gpt-5.5"),
+        (Provider::Gemini, "gemini-3.7-flash"),
+        (Provider::DeepSeek, "deepseek-v4-pro"),
     ] {
         for transport in [Transport::Provider, Transport::Text, Transport::Omit] {
             let request = CanonicalRequest {
@@ -337,12 +338,12 @@ fn transports_decide_how_foreign_reasoning_travels() {
                 ],
                 ..CanonicalRequest::default()
             };
-            let body = encoded(&settings(preset, model), &request).body;
+            let body = encoded(&settings(provider, model), &request).body;
             let turns = ["messages", "input", "contents"]
                 .iter()
                 .find_map(|key| body[*key].as_array())
                 .unwrap();
-            lines.push(format!("{preset} {transport:?} {}", turns[1]));
+            lines.push(format!("{provider} {transport:?} {}", turns[1]));
         }
     }
     assert_eq!(
@@ -373,7 +374,7 @@ fn qwen_is_marked_for_five_minutes_at_most() {
         caching: Some(PromptCaching::default()),
         ..CanonicalRequest::default()
     };
-    let body = encoded(&settings(Preset::Qwen, "qwen3.8-max"), &request).body;
+    let body = encoded(&settings(Provider::Qwen, "qwen3.8-max"), &request).body;
     assert_eq!(
         body["messages"][0]["content"][0]["cache_control"],
         json!({"type": "ephemeral"})
@@ -407,30 +408,30 @@ fn cache_settings_of_every_family() {
         caching: Some(PromptCaching::default()),
         ..CanonicalRequest::default()
     };
-    let mut anthropic = settings(Preset::Anthropic, "sonnet");
+    let mut anthropic = settings(Provider::Anthropic, "sonnet");
     anthropic.cache.extended_ttl = Some(true);
     check(
         "anthropic_cache",
         &anthropic,
         &request(Some(CacheTtl::OneHour)),
     );
-    let mut few = settings(Preset::Gateway, "sonnet");
+    let mut few = settings(Provider::Gateway, "sonnet");
     few.cache.breakpoints = Some(1);
     check("gateway_cache", &few, &request(None));
     check(
         "qwen_cache",
-        &settings(Preset::Qwen, "qwen3.8-max"),
+        &settings(Provider::Qwen, "qwen3.8-max"),
         &request(Some(CacheTtl::OneHour)),
     );
-    let mut openai = settings(Preset::OpenAi, "gpt-5.5");
+    let mut openai = settings(Provider::OpenAi, "gpt-5.5");
     openai.cache.request_params = map(json!({
         "prompt_cache_key": "team-a", "prompt_cache_retention": "24h",
     }));
     check("openai_cache", &openai, &request(None));
-    let mut gemini = settings(Preset::Gemini, "gemini-3-pro");
+    let mut gemini = settings(Provider::Gemini, "gemini-3-pro");
     gemini.cache.request_params = map(json!({"cachedContent": "cachedContents/7"}));
     check("gemini_cache", &gemini, &request(None));
-    let mut cerebras = settings(Preset::Cerebras, "zai-glm-4.7");
+    let mut cerebras = settings(Provider::Cerebras, "zai-glm-4.7");
     cerebras.cache.request_params = map(json!({"prompt_cache_key": "team-a"}));
     check("cerebras_cache", &cerebras, &request(None));
 }

@@ -1,11 +1,11 @@
 //! Random histories: each protocol's checker accepts what the encoder makes of them.
 
 use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole, Transport};
+use ktx_vocabulary::Provider;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::{checkers, encoded, settings, tools};
-use crate::preset::Preset;
 use crate::wire::request::{CanonicalRequest, Thinking};
 
 fn metas() -> impl Strategy<Value = Map<String, Value>> {
@@ -98,17 +98,17 @@ proptest! {
             temperature: Some(0.0),
             ..CanonicalRequest::default()
         };
-        let cases: [(Preset, &str, Checker); 6] = [
-            (Preset::Anthropic, "sonnet", checkers::anthropic),
-            (Preset::OpenAi, "gpt-5.5", checkers::responses),
-            (Preset::Gemini, "gemini-3.7-flash", checkers::gemini),
-            (Preset::DeepSeek, "deepseek-v4-pro", checkers::chat),
-            (Preset::Qwen, "qwen3.8-max", checkers::chat),
-            (Preset::MiniMax, "MiniMax-M3", checkers::chat),
+        let cases: [(Provider, &str, Checker); 6] = [
+            (Provider::Anthropic, "sonnet", checkers::anthropic),
+            (Provider::OpenAi, "gpt-5.5", checkers::responses),
+            (Provider::Gemini, "gemini-3.7-flash", checkers::gemini),
+            (Provider::DeepSeek, "deepseek-v4-pro", checkers::chat),
+            (Provider::Qwen, "qwen3.8-max", checkers::chat),
+            (Provider::MiniMax, "MiniMax-M3", checkers::chat),
         ];
-        for (preset, model, check) in cases {
-            let body = encoded(&settings(preset, model), &request).body;
-            prop_assert_eq!(check(&body), Ok(()), "{} {}", preset, body);
+        for (provider, model, check) in cases {
+            let body = encoded(&settings(provider, model), &request).body;
+            prop_assert_eq!(check(&body), Ok(()), "{} {}", provider, body);
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Recorded streams: what they become, and that no cut changes it.
 
 use ktx_llm_runtime::{ContentBlock, LlmError};
+use ktx_vocabulary::Provider;
 use serde_json::{Value, json};
 
 use super::{encoded, message, settings, user};
-use crate::preset::{Preset, Protocol};
+use crate::preset::Protocol;
 use crate::wire::Decoder;
 use crate::wire::request::{CanonicalRequest, Thinking};
 use crate::wire::response::{Response, Stop, StreamEvent};
@@ -129,7 +130,7 @@ fn anthropic_keeps_order_signatures_and_counters_and_replays_them() {
         thinking: Thinking::On,
         ..CanonicalRequest::default()
     };
-    let body = encoded(&settings(Preset::Anthropic, "sonnet"), &request).body;
+    let body = encoded(&settings(Provider::Anthropic, "sonnet"), &request).body;
     assert_eq!(
         body["messages"][1]["content"].to_string(),
         json!([
@@ -282,7 +283,7 @@ fn gemini_keeps_signatures_on_their_parts_and_replays_them() {
         ],
         ..CanonicalRequest::default()
     };
-    let body = encoded(&settings(Preset::Gemini, "gemini-3.7-flash"), &request).body;
+    let body = encoded(&settings(Provider::Gemini, "gemini-3.7-flash"), &request).body;
     assert_eq!(
         body["contents"][1]["parts"].to_string(),
         json!([

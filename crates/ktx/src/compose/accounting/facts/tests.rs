@@ -13,7 +13,7 @@ use ktx_llm_runtime::{
     UsageFact, UsageKind,
 };
 use ktx_usage_ledger::{Budget, Group, Ledger, Limits, Window};
-use ktx_vocabulary::{ModelRole, RunId};
+use ktx_vocabulary::{ModelRole, Provider, RunId};
 
 use super::{Facts, PriceSource};
 
@@ -23,7 +23,7 @@ fn fact(message: &str) -> UsageFact {
         run_id: RunId::parse("run-1").unwrap(),
         attempt: 0,
         message_id: message.to_owned(),
-        source_system: SourceSystem::AnthropicApi,
+        source_system: SourceSystem::Provider(Provider::Anthropic),
         model: "claude-sonnet-4-6".to_owned(),
         location: None,
         role: ModelRole::Default,
@@ -173,7 +173,7 @@ fn what_a_backend_says_about_cost_counts_for_nothing() {
     let (facts, said) = facts(folder.path());
     facts.record(fact("msg_1"));
     facts.reported(ReportedCost {
-        source_system: SourceSystem::AnthropicApi,
+        source_system: SourceSystem::Provider(Provider::Anthropic),
         role: ModelRole::Default,
         label: CallLabel {
             run_id: RunId::parse("run-1").unwrap(),

@@ -1,0 +1,31 @@
+//! How long a provider keeps a prompt prefix.
+
+use serde::{Deserialize, Serialize};
+
+/// How long a provider keeps a prompt prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum CacheTtl {
+    /// Five minutes.
+    #[serde(rename = "5m")]
+    FiveMinutes,
+    /// One hour.
+    #[serde(rename = "1h")]
+    OneHour,
+}
+
+impl CacheTtl {
+    /// The spelling in `ktx.yaml` and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FiveMinutes => "5m",
+            Self::OneHour => "1h",
+        }
+    }
+
+    /// Finds the value with this spelling.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::FiveMinutes, Self::OneHour]
+            .into_iter()
+            .find(|ttl| ttl.as_str() == text)
+    }
+}
