@@ -3,7 +3,7 @@
 mod connections;
 mod say;
 
-use ktx_diagnostics::{Diagnostic, Location, Severity, nearest};
+use ktx_diagnostics::{Code, Diagnostic, Location, Severity, nearest};
 use ktx_secrets::{SecretRef, redact_url};
 use ktx_vocabulary::{Backend, ModelRole, Provider};
 use serde_json::{Map, Value};
@@ -14,9 +14,6 @@ use crate::yaml::Places;
 
 pub(crate) use say::expected;
 use say::{found, listed};
-
-/// The code of a key that is close to one that is known: its value was meant and is not read.
-pub const MISSPELLED_KEY: &str = "misspelled_key";
 
 /// The section whose errors keep nothing closed but what asks a model.
 const MODEL_SECTION: &str = "llm";
@@ -59,7 +56,7 @@ pub(crate) fn check(value: &Value, places: &Places) -> Findings {
             check.object(object, ROOT, Extra::Warn);
             check.across(object);
         }
-        _ => check.error("bad_value", "the file must hold an object".to_owned()),
+        _ => check.error(Code::BadValue, "the file must hold an object".to_owned()),
     }
     let Findings { all, model } = &mut check.found;
     for list in [all, model] {
@@ -121,7 +118,7 @@ impl Check<'_> {
             if !written {
                 self.within(field.name, |check| {
                     check.error(
-                        "missing_key",
+                        Code::MissingKey,
                         format!("`{}` is missing", check.path.join(".")),
                     );
                 });
@@ -211,7 +208,7 @@ impl Check<'_> {
                         "`{}`: the key must be a whole number from 1, not `{key}`",
                         check.path.join(".")
                     );
-                    check.error_at_key("bad_value", message);
+                    check.error_at_key(Code::BadValue, message);
                 }
                 _ if value.is_null() && !matches!(inner, Shape::Nullable(_)) => {}
                 _ => check.value(value, inner),
@@ -232,10 +229,14 @@ impl Check<'_> {
         let diagnostic = if text == "codex" {
             let message =
                 format!("Unsupported {path}: codex is not supported yet (allowed: {allowed})");
-            Diagnostic::error("unsupported_backend", message)
+            Diagnostic::error(Code::UnsupportedBackend, message)
         } else {
             let message = format!("Unsupported {path}: {text} (allowed: {allowed})");
-            with_nearest(Diagnostic::error("unknown_backend", message), text, names)
+            with_nearest(
+                Diagnostic::error(Code::UnknownBackend, message),
+                text,
+                names,
+            )
         };
         self.report(diagnostic.at(self.value_place()));
     }
@@ -259,7 +260,7 @@ impl Check<'_> {
         } else {
             "write `env:NAME` or `file:PATH` and keep the secret there".to_owned()
         };
-        let diagnostic = Diagnostic::warning("plain_secret", message).hint(hint);
+        let diagnostic = Diagnostic::warning(Code::PlainSecret, message).hint(hint);
         self.report(diagnostic.at(self.value_place()));
     }
 
@@ -280,7 +281,7 @@ impl Check<'_> {
                 .map(str::to_owned)
                 .to_vec();
             self.error(
-                "missing_key",
+                Code::MissingKey,
                 format!("`{}` is missing", self.path.join(".")),
             );
             self.path.clear();
@@ -291,9 +292,10 @@ impl Check<'_> {
         let path = self.path.join(".");
         let message = format!("Unsupported {path}: unknown field (ignored)");
         let key = self.path.last().map(String::as_str).unwrap_or_default();
-        let mut diagnostic = with_nearest(Diagnostic::warning("unknown_key", message), key, names);
+        let mut diagnostic =
+            with_nearest(Diagnostic::warning(Code::UnknownKey, message), key, names);
         if !diagnostic.hints.is_empty() {
-            diagnostic.code = MISSPELLED_KEY;
+            diagnostic.code = Code::MisspelledKey;
         }
         self.report(diagnostic.at(self.key_place()));
     }
@@ -306,7 +308,7 @@ impl Check<'_> {
             self.path.join("."),
             known.join(", ")
         );
-        let diagnostic = with_nearest(Diagnostic::error("unknown_key", message), key, names);
+        let diagnostic = with_nearest(Diagnostic::error(Code::UnknownKey, message), key, names);
         self.report(diagnostic.at(self.key_place()));
     }
 
@@ -317,18 +319,18 @@ impl Check<'_> {
             expected(shape),
             found(value, shape)
         );
-        let mut diagnostic = Diagnostic::error("bad_value", message);
+        let mut diagnostic = Diagnostic::error(Code::BadValue, message);
         if let (Shape::Choice(names), Some(text)) = (shape, value.as_str()) {
             diagnostic = with_nearest(diagnostic, text, names.iter().copied());
         }
         self.report(diagnostic.at(self.value_place()));
     }
 
-    fn error(&mut self, code: &'static str, message: String) {
+    fn error(&mut self, code: Code, message: String) {
         self.report(Diagnostic::error(code, message).at(self.value_place()));
     }
 
-    fn error_at_key(&mut self, code: &'static str, message: String) {
+    fn error_at_key(&mut self, code: Code, message: String) {
         self.report(Diagnostic::error(code, message).at(self.key_place()));
     }
 

@@ -16,7 +16,6 @@ mod schema;
 mod spec;
 pub mod yaml;
 
-pub use check::MISSPELLED_KEY;
 pub use connection::{Connection, Driver, DriverKind};
 pub use env::{Environment, EnvironmentError, Output};
 pub use fields::{FieldKind, field_kind, field_names};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use ktx_diagnostics::Diagnostic;
 use ktx_secrets::SecretRef;
-use ktx_vocabulary::{Backend, CacheTtl, ConnectionId, ModelRole};
+use ktx_vocabulary::{Backend, CacheTtl, ConnectionId, ModelRole, Provider};
 use serde_json::{Map, Value};
 
 use crate::{Connection, DriverKind};

@@ -1,7 +1,8 @@
 //! The reference page of `ktx.yaml`, in Markdown, from the same table as the checks.
 
-use ktx_vocabulary::Backend;
 use std::collections::BTreeSet;
+
+use ktx_vocabulary::Backend;
 
 use crate::Driver;
 use crate::check::expected;

@@ -4,7 +4,7 @@
 mod places;
 mod value;
 
-use ktx_diagnostics::{Diagnostic, Diagnostics, Location, Position};
+use ktx_diagnostics::{Code, Diagnostic, Diagnostics, Location, Position};
 use serde_json::Value;
 
 pub use places::Places;
@@ -41,7 +41,7 @@ pub fn load_text(text: &str, file: &str) -> Result<Loaded, Diagnostics> {
     if nesting(text) > MAX_NESTING {
         let message = format!("cannot be read as YAML: nested more than {MAX_NESTING} levels deep");
         return Err(refuse(
-            Diagnostic::error("yaml_syntax", message).at(at(file, 1, 1)),
+            Diagnostic::error(Code::YamlSyntax, message).at(at(file, 1, 1)),
         ));
     }
     let read = value::read(text).map_err(|error| refuse(syntax(&error, text, file)))?;
@@ -53,7 +53,7 @@ pub fn load_text(text: &str, file: &str) -> Result<Loaded, Diagnostics> {
             duplicates.push((path.join("."), places.key(&path)));
         }
         let found = duplicates.into_iter().map(|(path, location)| {
-            Diagnostic::error("duplicate_key", format!("`{path}` is there twice"))
+            Diagnostic::error(Code::DuplicateKey, format!("`{path}` is there twice"))
                 .at(location)
                 .hint("remove one of the two entries")
         });
@@ -99,7 +99,7 @@ fn decode<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, Diagnostics> {
             .unwrap_or_default();
         let column = String::from_utf8_lossy(last).chars().count() + 1;
         refuse(
-            Diagnostic::error("not_utf8", format!("`{file}` is not UTF-8 text"))
+            Diagnostic::error(Code::NotUtf8, format!("`{file}` is not UTF-8 text"))
                 .at(at(file, line, column))
                 .hint("save the file as UTF-8"),
         )
@@ -108,7 +108,7 @@ fn decode<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, Diagnostics> {
 
 fn too_large(bytes: usize, file: &str) -> Diagnostics {
     let message = format!("`{file}` is too large: {bytes} bytes, at most {MAX_BYTES} are read");
-    refuse(Diagnostic::error("file_too_large", message).at(Location {
+    refuse(Diagnostic::error(Code::FileTooLarge, message).at(Location {
         file: file.to_owned(),
         position: None,
     }))
@@ -121,7 +121,7 @@ fn syntax(error: &serde_yaml::Error, text: &str, file: &str) -> Diagnostic {
         Some(place) => at(file, place.line(), place.column()),
         None => Places::of(text, file).second_document(),
     };
-    Diagnostic::error("yaml_syntax", format!("cannot be read as YAML: {what}")).at(location)
+    Diagnostic::error(Code::YamlSyntax, format!("cannot be read as YAML: {what}")).at(location)
 }
 
 fn at(file: &str, line: usize, column: usize) -> Location {

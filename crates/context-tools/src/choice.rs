@@ -1,7 +1,7 @@
 //! The warehouse of a request that names none: the only one, or the only one that has what the request asks for.
 
 use ktx_config::Connection;
-use ktx_diagnostics::excerpt;
+use ktx_diagnostics::{Code, excerpt};
 
 use crate::context::{ProjectContext, warehouse_of, warehouses_of};
 use crate::failure::Failure;
@@ -59,7 +59,7 @@ pub(crate) fn choose(matches: Vec<(Connection, Match)>) -> Result<Connection, Fa
         }
     }
     let count = ids.len();
-    let required = |message| Failure::new("connection_required", message);
+    let required = |message| Failure::new(Code::ConnectionRequired, message);
     if unreadable {
         let message = format!(
             "the project has {count} warehouses and not all could be looked into ({}): say which with `connectionId`",

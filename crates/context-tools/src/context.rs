@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ktx_config::{Connection, DriverKind};
+use ktx_diagnostics::Code;
 use ktx_search::{Query, SearchOutcome};
 use ktx_semantic_layer::Catalog;
 use ktx_vocabulary::ConnectionId;
@@ -41,12 +42,12 @@ pub enum AuditOutcome {
     /// The read-only gate refused it; nothing was sent.
     Refused {
         /// The code of the refusal.
-        code: &'static str,
+        code: Code,
     },
     /// The warehouse or the connection failed.
     Failed {
         /// The code of the failure.
-        code: &'static str,
+        code: Code,
     },
 }
 
@@ -150,11 +151,11 @@ pub async fn warehouse_of(
         return match warehouses.as_slice() {
             [only] => Ok((*only).clone()),
             [] => Err(
-                Failure::new("no_warehouse", "the project has no warehouse connection")
+                Failure::new(Code::NoWarehouse, "the project has no warehouse connection")
                     .hint("add a connection to `ktx.yaml`, for example with `ktx setup`"),
             ),
             _ => Err(Failure::new(
-                "connection_required",
+                Code::ConnectionRequired,
                 format!(
                     "the project has {} warehouses: say which with `connectionId`",
                     warehouses.len()

@@ -1,7 +1,7 @@
 //! Why a use of the project's context did not work.
 
 use ktx_config::Driver;
-use ktx_diagnostics::{Diagnostic, Hint, Hints, excerpt, nearest, shortened};
+use ktx_diagnostics::{Code, Diagnostic, Hint, Hints, excerpt, nearest, shortened};
 use ktx_search::SearchError;
 use ktx_semantic_layer::QueryError;
 use ktx_vocabulary::{ConnectionId, InvalidName};
@@ -26,8 +26,8 @@ pub enum Words {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// A stable code, such as `unknown_connection`.
-    pub code: &'static str,
+    /// What kind of failure it is.
+    pub code: Code,
     /// What failed: lower case, no full stop, the object in backticks.
     pub message: String,
     /// What to do next, most useful first.
@@ -38,7 +38,7 @@ pub struct Failure {
 
 impl Failure {
     /// Makes a failure without hints.
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -78,7 +78,7 @@ impl Failure {
         let near = nearest(text, known.iter().copied());
         let names = if near.is_empty() { known } else { near };
         Self::new(
-            "unknown_connection",
+            Code::UnknownConnection,
             format!("there is no connection `{}`", excerpt(text)),
         )
         .try_one_of(names)
@@ -87,14 +87,14 @@ impl Failure {
     /// A context source where a warehouse is needed.
     pub fn not_a_warehouse(id: &ConnectionId, driver: Driver) -> Self {
         Self::new(
-            "not_a_warehouse",
+            Code::NotAWarehouse,
             format!("`{id}` is a context source (`{driver}`), not a warehouse"),
         )
     }
 
     /// A fault of the program, not of its user.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self::new("internal", message)
+        Self::new(Code::Internal, message)
     }
 
     /// The failure on one line per fact: `code: message`, then `hint: …` lines.
@@ -136,7 +136,7 @@ impl From<QueryError> for Failure {
         let hints = error.hints().into_iter().filter(usable);
         let hints = hints.take(MAX_CANDIDATES).collect();
         Self {
-            code: error.kind.as_str(),
+            code: error.kind.code(),
             message: shortened(&error.message).into_owned(),
             hints,
             words: Words::Own,
@@ -152,8 +152,12 @@ impl From<Refusal> for Failure {
             return failure.hint(permission);
         }
         match refusal.code {
-            "function_not_found" => failure.hint("correct the name, or write its schema before it"),
-            "not_a_query" | "statement_count" => failure.hint("send one query that only reads"),
+            Code::FunctionNotFound => {
+                failure.hint("correct the name, or write its schema before it")
+            }
+            Code::NotAQuery | Code::StatementCount => {
+                failure.hint("send one query that only reads")
+            }
             _ => failure,
         }
     }
@@ -162,7 +166,7 @@ impl From<Refusal> for Failure {
 impl From<SearchError> for Failure {
     fn from(error: SearchError) -> Self {
         let chain = ktx_diagnostics::chain(&error);
-        let failure = Self::new("search_failed", chain.join(": "));
+        let failure = Self::new(Code::SearchFailed, chain.join(": "));
         if error.is_busy() {
             failure.hint("another process is writing the search index: try again")
         } else {
@@ -173,7 +177,7 @@ impl From<SearchError> for Failure {
 
 impl From<InvalidName> for Failure {
     fn from(error: InvalidName) -> Self {
-        Self::new("invalid_name", shortened(&error.to_string()))
+        Self::new(Code::InvalidName, shortened(&error.to_string()))
     }
 }
 

@@ -30,7 +30,6 @@ use crate::wire::SourceList;
 
 pub use index::Scope as IndexScope;
 pub use reindex::{Reindexed, ReindexedScope, Reindexing};
-pub(crate) use stamp::OUTSIDE;
 
 /// What the composition of the program knows of warehouse drivers.
 pub trait Warehouses: Send + Sync {

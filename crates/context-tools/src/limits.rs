@@ -1,5 +1,6 @@
 //! How long the texts of a request may be.
 
+use ktx_diagnostics::Code;
 use ktx_semantic_layer::Query;
 
 use crate::failure::Failure;
@@ -51,7 +52,7 @@ fn check(argument: &str, bytes: usize, limit: usize) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(
-        "text_too_long",
+        Code::TextTooLong,
         format!("`{argument}` has {bytes} bytes; the limit is {limit} bytes"),
     ))
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::Location;
+use crate::{Code, Location};
 
 /// How much a diagnostic matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -58,7 +58,7 @@ pub struct Diagnostic {
     /// Whether the operation can go on.
     pub severity: Severity,
     /// A stable, greppable name of the kind of finding, such as `unknown_key`.
-    pub code: &'static str,
+    pub code: Code,
     /// Lower case, no full stop, the object in backticks.
     pub message: String,
     /// Where it was found.
@@ -69,7 +69,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// Makes an error.
-    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn error(code: Code, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
             code,
@@ -80,7 +80,7 @@ impl Diagnostic {
     }
 
     /// Makes a warning.
-    pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Warning,
             ..Self::error(code, message)

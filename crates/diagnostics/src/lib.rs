@@ -3,13 +3,17 @@
 //! Every crate reports through these types; only `ktx` turns them into text on a terminal or JSON.
 //! This crate must never know terminals.
 
+mod code;
 mod diagnostic;
 mod excerpt;
+mod exit;
 mod near;
 mod position;
 
+pub use code::{Code, codes_markdown};
 pub use diagnostic::{Diagnostic, Diagnostics, Hint, Hints, Severity, chain};
 pub use excerpt::{LONGEST_EXCERPT, excerpt, shortened};
+pub use exit::Exit;
 pub use near::nearest;
 pub use position::{LineIndex, Location, Position};
 

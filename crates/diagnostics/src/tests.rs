@@ -1,7 +1,7 @@
 //! Value tests of positions, spellings and chains.
 
 use crate::{
-    Diagnostic, LONGEST_EXCERPT, LineIndex, Location, Position, excerpt, nearest, shortened,
+    Code, Diagnostic, LONGEST_EXCERPT, LineIndex, Location, Position, excerpt, nearest, shortened,
 };
 
 #[test]
@@ -33,7 +33,8 @@ fn diagnostics_show_their_place() {
             column: 14,
         }),
     };
-    let diagnostic = Diagnostic::error("unknown_backend", "unknown backend `codex9`").at(location);
+    let diagnostic =
+        Diagnostic::error(Code::UnknownBackend, "unknown backend `codex9`").at(location);
     assert_eq!(
         diagnostic.to_string(),
         "ktx.yaml:3:14: unknown backend `codex9`"
@@ -65,4 +66,22 @@ fn a_message_of_others_is_shortened_where_it_repeats() {
         shortened(&many),
         format!("{}… (5000 bytes)", "word ".repeat(400))
     );
+}
+
+/// A code is one name for one thing: scripts match its text.
+#[test]
+fn every_code_has_a_text_of_its_own_and_is_found_by_it() {
+    for (index, code) in Code::ALL.iter().enumerate() {
+        let text = code.as_str();
+        assert_eq!(Code::parse(text), Some(*code));
+        assert!(
+            text.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'),
+            "{text}"
+        );
+        let later = &Code::ALL[index + 1..];
+        assert!(later.iter().all(|other| other.as_str() != text), "{text}");
+        assert!(!code.meaning().is_empty(), "{text}");
+    }
+    assert_eq!(Code::parse("no_such_code"), None);
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
 use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink};
+use ktx_diagnostics::Code;
 use ktx_project_store::Store;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -91,7 +92,7 @@ fn line(entry: &AuditEntry, at: Timestamp, text: Text) -> Line<'_> {
         sql_sha256: hex(&Sha256::digest(entry.sql.as_bytes())),
         outcome,
         rows,
-        code,
+        code: code.map(Code::as_str),
         sql: (text == Text::Kept).then_some(entry.sql.as_str()),
     }
 }

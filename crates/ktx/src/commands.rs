@@ -25,9 +25,9 @@ mod wiki;
 use clap::CommandFactory as _;
 
 use crate::cli::{Cli, Command};
-use crate::exit::Exit;
 use crate::report::Outcome;
 use crate::session::Session;
+use ktx_diagnostics::Exit;
 
 /// Runs the command that was asked for.
 pub(crate) fn run(command: Option<Command>, session: &Session) -> Outcome {

@@ -16,15 +16,14 @@ use ktx_claude_code_adapter::{
     ClaudeCodeRuntime, ClaudeCodeSettings, Isolation, KnownLimits, Launcher,
 };
 use ktx_config::{Connection, Project, PromptCaching};
-use ktx_diagnostics::Diagnostics;
+use ktx_diagnostics::{Code, Diagnostics};
 use ktx_llm_runtime::{EventSink, LlmRuntime};
 use ktx_usage_ledger::{Budget, Budgeted};
-use ktx_vocabulary::{Backend, ModelRole, Provider};
+use ktx_vocabulary::{Backend, ModelRole};
 use ktx_warehouse::Connector;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
@@ -56,10 +55,10 @@ where
         .enable_all()
         .build()
         .map_err(|error| {
-            Failure::from_error(Exit::Failure, "internal", &error)
+            Failure::from_error(Code::Internal, &error)
                 .context("the asynchronous runtime does not start")
         })?;
-    let interrupted = || Err(Failure::new(Exit::Interrupted, "cancelled", "cancelled"));
+    let interrupted = || Err(Failure::new(Code::Cancelled, "cancelled"));
     let ending = signals::listen();
     if ending.asked.is_cancelled() {
         return interrupted();
@@ -112,8 +111,7 @@ pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&
         ktx_vocabulary::ConnectionId::parse(id)?;
         let Some(found) = project.connection(id) else {
             let mut failure = Failure::new(
-                Exit::Config,
-                "unknown_connection",
+                Code::UnknownConnection,
                 format!("no connection `{}`", ktx_diagnostics::excerpt(id)),
             );
             let near = ktx_diagnostics::nearest(id, project.connections.keys().map(AsRef::as_ref));
@@ -124,8 +122,7 @@ pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&
         };
         if !warehouses.iter().any(|warehouse| warehouse.id == found.id) {
             return Err(Failure::new(
-                Exit::Config,
-                "not_a_warehouse",
+                Code::NotAWarehouse,
                 format!(
                     "connection `{id}` is a {} connection, not a warehouse",
                     found.driver
@@ -136,15 +133,12 @@ pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&
     }
     match warehouses.as_slice() {
         [only] => Ok(only),
-        [] => Err(Failure::new(
-            Exit::Config,
-            "no_warehouse",
-            "the project has no warehouse connection",
-        )
-        .hint("add one under `connections:` in ktx.yaml")),
+        [] => Err(
+            Failure::new(Code::NoWarehouse, "the project has no warehouse connection")
+                .hint("add one under `connections:` in ktx.yaml"),
+        ),
         _ => Err(Failure::new(
-            Exit::Usage,
-            "connection_required",
+            Code::ConnectionRequired,
             format!("the project has several warehouses: {}", names().join(", ")),
         )
         .hint("name one with `--connection`")),
@@ -248,8 +242,7 @@ pub(crate) fn llm_for(
         }
         Backend::None => {
             return Err(Failure::new(
-                Exit::Model,
-                "backend_not_built",
+                Code::BackendNotBuilt,
                 "backend `none` runs no model",
             ));
         }
@@ -268,7 +261,7 @@ fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<Claud
         .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
         .collect();
     let dir = dir.canonicalize().map_err(|error| {
-        Failure::from_error(Exit::Config, "project_folder", &error)
+        Failure::from_error(Code::ProjectFolder, &error)
             .context(format!("`{}` cannot be resolved", dir.display()))
     })?;
     let mut settings = ClaudeCodeSettings::new(dir, environment, default);

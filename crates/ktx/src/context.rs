@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use ktx_config::{Connection, Driver, Environment};
 use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, ProjectContext, Warehouses};
+use ktx_diagnostics::Code;
 use ktx_warehouse::{Connector, Dialect, WarehouseError};
 use ktx_wiki::UserId;
 
 use crate::audit::AuditLog;
 use crate::compose;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, ProjectSecrets, Session};
 
@@ -53,15 +53,15 @@ pub(crate) fn open_for(
     opened: &Opened,
     user: &str,
 ) -> Outcome<Arc<dyn ProjectContext>> {
-    let user = UserId::parse(user)
-        .map_err(|error| Failure::from_error(Exit::Usage, "invalid_name", &error))?;
+    let user =
+        UserId::parse(user).map_err(|error| Failure::from_error(Code::InvalidName, &error))?;
     Ok(context(session, opened, user))
 }
 
 /// The project's files with an index that is kept, in a folder that is made when it is missing.
 pub(crate) fn files(session: &Session, opened: &Opened) -> Outcome<FileContext> {
-    let user = UserId::parse("local")
-        .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+    let user =
+        UserId::parse("local").map_err(|error| Failure::from_error(Code::Internal, &error))?;
     Ok(over(session, opened, user, kept_index(&opened.dir)))
 }
 

@@ -1,95 +1,13 @@
-//! All exit codes, and how the failures of a model backend end a command.
+//! The reference page of exit codes and error codes.
 
 mod model;
 
-use ktx_llm_runtime::LlmErrorKind;
-
-/// How the program ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Exit {
-    /// Done.
-    Success,
-    /// Something failed that has no code of its own.
-    Failure,
-    /// The command line was wrong.
-    Usage,
-    /// No project, `ktx.yaml` or another project file is wrong, or the project has nothing of the name
-    /// that the command was given.
-    Config,
-    /// A warehouse could not be reached or refused.
-    Connection,
-    /// The model backend could not be used.
-    Model,
-    /// A statement or semantic query was refused.
-    Refused,
-    /// A part of the work failed; the rest was done and kept.
-    Partial,
-    /// Interrupted (Ctrl-C).
-    Interrupted,
-}
-
-impl Exit {
-    /// All codes, in order.
-    pub const ALL: [Self; 9] = [
-        Self::Success,
-        Self::Failure,
-        Self::Usage,
-        Self::Config,
-        Self::Connection,
-        Self::Model,
-        Self::Refused,
-        Self::Partial,
-        Self::Interrupted,
-    ];
-
-    /// The number given to the shell.
-    pub const fn code(self) -> u8 {
-        match self {
-            Self::Success => 0,
-            Self::Failure => 1,
-            Self::Usage => 2,
-            Self::Config => 3,
-            Self::Connection => 4,
-            Self::Model => 5,
-            Self::Refused => 6,
-            Self::Partial => 7,
-            Self::Interrupted => 130,
-        }
-    }
-
-    /// What the code means, for the reference page.
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            Self::Success => "done",
-            Self::Failure => "something failed that has no code of its own",
-            Self::Usage => "the command line was wrong",
-            Self::Config => {
-                "no project, `ktx.yaml` or another project file is wrong, or the project has nothing \
-                 of the name that was given (a connection, source, page, join or revision)"
-            }
-            Self::Connection => "a warehouse could not be reached, or it refused",
-            Self::Model => "the model backend could not be used",
-            Self::Refused => "a statement or semantic query was refused",
-            Self::Partial => "a part of the work failed; the rest was done and kept",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    /// The end of a command that a failed model call stops.
-    pub const fn of_model_failure(kind: LlmErrorKind) -> Self {
-        match kind {
-            LlmErrorKind::Cancelled => Self::Interrupted,
-            // The same command with a larger budget goes on.
-            LlmErrorKind::Budget => Self::Partial,
-            _ => Self::Model,
-        }
-    }
-}
+use ktx_diagnostics::{Exit, codes_markdown};
 
 /// The reference page.
 pub fn reference_markdown() -> String {
     let mut page = String::from(
-        "# Exit codes\n\n<!-- Generated from `crates/ktx/src/exit.rs`; see CONTRIBUTING. -->\n\n\
+        "# Exit codes\n\n<!-- Generated from `crates/diagnostics/src/code.rs` and `crates/ktx/src/exit.rs`; see CONTRIBUTING. -->\n\n\
          | code | meaning |\n|---:|---|\n",
     );
     for exit in Exit::ALL {
@@ -100,5 +18,7 @@ pub fn reference_markdown() -> String {
         page.push_str(" |\n");
     }
     page.push_str(&model::reference_markdown());
+    page.push_str("\n## All error codes\n\nWith `--json` a command that fails prints its code as `error.code`.\n\n");
+    page.push_str(&codes_markdown());
     page
 }

@@ -25,10 +25,10 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 use ktx_config::Environment;
-use ktx_diagnostics::shortened;
+use ktx_diagnostics::{Code, Exit, shortened};
 
 pub use cli::Cli;
-pub use exit::{Exit, reference_markdown as exit_codes_markdown};
+pub use exit::reference_markdown as exit_codes_markdown;
 
 use crate::compose::Telemetry;
 use crate::printer::{Mode, print_detail, print_failure};
@@ -133,7 +133,7 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
 fn usage_failure(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
     let line = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut failure = Failure::new(Exit::Usage, "usage", "");
+    let mut failure = Failure::new(Code::Usage, "");
     let mut command = "ktx".to_owned();
     for part in text.split("\n\n") {
         if let Some(usage) = part.strip_prefix("Usage: ") {

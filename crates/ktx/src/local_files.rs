@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use ktx_diagnostics::Code;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
 use crate::compose;
-use crate::exit::Exit;
 use crate::report::machine::Trouble;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
@@ -16,7 +16,7 @@ use crate::session::Opened;
 pub(crate) fn look_at_ledger(opened: &Opened) -> Outcome<()> {
     let path = compose::ledger_path(opened);
     match damage(&path) {
-        Some(error) => Err(Failure::from_error(Exit::Failure, "usage_ledger", &error)
+        Some(error) => Err(Failure::from_error(Code::UsageLedger, &error)
             .context(format!("`{}` cannot be used", path.display()))
             .hint("what was used so far is in it: keep the file")),
         None => Ok(()),

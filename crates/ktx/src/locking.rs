@@ -1,5 +1,6 @@
 //! The project's lock: one command at a time changes a project.
 
+use ktx_diagnostics::Code;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -8,7 +9,6 @@ use tokio_util::future::FutureExt as _;
 
 use crate::cli::{LockWait, duration_text};
 use crate::compose;
-use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
@@ -71,7 +71,7 @@ pub(crate) fn wait_for_lock(
             }
             let pause = tokio::time::sleep(left.min(LOOK));
             if pause.with_cancellation_token(&cancel).await.is_none() {
-                return Err(Failure::new(Exit::Interrupted, "cancelled", "cancelled"));
+                return Err(Failure::new(Code::Cancelled, "cancelled"));
             }
         }
     })
@@ -82,10 +82,7 @@ fn taken(store: &Store, command: &str) -> Result<ProjectLock, LockError> {
 }
 
 fn refusal(error: &LockError) -> Failure {
-    crate::scanning::with_hints(
-        Failure::from_error(Exit::Failure, "project_locked", error),
-        error,
-    )
+    crate::scanning::with_hints(Failure::from_error(Code::ProjectLocked, error), error)
 }
 
 fn waiting(holder: &Holder, longest: Duration) -> String {

@@ -5,11 +5,11 @@ pub(crate) mod foreign;
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 
+use ktx_diagnostics::Code;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::{OutputArgs, OutputFormat};
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use foreign::{harmless, one_line};
 
@@ -56,8 +56,7 @@ impl Printer {
                 Some("pretty") => Mode::Pretty,
                 Some(other) => {
                     return Err(Failure::new(
-                        Exit::Usage,
-                        "invalid_environment",
+                        Code::InvalidEnvironment,
                         format!("KTX_OUTPUT is `{other}`"),
                     )
                     .hint("set KTX_OUTPUT to `pretty`, `plain` or `json`"));
@@ -103,12 +102,8 @@ impl Printer {
     /// Writes a value to stdout as indented JSON.
     pub(crate) fn json(&self, value: &impl Serialize) -> Outcome<()> {
         let text = serde_json::to_string_pretty(value).map_err(|error| {
-            Failure::new(
-                Exit::Failure,
-                "internal",
-                "the answer cannot be written as JSON",
-            )
-            .because(error.to_string())
+            Failure::new(Code::Internal, "the answer cannot be written as JSON")
+                .because(error.to_string())
         })?;
         write_json(&text)
     }
@@ -173,13 +168,13 @@ fn escaped(json: &str) -> Cow<'_, str> {
 
 /// Prints a failure where its reader looks: JSON on stdout in JSON mode, text on stderr otherwise.
 pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
-    if failure.code == BROKEN_PIPE {
+    if failure.code == Code::BrokenPipe {
         return;
     }
     if mode == Mode::Json {
         match write_json(&format!("{:#}", failure.to_json())) {
             Ok(()) => return,
-            Err(error) if error.code == BROKEN_PIPE => return,
+            Err(error) if error.code == Code::BrokenPipe => return,
             // A full disk is told where it can be read.
             Err(_) => {}
         }
@@ -205,9 +200,6 @@ pub(crate) fn print_detail(failure: &Failure) {
     }
 }
 
-/// The code of a failure that only says that the reader has gone; it is not printed.
-pub(crate) const BROKEN_PIPE: &str = "broken_pipe";
-
 /// Writes text to stdout for commands that have only one form of output.
 pub(crate) fn stdout(text: &str) -> Outcome<()> {
     write_stdout(text.as_bytes())
@@ -231,9 +223,9 @@ pub(crate) fn print_help(help: &clap::Error) -> Outcome<()> {
 fn not_written(error: &std::io::Error) -> Failure {
     if error.kind() == std::io::ErrorKind::BrokenPipe {
         // The reader has seen enough: not an error.
-        return Failure::new(Exit::Success, BROKEN_PIPE, "the reader has gone");
+        return Failure::new(Code::BrokenPipe, "the reader has gone");
     }
-    Failure::from_error(Exit::Failure, "output", error).context("stdout cannot be written")
+    Failure::from_error(Code::Output, error).context("stdout cannot be written")
 }
 
 #[cfg(test)]

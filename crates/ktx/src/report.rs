@@ -4,20 +4,19 @@ pub(crate) mod machine;
 
 use std::path::Path;
 
-use ktx_diagnostics::{Diagnostics, Severity, shortened};
+use ktx_diagnostics::{Code, Diagnostics, Exit, Severity, shortened};
 use ktx_llm_runtime::LlmError;
 use ktx_vocabulary::{InvalidName, RunId};
-use ktx_warehouse::{AdmissionError, ErrorKind, Refusal, WarehouseError};
+use ktx_warehouse::{AdmissionError, Refusal, WarehouseError};
 use serde_json::{Value, json};
 
-use crate::exit::Exit;
 use crate::printer::foreign::one_line;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// A stable code, such as `missing_project`.
-    pub code: String,
+    /// What kind of failure it is.
+    pub code: Code,
     /// What failed and where: lower case, no full stop.
     pub message: String,
     /// Why, outermost first.
@@ -44,15 +43,22 @@ pub(crate) type Outcome<T = Exit> = Result<T, Failure>;
 
 impl Failure {
     /// Makes a failure without causes and hints.
-    pub(crate) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
-            code: code.to_owned(),
+            code,
             message: message.into(),
             causes: Vec::new(),
             hints: Vec::new(),
             aside: Box::default(),
-            exit,
+            exit: code.exit(),
         }
+    }
+
+    /// Ends the command in another way than the code says, where the operation knows better.
+    #[must_use]
+    pub(crate) fn ending(mut self, exit: Exit) -> Self {
+        self.exit = exit;
+        self
     }
 
     /// Adds a next step.
@@ -86,18 +92,14 @@ impl Failure {
 
     /// The failure of an error type that has nothing more to say than its chain, and the next step
     /// where this machine is what failed.
-    pub(crate) fn from_error(
-        exit: Exit,
-        code: &str,
-        error: &(dyn std::error::Error + 'static),
-    ) -> Self {
+    pub(crate) fn from_error(code: Code, error: &(dyn std::error::Error + 'static)) -> Self {
         let mut chain = machine::chain(error).into_iter();
         let message = chain.next().unwrap_or_default();
         let next_step = machine::Trouble::of(error).map(machine::Trouble::next_step);
         Self {
             causes: chain.collect(),
             hints: next_step.into_iter().collect(),
-            ..Self::new(exit, code, message)
+            ..Self::new(code, message)
         }
     }
 
@@ -131,7 +133,7 @@ impl Failure {
     /// when there are any.
     pub(crate) fn to_json(&self) -> Value {
         let mut error = json!({
-            "code": self.code,
+            "code": self.code.as_str(),
             "message": self.message,
             "hint": self.hints.first(),
         });
@@ -152,22 +154,7 @@ impl Failure {
 
 impl From<WarehouseError> for Failure {
     fn from(error: WarehouseError) -> Self {
-        let exit = match error.kind {
-            ErrorKind::Cancelled => Exit::Interrupted,
-            ErrorKind::Config => Exit::Config,
-            ErrorKind::Sql
-            | ErrorKind::Timeout
-            | ErrorKind::Limit
-            | ErrorKind::NotReady
-            | ErrorKind::Unreachable
-            | ErrorKind::Authentication
-            | ErrorKind::NotFound
-            | ErrorKind::Tls
-            | ErrorKind::Permission
-            | ErrorKind::Dropped
-            | ErrorKind::Other => Exit::Connection,
-        };
-        let failure = Self::new(exit, error.kind.code(), shortened(&error.message));
+        let failure = Self::new(error.kind.code(), error.message);
         match error.hint {
             Some(hint) => failure.hint(hint),
             None => failure,
@@ -187,26 +174,25 @@ impl From<AdmissionError> for Failure {
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         if let Some(permission) = refusal.permission() {
-            return Self::new(Exit::Refused, refusal.code, refusal.reason).hint(permission);
+            return Self::new(refusal.code, refusal.reason).hint(permission);
         }
         let hint = match refusal.code {
-            "parse_error" => {
+            Code::ParseError => {
                 "correct the statement, or write it in another way; only what can be read is sent"
             }
-            "function_not_found" => "correct the name, or write its schema before it",
-            "too_deep" | "too_large" => {
+            Code::FunctionNotFound => "correct the name, or write its schema before it",
+            Code::TooDeep | Code::TooLarge => {
                 "write it shorter or flatter, such as with `WITH` and lists, or ask in parts"
             }
             _ => "ktx runs single read-only queries; write to the warehouse with your own tools",
         };
-        Self::new(Exit::Refused, refusal.code, refusal.reason).hint(hint)
+        Self::new(refusal.code, refusal.reason).hint(hint)
     }
 }
 
 impl From<LlmError> for Failure {
     fn from(error: LlmError) -> Self {
-        let exit = Exit::of_model_failure(error.kind);
-        let mut failure = Self::new(exit, error.kind.code(), error.message);
+        let mut failure = Self::new(error.kind.code(), error.message);
         failure.aside.detail = error.detail;
         match error.hint {
             Some(hint) => failure.hint(hint),
@@ -217,23 +203,7 @@ impl From<LlmError> for Failure {
 
 impl From<ktx_context_tools::Failure> for Failure {
     fn from(failure: ktx_context_tools::Failure) -> Self {
-        let exit = match failure.code {
-            "cancelled" => Exit::Interrupted,
-            "query_failed" | "query_timeout" | "query_limit" => Exit::Connection,
-            code if code.starts_with("connection_") && code != "connection_required" => {
-                Exit::Connection
-            }
-            "connection_required" => Exit::Usage,
-            "unknown_connection" | "not_a_warehouse" | "no_warehouse" | "invalid_config"
-            | "invalid_source" | "missing_project" | "page_not_found" | "outside_project" => {
-                Exit::Config
-            }
-            "invalid_name" | "invalid_wiki_key" | "text_too_long" => Exit::Usage,
-            "internal" | "search_failed" => Exit::Failure,
-            // Refused statements and semantic queries.
-            _ => Exit::Refused,
-        };
-        let mut mapped = Self::new(exit, failure.code, for_people(&failure.message));
+        let mut mapped = Self::new(failure.code, for_people(&failure.message));
         mapped.hints = failure
             .hints
             .iter()
@@ -258,7 +228,7 @@ fn for_people(text: &str) -> String {
 
 impl From<InvalidName> for Failure {
     fn from(error: InvalidName) -> Self {
-        Self::new(Exit::Usage, "invalid_name", shortened(&error.to_string()))
+        Self::new(Code::InvalidName, shortened(&error.to_string()))
     }
 }
 
@@ -270,13 +240,9 @@ impl From<Diagnostics> for Failure {
             .into_iter()
             .filter(|diagnostic| diagnostic.severity == Severity::Error);
         let Some(first) = errors.next() else {
-            return Self::new(
-                Exit::Config,
-                "invalid_config",
-                "the project files are not valid",
-            );
+            return Self::new(Code::InvalidConfig, "the project files are not valid");
         };
-        let mut failure = Self::new(Exit::Config, first.code, first.to_string());
+        let mut failure = Self::new(first.code, first.to_string()).ending(Exit::Config);
         failure.hints = first.hints.iter().map(ToString::to_string).collect();
         failure.causes = errors.map(|error| error.to_string()).collect();
         failure

@@ -6,6 +6,7 @@ mod planned;
 mod settings;
 mod stages;
 
+use ktx_diagnostics::Code;
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
@@ -27,7 +28,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::QueryHistoryArgs;
 use crate::compose;
-use crate::exit::Exit;
 use crate::local_files;
 use crate::locking::lock;
 use crate::printer::Printer;
@@ -35,6 +35,7 @@ use crate::progress::ScanProgress;
 use crate::report::machine::Trouble;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
+use ktx_diagnostics::Exit;
 
 use files::Files;
 
@@ -282,7 +283,7 @@ fn write_local(outcome: &ScanOutcome, opened: &Opened) -> Outcome<()> {
         opened
             .store
             .write(&path, &file.bytes)
-            .map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?;
+            .map_err(|error| Failure::from_error(Code::File, &error))?;
     }
     Ok(())
 }
@@ -295,7 +296,7 @@ fn last_report(connection: &ConnectionId, opened: &Opened) -> Option<ScanReport>
 }
 
 fn project_path(text: &str) -> Outcome<ProjectPath> {
-    ProjectPath::parse(text).map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
+    ProjectPath::parse(text).map_err(|error| Failure::from_error(Code::Internal, &error))
 }
 
 fn message(connection: &ConnectionId, mode: ScanMode, outcome: &ScanOutcome) -> String {
@@ -405,38 +406,28 @@ fn scan_failure(error: &ScanError) -> Failure {
             Failure::from(source.clone()).context(error.to_string())
         }
         ScanError::Model { source, .. } => Failure::from(source.clone()),
-        ScanError::Cancelled => Failure::new(Exit::Interrupted, "cancelled", "cancelled"),
-        ScanError::Emptied { connection, .. } => {
-            Failure::from_error(Exit::Connection, "nothing_there", error)
-                .hint("look at the connection's database, its schemas and its rights")
-                .hint(format!(
-                    "if the tables are gone for good, delete `raw-sources/{connection}` and \
+        ScanError::Cancelled => Failure::new(Code::Cancelled, "cancelled"),
+        ScanError::Emptied { connection, .. } => Failure::from_error(Code::NothingThere, error)
+            .hint("look at the connection's database, its schemas and its rights")
+            .hint(format!(
+                "if the tables are gone for good, delete `raw-sources/{connection}` and \
                      `semantic-layer/{connection}/_schema`, then scan again"
-                ))
-        }
-        ScanError::Decisions { .. } => {
-            Failure::from_error(Exit::Config, "invalid_decisions", error)
-        }
+            )),
+        ScanError::Decisions { .. } => Failure::from_error(Code::InvalidDecisions, error),
         ScanError::Port { .. } | ScanError::Internal { .. } => {
-            Failure::from_error(Exit::Failure, "scan_failed", error)
+            Failure::from_error(Code::ScanFailed, error)
         }
     }
 }
 
 /// The failure of a commit.
 pub(crate) fn publish_failure(error: &ktx_project_store::PublishError) -> Failure {
-    with_hints(
-        Failure::from_error(Exit::Failure, "publish_failed", error),
-        error,
-    )
+    with_hints(Failure::from_error(Code::PublishFailed, error), error)
 }
 
 /// The failure of the local database.
 pub(crate) fn state_failure(error: &StateError) -> Failure {
-    let failure = with_hints(
-        Failure::from_error(Exit::Failure, "local_state", error),
-        error,
-    );
+    let failure = with_hints(Failure::from_error(Code::LocalState, error), error);
     match Trouble::of(error) {
         Some(Trouble::Damaged) => {
             failure.hint("descriptions that were kept in it may be asked for again")
@@ -446,7 +437,7 @@ pub(crate) fn state_failure(error: &StateError) -> Failure {
 }
 
 fn poisoned() -> Failure {
-    Failure::new(Exit::Failure, "internal", "the local database is poisoned")
+    Failure::new(Code::Internal, "the local database is poisoned")
 }
 
 /// Takes the next steps of an error type over.

@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ktx_config::{Environment, FILE_NAME, Project};
-use ktx_diagnostics::{Diagnostic, Hints as _};
+use ktx_diagnostics::{Code, Diagnostic, Hints as _};
 use ktx_project_store::{ConfigError, Failpoints, OpenError, ProjectLock, Store};
 use ktx_secrets::SecretSource;
 use ktx_vocabulary::RunId;
 
 use crate::cli::{Cli, Command, LockWait, OutputArgs};
 use crate::compose::Telemetry;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 
@@ -79,7 +78,7 @@ impl Session {
         telemetry: Telemetry,
     ) -> Outcome<Self> {
         let current = std::env::current_dir().map_err(|error| {
-            Failure::from_error(Exit::Failure, "current_folder", &error)
+            Failure::from_error(Code::CurrentFolder, &error)
                 .context("the current folder cannot be read")
         })?;
         Ok(Self {
@@ -146,7 +145,7 @@ impl Session {
             Path::is_file,
         )
         .map_err(|error| {
-            let mut failure = Failure::new(Exit::Usage, "invalid_project_dir", error.to_string());
+            let mut failure = Failure::new(Code::InvalidProjectDir, error.to_string());
             failure.hints = error.hints().iter().map(ToString::to_string).collect();
             failure
         })?;
@@ -212,15 +211,13 @@ fn new_run_id() -> Outcome<RunId> {
 pub(crate) fn load(dir: &Path, environment: &Environment) -> Outcome<Opened> {
     let failpoints = Failpoints::kill_at(environment.test_kill_at());
     let store = Store::open(dir, environment.clone(), failpoints).map_err(|error| match error {
-        OpenError::Missing { .. } => {
-            Failure::new(Exit::Config, "missing_project", error.to_string())
-                .hint("run `ktx admin init` to make one here, or `ktx demo` for a sample")
-                .hint("name another folder with `--project-dir`")
-        }
+        OpenError::Missing { .. } => Failure::new(Code::MissingProject, error.to_string())
+            .hint("run `ktx admin init` to make one here, or `ktx demo` for a sample")
+            .hint("name another folder with `--project-dir`"),
     })?;
     let config = store.config().map_err(|error| match error {
         ConfigError::Invalid { problems } => problems.into(),
-        ConfigError::File(error) => Failure::from_error(Exit::Config, "unreadable_config", &error)
+        ConfigError::File(error) => Failure::from_error(Code::UnreadableConfig, &error)
             .context(format!("`{FILE_NAME}` cannot be read")),
     })?;
     Ok(Opened {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ktx_diagnostics::Code;
+
 /// What went wrong, the same words on every backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LlmErrorKind {
@@ -82,31 +84,31 @@ impl LlmErrorKind {
     ];
 
     /// The stable code shown to users and in JSON.
-    pub const fn code(self) -> &'static str {
+    pub const fn code(self) -> Code {
         match self {
-            Self::Auth => "llm_auth",
-            Self::Billing => "llm_billing",
-            Self::RateLimit => "llm_rate_limit",
-            Self::Overloaded => "llm_overloaded",
-            Self::Server => "llm_server",
-            Self::Transport => "llm_transport",
-            Self::Timeout => "llm_timeout",
-            Self::ContextTooLong => "llm_context_too_long",
-            Self::MaxOutput => "llm_max_output",
-            Self::Refusal => "llm_refusal",
-            Self::ModelNotFound => "llm_model_not_found",
-            Self::UnknownTool => "llm_unknown_tool",
-            Self::InvalidRequest => "llm_invalid_request",
-            Self::StructuredOutput => "llm_structured_output",
-            Self::Permission => "llm_permission",
-            Self::Isolation => "llm_isolation",
-            Self::MaxTurns => "llm_max_turns",
-            Self::Budget => "llm_budget",
-            Self::Cancelled => "cancelled",
-            Self::Process => "llm_process",
-            Self::Crashed => "llm_crashed",
-            Self::Protocol => "llm_protocol",
-            Self::Internal => "llm_internal",
+            Self::Auth => Code::LlmAuth,
+            Self::Billing => Code::LlmBilling,
+            Self::RateLimit => Code::LlmRateLimit,
+            Self::Overloaded => Code::LlmOverloaded,
+            Self::Server => Code::LlmServer,
+            Self::Transport => Code::LlmTransport,
+            Self::Timeout => Code::LlmTimeout,
+            Self::ContextTooLong => Code::LlmContextTooLong,
+            Self::MaxOutput => Code::LlmMaxOutput,
+            Self::Refusal => Code::LlmRefusal,
+            Self::ModelNotFound => Code::LlmModelNotFound,
+            Self::UnknownTool => Code::LlmUnknownTool,
+            Self::InvalidRequest => Code::LlmInvalidRequest,
+            Self::StructuredOutput => Code::LlmStructuredOutput,
+            Self::Permission => Code::LlmPermission,
+            Self::Isolation => Code::LlmIsolation,
+            Self::MaxTurns => Code::LlmMaxTurns,
+            Self::Budget => Code::LlmBudget,
+            Self::Cancelled => Code::Cancelled,
+            Self::Process => Code::LlmProcess,
+            Self::Crashed => Code::LlmCrashed,
+            Self::Protocol => Code::LlmProtocol,
+            Self::Internal => Code::LlmInternal,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ktx_diagnostics::Code;
+
 use crate::{ReportedCost, UsageFact};
 
 /// One thing that happened inside a runtime.
@@ -63,7 +65,7 @@ pub enum RuntimeEvent {
         /// Which try comes now, from 2.
         attempt: u32,
         /// The code of the error that the last try ended with.
-        code: &'static str,
+        code: Code,
     },
     /// The execution surface was compared with what was asked for and found equal.
     IsolationVerified {

@@ -88,7 +88,9 @@ impl EventSink for TracedEvents {
                 tracing::debug!(reason, seconds = remaining.as_secs_f64(), "wait_tick");
             }
             RuntimeEvent::WaitFinished => tracing::info!("wait_finished"),
-            RuntimeEvent::Retry { attempt, code } => tracing::info!(attempt, code, "retry"),
+            RuntimeEvent::Retry { attempt, code } => {
+                tracing::info!(attempt, code = code.as_str(), "retry");
+            }
             RuntimeEvent::IsolationVerified { version } => {
                 tracing::debug!(version, "isolation_verified");
             }

@@ -136,7 +136,7 @@ fn text_parts(text: &str) -> Value {
 }
 
 fn failed(span: &Span, error: &LlmError) {
-    span.record("error.type", error.kind.code());
+    span.record("error.type", error.kind.code().as_str());
     span.record("otel.status_description", error.message.as_str());
 }
 

@@ -261,13 +261,16 @@ async fn checks(provider: Provider) -> Result<bool, String> {
 
 fn run() -> Result<bool, String> {
     let name = std::env::args().nth(1).unwrap_or_default();
-    let provider = Provider::parse(&name).ok_or_else(|| {
-        let known: Vec<&str> = Provider::ALL
-            .iter()
-            .map(|provider| provider.as_str())
-            .collect();
-        format!("no provider `{name}`; there are: {}", known.join(", "))
-    })?;
+    let provider = Provider::ALL
+        .into_iter()
+        .find(|known| known.as_str() == name)
+        .ok_or_else(|| {
+            let known: Vec<&str> = Provider::ALL
+                .iter()
+                .map(|provider| provider.as_str())
+                .collect();
+            format!("no provider `{name}`; there are: {}", known.join(", "))
+        })?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

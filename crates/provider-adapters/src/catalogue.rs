@@ -3,10 +3,10 @@
 //! The rows are data (`data/models.json`). A model that is not listed is taken for the newest of
 //! its family, so that a new model works on the day it appears.
 
-use ktx_vocabulary::Provider;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use ktx_vocabulary::Provider;
 use serde::Deserialize;
 
 use crate::preset::{self, PresetRow};

@@ -18,7 +18,7 @@ use ktx_llm_runtime::{
     BackendInfo, CallLabel, CallMetrics, Deltas, EventSink, Governor, LlmError, LlmErrorKind,
     LlmRuntime, LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest,
     Patience, ProbeReport, ProbeRequest, ReportedCost, RunEvent, RunHandle, RunRequest, RunWriter,
-    RuntimeEvent, TextOutcome, TextRequest, UsageFact, run_channel,
+    RuntimeEvent, SourceSystem, TextOutcome, TextRequest, UsageFact, run_channel,
 };
 use ktx_secrets::Redactor;
 use ktx_vocabulary::{ModelRole, Provider};
@@ -29,6 +29,7 @@ use crate::catalogue::Listing;
 use crate::credentials::GoogleTokens;
 use crate::http::client::Clients;
 use crate::http::{Access, Answered, Call, Endpoint, OldReasoning};
+use crate::preset;
 use crate::settings::{HttpSettings, PromptCaching, RateLimit, Timeouts};
 use crate::wire::failure::{LARGER_WINDOW, LOOK_INSIDE};
 use crate::wire::request::{CanonicalRequest, Delivery};
@@ -251,7 +252,7 @@ impl Operation<'_> {
             self.inner
                 .events
                 .event(RuntimeEvent::CostReported(ReportedCost {
-                    source_system: self.inner.provider.source_system(),
+                    source_system: SourceSystem::Provider(self.inner.provider),
                     role: self.role,
                     label: self.label.clone(),
                     call: format!("{message}/cost"),

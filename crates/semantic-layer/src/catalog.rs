@@ -288,5 +288,5 @@ fn finding(kind: ErrorKind, message: &str, path: &str, position: Option<Position
         file: path.to_owned(),
         position,
     };
-    Diagnostic::error(kind.as_str(), message).at(location)
+    Diagnostic::error(kind.code(), message).at(location)
 }

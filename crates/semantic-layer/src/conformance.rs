@@ -103,7 +103,7 @@ fn load_error(catalog: &Catalog) -> Option<QueryError> {
     let kind = ErrorKind::ALL
         .iter()
         .copied()
-        .find(|kind| kind.as_str() == diagnostic.code);
+        .find(|kind| kind.code() == diagnostic.code);
     let file = diagnostic
         .location
         .as_ref()

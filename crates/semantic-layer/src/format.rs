@@ -8,14 +8,11 @@ pub(crate) mod comments;
 mod print;
 mod tree;
 
-use ktx_diagnostics::{Diagnostic, Location};
+use ktx_diagnostics::{Code, Diagnostic, Location};
 
 use crate::SourceFile;
 use crate::authored;
 use crate::shape::{OVERLAY, Record, STANDALONE};
-
-/// The code of a refusal to format a file that is fine otherwise.
-const REFUSED: &str = "not_formatted";
 
 /// The canonical layout of one source file, standalone or overlay.
 ///
@@ -33,7 +30,7 @@ pub fn format_source(text: &str, path: &str) -> Result<String, Diagnostic> {
             file: path.to_owned(),
             position: None,
         };
-        Diagnostic::error(REFUSED, reason).at(location)
+        Diagnostic::error(Code::NotFormatted, reason).at(location)
     };
     let file = SourceFile::new(path, text);
     if file.is_manifest() {
@@ -63,22 +60,17 @@ pub fn format_source(text: &str, path: &str) -> Result<String, Diagnostic> {
 
 /// The value of a file that reads as a source.
 fn value(file: &SourceFile) -> Result<serde_yaml::Value, Diagnostic> {
-    let broken = |kind: &'static str, message: String, position| {
+    let broken = |code: Code, message: String, position| {
         let location = Location {
             file: file.path.clone(),
             position,
         };
-        Diagnostic::error(kind, message).at(location)
+        Diagnostic::error(code, message).at(location)
     };
     authored::read(file)
-        .map_err(|problem| broken(problem.kind.as_str(), problem.message, problem.position))?;
-    serde_yaml::from_slice(&file.bytes).map_err(|error| {
-        broken(
-            crate::ErrorKind::ParseError.as_str(),
-            error.to_string(),
-            None,
-        )
-    })
+        .map_err(|problem| broken(problem.kind.code(), problem.message, problem.position))?;
+    serde_yaml::from_slice(&file.bytes)
+        .map_err(|error| broken(Code::ParseError, error.to_string(), None))
 }
 
 /// All words of a text in sorted order: moving lines and changing indentation keeps them.

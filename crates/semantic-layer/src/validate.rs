@@ -148,7 +148,7 @@ fn load_findings(catalog: &Catalog, report: &mut ValidationReport) {
     for diagnostic in catalog.diagnostics() {
         let kind = ErrorKind::ALL
             .iter()
-            .find(|kind| kind.as_str() == diagnostic.code);
+            .find(|kind| kind.code() == diagnostic.code);
         let found = Finding {
             path: diagnostic
                 .location

@@ -2,7 +2,6 @@
 
 use ktx_llm_runtime::{SourceSystem, TokenUsage, UsageFact, UsageKind};
 use ktx_vocabulary::Provider;
-use ktx_vocabulary::Provider;
 
 use crate::{Cost, Money, PriceTable, Regional, RequestTraits};
 

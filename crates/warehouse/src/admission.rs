@@ -1,5 +1,6 @@
 //! The way of a statement to a connection: its dialect, the gate, and the functions that only the warehouse knows.
 
+use ktx_diagnostics::Code;
 use tokio_util::sync::CancellationToken;
 
 use crate::gate::{self, ReadOnlySql, Refusal};
@@ -63,7 +64,7 @@ fn refusal_of(name: &FunctionName, verdict: &FunctionVerdict, refusal: &Refusal)
     let because = match verdict {
         FunctionVerdict::NotFound => {
             return Refusal {
-                code: "function_not_found",
+                code: Code::FunctionNotFound,
                 reason: format!("the warehouse shows no function `{name}` to this login"),
                 unknown_functions: Vec::new(),
             };

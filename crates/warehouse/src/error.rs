@@ -1,5 +1,7 @@
 //! Why a warehouse did not answer.
 
+use ktx_diagnostics::Code;
+
 /// The kinds of failure that the user treats differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -33,21 +35,21 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// The stable code shown to users and in JSON.
-    pub const fn code(self) -> &'static str {
+    pub const fn code(self) -> Code {
         match self {
-            Self::Config => "connection_config",
-            Self::Unreachable => "connection_unreachable",
-            Self::Authentication => "connection_authentication",
-            Self::NotFound => "connection_not_found",
-            Self::Tls => "connection_tls",
-            Self::Permission => "connection_permission",
-            Self::Timeout => "query_timeout",
-            Self::Cancelled => "cancelled",
-            Self::Sql => "query_failed",
-            Self::NotReady => "query_not_ready",
-            Self::Limit => "query_limit",
-            Self::Dropped => "connection_dropped",
-            Self::Other => "connection_failed",
+            Self::Config => Code::ConnectionConfig,
+            Self::Unreachable => Code::ConnectionUnreachable,
+            Self::Authentication => Code::ConnectionAuthentication,
+            Self::NotFound => Code::ConnectionNotFound,
+            Self::Tls => Code::ConnectionTls,
+            Self::Permission => Code::ConnectionPermission,
+            Self::Timeout => Code::QueryTimeout,
+            Self::Cancelled => Code::Cancelled,
+            Self::Sql => Code::QueryFailed,
+            Self::NotReady => Code::QueryNotReady,
+            Self::Limit => Code::QueryLimit,
+            Self::Dropped => Code::ConnectionDropped,
+            Self::Other => Code::ConnectionFailed,
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod wire;
 
 use std::collections::BTreeSet;
 
+use ktx_diagnostics::Code;
 use ktx_diagnostics::shortened;
 use sqlparser::ast::Statement;
 
@@ -66,8 +67,8 @@ impl ReadOnlySql {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Refusal {
-    /// A stable code, such as `not_a_query` or `function_not_allowed`.
-    pub code: &'static str,
+    /// Which rule refused it.
+    pub code: Code,
     /// What was refused and why.
     pub reason: String,
     /// The functions that the gate does not know, if nothing else speaks against the statement: a connection that allows
@@ -132,7 +133,7 @@ fn run(
 ) -> Result<ReadOnlySql, Refusal> {
     if sql.len() > MAX_BYTES {
         return refuse(
-            "too_large",
+            Code::TooLarge,
             format!(
                 "the SQL has {} bytes; the limit is {MAX_BYTES} bytes",
                 sql.len()
@@ -150,8 +151,11 @@ fn run(
             reason: shortened(&refusal.reason).into_owned(),
             ..refusal
         }),
-        Ok(Err(_)) => refuse("internal", "the check of the query failed"),
-        Err(error) => refuse("internal", format!("the check could not start: {error}")),
+        Ok(Err(_)) => refuse(Code::Internal, "the check of the query failed"),
+        Err(error) => refuse(
+            Code::Internal,
+            format!("the check could not start: {error}"),
+        ),
     }
 }
 
@@ -175,7 +179,7 @@ fn checked(
     let (second, again) = parse_and_print(&text, dialect, allowed, None)?;
     if first != second || text != again {
         return refuse(
-            "unprintable",
+            Code::Unprintable,
             "the query does not read back as it was printed",
         );
     }
@@ -196,7 +200,7 @@ fn parse_and_print(
 ) -> Result<(Statement, String), Refusal> {
     let normal = literals::normalise(sql, dialect)?;
     let own_words = |refusal: Refusal| match refusal.code {
-        "parse_error" => {
+        Code::ParseError => {
             let located = grammar::located(&normal.text, dialect, &refusal.reason);
             let reason = located.as_deref().unwrap_or(&refusal.reason);
             Refusal {
@@ -224,7 +228,7 @@ fn parse_and_print(
     Ok((statement, text))
 }
 
-fn refuse<T>(code: &'static str, reason: impl Into<String>) -> Result<T, Refusal> {
+fn refuse<T>(code: Code, reason: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal {
         code,
         reason: reason.into(),

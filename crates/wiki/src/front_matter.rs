@@ -5,7 +5,7 @@ mod yaml;
 
 use std::ops::Range;
 
-use ktx_diagnostics::{Diagnostic, LineIndex, Location};
+use ktx_diagnostics::{Code, Diagnostic, LineIndex, Location};
 use serde_json::{Map, Value};
 
 use self::entries::entries;
@@ -111,13 +111,14 @@ pub(crate) fn read(text: &str, file: &str) -> (FrontMatter, Vec<Diagnostic>) {
     let range = match layout(text) {
         Layout::With { yaml, .. } => yaml,
         Layout::Without { body } => {
-            let found = Diagnostic::warning("front_matter_missing", "the page has no front matter")
-                .at(at(body))
-                .hint("begin the page with `---`, `summary: …`, `---`");
+            let found =
+                Diagnostic::warning(Code::FrontMatterMissing, "the page has no front matter")
+                    .at(at(body))
+                    .hint("begin the page with `---`, `summary: …`, `---`");
             return (FrontMatter::default(), vec![found]);
         }
         Layout::Unterminated => {
-            let found = Diagnostic::error("front_matter_open", "the front matter has no end")
+            let found = Diagnostic::error(Code::FrontMatterOpen, "the front matter has no end")
                 .at(at(0))
                 .hint("close the front matter with a line `---`");
             return (FrontMatter::default(), vec![found]);
@@ -129,7 +130,7 @@ pub(crate) fn read(text: &str, file: &str) -> (FrontMatter, Vec<Diagnostic>) {
             "the front matter is too large: {} bytes, at most {MAX_BYTES}",
             yaml.len()
         );
-        let found = Diagnostic::error("front_matter_too_large", message).at(at(range.start));
+        let found = Diagnostic::error(Code::FrontMatterTooLarge, message).at(at(range.start));
         return (FrontMatter::default(), vec![found]);
     }
     let mut reader = Reader {
@@ -151,7 +152,7 @@ pub(crate) fn read(text: &str, file: &str) -> (FrontMatter, Vec<Diagnostic>) {
                 .offset
                 .map_or(range.start, |offset| range.start + offset);
             let message = format!("the front matter cannot be read as YAML: {}", error.message);
-            let found = Diagnostic::error("front_matter_syntax", message).at(at(place));
+            let found = Diagnostic::error(Code::FrontMatterSyntax, message).at(at(place));
             (FrontMatter::default(), vec![found])
         }
     }
@@ -177,7 +178,7 @@ impl Reader<'_> {
         for entry in entries(self.yaml) {
             if !seen.insert(entry.name.clone()) {
                 let message = format!("`{}` is there twice", entry.name);
-                let found = Diagnostic::error("duplicate_key", message)
+                let found = Diagnostic::error(Code::DuplicateKey, message)
                     .at((self.at)(self.offset + entry.range.start))
                     .hint("remove one of the two entries");
                 self.found.push(found);
@@ -208,7 +209,7 @@ impl Reader<'_> {
             .as_deref()
             .is_none_or(|summary| summary.trim().is_empty())
         {
-            let found = Diagnostic::warning("summary_missing", "the page has no `summary`")
+            let found = Diagnostic::warning(Code::SummaryMissing, "the page has no `summary`")
                 .at(self.place("summary"))
                 .hint("add `summary:` with one line for lists");
             self.found.push(found);
@@ -217,8 +218,9 @@ impl Reader<'_> {
     }
 
     fn wrong(&mut self, name: &str, wanted: &str) {
-        let found = Diagnostic::warning("front_matter_type", format!("`{name}` must be {wanted}"))
-            .at(self.place(name));
+        let found =
+            Diagnostic::warning(Code::FrontMatterType, format!("`{name}` must be {wanted}"))
+                .at(self.place(name));
         self.found.push(found);
     }
 

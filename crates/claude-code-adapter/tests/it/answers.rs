@@ -332,7 +332,7 @@ async fn a_recovered_call_is_a_success() {
     );
     let retry = RuntimeEvent::Retry {
         attempt: 2,
-        code: "llm_overloaded",
+        code: LlmErrorKind::Overloaded.code(),
     };
     assert!(bench.events().contains(&retry));
     let mut paid: Vec<(String, u64)> = Vec::new();

@@ -21,7 +21,7 @@ use crate::support::{
 fn told(bench: &Bench) -> (Vec<(u32, &'static str)>, Vec<String>) {
     let events = bench.heard.all();
     let retries = events.iter().filter_map(|event| match event {
-        RuntimeEvent::Retry { attempt, code } => Some((*attempt, *code)),
+        RuntimeEvent::Retry { attempt, code } => Some((*attempt, code.as_str())),
         _ => None,
     });
     let paid = events.iter().filter_map(|event| match event {

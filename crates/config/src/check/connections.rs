@@ -1,6 +1,6 @@
 //! The check of `connections`.
 
-use ktx_diagnostics::Diagnostic;
+use ktx_diagnostics::{Code, Diagnostic};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ impl Check<'_> {
         for (id, fields) in object {
             self.within(id, |check| {
                 if let Err(error) = ConnectionId::parse(id) {
-                    check.error_at_key("unsafe_connection_id", error.to_string());
+                    check.error_at_key(Code::UnsafeConnectionId, error.to_string());
                 }
                 match fields.as_object() {
                     Some(fields) => check.connection(fields),
@@ -39,7 +39,7 @@ impl Check<'_> {
         let path = format!("{}.driver", self.path.join("."));
         let diagnostic = match value {
             None | Some(Value::Null) => {
-                Diagnostic::error("missing_key", format!("`{path}` is missing"))
+                Diagnostic::error(Code::MissingKey, format!("`{path}` is missing"))
                     .hint(format!("add `driver:` with one of {}", listed(&names)))
             }
             Some(Value::String(text)) => {
@@ -47,9 +47,9 @@ impl Check<'_> {
                     return Some(driver);
                 }
                 let message = format!("Unsupported {path}: {text} (allowed: {})", names.join(", "));
-                with_nearest(Diagnostic::error("unknown_driver", message), text, names)
+                with_nearest(Diagnostic::error(Code::UnknownDriver, message), text, names)
             }
-            Some(_) => Diagnostic::error("bad_value", format!("`{path}` must be text")),
+            Some(_) => Diagnostic::error(Code::BadValue, format!("`{path}` must be text")),
         };
         self.within("driver", |check| {
             check.report(diagnostic.at(check.value_place()));
@@ -72,7 +72,7 @@ impl Check<'_> {
         if mode == "selected_roots" && !any {
             let path = self.path.join(".");
             let message = format!("`{path}` selects no roots: give one of {}", listed(&roots));
-            self.error("missing_key", message);
+            self.error(Code::MissingKey, message);
         }
     }
 }

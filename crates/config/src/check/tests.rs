@@ -61,7 +61,7 @@ fn an_unknown_backend_is_an_error_that_lists_the_known_ones() {
     let told: Vec<(Severity, &str)> = llm
         .problems
         .iter()
-        .map(|problem| (problem.severity, problem.code))
+        .map(|problem| (problem.severity, problem.code.as_str()))
         .collect();
     assert_eq!(
         (llm.backend, told),

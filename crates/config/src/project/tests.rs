@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::{Driver, parse};
-use ktx_vocabulary::Provider;
 
 #[track_caller]
 fn project(text: &str) -> Project {

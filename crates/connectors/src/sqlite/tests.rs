@@ -240,7 +240,7 @@ async fn a_waiting_session_reads_what_is_there() {
         let cancel = CancellationToken::new();
         match connector.run(sql, &caps, &mut result, &cancel).await {
             Ok(_) => result.rows.concat(),
-            Err(error) => vec![Cell::Text(error.kind.code().to_owned())],
+            Err(error) => vec![Cell::Text(error.kind.code().to_string())],
         }
     };
     let orders = "SELECT count(*) FROM orders";

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ktx_config::{Connection, FILE_NAME, parse_bytes};
-use ktx_diagnostics::Severity;
+use ktx_diagnostics::{Code, Severity};
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
 
@@ -65,7 +65,7 @@ fn read(path: &Path) -> Result<Vec<Connection>, Failure> {
         Ok(bytes) => bytes,
         Err(error) if is_absent(&error) => {
             return Err(
-                Failure::new("missing_project", "there is no `ktx.yaml` here")
+                Failure::new(Code::MissingProject, "there is no `ktx.yaml` here")
                     .hint("run `ktx setup`, or name the project with `--project-dir`"),
             );
         }
@@ -80,7 +80,7 @@ fn read(path: &Path) -> Result<Vec<Connection>, Failure> {
         .iter()
         .find(|found| found.severity == Severity::Error);
     Err(first.map_or_else(
-        || Failure::new("invalid_config", "`ktx.yaml` cannot be used"),
+        || Failure::new(Code::InvalidConfig, "`ktx.yaml` cannot be used"),
         Failure::from,
     ))
 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use ktx_diagnostics::Code;
 use ktx_search::{Document, Index, Kind, Query, SearchError, SearchOutcome, UnitState};
 use ktx_vocabulary::ConnectionId;
 use ktx_wiki::Scope as PageScope;
@@ -100,7 +101,7 @@ impl Inner {
                 return self.answers(&whole, queries, &units);
             }
             if is_busy {
-                units.warn(&Failure::new("search_busy", BUSY));
+                units.warn(&Failure::new(Code::SearchBusy, BUSY));
             }
             self.answers(index, queries, &units)
         })?;

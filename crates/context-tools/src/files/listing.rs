@@ -5,12 +5,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ktx_diagnostics::{Diagnostic, Hint, Location, Position, Severity};
-use ktx_semantic_layer::ErrorKind;
+use ktx_diagnostics::{Code, Diagnostic, Hint, Location, Position, Severity};
 use ktx_vocabulary::ConnectionId;
 use serde::{Deserialize, Serialize};
 
-use super::stamp::{FolderFiles, OUTSIDE};
+use super::stamp::FolderFiles;
 use super::{IndexPlace, Inner};
 use crate::documents::source_list;
 use crate::failure::Failure;
@@ -24,7 +23,7 @@ impl Inner {
     pub(super) fn listing(&self, id: &ConnectionId) -> Result<SourceList, Failure> {
         let files = match self.source_files(id) {
             Ok(files) => files,
-            Err(failure) if failure.code == OUTSIDE => {
+            Err(failure) if failure.code == Code::OutsideProject => {
                 return Ok(SourceList {
                     items: Vec::new(),
                     diagnostics: vec![told(failure, Severity::Error)],
@@ -123,7 +122,7 @@ impl KeptDiagnostic {
         let position = location.and_then(|location| location.position);
         Self {
             is_error: found.severity == Severity::Error,
-            code: found.code.to_owned(),
+            code: found.code.to_string(),
             message: found.message.clone(),
             file: location.map(|location| location.file.clone()),
             position: position.map(|position| (position.line, position.column)),
@@ -132,10 +131,7 @@ impl KeptDiagnostic {
     }
 
     fn into_diagnostic(self) -> Option<Diagnostic> {
-        let code = ErrorKind::ALL
-            .iter()
-            .map(|kind| kind.as_str())
-            .find(|code| *code == self.code)?;
+        let code = Code::parse(&self.code)?;
         let mut found = if self.is_error {
             Diagnostic::error(code, self.message)
         } else {

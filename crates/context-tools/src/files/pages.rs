@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use ktx_diagnostics::Code;
 use ktx_wiki::{Page, PagePath, Scope, parse};
 
 use super::stamp::{is_absent, unreadable};
@@ -79,7 +80,7 @@ impl Inner {
                         "`{prefix}{}` is not read: pages lie in `{prefix}` itself, not in a folder below it",
                         entry.path
                     );
-                    found.left_out.push(Failure::new("left_out", message));
+                    found.left_out.push(Failure::new(Code::LeftOut, message));
                 }
             }
         }

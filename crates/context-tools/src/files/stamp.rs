@@ -11,6 +11,7 @@ use std::io::{Error, ErrorKind};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use ktx_diagnostics::Code;
 use ktx_project_store::{FileError, LeftOut, WhyLeftOut};
 use sha2::{Digest as _, Sha256};
 
@@ -19,9 +20,6 @@ use crate::failure::Failure;
 
 /// A file that has changed this lately may change again within the same tick of the coarsest clock.
 const YOUNG: Duration = Duration::from_secs(2);
-
-/// The code of what lies outside of the project.
-pub(crate) const OUTSIDE: &str = "outside_project";
 
 /// One file below a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,8 +86,10 @@ impl Inner {
         let place = entry.place.strip_prefix(&self.parts.root);
         let place = place.unwrap_or(&entry.place);
         let code = match entry.why {
-            WhyLeftOut::LeavesProject => OUTSIDE,
-            WhyLeftOut::LinkedFolder | WhyLeftOut::LeadsNowhere | WhyLeftOut::TooDeep => "left_out",
+            WhyLeftOut::LeavesProject => Code::OutsideProject,
+            WhyLeftOut::LinkedFolder | WhyLeftOut::LeadsNowhere | WhyLeftOut::TooDeep => {
+                Code::LeftOut
+            }
         };
         let failure = Failure::new(code, format!("`{}` {}", place.display(), entry.why.text()));
         match entry.why {
@@ -177,7 +177,7 @@ pub(super) fn is_absent(error: &Error) -> bool {
 
 pub(super) fn unreadable(path: &Path, error: &Error) -> Failure {
     Failure::new(
-        "file_unreadable",
+        Code::FileUnreadable,
         format!("could not read `{}`: {error}", path.display()),
     )
 }
@@ -186,7 +186,10 @@ impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
         match error {
             FileError::Read { path, source } => unreadable(&path, &source),
-            other => Self::new("file_unreadable", ktx_diagnostics::chain(&other).join(": ")),
+            other => Self::new(
+                Code::FileUnreadable,
+                ktx_diagnostics::chain(&other).join(": "),
+            ),
         }
     }
 }

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ktx_semantic_layer::{Catalog, Column, ErrorKind, Origin, Relation, Source, Visibility};
+use ktx_diagnostics::Code;
+use ktx_semantic_layer::{Catalog, Column, Origin, Relation, Source, Visibility};
 use ktx_vocabulary::TableRef;
 
 use super::{Places, ScanSnapshot, ScannedTable};
@@ -51,7 +52,7 @@ impl<'a> Shown<'a> {
             .filter(|summary| summary.origin.is_none())
             .map(|summary| summary.name.to_lowercase())
             .collect();
-        let unmatched = ErrorKind::UnmatchedOverlay.as_str();
+        let unmatched = Code::UnmatchedOverlay;
         let mut found = catalog.diagnostics().iter();
         let is_partial = !broken.is_empty() || found.any(|found| found.code == unmatched);
         Self {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ktx_diagnostics::Code;
 use ktx_tool_descriptors::{CallContext, WriteEffect, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -132,7 +133,7 @@ fn nothing() -> Value {
 /// Arguments have been validated, so this fails only where a schema says less than its type.
 fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
     serde_json::from_value(arguments)
-        .map_err(|error| Failure::new("invalid_arguments", error.to_string()))
+        .map_err(|error| Failure::new(Code::InvalidArguments, error.to_string()))
 }
 
 fn encode<T: Serialize>(output: &T) -> Result<Value, Failure> {

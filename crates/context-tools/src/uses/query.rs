@@ -1,6 +1,7 @@
 //! Compiling and running semantic queries.
 
 use ktx_config::Connection;
+use ktx_diagnostics::Code;
 use ktx_semantic_layer::{
     Catalog, Compiled, DimensionRequest, Direction, EmptyMembers, ErrorKind, MeasureRequest,
     MissingPeriods, OrderRequest, Query, compile,
@@ -86,7 +87,7 @@ pub(crate) async fn query_for(
     if catalog.list().is_empty() {
         let message = format!("`{}` has no semantic sources", connection.id);
         return Err(
-            Failure::new("no_source", message).hint(format!("run `ktx scan {}`", connection.id))
+            Failure::new(Code::NoSource, message).hint(format!("run `ktx scan {}`", connection.id))
         );
     }
     call.progress.report(0.3, "Generating SQL");

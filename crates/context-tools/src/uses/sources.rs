@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ktx_diagnostics::excerpt;
+use ktx_diagnostics::{Code, excerpt};
 use ktx_search::{Kind, Lane, Query};
 use ktx_semantic_layer::{Catalog, Source, Visibility};
 use ktx_vocabulary::ConnectionId;
 
 use crate::context::{ProjectContext, connection_of, search_one};
 use crate::failure::Failure;
-use crate::files::OUTSIDE;
 use crate::limits::check_text;
 use crate::scans::Shown;
 use crate::wire::{DictionaryHit, LaneItem, Payload, ReadSourceOutput, SourceHit, SourceList};
@@ -102,14 +101,14 @@ pub async fn read_source(
                 .collect();
             let near = ktx_diagnostics::nearest(name, names.iter().map(String::as_str));
             let message = format!("unknown source `{}`", excerpt(name));
-            return Err(Failure::new("unknown_source", message).try_one_of(near));
+            return Err(Failure::new(Code::UnknownSource, message).try_one_of(near));
         }
         (several, _) => {
             let message = format!(
                 "`{name}` is in {} connections: say which one",
                 several.len()
             );
-            return Err(Failure::new("connection_required", message)
+            return Err(Failure::new(Code::ConnectionRequired, message)
                 .try_one_of(several.iter().map(|(id, _)| id.as_str())));
         }
     };
@@ -129,7 +128,7 @@ async fn catalogs(
         match context.catalog(&id).await {
             Ok(catalog) => found.push((id, catalog)),
             // A listing tells of it; the other connections have their sources.
-            Err(failure) if connection.is_none() && failure.code == OUTSIDE => {}
+            Err(failure) if connection.is_none() && failure.code == Code::OutsideProject => {}
             Err(failure) => return Err(failure),
         }
     }

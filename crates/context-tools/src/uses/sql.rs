@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use ktx_config::Connection;
-use ktx_diagnostics::excerpt;
+use ktx_diagnostics::{Code, excerpt};
 use ktx_semantic_layer::{Relation, Source};
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::{
@@ -112,7 +112,7 @@ pub(crate) async fn execute_sql_for(
     let connector = match context.runner(&connection).await? {
         Runner::Ready(connector) => connector,
         Runner::CompileOnly { reason } => {
-            return Err(Failure::new("not_executable", reason));
+            return Err(Failure::new(Code::NotExecutable, reason));
         }
     };
     let rows = request.max_rows.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);
@@ -172,7 +172,7 @@ async fn warehouse_with_tables(
                 Err(refusal) => Match::Refused(refusal.into()),
             },
             Ok(Runner::CompileOnly { reason }) => {
-                Match::Refused(Failure::new("not_executable", reason))
+                Match::Refused(Failure::new(Code::NotExecutable, reason))
             }
             Err(failure) => Match::Unreadable(failure.message),
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ktx_diagnostics::{Hints as _, excerpt, nearest, shortened};
+use ktx_diagnostics::{Code, Hints as _, excerpt, nearest, shortened};
 use ktx_search::{Kind, Query};
 use ktx_wiki::{Page, parse_key};
 
@@ -96,7 +96,7 @@ pub async fn wiki_page(context: &dyn ProjectContext, key: &str) -> Result<Arc<Pa
         return Ok(page);
     }
     if let Err(error) = parsed {
-        let failure = Failure::new("invalid_wiki_key", shortened(&error.to_string()));
+        let failure = Failure::new(Code::InvalidWikiKey, shortened(&error.to_string()));
         return Err(error
             .hints()
             .into_iter()
@@ -104,7 +104,7 @@ pub async fn wiki_page(context: &dyn ProjectContext, key: &str) -> Result<Arc<Pa
     }
     let near = nearest(key, paths.iter().map(|path| path.key.as_str()));
     let failure = Failure::new(
-        "page_not_found",
+        Code::PageNotFound,
         format!("there is no wiki page `{}`", excerpt(key)),
     );
     Err(if near.is_empty() {

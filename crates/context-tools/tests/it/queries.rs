@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ktx_context_tools::{SqlRequest, context_tools, execute_sql};
+use ktx_diagnostics::Code;
 use ktx_tool_descriptors::{CallContext, ProgressSink};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -252,5 +253,5 @@ async fn reports_progress_and_obeys_cancellation() {
     let failure = execute_sql(&*project.context, &request, &call)
         .await
         .unwrap_err();
-    assert_eq!(failure.code, "cancelled");
+    assert_eq!(failure.code, Code::Cancelled);
 }

@@ -25,13 +25,17 @@ fn a_line_says_who_asked_what_and_how_it_ended() {
         &format!(r#"{head}"outcome":"executed","rows":3}}"#),
     );
     check(
-        AuditOutcome::Refused { code: "write" },
+        AuditOutcome::Refused {
+            code: Code::WritingNode,
+        },
         Text::Kept,
-        &format!(r#"{head}"outcome":"refused","rows":0,"code":"write","sql":"select 1"}}"#),
+        &format!(r#"{head}"outcome":"refused","rows":0,"code":"writing_node","sql":"select 1"}}"#),
     );
     check(
-        AuditOutcome::Failed { code: "timeout" },
+        AuditOutcome::Failed {
+            code: Code::QueryTimeout,
+        },
         Text::Hashed,
-        &format!(r#"{head}"outcome":"failed","rows":0,"code":"timeout"}}"#),
+        &format!(r#"{head}"outcome":"failed","rows":0,"code":"query_timeout"}}"#),
     );
 }

@@ -4,15 +4,16 @@ mod reindex;
 
 use std::path::Path;
 
+use ktx_diagnostics::Code;
 use ktx_project_store::{Failpoints, Force, Initialized, init};
 use serde_json::{Value, json};
 
 use crate::cli::{AdminArgs, AdminCommand, OutputArgs};
-use crate::exit::Exit;
 use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
 use crate::scanning::with_hints;
 use crate::session::Session;
+use ktx_diagnostics::Exit;
 
 /// Creates projects and prints schemas.
 pub(crate) fn run(args: &AdminArgs, session: &Session) -> Outcome {
@@ -65,12 +66,8 @@ fn init_project(dir: &Path, force: bool, output: &OutputArgs, session: &Session)
 /// Makes a project.
 pub(crate) fn make(dir: &Path, force: Force, session: &Session) -> Outcome<Initialized> {
     let failpoints = Failpoints::kill_at(session.environment.test_kill_at());
-    init(dir, force, session.now, &session.environment, &failpoints).map_err(|error| {
-        with_hints(
-            Failure::from_error(Exit::Config, "init_failed", &error),
-            &error,
-        )
-    })
+    init(dir, force, session.now, &session.environment, &failpoints)
+        .map_err(|error| with_hints(Failure::from_error(Code::InitFailed, &error), &error))
 }
 
 /// The commands of the Python runtime of KTX 0.12: there is nothing to install, start or stop.
@@ -93,7 +90,7 @@ fn print_schema(schema: &Value, file: Option<&Path>, session: &Session) -> Outco
         Some(file) => {
             let file = session.current.join(file);
             ktx_project_store::write_atomically(&file, text.as_bytes())
-                .map_err(|error| Failure::from_error(Exit::Failure, "output", &error))?;
+                .map_err(|error| Failure::from_error(Code::Output, &error))?;
         }
     }
     Ok(Exit::Success)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ktx_agent_session::{AskError, ExecutionResult, Question, RESEARCH, invoke_once};
 use ktx_config::Research;
+use ktx_diagnostics::Code;
 use ktx_llm_runtime::{Deltas, LlmRuntime, RunEvent, chosen_tools};
 use ktx_tool_descriptors::ToolSet;
 use ktx_usage_ledger::Limits;
@@ -14,10 +15,10 @@ use tokio_util::future::FutureExt as _;
 use crate::cli::{AgentArgs, AgentCommand, AgentRunArgs};
 use crate::compose::{self, LedgerSink};
 use crate::context;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
+use ktx_diagnostics::Exit;
 
 /// The stage that the calls of a question are accounted to.
 const STAGE: &str = "research";
@@ -79,16 +80,14 @@ fn ask(args: &AgentRunArgs, session: &Session) -> Outcome {
     let research = &opened.config.research;
     if !research.enabled {
         return Err(Failure::new(
-            Exit::Config,
-            "agent_disabled",
+            Code::AgentDisabled,
             "the research agent may not run here: `agent.run_research.enabled` is false",
         )
         .hint("set `agent: {run_research: {enabled: true}}` in ktx.yaml"));
     }
     if research.max_iterations == 0 {
         return Err(Failure::new(
-            Exit::Config,
-            "no_turns",
+            Code::NoTurns,
             "the research agent has no turns: `agent.run_research.max_iterations` is 0",
         )
         .hint("set it to 1 or more in ktx.yaml"));
@@ -118,7 +117,7 @@ pub(super) fn message(given: &str) -> Outcome<String> {
         return Ok(given.to_owned());
     }
     std::io::read_to_string(std::io::stdin()).map_err(|error| {
-        Failure::from_error(Exit::Usage, "message", &error)
+        Failure::from_error(Code::Message, &error)
             .context("the message cannot be read from standard input")
     })
 }
@@ -127,11 +126,10 @@ pub(super) fn message(given: &str) -> Outcome<String> {
 fn tools(research: &Research, session: &Session, opened: &Opened) -> Outcome<ToolSet> {
     let context = context::open(session, opened)?;
     let all = ktx_context_tools::context_tools(&context)
-        .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+        .map_err(|error| Failure::from_error(Code::Internal, &error))?;
     chosen_tools(&all, &research.toolset).map_err(|error| {
         let failure = Failure::new(
-            Exit::Config,
-            "unknown_tool",
+            Code::UnknownTool,
             format!("`agent.run_research.default_toolset`: {}", error.message),
         );
         match error.hint {
@@ -309,9 +307,7 @@ impl<'a> Teller<'a> {
 fn failure(error: AskError) -> Failure {
     match error {
         AskError::Model(error) => Failure::from(error),
-        AskError::Empty | AskError::TooLong { .. } => {
-            Failure::from_error(Exit::Usage, "message", &error)
-        }
+        AskError::Empty | AskError::TooLong { .. } => Failure::from_error(Code::Message, &error),
     }
 }
 

@@ -9,9 +9,9 @@ use ktx_context_tools::{ProjectContext, list_sources, list_wiki};
 use crate::cli::{Cli, CompleteArgs, CompletionArgs};
 use crate::compose;
 use crate::context;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
+use ktx_diagnostics::Exit;
 
 /// Prints a completion script for a shell. Those of bash, zsh and fish ask this program at every key,
 /// so that they know the project's names; the others know commands and options only.

@@ -10,18 +10,19 @@ mod schemas;
 mod show;
 
 use ktx_config::{Connection, DriverKind, Project};
+use ktx_diagnostics::Code;
 use ktx_warehouse::{ConnectionCheck, Connector, ListedSchema, RoleCheck, SchemaReport};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{ConnectionArgs, ConnectionCommand};
 use crate::compose;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::schemas as listing;
 use crate::session::{Opened, Session};
 use crate::tables::aligned;
+use ktx_diagnostics::Exit;
 
 pub(super) use history::PastQueries;
 
@@ -132,11 +133,7 @@ fn connection_of<'a>(project: &'a Project, id: &str) -> Outcome<&'a Connection> 
     project.connection(id).ok_or_else(|| {
         let names = project.connections.keys().map(AsRef::as_ref);
         let near = ktx_diagnostics::nearest(id, names);
-        let failure = Failure::new(
-            Exit::Config,
-            "unknown_connection",
-            format!("no connection `{id}`"),
-        );
+        let failure = Failure::new(Code::UnknownConnection, format!("no connection `{id}`"));
         match near.first() {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
             None => failure.hint("run `ktx connection list` to see the connections"),
@@ -245,7 +242,7 @@ fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Tested<'_>>> {
                 Err(failure) => Err(failure),
                 Ok(task) => task
                     .await
-                    .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
+                    .map_err(|error| Failure::from_error(Code::Internal, &error))
                     .flatten(),
             };
             tested.push(match looked {

@@ -3,25 +3,26 @@
 mod place;
 mod story;
 
-use ktx_vocabulary::Backend;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ktx_config::FILE_NAME;
+use ktx_diagnostics::Code;
 use ktx_project_store::{Change, Force, ProjectPath, PublishRequest, Store};
 use ktx_scan::{ScanMode, Writing};
 use ktx_usage_ledger::Limits;
+use ktx_vocabulary::Backend;
 use serde_json::{Value, json};
 
 use super::{admin, ingest};
 use crate::cli::DemoArgs;
 use crate::compose;
 use crate::demo::{files, warehouse};
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::{Job, paused, require_usable_now, scan_all, with_hints};
 use crate::session::{Opened, Session, load};
+use ktx_diagnostics::Exit;
 use place::{Earlier, Place, State};
 
 /// Makes the sample project and tells its story.
@@ -101,8 +102,7 @@ fn proven(name: &str, told: &Arc<compose::HeldEvents>, session: &Session) -> Out
     let backend = backend(name)?;
     // There is no project yet, and the folder of the caller is none of the model's business.
     let nowhere = tempfile::tempdir().map_err(|error| {
-        Failure::from_error(Exit::Failure, "demo_folder", &error)
-            .context("no temporary folder can be made")
+        Failure::from_error(Code::DemoFiles, &error).context("no temporary folder can be made")
     })?;
     let told = Arc::clone(told);
     let events = Arc::clone(&told);
@@ -197,12 +197,10 @@ pub(super) fn backend(name: &str) -> Outcome<Backend> {
                 .filter(|backend| *backend != Backend::None)
                 .map(Backend::as_str)
                 .collect();
-            Err(Failure::new(
-                Exit::Usage,
-                "unknown_backend",
-                format!("unknown backend `{name}`"),
+            Err(
+                Failure::new(Code::UnknownBackend, format!("unknown backend `{name}`"))
+                    .hint(format!("use one of {}", names.join(", "))),
             )
-            .hint(format!("use one of {}", names.join(", "))))
         }
         Some(backend) => Ok(backend),
     }
@@ -211,17 +209,11 @@ pub(super) fn backend(name: &str) -> Outcome<Backend> {
 /// Makes the project and commits the sample's own files.
 fn make(dir: &Path, backend: Option<Backend>, session: &Session) -> Outcome<Opened> {
     let store = admin::make(dir, Force::No, session)?.store;
-    let publisher = store.publisher().map_err(|error| {
-        with_hints(
-            Failure::from_error(Exit::Failure, "publish_failed", &error),
-            &error,
-        )
-    })?;
+    let publisher = store
+        .publisher()
+        .map_err(|error| with_hints(Failure::from_error(Code::PublishFailed, &error), &error))?;
     let failed = |error: ktx_project_store::PublishError| {
-        with_hints(
-            Failure::from_error(Exit::Failure, "publish_failed", &error),
-            &error,
-        )
+        with_hints(Failure::from_error(Code::PublishFailed, &error), &error)
     };
     let base = publisher.begin().map_err(failed)?;
     let mut changes = Vec::new();
@@ -249,18 +241,18 @@ fn configured(text: &str, backend: Backend) -> Outcome<String> {
         &["llm", "provider", "backend"],
         &Value::String(backend.as_str().to_owned()),
     );
-    edited.map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
+    edited.map_err(|error| Failure::from_error(Code::Internal, &error))
 }
 
 fn project_path(text: &str) -> Outcome<ProjectPath> {
-    ProjectPath::parse(text).map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
+    ProjectPath::parse(text).map_err(|error| Failure::from_error(Code::Internal, &error))
 }
 
 /// Makes the database anew under another name and puts it in place when it is whole.
 fn fill(opened: &Opened) -> Outcome<i64> {
     let place = database(&opened.store);
     let failed = |error: &(dyn std::error::Error + 'static)| {
-        Failure::from_error(Exit::Failure, "demo_warehouse", error)
+        Failure::from_error(Code::DemoWarehouse, error)
             .context("the sample warehouse cannot be made")
     };
     ktx_project_store::remove(&place).map_err(|error| failed(&error))?;
@@ -314,11 +306,7 @@ fn scan(session: &Session, opened: &Opened, printer: &Printer) -> Outcome<ScanFa
     };
     let results = scan_all("ktx demo", vec![job], session, opened, printer)?;
     let Some((_, result)) = results.into_iter().next() else {
-        return Err(Failure::new(
-            Exit::Failure,
-            "internal",
-            "nothing was scanned",
-        ));
+        return Err(Failure::new(Code::Internal, "nothing was scanned"));
     };
     let scanned = result?;
     let report = &scanned.outcome.report;
@@ -353,11 +341,7 @@ fn describe(
         None => (Exit::Success, None),
     };
     let Some((_, result)) = results.into_iter().next() else {
-        return Err(Failure::new(
-            Exit::Failure,
-            "internal",
-            "nothing was ingested",
-        ));
+        return Err(Failure::new(Code::Internal, "nothing was ingested"));
     };
     let scanned = result?;
     let commit = scanned.published.and_then(|published| published.commit);

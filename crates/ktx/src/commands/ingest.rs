@@ -8,6 +8,7 @@ mod report;
 pub(super) mod sources;
 mod transcripts;
 
+use ktx_diagnostics::Code;
 use std::sync::Arc;
 
 use ktx_config::Connection;
@@ -20,12 +21,12 @@ use ktx_vocabulary::{ConnectionId, ModelRole};
 use super::scan::{history, targets};
 use crate::cli::{IngestArgs, QueryHistoryArgs};
 use crate::compose::{self, LedgerSink};
-use crate::exit::Exit;
 use crate::locking::lock;
 use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
 use crate::scanning::{Job, Scanned, look_at_machine, require_usable, scan_locked, stopped};
 use crate::session::{Opened, Session};
+use ktx_diagnostics::Exit;
 
 /// The roles that are asked: the probe's, that of descriptions and units, the reconciliation's.
 const ROLES: [ModelRole; 3] = [
@@ -248,8 +249,7 @@ fn described(
 /// The failure of a project whose backend is `none`.
 pub(super) fn no_model(what: &str) -> Failure {
     Failure::new(
-        Exit::Config,
-        "model_required",
+        Code::ModelRequired,
         format!("{what} and `llm.provider.backend` is `none`"),
     )
     .hint("set `llm.provider.backend: claude-code` to use your own local Claude Code session")
@@ -310,7 +310,7 @@ fn nothing_done(done: &Done) -> Option<Failure> {
         Err(failure) => Some(Some(failure)),
     });
     let failures: Option<Vec<&Failure>> = warehouses.chain(sources).collect();
-    let missing = || Failure::new(Exit::Failure, "internal", "nothing was ingested");
+    let missing = || Failure::new(Code::Internal, "nothing was ingested");
     let failures = failures?;
     Some(
         failures

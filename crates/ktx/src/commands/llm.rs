@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ktx_diagnostics::Code;
 use ktx_llm_runtime::{CallLabel, TextRequest, TokenUsage};
 use ktx_usage_ledger::PriceTable;
 use ktx_vocabulary::ModelRole;
@@ -11,12 +12,12 @@ use tokio_util::future::FutureExt as _;
 
 use crate::cli::{LlmArgs, LlmAskArgs, LlmCommand};
 use crate::compose;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::require_usable_now;
 use crate::session::{Opened, Session};
 use crate::tables::{aligned, tsv};
+use ktx_diagnostics::Exit;
 
 /// Shows models and prices, or asks the backend.
 pub(crate) fn run(args: &LlmArgs, session: &Session) -> Outcome {
@@ -161,18 +162,17 @@ fn pricing(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
 fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
     let path = session.current.join(file);
     let text = std::fs::read_to_string(&path).map_err(|error| {
-        Failure::from_error(Exit::Usage, "price_table", &error)
+        Failure::from_error(Code::PriceUsage, &error)
             .context(format!("`{}` cannot be read", path.display()))
     })?;
     let table = PriceTable::parse(&text).map_err(|error| {
-        Failure::from_error(Exit::Config, "price_table", &error)
+        Failure::from_error(Code::PriceTable, &error)
             .context(format!("`{}` was not imported", path.display()))
     })?;
     let have = compose::prices(opened)?;
     if table.exported < have.exported {
         return Err(Failure::new(
-            Exit::Config,
-            "price_table",
+            Code::PriceTable,
             format!(
                 "`{}` is of {}, older than the table in use ({})",
                 path.display(),
@@ -182,7 +182,7 @@ fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -
         ));
     }
     ktx_project_store::write_atomically(&compose::price_file(opened), text.as_bytes())
-        .map_err(|error| Failure::from_error(Exit::Failure, "price_table", &error))?;
+        .map_err(|error| Failure::from_error(Code::PriceFile, &error))?;
     if printer.mode == Mode::Json {
         printer.json(&json!({ "imported": true, "exported": table.exported }))?;
     } else {
@@ -200,7 +200,7 @@ fn ask(args: &LlmAskArgs, opened: &Opened, session: &Session, printer: &Printer)
     let session = &session.ending_after(limits.time);
     let prompt = super::agent::message(&args.message)?;
     if prompt.trim().is_empty() {
-        return Err(Failure::new(Exit::Usage, "message", "the message is empty"));
+        return Err(Failure::new(Code::Message, "the message is empty"));
     }
     let role = args.role.map_or(ModelRole::Default, ModelRole::from);
     let sink = Arc::new(compose::LedgerSink::new(session, opened, printer.clone()));
@@ -251,12 +251,10 @@ fn probe(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
     let sink = Arc::new(compose::ProbeSink::new(session, opened, printer));
     let events = Arc::clone(&sink);
     let Some(runtime) = compose::llm_to_try(session, opened, events)? else {
-        return Err(Failure::new(
-            Exit::Config,
-            "model_required",
-            "`llm.provider.backend` is `none`",
-        )
-        .hint("set it to `claude-code` to use your own local Claude Code session"));
+        return Err(
+            Failure::new(Code::ModelRequired, "`llm.provider.backend` is `none`")
+                .hint("set it to `claude-code` to use your own local Claude Code session"),
+        );
     };
     let report = require_usable_now(&runtime, session);
     // Behind the probe it knows who pays.

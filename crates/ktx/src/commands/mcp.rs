@@ -6,18 +6,19 @@ mod remote;
 mod server;
 mod state;
 
-use ktx_vocabulary::Backend;
 use std::sync::Arc;
 
 use ktx_context_tools::ProjectContext;
+use ktx_diagnostics::Code;
 use ktx_memory::{Desk, desk_tools};
 use ktx_tool_descriptors::ToolDescriptor;
+use ktx_vocabulary::Backend;
 
 use crate::cli::{McpArgs, McpCommand, OutputArgs};
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 use crate::{compose, context};
+use ktx_diagnostics::Exit;
 
 pub(crate) use remote::Remote;
 
@@ -41,7 +42,7 @@ fn stdio(session: &Session) -> Outcome {
         compose::block_on(|cancel| async move {
             ktx_mcp_server::serve_stdio(context, more, env!("CARGO_PKG_VERSION"), cancel)
                 .await
-                .map_err(|error| Failure::from_error(Exit::Failure, "mcp_server", &error))
+                .map_err(|error| Failure::from_error(Code::McpServer, &error))
         })
     })?;
     compose::was_served();

@@ -5,6 +5,7 @@ mod links;
 mod relationships;
 mod review;
 
+use ktx_diagnostics::Code;
 use std::time::Duration;
 
 use ktx_config::Connection;
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 
 use crate::cli::{ScanArgs, ScanCommand};
 use crate::compose;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::{
@@ -22,6 +22,7 @@ use crate::scanning::{
 };
 use crate::schemas;
 use crate::session::{Opened, Session};
+use ktx_diagnostics::Exit;
 
 /// Scans one warehouse or all of them, or shows and decides what a scan found.
 pub(crate) fn run(args: &ScanArgs, session: &Session) -> Outcome {
@@ -43,8 +44,7 @@ fn about_joins(
     let is_given = args.history.is_given() || args.wait.wait.is_some();
     if args.structural || args.dry_run || args.estimate || budget || is_given {
         return Err(Failure::new(
-            Exit::Usage,
-            "usage",
+            Code::Usage,
             "`--structural`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself",
         ));
     }
@@ -138,8 +138,7 @@ pub(crate) fn report(
             .into_iter()
             .nth(at)
             .and_then(|(_, result)| result.err());
-        return Err(failure
-            .unwrap_or_else(|| Failure::new(Exit::Failure, "internal", "nothing was scanned")));
+        return Err(failure.unwrap_or_else(|| Failure::new(Code::Internal, "nothing was scanned")));
     }
     if printer.mode == Mode::Json {
         let items: Vec<Value> = results

@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 
 use super::admin;
 use crate::cli::SetupArgs;
-use crate::exit::Exit;
 use crate::printer::foreign::one_line;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
+use ktx_diagnostics::{Code, Exit};
 
 /// How far a step is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(super) struct Step {
     pub state: State,
     pub detail: String,
     /// The code of what went wrong, when it failed.
-    code: Option<String>,
+    code: Option<Code>,
     /// What else there is to know or to do.
     pub hints: Vec<String>,
 }
@@ -80,7 +80,7 @@ impl Step {
         let parts = std::iter::once(&failure.message).chain(&failure.causes);
         let detail: Vec<&str> = parts.map(String::as_str).collect();
         Self {
-            code: Some(failure.code.clone()),
+            code: Some(failure.code),
             hints: failure.hints.clone(),
             ..Self::new(name, State::Failed, detail.join(": "))
         }
@@ -225,13 +225,13 @@ fn project(args: &SetupArgs, session: &Session) -> Outcome<(Step, Opened)> {
             let step = Step::new("project", State::Ready, dir.display().to_string());
             Ok((step, opened))
         }
-        Err(failure) if failure.code == "missing_project" && args.yes => {
+        Err(failure) if failure.code == Code::MissingProject && args.yes => {
             let dir = session.init_dir()?;
             admin::make(&dir, Force::No, session)?;
             let step = Step::new("project", State::Done, dir.display().to_string());
             Ok((step, load(&dir, &session.environment)?))
         }
-        Err(failure) if failure.code == "missing_project" => Err(Failure {
+        Err(failure) if failure.code == Code::MissingProject => Err(Failure {
             hints: vec![
                 "add `--yes` to make one in this folder".to_owned(),
                 "name another folder with `--project-dir`".to_owned(),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ktx_context_tools::wire::{SourceHit, SourceItem};
 use ktx_context_tools::{list_sources, read_source, search_sources};
-use ktx_diagnostics::{Severity, excerpt};
+use ktx_diagnostics::{Code, Severity, excerpt};
 use ktx_semantic_layer::{SourceFile, conformance};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,16 +16,16 @@ use super::{sl_diff, sl_query, sl_validate};
 use crate::cli::{SlArgs, SlCommand};
 use crate::compose;
 use crate::context;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Session;
 use crate::tables::aligned;
+use ktx_diagnostics::Exit;
 
 /// A source that is named on the command line and is not there; in a semantic query the same code is
 /// a refusal.
 fn not_there(failure: ktx_context_tools::Failure) -> Failure {
-    let is_unknown = failure.code == "unknown_source";
+    let is_unknown = failure.code == Code::UnknownSource;
     let mut failure = Failure::from(failure);
     if is_unknown {
         failure.exit = Exit::Config;
@@ -162,7 +162,7 @@ pub(crate) fn note_near_command(
 fn limit(args: &SlArgs, otherwise: usize) -> Outcome<usize> {
     match args.limit {
         Some(0) => Err(
-            Failure::new(Exit::Usage, "invalid_limit", "`--limit 0` shows nothing")
+            Failure::new(Code::InvalidLimit, "`--limit 0` shows nothing")
                 .hint("give `--limit` a number from 1, or leave it out"),
         ),
         Some(limit) => Ok(usize::try_from(limit).unwrap_or(usize::MAX)),
@@ -296,7 +296,7 @@ fn answer_conformance() -> Outcome {
     let load = |folder: &str| read_folder(Path::new(folder));
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|error| {
-            Failure::from_error(Exit::Failure, "input", &error).context("stdin cannot be read")
+            Failure::from_error(Code::Input, &error).context("stdin cannot be read")
         })?;
         if !line.trim().is_empty() {
             crate::printer::stdout(&format!("{}\n", conformance::answer(&line, &load)))?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ktx_context_tools::ProjectContext;
-use ktx_diagnostics::Severity;
+use ktx_diagnostics::{Code, Severity};
 use ktx_project_store::{History, HistoryError, ProjectPath};
 use ktx_semantic_layer::{
     Catalog, Change, Difference, Effect, FieldChange, Source, SourceFile, Subject, diff, diff_json,
@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 
 use crate::cli::{DiffAlarm, SlDiffArgs};
 use crate::compose;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::with_hints;
 use crate::session::Opened;
+use ktx_diagnostics::Exit;
 
 /// The sources of all connections in one state.
 struct State {
@@ -95,11 +95,11 @@ fn is_about(difference: &Difference, source: &str) -> bool {
 
 fn no_history(error: &HistoryError) -> Failure {
     let code = match error {
-        HistoryError::NoWorkTree { .. } => "not_in_git",
-        HistoryError::UnknownRevision { .. } => "unknown_revision",
-        HistoryError::Git(_) => "git_failed",
+        HistoryError::NoWorkTree { .. } => Code::NotInGit,
+        HistoryError::UnknownRevision { .. } => Code::UnknownRevision,
+        HistoryError::Git(_) => Code::GitFailed,
     };
-    with_hints(Failure::from_error(Exit::Config, code, error), error)
+    with_hints(Failure::from_error(code, error), error)
 }
 
 /// The state of a commit. Its sources are read in the dialects of today's connections.
@@ -107,7 +107,7 @@ fn committed(history: &History, revision: &str, opened: &Opened) -> Outcome<Stat
     let failed = |error: HistoryError| no_history(&error);
     let commit = history.commit(revision).map_err(failed)?;
     let folder = ProjectPath::parse("semantic-layer")
-        .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+        .map_err(|error| Failure::from_error(Code::Internal, &error))?;
     let mut folders: BTreeMap<ConnectionId, Vec<SourceFile>> = BTreeMap::new();
     for (path, bytes) in history.files(&commit, &folder).map_err(failed)? {
         let parts = path
@@ -289,8 +289,7 @@ fn known_somewhere(source: &str, before: &State, after: &State) -> Outcome<()> {
         return Ok(());
     }
     let failure = Failure::new(
-        Exit::Config,
-        "unknown_source",
+        Code::UnknownSource,
         format!("no semantic source `{source}` in either state"),
     );
     let near = ktx_diagnostics::nearest(source, names.iter().map(String::as_str));

@@ -2,6 +2,7 @@
 
 mod standing;
 
+use ktx_diagnostics::Code;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,11 +14,11 @@ use serde_json::json;
 
 use crate::cli::{InterchangeFormat, SlExportArgs, SlImportArgs};
 use crate::compose;
-use crate::exit::Exit;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
+use ktx_diagnostics::Exit;
 
 use standing::{ImportPlan, Standing};
 
@@ -40,10 +41,10 @@ impl Place<'_> {
 
 fn broken(error: &InterchangeError) -> Failure {
     let code = match error {
-        InterchangeError::NotYaml { .. } | InterchangeError::NoModel => "invalid_interchange",
-        InterchangeError::Write { .. } | InterchangeError::Extension { .. } => "internal",
+        InterchangeError::NotYaml { .. } | InterchangeError::NoModel => Code::InvalidInterchange,
+        InterchangeError::Write { .. } | InterchangeError::Extension { .. } => Code::Internal,
     };
-    Failure::from_error(Exit::Config, code, error)
+    Failure::from_error(code, error).ending(Exit::Config)
 }
 
 /// Writes the sources of a connection.
@@ -59,7 +60,7 @@ pub(crate) fn export(
     if let Some(file) = &args.file {
         let file = place.session.current.join(file);
         ktx_project_store::write_atomically(&file, exported.text.as_bytes())
-            .map_err(|error| Failure::from_error(Exit::Failure, "output", &error))?;
+            .map_err(|error| Failure::from_error(Code::Output, &error))?;
     }
     if printer.mode == Mode::Json {
         printer.json(&json!({
@@ -125,9 +126,9 @@ pub(crate) fn import(
     if writes {
         for fresh in &plan.fresh {
             let path = ProjectPath::parse(&standing.in_project(&fresh.path))
-                .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+                .map_err(|error| Failure::from_error(Code::Internal, &error))?;
             let written = place.opened.store.write(&path, fresh.text.as_bytes());
-            written.map_err(|error| Failure::from_error(Exit::Failure, "output", &error))?;
+            written.map_err(|error| Failure::from_error(Code::Output, &error))?;
         }
     }
     drop(held);
@@ -209,7 +210,7 @@ fn read(args: &SlImportArgs, session: &Session) -> Outcome<String> {
         std::fs::read_to_string(session.current.join(&args.file))
     };
     text.map_err(|error| {
-        Failure::from_error(Exit::Usage, "import_file", &error)
+        Failure::from_error(Code::ImportFile, &error)
             .context(format!("the file `{}` cannot be read", args.file.display()))
     })
 }

@@ -1,6 +1,7 @@
 //! `ktx sl query`: compile a semantic query, and run it.
 
 use ktx_context_tools::{Execution, QueryAnswer, QueryRequest, query};
+use ktx_diagnostics::Code;
 use ktx_semantic_layer::{EmptyMembers, MissingPeriods, Query, QueryError, QueryWords};
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::Cell;
@@ -9,11 +10,11 @@ use serde_json::{Value, json};
 use crate::cli::{QueryFormat, SlArgs, SlQueryArgs};
 use crate::compose;
 use crate::context;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Session;
 use crate::tables::{aligned, csv};
+use ktx_diagnostics::Exit;
 
 /// Compiles, explains or runs a query.
 pub(crate) fn run(
@@ -58,7 +59,7 @@ fn asked(parent: &SlArgs, args: &SlQueryArgs) -> Outcome<Query> {
                 std::fs::read_to_string(file)
             };
             let text = text.map_err(|error| {
-                Failure::from_error(Exit::Usage, "query_file", &error).context(format!(
+                Failure::from_error(Code::QueryFile, &error).context(format!(
                     "the query file `{}` cannot be read",
                     file.display()
                 ))
@@ -145,12 +146,10 @@ fn require_rows(answer: &QueryAnswer) -> Outcome<()> {
     let reason = answer.execution["reason"]
         .as_str()
         .unwrap_or("the query was not run");
-    Err(Failure::new(
-        Exit::Usage,
-        "not_executed",
-        format!("there are no rows: {reason}"),
+    Err(
+        Failure::new(Code::NotExecuted, format!("there are no rows: {reason}"))
+            .hint("add `--execute`, or print `--format sql`"),
     )
-    .hint("add `--execute`, or print `--format sql`"))
 }
 
 fn rows(answer: &QueryAnswer) -> Vec<Vec<Option<String>>> {

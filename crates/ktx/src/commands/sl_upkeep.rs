@@ -1,5 +1,6 @@
 //! `ktx sl graph|fmt|test`: looking at, tidying and checking sources.
 
+use ktx_diagnostics::Code;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,11 +17,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::GraphFormat;
 use crate::compose;
-use crate::exit::Exit;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
+use ktx_diagnostics::Exit;
 
 /// Prints the join graph of a connection.
 pub(crate) fn graph(
@@ -70,9 +71,8 @@ pub(crate) fn fmt(
         Tidying::Write => Some(lock(opened, "ktx sl fmt")?),
         Tidying::Check => None,
     };
-    let failed = |error: &(dyn std::error::Error + 'static)| {
-        Failure::from_error(Exit::Failure, "format_failed", error)
-    };
+    let failed =
+        |error: &(dyn std::error::Error + 'static)| Failure::from_error(Code::FormatFailed, error);
     let mut changed = Vec::new();
     let (files, mut refused) = source_files(&warehouse.id, opened)?;
     for path in files {
@@ -143,7 +143,7 @@ fn in_its_line_ends<E>(
 fn source_files(id: &ConnectionId, opened: &Opened) -> Outcome<(Vec<PathBuf>, Vec<String>)> {
     let folder = opened.store.layout().sources(id);
     let walked = ktx_project_store::walk(&opened.dir, &folder)
-        .map_err(|error| Failure::from_error(Exit::Failure, "format_failed", &error))?;
+        .map_err(|error| Failure::from_error(Code::FormatFailed, &error))?;
     let by_hand = |path: &str| {
         let mut parts: Vec<&str> = path.split('/').collect();
         let name = parts.pop().unwrap_or_default();
@@ -179,7 +179,7 @@ pub(crate) fn test(
         let connector = match context.runner(&warehouse).await? {
             Runner::Ready(connector) => connector,
             Runner::CompileOnly { reason } => {
-                return Err(Failure::new(Exit::Connection, "not_executable", reason));
+                return Err(Failure::new(Code::NotExecutable, reason));
             }
         };
         let allowed = AllowedFunctions::listed(warehouse.texts(&["allowed_functions"]));

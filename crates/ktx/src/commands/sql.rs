@@ -1,5 +1,6 @@
 //! `ktx sql`: one read-only statement, or the verdict about one.
 
+use ktx_diagnostics::Code;
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::time::Duration;
 
@@ -15,11 +16,11 @@ use crate::audit::AuditLog;
 use crate::cli::{OutputArgs, OutputFormat, SqlArgs, SqlFormat};
 use crate::compose;
 use crate::context;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 use crate::tables::{aligned, csv, tsv};
+use ktx_diagnostics::Exit;
 
 /// The most that `--max-rows` takes.
 const MOST_ROWS: usize = 10_000;
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
         return check(args, sql, session, &printer);
     }
     if sql.is_empty() {
-        return Err(Failure::new(Exit::Usage, "usage", "no statement")
+        return Err(Failure::new(Code::Usage, "no statement")
             .hint("give one statement, such as `ktx sql \"select 1\"`"));
     }
     let opened = session.open(&printer)?;
@@ -152,12 +153,11 @@ fn statement(args: &SqlArgs) -> Outcome<String> {
         .take(MOST_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| {
-            Failure::from_error(Exit::Failure, "input", &error).context("stdin cannot be read")
+            Failure::from_error(Code::Input, &error).context("stdin cannot be read")
         })?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(Failure::new(
-            Exit::Usage,
-            "usage",
+            Code::Usage,
             format!(
                 "the statement on stdin is longer than {} MiB",
                 MOST_BYTES >> 20
@@ -167,13 +167,12 @@ fn statement(args: &SqlArgs) -> Outcome<String> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::new(
-            Exit::Usage,
-            "usage",
+            Code::Usage,
             format!("the statement on stdin is no text: byte {at} is no UTF-8"),
         )
     })?;
     if text.trim().is_empty() {
-        return Err(Failure::new(Exit::Usage, "usage", "no statement on stdin")
+        return Err(Failure::new(Code::Usage, "no statement on stdin")
             .hint("pipe one, such as `echo 'select 1' | ktx sql -`"));
     }
     Ok(text)
@@ -280,7 +279,7 @@ fn to_json(result: &QueryResult, connection: &str, notes: &[&String]) -> Value {
 fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Outcome {
     if sql.is_empty() {
         if std::io::stdin().is_terminal() {
-            return Err(Failure::new(Exit::Usage, "usage", "no statement to check")
+            return Err(Failure::new(Code::Usage, "no statement to check")
                 .hint("give one, or pipe JSON lines `{\"id\",\"dialect\",\"sql\"}` to stdin"));
         }
         let usual = args.dialect.as_deref().map(parse_dialect).transpose()?;
@@ -336,12 +335,8 @@ fn without_a_look(refusal: Refusal) -> Refusal {
 fn parse_dialect(name: &str) -> Outcome<Dialect> {
     Dialect::parse(name).ok_or_else(|| {
         let names = Dialect::ALL.map(Dialect::name);
-        Failure::new(
-            Exit::Usage,
-            "unknown_dialect",
-            format!("unknown dialect `{name}`"),
-        )
-        .hint(format!("use one of {}", names.join(", ")))
+        Failure::new(Code::UnknownDialect, format!("unknown dialect `{name}`"))
+            .hint(format!("use one of {}", names.join(", ")))
     })
 }
 
@@ -349,7 +344,7 @@ fn parse_dialect(name: &str) -> Outcome<Dialect> {
 fn check_lines(usual: Option<Dialect>) -> Outcome {
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|error| {
-            Failure::from_error(Exit::Failure, "input", &error).context("stdin cannot be read")
+            Failure::from_error(Code::Input, &error).context("stdin cannot be read")
         })?;
         if !line.trim().is_empty() {
             crate::printer::stdout(&format!("{}\n", gate::wire::verdict_line(&line, usual)))?;

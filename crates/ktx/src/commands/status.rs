@@ -4,19 +4,19 @@ mod checks;
 mod looks;
 mod text;
 
-use ktx_vocabulary::Backend;
 use std::sync::Arc;
 
 use ktx_llm_runtime::{ProbeReport, ProbeRequest};
+use ktx_vocabulary::Backend;
 use serde_json::{Value, json};
 
 use crate::cli::StatusArgs;
 use crate::compose;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::probe_failure;
 use crate::session::{Opened, Session};
+use ktx_diagnostics::{Code, Exit};
 
 pub(crate) use checks::ignored_caching_text;
 
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
     let dir = session.project_dir()?;
     let opened = match crate::session::load(&dir, &session.environment) {
         Ok(opened) => opened,
-        Err(failure) if failure.code == "missing_project" && printer.mode != Mode::Json => {
+        Err(failure) if failure.code == Code::MissingProject && printer.mode != Mode::Json => {
             printer.line("No project here yet.")?;
             for hint in &failure.hints {
                 printer.note(&format!("hint: {hint}"));

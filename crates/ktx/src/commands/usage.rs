@@ -1,15 +1,16 @@
 //! `ktx usage`: what models were used for, and what it cost.
 
+use ktx_diagnostics::Code;
 use ktx_usage_ledger::{Group, Report, ReportRow, Window};
 use serde_json::{Value, json};
 
 use crate::cli::{UsageArgs, UsageGroup};
 use crate::compose;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 use crate::tables::{aligned, tsv};
+use ktx_diagnostics::Exit;
 
 /// Prints sums over the ledger.
 pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
@@ -131,7 +132,7 @@ fn read(opened: &Opened, group: Group, window: &Window) -> Outcome<Report> {
     compose::ledger_to_read(&path)
         .and_then(|ledger| ledger.report(group, window))
         .map_err(|error| {
-            Failure::from_error(Exit::Failure, "usage_ledger", &error)
+            Failure::from_error(Code::UsageLedger, &error)
                 .context(format!("`{}` cannot be used", path.display()))
         })
 }
@@ -142,11 +143,8 @@ fn since(args: &UsageArgs, session: &Session) -> Outcome<Option<String>> {
         return Ok(None);
     };
     let Some(moment) = moment(text.trim(), session.now) else {
-        return Err(
-            Failure::new(Exit::Usage, "usage", format!("`{text}` is no date")).hint(
-                "use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7d`",
-            ),
-        );
+        return Err(Failure::new(Code::Usage, format!("`{text}` is no date"))
+            .hint("use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7d`"));
     };
     // Without the fraction and the `Z`, so that every moment of that second sorts behind it.
     Ok(Some(moment.strftime("%Y-%m-%dT%H:%M:%S").to_string()))

@@ -7,10 +7,10 @@ use super::sl::{envelope, found, note_near_command, warn};
 use crate::cli::{WikiArgs, WikiCommand};
 use crate::compose;
 use crate::context;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Session;
+use ktx_diagnostics::Exit;
 
 /// Works on wiki pages.
 pub(crate) fn run(args: &WikiArgs, session: &Session) -> Outcome {

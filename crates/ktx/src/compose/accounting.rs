@@ -8,6 +8,7 @@ mod writer;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ktx_diagnostics::Code;
 use ktx_llm_runtime::{EventSink, LlmErrorKind, RuntimeEvent};
 use ktx_usage_ledger::Meter;
 
@@ -156,7 +157,7 @@ impl EventSink for HeldEvents {
 }
 
 /// Why a call is made again, by the code of what went wrong.
-fn cause(code: &str) -> String {
+fn cause(code: Code) -> String {
     let kind = LlmErrorKind::ALL
         .into_iter()
         .find(|kind| kind.code() == code);
@@ -167,7 +168,7 @@ fn cause(code: &str) -> String {
         Some(LlmErrorKind::Transport) => "the connection failed",
         Some(LlmErrorKind::Timeout) => "no answer came in time",
         Some(LlmErrorKind::Crashed) => "the program broke down",
-        _ => return code.to_owned(),
+        _ => return code.to_string(),
     };
     format!("{words} ({code})")
 }

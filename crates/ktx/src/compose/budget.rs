@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ktx_diagnostics::Code;
 use ktx_llm_runtime::TokenUsage;
 use ktx_usage_ledger::{Budget, Limits, Meter, Money};
 use ktx_vocabulary::ModelRole;
@@ -10,7 +11,6 @@ use ktx_vocabulary::ModelRole;
 use super::prices::{list_price, prices};
 use super::telemetry::asked_model;
 use crate::cli::SpendingArgs;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
@@ -20,8 +20,7 @@ pub(crate) fn limits_of(args: &SpendingArgs) -> Outcome<Limits> {
         Some(dollars) if dollars.is_finite() && dollars > 0.0 => Some(Money::from_dollars(dollars)),
         Some(dollars) => {
             return Err(Failure::new(
-                Exit::Usage,
-                "usage",
+                Code::Usage,
                 format!("`--max-usd {dollars}` is no amount of money"),
             )
             .hint("give dollars, such as `--max-usd 2.50`"));
@@ -70,8 +69,7 @@ pub(crate) fn budget(
         .find(|model| price(model, &TokenUsage::default()).is_none());
     if let Some(model) = unpriced {
         return Err(Failure::new(
-            Exit::Config,
-            "price_unknown",
+            Code::PriceUnknown,
             format!("`--max-usd` cannot be held: the model `{model}` has no list price"),
         )
         .hint("use `--max-tokens`")

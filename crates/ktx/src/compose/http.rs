@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_config::{Endpoint, OpenAiProtocol, Project};
+use ktx_diagnostics::Code;
 use ktx_llm_runtime::{EventSink, Governing, Governor, GovernorSettings, Jitter, LlmRuntime};
 use ktx_provider_adapters::{
     CacheOverrides, GoogleCredentials, HttpRuntime, HttpSettings, Listing, PromptCaching, Protocol,
@@ -14,7 +15,6 @@ use ktx_secrets::{Secret, SecretRef};
 use ktx_usage_ledger::Budget;
 use ktx_vocabulary::{Backend, CacheTtl, ModelRole, Provider};
 
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{ProjectSecrets, Session};
 
@@ -75,8 +75,7 @@ fn settings(
         .unwrap_or_default();
     let Some(default) = config.model(ModelRole::Default) else {
         return Err(Failure::new(
-            Exit::Config,
-            "model_missing",
+            Code::ModelMissing,
             format!("backend `{provider}` needs `llm.models.default`"),
         )
         .hint(
@@ -122,8 +121,7 @@ fn key(
     if endpoint.base_url.is_some() {
         let block = format!("llm.provider.{provider}");
         return Err(Failure::new(
-            Exit::Config,
-            "api_key_missing",
+            Code::ApiKeyMissing,
             format!("`{block}` has a `base_url` and no `api_key`"),
         )
         .hint(format!(
@@ -177,7 +175,7 @@ fn resolve(
     secrets: &ProjectSecrets<'_>,
 ) -> Outcome<Secret> {
     reference.resolve(secrets).map_err(|error| {
-        Failure::from_error(Exit::Model, "llm_auth", &error)
+        Failure::from_error(Code::LlmAuth, &error)
             .context(format!("`llm.provider.{provider}.{field}` has no value"))
             .hint("set it in the shell that runs ktx, or use a `file:` reference")
     })
@@ -301,7 +299,7 @@ fn vertex(
     let credentials = match file.filter(|file: &std::path::PathBuf| file.is_file()) {
         Some(file) => {
             let text = std::fs::read_to_string(&file).map_err(|error| {
-                Failure::from_error(Exit::Model, "llm_auth", &error)
+                Failure::from_error(Code::LlmAuth, &error)
                     .context(format!("`{}` cannot be read", file.display()))
             })?;
             let credentials = GoogleCredentials::from_json(&text)?;
@@ -312,7 +310,7 @@ fn vertex(
         }
         None => {
             return Err(
-                Failure::new(Exit::Model, "llm_auth", "there are no Google credentials")
+                Failure::new(Code::LlmAuth, "there are no Google credentials")
                     .hint("run `gcloud auth application-default login`")
                     .hint("or set GOOGLE_APPLICATION_CREDENTIALS to a service account's key file"),
             );

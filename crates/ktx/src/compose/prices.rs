@@ -1,14 +1,14 @@
 //! The price table of a project, and what its backend's models cost by it.
 
-use ktx_vocabulary::{Backend, Provider};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use ktx_diagnostics::Code;
 use ktx_llm_runtime::{SourceSystem, TokenUsage};
 use ktx_usage_ledger::{Cost, PriceTable, PriceTableError, price};
+use ktx_vocabulary::Backend;
 use serde_json::{Map, Value};
 
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
@@ -67,7 +67,7 @@ fn read_file(file: &Path) -> Result<PriceTable, PriceTableError> {
 /// The prices of a project.
 pub(crate) fn prices(opened: &Opened) -> Outcome<PriceTable> {
     PriceSource::of(opened).read().map_err(|error| {
-        let failure = Failure::from_error(Exit::Config, "price_table", &error);
+        let failure = Failure::from_error(Code::PriceTable, &error);
         if let PriceTableError::Own { .. } = error {
             return failure
                 .context("`llm.pricing` in ktx.yaml cannot be used")

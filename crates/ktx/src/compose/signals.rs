@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::exit::Exit;
+use ktx_diagnostics::Exit;
 
 /// What runs has so long to let go of its children after it was told to end at once.
 const GRACE: Duration = Duration::from_secs(3);

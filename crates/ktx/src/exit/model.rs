@@ -2,8 +2,6 @@
 
 use ktx_llm_runtime::LlmErrorKind;
 
-use super::Exit;
-
 const HEAD: &str = "
 `ktx status` outside of a project says how to make one and ends with 0; with `--json` or `--validate` that is the
 failure `missing_project`, and 3.
@@ -29,43 +27,12 @@ pub(super) fn reference_markdown() -> String {
         format!(
             "| `{}` | {} | {} | {} |\n",
             kind.code(),
-            Exit::of_model_failure(kind).code(),
-            meaning(kind),
+            kind.code().exit().code(),
+            kind.code().meaning(),
             next_step(kind)
         )
     });
     format!("{HEAD}{}", rows.concat())
-}
-
-const fn meaning(kind: LlmErrorKind) -> &'static str {
-    use LlmErrorKind as Kind;
-    match kind {
-        Kind::Auth => "no usable login or key",
-        Kind::Billing => "the account has no credit, or somebody else than expected would pay",
-        Kind::RateLimit => "a rate or usage limit is reached",
-        Kind::Overloaded => "the provider is overloaded",
-        Kind::Server => "the provider failed on its side",
-        Kind::Transport => "the connection failed or broke",
-        Kind::Timeout => "no answer in time",
-        Kind::ContextTooLong => "the prompt does not fit the model",
-        Kind::MaxOutput => "the answer does not fit the output limit",
-        Kind::Refusal => "the model or a filter refused",
-        Kind::ModelNotFound => "the model does not exist, or the account may not use it",
-        Kind::UnknownTool => "a request names a tool that does not exist",
-        Kind::InvalidRequest => "the settings or the request are wrong",
-        Kind::StructuredOutput => "no answer matched the schema",
-        Kind::Permission => "a tool or permission rule stopped the call",
-        Kind::Isolation => {
-            "Claude Code did not start with what ktx asked for; nothing of its answer was used"
-        }
-        Kind::MaxTurns => "the turns were used up before the answer",
-        Kind::Budget => "a budget of money, tokens or time is used up",
-        Kind::Cancelled => "it was cancelled",
-        Kind::Process => "Claude Code is not there, is too old, or does not start",
-        Kind::Crashed => "Claude Code broke down in the middle of a call",
-        Kind::Protocol => "what came is no answer as ktx knows it",
-        Kind::Internal => "a fault of ktx",
-    }
 }
 
 const fn next_step(kind: LlmErrorKind) -> &'static str {

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use ktx_diagnostics::Code;
 use ktx_project_store::{History, HistoryError, ProjectPath, read_optional};
 use ktx_scan::{PortError, ProjectFiles, decisions_path};
 use ktx_vocabulary::ConnectionId;
 
 use super::with_hints;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
@@ -68,8 +68,8 @@ impl Files {
 }
 
 fn below(history: &History, commit: &str, folder: &str) -> Outcome<BTreeMap<String, Vec<u8>>> {
-    let folder = ProjectPath::parse(folder)
-        .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+    let folder =
+        ProjectPath::parse(folder).map_err(|error| Failure::from_error(Code::Internal, &error))?;
     let found = history
         .files(commit, &folder)
         .map_err(|error| failure(&error))?;
@@ -80,10 +80,7 @@ fn below(history: &History, commit: &str, folder: &str) -> Outcome<BTreeMap<Stri
 }
 
 fn failure(error: &HistoryError) -> Failure {
-    with_hints(
-        Failure::from_error(Exit::Failure, "publish_failed", error),
-        error,
-    )
+    with_hints(Failure::from_error(Code::PublishFailed, error), error)
 }
 
 impl ProjectFiles for Files {

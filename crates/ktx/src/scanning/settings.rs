@@ -1,6 +1,7 @@
 //! The settings of a scan, from `ktx.yaml` and the command line.
 
 use ktx_config::{Connection, ValidationBudget as ConfigBudget};
+use ktx_diagnostics::Code;
 use ktx_scan::{
     Budget, History, PastQuery, People, RelationshipSettings, ScanSettings, Switch,
     ValidationBudget,
@@ -8,7 +9,6 @@ use ktx_scan::{
 use serde_json::Value;
 
 use crate::cli::QueryHistoryArgs;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
@@ -123,8 +123,7 @@ fn people(connection: &Connection) -> Outcome<People> {
     };
     let people = people.map_err(|error| {
         Failure::new(
-            Exit::Config,
-            "query_history_pattern",
+            Code::QueryHistoryPattern,
             format!("a pattern of user names is no regular expression: {error}"),
         )
         .hint(format!(
@@ -142,7 +141,7 @@ fn people(connection: &Connection) -> Outcome<People> {
 fn file_of_queries(opened: &Opened, connection: &Connection, file: &str) -> Outcome<PastQuery> {
     let path = opened.dir.join(file);
     let failure = |reason: String| {
-        Failure::new(Exit::Config, "query_history_file", reason).hint(format!(
+        Failure::new(Code::QueryHistoryFile, reason).hint(format!(
             "correct `connections.{}.context.queryHistory.file`; its path is relative to the project",
             connection.id
         ))

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ktx::Exit;
 use ktx_llm_runtime::LlmErrorKind;
 use regex::Regex;
 
@@ -139,7 +138,7 @@ fn every_code_of_a_failed_call_is_explained() {
             LlmErrorKind::Budget => 7,
             _ => 5,
         };
-        assert_eq!(Exit::of_model_failure(kind).code(), exit);
+        assert_eq!(kind.code().exit().code(), exit);
         let row = format!("| `{}` | {exit} | ", kind.code());
         let rows = page.lines().filter(|line| line.starts_with(&row)).count();
         assert_eq!(rows, 1, "{row}");
@@ -156,7 +155,10 @@ fn the_list_of_kinds_is_whole() {
         .filter_map(|found| found.get(1))
         .map(|code| code.as_str())
         .collect();
-    let listed: BTreeSet<&str> = LlmErrorKind::ALL.iter().map(|kind| kind.code()).collect();
+    let listed: BTreeSet<&str> = LlmErrorKind::ALL
+        .iter()
+        .map(|kind| kind.code().as_str())
+        .collect();
     assert_eq!(spelt, listed);
     assert_eq!(listed.len(), LlmErrorKind::ALL.len());
 }

@@ -73,10 +73,7 @@ fn client(
         Proxy::Url(url) => builder.proxy(reqwest::Proxy::all(url).map_err(|_| {
             LlmError::new(
                 LlmErrorKind::InvalidRequest,
-                format!(
-                    "`{}` is not a proxy URL",
-                    ktx_secrets::redact_url(url)
-                ),
+                format!("`{}` is not a proxy URL", ktx_secrets::redact_url(url)),
             )
         })?),
     };

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ktx_llm_runtime::{CallLabel, RuntimeEvent, UsageFact, UsageKind};
+use ktx_llm_runtime::{CallLabel, RuntimeEvent, SourceSystem, UsageFact, UsageKind};
 use ktx_vocabulary::ModelRole;
 
 use super::Inner;
@@ -31,7 +31,7 @@ impl Payer for Account<'_> {
             run_id: self.label.run_id.clone(),
             attempt: 0,
             message_id: format!("call-{number}"),
-            source_system: self.inner.provider.source_system(),
+            source_system: SourceSystem::Provider(self.inner.provider),
             model: self.lane.facts.id.clone(),
             location: self.lane.location().map(str::to_owned),
             role: self.role,

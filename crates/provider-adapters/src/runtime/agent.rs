@@ -246,7 +246,7 @@ async fn traced_turn(
     );
     let outcome = operation.turn(request).instrument(span.clone()).await;
     if let Err(error) = &outcome {
-        span.record("error.type", error.kind.code());
+        span.record("error.type", error.kind.code().as_str());
         span.record("otel.status_description", error.message.as_str());
     }
     outcome

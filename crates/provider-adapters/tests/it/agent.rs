@@ -272,11 +272,7 @@ impl ToolHandler for Stuck {
 async fn a_stuck_tool_is_stopped_and_the_model_is_told() {
     let stuck = message("m1", "tool_use", &[tool_use("a", "stuck", &json!({}))]);
     let server = server(vec![stuck, said("m2", "done")]).await;
-    let mut settings = settings(
-        ktx_provider_adapters::Provider::Anthropic,
-        "sonnet",
-        &server.uri(),
-    );
+    let mut settings = settings(ktx_vocabulary::Provider::Anthropic, "sonnet", &server.uri());
     settings.timeouts.tool = Duration::from_millis(20);
     let (runtime, _) = runtime(settings);
     let tools = vec![descriptor("stuck", WriteEffect::ReadOnly, Arc::new(Stuck))];

@@ -1,6 +1,5 @@
 //! Wrong settings and wrong servers: every message names the place that is wrong.
 
-use ktx_vocabulary::Provider;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,6 +8,7 @@ use ktx_provider_adapters::{HttpRuntime, HttpSettings, Proxy};
 use ktx_secrets::Secret;
 use ktx_test_support::loopback::{Answer, End, Loopback};
 use ktx_test_support::provider_fake::ProviderFake;
+use ktx_vocabulary::Provider;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
@@ -94,10 +94,7 @@ fn wrong_settings_name_their_place() {
     let mut proxied = with("http://127.0.0.1:1");
     proxied.proxy = Proxy::Url("http://ada:geheim@".to_owned());
     let error = refused(proxied);
-    assert!(
-        error.message.ends_with("is not a proxy URL"),
-        "{error}"
-    );
+    assert!(error.message.ends_with("is not a proxy URL"), "{error}");
     assert!(!error.message.contains("geheim"), "{error}");
 }
 

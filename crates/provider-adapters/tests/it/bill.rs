@@ -1,7 +1,6 @@
 //! The bill that a provider keeps for itself, against the ledger: whatever happens to an answer, the
 //! ledger is not below the bill, and above it only by what it says is estimated.
 
-use ktx_vocabulary::Provider;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,6 +13,7 @@ use ktx_test_support::loopback::{Answer, End, Loopback};
 use ktx_usage_ledger::{
     Budget, Group, Ledger, Limits, Meter, Owner, PriceTable, ReportRow, Window,
 };
+use ktx_vocabulary::Provider;
 use serde_json::{Value, json};
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;

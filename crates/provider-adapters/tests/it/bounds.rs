@@ -1,11 +1,11 @@
 //! Bounds of answers and waits: how long an answer may be, how its limit is said, until when it is waited for.
 
-use ktx_vocabulary::Provider;
 use std::time::Duration;
 
 use ktx_llm_runtime::{Deltas, GovernorSettings, LlmErrorKind, LlmRuntime as _, RunEvent};
 use ktx_provider_adapters::{Protocol, RateLimit};
 use ktx_test_support::loopback::{Answer, End, Loopback};
+use ktx_vocabulary::Provider;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use wiremock::ResponseTemplate;

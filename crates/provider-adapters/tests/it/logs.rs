@@ -1,12 +1,12 @@
 //! What the adapter writes to the log.
 
-use ktx_vocabulary::Provider;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use ktx_llm_runtime::{LlmRuntime as _, StopReason};
 use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_tool_descriptors::{ToolDescriptor, ToolOutput, WriteEffect, handler_fn};
+use ktx_vocabulary::Provider;
 use serde_json::json;
 
 use crate::agent::request;

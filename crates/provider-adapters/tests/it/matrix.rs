@@ -1,7 +1,6 @@
 //! What a provider may do instead of answering, and how a call ends: how many tries, which error, and
 //! that nothing is paid for.
 
-use ktx_vocabulary::Provider;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use ktx_llm_runtime::{GovernorSettings, LlmErrorKind as Kind, LlmRuntime as _};
 use ktx_provider_adapters::{HttpRuntime, RateLimit};
 use ktx_test_support::loopback::{Answer, End, Loopback};
+use ktx_vocabulary::Provider;
 use serde_json::json;
 
 use crate::cuts::Books;

@@ -1,6 +1,5 @@
 //! A secret that a provider or a tool repeats is seen by nobody: one test per family of backends.
 
-use ktx_vocabulary::Provider;
 use std::sync::Arc;
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind, LlmRuntime as _, RunEvent, RunRequest};
@@ -9,6 +8,7 @@ use ktx_provider_adapters::{
 };
 use ktx_secrets::Secret;
 use ktx_test_support::loopback::{Answer, Loopback, Request};
+use ktx_vocabulary::Provider;
 use serde_json::json;
 
 use crate::fake::{Recorder, ask, runtime, settings};

@@ -1,6 +1,5 @@
 //! Claude on Vertex AI: tokens, signed requests, renewal.
 
-use ktx_vocabulary::Provider;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -10,6 +9,7 @@ use ktx_llm_runtime::{EventSink, LlmErrorKind, LlmRuntime as _, RuntimeEvent};
 use ktx_provider_adapters::{
     GoogleCredentials, HttpRuntime, HttpSettings, UnixClock, VertexSettings,
 };
+use ktx_vocabulary::Provider;
 use ring::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use serde_json::{Value, json};
 use wiremock::matchers::{body_string_contains, method, path};

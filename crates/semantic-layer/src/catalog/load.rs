@@ -131,7 +131,7 @@ impl Loading {
             position: None,
         };
         self.diagnostics
-            .push(Diagnostic::warning(kind.as_str(), message).at(location));
+            .push(Diagnostic::warning(kind.code(), message).at(location));
     }
 
     fn add_scanned(&mut self, table: &ScannedTable) {
@@ -443,7 +443,7 @@ fn located(catalog: &Catalog, flaws: Vec<(usize, resolve::Flaw)>) -> Vec<Diagnos
     let diagnostic = |(at, flaw): (usize, resolve::Flaw)| {
         let source = catalog.sources.get(at)?;
         let place = places.spot(source, &flaw.spot);
-        let code = flaw.kind.as_str();
+        let code = flaw.kind.code();
         let diagnostic = if flaw.is_warning {
             Diagnostic::warning(code, flaw.message)
         } else {

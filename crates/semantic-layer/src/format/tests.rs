@@ -15,7 +15,7 @@ fn check_refused(text: &str, path: &str, expected: &str) {
     let refused = format_source(text, path).map_err(|error| (error.code, error.to_string()));
     let (code, message) = expected.split_once(' ').unwrap();
     match refused {
-        Err((found, text)) => assert_eq!((found, text.as_str()), (code, message)),
+        Err((found, text)) => assert_eq!((found.as_str(), text.as_str()), (code, message)),
         Ok(text) => panic!("formatted: {text}"),
     }
 }

@@ -132,7 +132,11 @@ fn rules_of_one_source_are_kept() {
             "table: x\ngrain: [id]\ncolumns:\n- {{name: id, type: number}}\njoins:\n- {{to: orders, on: '{on}', relationship: many_to_one}}\n"
         ));
         let catalog = folder(&[("orders.yaml", ORDERS), ("x.yaml", &text)]);
-        let codes: Vec<&str> = catalog.diagnostics().iter().map(|one| one.code).collect();
+        let codes: Vec<&str> = catalog
+            .diagnostics()
+            .iter()
+            .map(|one| one.code.as_str())
+            .collect();
         assert_eq!(codes, ["invalid_join_condition"], "{on}");
     }
 }
@@ -188,7 +192,11 @@ const SHARD: &str = "tables:
 fn overlays_extend_scanned_tables() {
     let overlay = "name: orders\ndescriptions: {user: What people bought}\nexclude_columns: [secret]\ncolumn_overrides:\n- {name: amount, visibility: internal}\ncolumns:\n- {name: is_big, type: boolean, expr: amount > 100}\nmeasures:\n- {name: total, expr: sum(amount)}\n- {name: big, expr: count(*), filter: is_big}\n";
     let catalog = folder(&[("_schema/sales.yaml", SHARD), ("orders.yaml", overlay)]);
-    let codes: Vec<&str> = catalog.diagnostics().iter().map(|one| one.code).collect();
+    let codes: Vec<&str> = catalog
+        .diagnostics()
+        .iter()
+        .map(|one| one.code.as_str())
+        .collect();
     assert_eq!(codes, ["unmatched_manifest_join"]);
     let expected = "name: orders
 descriptions:
@@ -334,7 +342,7 @@ fn check_overlay(rest: &str, expected: &str) {
         .diagnostics()
         .iter()
         .filter(|one| one.severity == ktx_diagnostics::Severity::Error)
-        .map(|one| one.code)
+        .map(|one| one.code.as_str())
         .collect();
     assert_eq!(errors, [expected], "{rest}");
 }

@@ -30,30 +30,63 @@ fn millions(
 /// up as it is written before anything is taken off it.
 #[test]
 fn a_message_is_priced_with_the_provider_that_counted_it() {
+    use Provider as P;
     use SourceSystem as S;
     let table = PriceTable::built_in().unwrap();
     let cases = [
-        (S::AnthropicSdk, "claude-sonnet-5-5", Some((2000, 10000))),
-        (S::AnthropicApi, "claude-haiku-4-5", Some((1000, 5000))),
-        (S::Vertex, "claude-opus-4-6@default", Some((5000, 25000))),
-        (S::Gateway, "anthropic/claude-opus-4.6", Some((5000, 25000))),
-        (S::Gateway, "claude-opus-4.6", Some((5000, 25000))),
-        (S::Gateway, "alibaba/qwen-max", Some((1600, 6400))),
-        (S::Gateway, "nobody/claude-opus-4.6", None),
-        (S::OpenAi, "gpt-oss-120b", Some((39, 180))),
-        (S::Gemini, "gemini-2.5-pro", Some((1250, 10000))),
-        (S::Gemini, "gemini-3.8-flash", Some((750, 3750))),
-        (S::DeepSeek, "gpt-oss-120b", None),
-        (S::Qwen, "qwen3.8-max", Some((2000, 6000))),
-        (S::Glm, "glm-5.3", Some((1400, 4400))),
-        (S::Glm, "glm-4-plus", Some((690, 690))),
-        (S::MiniMax, "MiniMax-M2.7", Some((300, 1200))),
-        (S::Kimi, "qwen/qwen3-32b", None),
-        (S::Groq, "openai/gpt-oss-120b", Some((150, 600))),
-        (S::Groq, "qwen/qwen3-32b", Some((290, 590))),
-        (S::Cerebras, "gpt-oss-120b", Some((350, 750))),
-        (S::OpenAiCompatible, "gpt-oss-20b", None),
-        (S::OpenAiCompatible, "claude-sonnet-5-5", None),
+        (S::LocalSession, "claude-sonnet-5-5", Some((2000, 10000))),
+        (
+            S::Provider(P::Anthropic),
+            "claude-haiku-4-5",
+            Some((1000, 5000)),
+        ),
+        (
+            S::Provider(P::Vertex),
+            "claude-opus-4-6@default",
+            Some((5000, 25000)),
+        ),
+        (
+            S::Provider(P::Gateway),
+            "anthropic/claude-opus-4.6",
+            Some((5000, 25000)),
+        ),
+        (
+            S::Provider(P::Gateway),
+            "claude-opus-4.6",
+            Some((5000, 25000)),
+        ),
+        (
+            S::Provider(P::Gateway),
+            "alibaba/qwen-max",
+            Some((1600, 6400)),
+        ),
+        (S::Provider(P::Gateway), "nobody/claude-opus-4.6", None),
+        (S::Provider(P::OpenAi), "gpt-oss-120b", Some((39, 180))),
+        (
+            S::Provider(P::Gemini),
+            "gemini-2.5-pro",
+            Some((1250, 10000)),
+        ),
+        (
+            S::Provider(P::Gemini),
+            "gemini-3.8-flash",
+            Some((750, 3750)),
+        ),
+        (S::Provider(P::DeepSeek), "gpt-oss-120b", None),
+        (S::Provider(P::Qwen), "qwen3.8-max", Some((2000, 6000))),
+        (S::Provider(P::Glm), "glm-5.3", Some((1400, 4400))),
+        (S::Provider(P::Glm), "glm-4-plus", Some((690, 690))),
+        (S::Provider(P::MiniMax), "MiniMax-M2.7", Some((300, 1200))),
+        (S::Provider(P::Kimi), "qwen/qwen3-32b", None),
+        (
+            S::Provider(P::Groq),
+            "openai/gpt-oss-120b",
+            Some((150, 600)),
+        ),
+        (S::Provider(P::Groq), "qwen/qwen3-32b", Some((290, 590))),
+        (S::Provider(P::Cerebras), "gpt-oss-120b", Some((350, 750))),
+        (S::Provider(P::OpenAiCompatible), "gpt-oss-20b", None),
+        (S::Provider(P::OpenAiCompatible), "claude-sonnet-5-5", None),
     ];
     for (source, model, expected) in cases {
         let found = millions(&table, source, model, None);

@@ -1,5 +1,6 @@
 //! The grammar of each dialect, and the parse of one statement.
 
+use ktx_diagnostics::Code;
 use sqlparser::ast::Statement;
 use sqlparser::dialect::Dialect as Grammar;
 use sqlparser::parser::{Parser, ParserError};
@@ -138,14 +139,17 @@ pub(super) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Refusal
         Ok(mut tokens) => {
             tokens.retain(|token| !matches!(token, Token::Whitespace(_)));
             if tokens.len() > TOKENS || tokens.iter().filter(|token| links(token)).count() > LINKS {
-                return refuse("too_large", format!("the text has more than {LINKS} words"));
+                return refuse(
+                    Code::TooLarge,
+                    format!("the text has more than {LINKS} words"),
+                );
             }
             if depth(&tokens) > DEPTH {
                 return too_deep();
             }
             Ok(tokens)
         }
-        Err(error) => refuse("parse_error", error.to_string()),
+        Err(error) => refuse(Code::ParseError, error.to_string()),
     }
 }
 
@@ -167,7 +171,7 @@ fn depth(tokens: &[Token]) -> usize {
 }
 
 fn too_deep<T>() -> Result<T, Refusal> {
-    refuse("too_deep", "the query is nested too deeply")
+    refuse(Code::TooDeep, "the query is nested too deeply")
 }
 
 fn links(token: &Token) -> bool {
@@ -187,10 +191,10 @@ pub(super) fn parse(tokens: Vec<Token>, dialect: Dialect) -> Result<Statement, R
     match parse_all(&grammar, tokens) {
         Ok(mut statements) => match (statements.pop(), statements.is_empty()) {
             (Some(statement), true) => Ok(statement),
-            _ => refuse("statement_count", "exactly one statement is allowed"),
+            _ => refuse(Code::StatementCount, "exactly one statement is allowed"),
         },
         Err(ParserError::RecursionLimitExceeded) => too_deep(),
-        Err(error) => refuse("parse_error", error.to_string()),
+        Err(error) => refuse(Code::ParseError, error.to_string()),
     }
 }
 

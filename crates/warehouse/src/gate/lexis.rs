@@ -9,6 +9,7 @@ mod numbers;
 use super::{Refusal, refuse};
 use crate::Dialect;
 pub(super) use escapes::plain_name;
+use ktx_diagnostics::Code;
 
 /// A part of an SQL text; together the parts are the whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,7 +134,7 @@ impl<'a> Scanner<'a> {
         let foreign = letter.is_alphanumeric() && !letter.is_ascii();
         if !(plain || white || foreign) {
             return refuse(
-                "unusual_character",
+                Code::UnusualCharacter,
                 format!(
                     "the character U+{:04X} may only stand inside quotes",
                     u32::from(letter)
@@ -168,7 +169,7 @@ impl<'a> Scanner<'a> {
         let body = rest.get(..length).unwrap_or_default();
         if body.strip_suffix('\r').unwrap_or(body).contains('\r') {
             return refuse(
-                "unusual_character",
+                Code::UnusualCharacter,
                 "a carriage return stands inside a line comment",
             );
         }
@@ -180,7 +181,7 @@ impl<'a> Scanner<'a> {
             && (rest.starts_with("/*!") || rest.starts_with("/*M!"));
         if executed {
             return refuse(
-                "executable_comment",
+                Code::ExecutableComment,
                 "the server runs the text of `/*! … */` comments",
             );
         }
@@ -201,7 +202,7 @@ impl<'a> Scanner<'a> {
                 at += tail.chars().next().map_or(1, char::len_utf8);
             }
         }
-        refuse("unterminated", "a comment has no end")
+        refuse(Code::Unterminated, "a comment has no end")
     }
 
     fn escaped_name(&self) -> Result<Option<usize>, Refusal> {
@@ -212,7 +213,7 @@ impl<'a> Scanner<'a> {
         }
         if self.dialect != Dialect::Postgres {
             return refuse(
-                "unusual_character",
+                Code::UnusualCharacter,
                 "names with escapes, `U&\"…\"`, are not read; write the letters themselves",
             );
         }
@@ -294,7 +295,7 @@ impl<'a> Scanner<'a> {
         let fence = rest.get(..tag_length + 2).unwrap_or_default();
         match rest.get(fence.len()..).and_then(|body| body.find(fence)) {
             Some(body) => Ok(Some(body + 2 * fence.len())),
-            None => refuse("unterminated", "a dollar-quoted text has no end"),
+            None => refuse(Code::Unterminated, "a dollar-quoted text has no end"),
         }
     }
 
@@ -315,7 +316,7 @@ impl<'a> Scanner<'a> {
         let escapes = matches!(self.dialect, Dialect::BigQuery | Dialect::ClickHouse);
         if name.contains(char::is_control) || escapes && name.contains('\\') {
             return refuse(
-                "unusual_character",
+                Code::UnusualCharacter,
                 format!("the quoted name {name:?} is not allowed"),
             );
         }
@@ -342,7 +343,7 @@ fn quoted(
             letters.next();
         }
     }
-    refuse("unterminated", "a quote has no end")
+    refuse(Code::Unterminated, "a quote has no end")
 }
 
 /// BigQuery: texts of one line, triple-quoted ones of several, and raw ones, which keep backslashes.
@@ -360,7 +361,7 @@ fn bigquery_text(rest: &str, quote: char, backslash: Backslash) -> Result<usize,
         let body = rest.get(1..length.saturating_sub(1)).unwrap_or_default();
         if body.contains(['\n', '\r']) {
             return refuse(
-                "unterminated",
+                Code::Unterminated,
                 "a text literal runs over the end of its line",
             );
         }
@@ -368,7 +369,7 @@ fn bigquery_text(rest: &str, quote: char, backslash: Backslash) -> Result<usize,
     };
     if backslash == Backslash::Plain && body.contains(&format!("\\{quote}")) {
         return refuse(
-            "unusual_character",
+            Code::UnusualCharacter,
             "a raw text has a backslash before a quote",
         );
     }
@@ -388,7 +389,7 @@ fn triple_quoted(rest: &str, fence: &str) -> Result<usize, Refusal> {
             at += letters.next().map_or(0, char::len_utf8);
         }
     }
-    refuse("unterminated", "a triple-quoted text has no end")
+    refuse(Code::Unterminated, "a triple-quoted text has no end")
 }
 
 fn dashes_start_comment(rest: &str, dialect: Dialect) -> bool {

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use ktx_diagnostics::Code;
+
 use super::lexis::{Piece, pieces, plain_name};
 use super::{Refusal, refuse};
 use crate::Dialect;
@@ -51,7 +53,7 @@ pub(super) fn normalise(sql: &str, dialect: Dialect) -> Result<Normal, Refusal> 
             Part::Literal(raw) => {
                 let index = literals.binary_search(&raw).unwrap_or_default();
                 if write!(text, " 'ktx_{index}' ").is_err() {
-                    return refuse("internal", "the text could not be written");
+                    return refuse(Code::Internal, "the text could not be written");
                 }
             }
         }
@@ -71,7 +73,7 @@ fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Ref
             }
             Piece::Comment(comment) if sets_variables(comment, dialect) => {
                 return refuse(
-                    "executable_comment",
+                    Code::ExecutableComment,
                     "the hint `SET_VAR` sets variables of the session",
                 );
             }
@@ -84,7 +86,7 @@ fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Ref
             Piece::Text(raw) => Part::Literal(joined(&mut parts, raw, dialect)),
         };
         if ended && !is_white(&part) {
-            return refuse("statement_count", "exactly one statement is allowed");
+            return refuse(Code::StatementCount, "exactly one statement is allowed");
         }
         parts.push(part);
     }
@@ -94,7 +96,7 @@ fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Ref
 fn verbatim(part: Cow<'_, str>) -> Result<Part<'_>, Refusal> {
     if part.to_ascii_lowercase().contains(RESERVED) {
         return refuse(
-            "reserved_name",
+            Code::ReservedName,
             format!("names with `{RESERVED}` are reserved"),
         );
     }
@@ -280,7 +282,7 @@ fn place_of(text: &str, offset: usize) -> (usize, usize) {
 
 fn unprintable<T>() -> Result<T, Refusal> {
     refuse(
-        "unprintable",
+        Code::Unprintable,
         "the query cannot be printed so that the server reads the same",
     )
 }

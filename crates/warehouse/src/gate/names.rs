@@ -1,5 +1,6 @@
 //! Which names may be read as tables.
 
+use ktx_diagnostics::Code;
 use sqlparser::ast::{Ident, ObjectName, TableAlias};
 
 use super::{Refusal, refuse};
@@ -11,7 +12,7 @@ pub(super) fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), Ref
     for part in &name.0 {
         let Some(ident) = part.as_ident() else {
             return refuse(
-                "dynamic_name",
+                Code::DynamicName,
                 format!("the table name `{name}` is computed"),
             );
         };
@@ -20,7 +21,7 @@ pub(super) fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), Ref
     }
     if dialect == Dialect::SqlServer && name.0.len() > 3 {
         return refuse(
-            "linked_server",
+            Code::LinkedServer,
             format!("`{name}` is a table of another server"),
         );
     }
@@ -28,13 +29,13 @@ pub(super) fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), Ref
     check_file(name, &parts, dialect)?;
     if holds_credentials(&parts, dialect) {
         return refuse(
-            "credential_catalog",
+            Code::CredentialCatalog,
             format!("`{name}` holds credentials or secrets"),
         );
     }
     if has_effects(&parts, dialect) {
         return refuse(
-            "table_not_allowed",
+            Code::TableNotAllowed,
             format!("`{name}` is not an ordinary table"),
         );
     }
@@ -57,7 +58,7 @@ pub(super) fn check_modifier(
         .any(|column| column.name.quote_style == Some('\''))
     {
         return refuse(
-            "table_function_not_allowed",
+            Code::TableFunctionNotAllowed,
             format!("`{alias}` is no alias of a table"),
         );
     }
@@ -72,9 +73,10 @@ pub(super) fn check_modifier(
         (Dialect::Postgres | Dialect::Redshift, Some("only")) => {
             check_table(&ObjectName::from(vec![alias.name.clone()]), dialect)
         }
-        (Dialect::Databricks, Some("stream")) => {
-            refuse("table_not_allowed", "`STREAM` reads a stream, not a table")
-        }
+        (Dialect::Databricks, Some("stream")) => refuse(
+            Code::TableNotAllowed,
+            "`STREAM` reads a stream, not a table",
+        ),
         _ => Ok(()),
     }
 }
@@ -82,14 +84,14 @@ pub(super) fn check_modifier(
 fn check_part(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
     if ident.quote_style == Some('\'') {
         return refuse(
-            "file_as_table",
+            Code::FileAsTable,
             "a quoted text is read as a file, not as a table",
         );
     }
     let name = ident.value.as_str();
     if name.starts_with(['@', '$', '?', '%', '~']) {
         return refuse(
-            "stage_or_variable",
+            Code::StageOrVariable,
             format!("`{name}` is a stage or a variable"),
         );
     }
@@ -103,10 +105,10 @@ fn check_part(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
             | Dialect::Sqlite
     );
     if files && (name.contains(['/', '\\']) || name.contains("://")) {
-        return refuse("file_as_table", format!("`{name}` looks like a path"));
+        return refuse(Code::FileAsTable, format!("`{name}` looks like a path"));
     }
     if dialect == Dialect::DuckDb && name.contains(['*', '?', ':', '[', ']']) {
-        return refuse("file_as_table", format!("`{name}` looks like a path"));
+        return refuse(Code::FileAsTable, format!("`{name}` looks like a path"));
     }
     Ok(())
 }
@@ -131,7 +133,7 @@ fn check_file(name: &ObjectName, parts: &[&str], dialect: Dialect) -> Result<(),
         _ => false,
     };
     if is_file {
-        return refuse("file_as_table", format!("`{name}` is read as a file"));
+        return refuse(Code::FileAsTable, format!("`{name}` is read as a file"));
     }
     Ok(())
 }

@@ -27,6 +27,7 @@ mod values;
 mod versions;
 mod xml;
 
+use ktx_diagnostics::Code;
 use sqlparser::tokenizer::{Token, Word};
 
 use self::carry::Carried;
@@ -224,7 +225,7 @@ impl Patched {
     ) -> Result<(), Refusal> {
         let edits = patch(&self.tokens, &mut self.carried);
         if edits.len() > MOST {
-            return refuse("too_large", "the text has too many unusual clauses");
+            return refuse(Code::TooLarge, "the text has too many unusual clauses");
         }
         edits.apply(&mut self.tokens);
         Ok(())
@@ -336,7 +337,7 @@ fn commands_as_tables(tokens: &[Token]) -> Result<(), Refusal> {
     });
     match command.and_then(|index| tokens.get(index)) {
         Some(command) => refuse(
-            "not_a_query",
+            Code::NotAQuery,
             format!("`{command}` in brackets is a command, not a table"),
         ),
         None => Ok(()),
@@ -350,7 +351,7 @@ fn writes_into(tokens: &[Token]) -> Result<(), Refusal> {
             && is_any_word(tokens.get(index - 1), &["SELECT", "ALL", "DISTINCT"])
     });
     if found {
-        return refuse("into", "`INTO` writes the result somewhere");
+        return refuse(Code::Into, "`INTO` writes the result somewhere");
     }
     Ok(())
 }

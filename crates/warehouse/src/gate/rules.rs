@@ -7,6 +7,7 @@ mod words;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use ktx_diagnostics::Code;
 use sqlparser::ast::{
     BinaryOperator, CastKind, Expr, ForClause, FunctionArg, FunctionArgExpr, Ident, ObjectName,
     PipeOperator, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableFunctionArgs,
@@ -26,7 +27,7 @@ pub(super) fn check(
     allowed: &AllowedFunctions,
 ) -> Result<(), Refusal> {
     if !matches!(statement, Statement::Query(_)) {
-        return refuse("not_a_query", "only queries are allowed");
+        return refuse(Code::NotAQuery, "only queries are allowed");
     }
     let mut rules = Rules {
         dialect,
@@ -99,7 +100,7 @@ impl Visitor for Rules<'_> {
         flow(match statement {
             Statement::Query(_) => Ok(()),
             _ => refuse(
-                "writing_node",
+                Code::WritingNode,
                 "the query holds a statement that is not a query",
             ),
         })
@@ -134,7 +135,10 @@ impl Visitor for Rules<'_> {
                 if !is_column_number(name, self.dialect)
                     && !is_query_parameter(name, self.dialect) =>
             {
-                refuse("parameter", format!("the parameter `{name}` has no value"))
+                refuse(
+                    Code::Parameter,
+                    format!("the parameter `{name}` has no value"),
+                )
             }
             _ => Ok(()),
         })
@@ -162,21 +166,21 @@ fn is_query_parameter(name: &str, dialect: Dialect) -> bool {
 
 fn check_query(query: &Query) -> Result<(), Refusal> {
     if !query.locks.is_empty() {
-        return refuse("locking", "`FOR UPDATE` and its kind lock rows");
+        return refuse(Code::Locking, "`FOR UPDATE` and its kind lock rows");
     }
     if query.settings.is_some() {
-        return refuse("settings", "`SETTINGS` changes how the server works");
+        return refuse(Code::Settings, "`SETTINGS` changes how the server works");
     }
     if query.format_clause.is_some() {
-        return refuse("format", "`FORMAT` is chosen by the connection");
+        return refuse(Code::Format, "`FORMAT` is chosen by the connection");
     }
     if matches!(query.for_clause, Some(ForClause::Browse)) {
-        return refuse("locking", "`FOR BROWSE` is not allowed");
+        return refuse(Code::Locking, "`FOR BROWSE` is not allowed");
     }
     let calls = |operator: &PipeOperator| matches!(operator, PipeOperator::Call { .. });
     if query.pipe_operators.iter().any(calls) {
         return refuse(
-            "table_function_not_allowed",
+            Code::TableFunctionNotAllowed,
             "`|> CALL` runs a table function",
         );
     }
@@ -197,7 +201,7 @@ fn check_body(body: &SetExpr, dialect: Dialect) -> Result<(), Refusal> {
             names::check_table(&ObjectName::from(idents), dialect)
         }
         SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => refuse(
-            "writing_node",
+            Code::WritingNode,
             "the query holds a statement that is not a query",
         ),
     }
@@ -205,10 +209,10 @@ fn check_body(body: &SetExpr, dialect: Dialect) -> Result<(), Refusal> {
 
 fn check_select(select: &Select, dialect: Dialect) -> Result<(), Refusal> {
     if select.into.is_some() {
-        return refuse("into", "`INTO` writes the result somewhere");
+        return refuse(Code::Into, "`INTO` writes the result somewhere");
     }
     if !select.optimizer_hints.is_empty() {
-        return refuse("hint", "optimizer hints in comments are not allowed");
+        return refuse(Code::Hint, "optimizer hints in comments are not allowed");
     }
     for item in &select.projection {
         if let SelectItem::ExprWithAlias { alias, .. } = item {
@@ -231,7 +235,7 @@ fn check_assignment(item: &SelectItem) -> Result<(), Refusal> {
         _ => false,
     };
     if sets {
-        return refuse("assignment", "the query sets a variable");
+        return refuse(Code::Assignment, "the query sets a variable");
     }
     Ok(())
 }
@@ -260,7 +264,7 @@ fn check_table_factor(factor: &TableFactor, dialect: Dialect) -> Result<(), Refu
                 Some(args) if is_only(name, dialect) => check_only(args, dialect),
                 Some(args) if calls::are_hints(args, dialect) => Ok(()),
                 Some(args) if args.settings.is_some() => {
-                    refuse("settings", "`SETTINGS` changes how the server works")
+                    refuse(Code::Settings, "`SETTINGS` changes how the server works")
                 }
                 Some(_) => calls::check_name(name, dialect, Place::Table),
             }
@@ -268,7 +272,7 @@ fn check_table_factor(factor: &TableFactor, dialect: Dialect) -> Result<(), Refu
         TableFactor::Function { name, .. } => calls::check_name(name, dialect, Place::Table),
         TableFactor::TableFunction { expr, .. } => match expr {
             Expr::Function(function) => calls::check_name(&function.name, dialect, Place::Table),
-            _ => refuse("dynamic_name", "`TABLE(…)` takes a table function"),
+            _ => refuse(Code::DynamicName, "`TABLE(…)` takes a table function"),
         },
         TableFactor::Derived { .. }
         | TableFactor::UNNEST { .. }
@@ -296,7 +300,7 @@ fn check_only(args: &TableFunctionArgs, dialect: Dialect) -> Result<(), Refusal>
     };
     match table {
         Some(name) => names::check_table(&name, dialect),
-        None => refuse("dynamic_name", "`ONLY` takes a table"),
+        None => refuse(Code::DynamicName, "`ONLY` takes a table"),
     }
 }
 
@@ -317,7 +321,7 @@ fn check_expr(expr: &Expr, dialect: Dialect) -> Result<(), Refusal> {
             kind: CastKind::DoubleColon,
             ..
         } if dialect == Dialect::SqlServer => refuse(
-            "function_not_allowed",
+            Code::FunctionNotAllowed,
             "`::` calls a method of a type, which is not on the list of functions that only read",
         ),
         Expr::CompoundIdentifier(parts) => fields::check_path(parts, dialect),
@@ -353,7 +357,7 @@ fn check_table_argument(value: &Expr, dialect: Dialect) -> Result<(), Refusal> {
     match (table_name(value), value) {
         (Some(name), _) => names::check_table(&name, dialect),
         (None, Expr::Subquery(_)) => Ok(()),
-        (None, _) => refuse("dynamic_name", "`TABLE` takes a table"),
+        (None, _) => refuse(Code::DynamicName, "`TABLE` takes a table"),
     }
 }
 
@@ -371,16 +375,16 @@ fn check_operator(operator: &BinaryOperator, dialect: Dialect) -> Result<(), Ref
     match operator {
         // PostgreSQL has no variables: it names an argument.
         BinaryOperator::Assignment if dialect != Dialect::Postgres => {
-            refuse("assignment", "the query sets a variable")
+            refuse(Code::Assignment, "the query sets a variable")
         }
         BinaryOperator::LongArrow if dialect == Dialect::Snowflake => {
-            refuse("statement_count", "`->>` chains statements")
+            refuse(Code::StatementCount, "`->>` chains statements")
         }
         BinaryOperator::PGCustomBinaryOperator(parts)
             if parts.len() > 1 && parts.first().is_none_or(|schema| schema != "pg_catalog") =>
         {
             refuse(
-                "function_not_allowed",
+                Code::FunctionNotAllowed,
                 "an operator of another schema is not known",
             )
         }

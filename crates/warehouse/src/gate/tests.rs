@@ -15,7 +15,7 @@ fn prints(dialect: Dialect, sql: &str, expected: &str) {
 }
 
 fn refuses(dialect: Dialect, sql: &str, code: &str) {
-    let refusal = check(sql, dialect).map_err(|refusal| refusal.code);
+    let refusal = check(sql, dialect).map_err(|refusal| refusal.code.as_str());
     assert_eq!(
         refusal.as_ref().map(ReadOnlySql::as_str),
         Err(&code),

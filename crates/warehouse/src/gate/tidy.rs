@@ -3,6 +3,7 @@
 use std::mem::replace;
 use std::ops::ControlFlow;
 
+use ktx_diagnostics::Code;
 use sqlparser::ast::{
     Expr, Query, SetExpr, Statement, TableFactor, UnaryOperator, Value, VisitMut as _, VisitorMut,
 };
@@ -26,7 +27,7 @@ struct Tidy {
 fn template(dialect: Dialect) -> Result<Box<Query>, Refusal> {
     match grammar::parse(grammar::tokens("SELECT * FROM ktx__t", dialect)?, dialect)? {
         Statement::Query(template) => Ok(template),
-        _ => refuse("internal", "a query did not parse as one"),
+        _ => refuse(Code::Internal, "a query did not parse as one"),
     }
 }
 

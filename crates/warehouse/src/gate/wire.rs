@@ -1,5 +1,6 @@
 //! Verdicts as lines of JSON, for tools that check many texts.
 
+use ktx_diagnostics::Code;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ struct Request {
 struct Verdict<'a> {
     id: Value,
     allowed: bool,
-    code: Option<&'a str>,
+    code: Option<Code>,
     reason: Option<&'a str>,
     statement: Option<&'a str>,
 }
@@ -49,7 +50,7 @@ fn dialect_of(request: &Request, usual: Option<Dialect>) -> Result<Dialect, Refu
 
 fn invalid(reason: String) -> Refusal {
     Refusal {
-        code: "invalid_request",
+        code: Code::InvalidRequest,
         reason,
         unknown_functions: Vec::new(),
     }

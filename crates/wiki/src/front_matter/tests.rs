@@ -6,7 +6,7 @@ fn check_problems(text: &str, expected: &[&str]) {
     let (_, found) = read(text, "wiki/global/x.md");
     let shown: Vec<String> = found
         .iter()
-        .map(|one| format!("{} {one}", one.code))
+        .map(|one| format!("{} {one}", one.code.as_str()))
         .collect();
     assert_eq!(shown, expected);
 }
@@ -63,10 +63,10 @@ fn reports_each_problem_with_its_place() {
 #[test]
 fn refuses_duplicate_keys_and_broken_yaml() {
     let (_, found) = read("---\nsummary: a\nsummary: b\n---\n", "p.md");
-    let codes: Vec<&str> = found.iter().map(|one| one.code).collect();
+    let codes: Vec<&str> = found.iter().map(|one| one.code.as_str()).collect();
     assert_eq!(codes, ["duplicate_key"]);
     let (_, found) = read("---\nsummary: [a\nb: c\n---\n", "p.md");
-    let codes: Vec<&str> = found.iter().map(|one| one.code).collect();
+    let codes: Vec<&str> = found.iter().map(|one| one.code.as_str()).collect();
     assert_eq!(codes, ["front_matter_syntax"]);
     let mut bomb = "---\na: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
     for (before, name) in ('a'..='l').zip('b'..='m') {
@@ -75,6 +75,6 @@ fn refuses_duplicate_keys_and_broken_yaml() {
     }
     bomb.push_str("---\n");
     let (_, found) = read(&bomb, "p.md");
-    let codes: Vec<&str> = found.iter().map(|one| one.code).collect();
+    let codes: Vec<&str> = found.iter().map(|one| one.code.as_str()).collect();
     assert_eq!(codes, ["front_matter_syntax"]);
 }

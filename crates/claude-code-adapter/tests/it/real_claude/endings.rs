@@ -86,7 +86,7 @@ async fn no_ending_of_the_real_program_leaves_a_process() {
         let last = run.finish().await;
         let end = last
             .result
-            .unwrap_or_else(|error| error.kind.code().to_owned());
+            .unwrap_or_else(|error| error.kind.code().to_string());
         *found.entry((*ending, end)).or_insert(0) += 1;
     }
     let expected = ENDINGS.map(|(ending, end)| ((ending, end.to_owned()), TIMES));

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::cli::OutputArgs;
 use crate::compose;
 use crate::context;
-use crate::exit::Exit;
 use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
 use crate::session::Session;
+use ktx_diagnostics::Exit;
 
 /// Reads pages, sources and scans, and says what the index did not know yet.
 pub(crate) fn run(force: bool, output: &OutputArgs, session: &Session) -> Outcome {

@@ -4,6 +4,7 @@ mod draft;
 mod verify;
 
 use ktx_config::{Connection, Driver, edit};
+use ktx_diagnostics::Code;
 use ktx_secrets::{Secret, SecretRef};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
@@ -14,11 +15,11 @@ use super::edit::{
 use super::show::{look_up, to_json};
 use super::{connection_of, find, probe, tested_item, tested_text};
 use crate::cli::{ConnectionAddArgs, ConnectionEditArgs, ConnectionSettings};
-use crate::exit::Exit;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
+use ktx_diagnostics::Exit;
 
 use draft::Draft;
 
@@ -81,8 +82,7 @@ pub(in crate::commands) fn enter(
     let current = current(opened)?;
     if place == Place::Free && current.project.connection(id.as_str()).is_some() {
         return Err(Failure::new(
-            Exit::Config,
-            "connection_exists",
+            Code::ConnectionExists,
             format!("there is a connection `{id}` already"),
         )
         .hint(format!("look at it with `ktx connection show {id}`"))
@@ -224,11 +224,7 @@ pub(super) fn change(
 fn driver(text: &str) -> Outcome<Driver> {
     Driver::parse(text).ok_or_else(|| {
         let names = Driver::ALL.map(Driver::as_str);
-        let failure = Failure::new(
-            Exit::Usage,
-            "unknown_driver",
-            format!("unknown driver `{text}`"),
-        );
+        let failure = Failure::new(Code::UnknownDriver, format!("unknown driver `{text}`"));
         match ktx_diagnostics::nearest(text, names).first() {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
             None => failure.hint(format!("use one of {}", names.join(", "))),

@@ -3,14 +3,14 @@
 
 use ktx_config::edit::EditError;
 use ktx_config::{FILE_NAME, Project, parse};
-use ktx_diagnostics::Severity;
+use ktx_diagnostics::{Code, Severity};
 use ktx_project_store::{FileError, ProjectPath};
 use serde_json::Value;
 
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::with_hints;
 use crate::session::Opened;
+use ktx_diagnostics::Exit;
 
 /// What is said after every change.
 pub(super) const NOT_COMMITTED: &str = "ktx.yaml is changed and not committed";
@@ -30,7 +30,7 @@ pub(in crate::commands) fn current(opened: &Opened) -> Outcome<Current> {
         .config_bytes()
         .map_err(|error| file_failure(&error))?;
     let text = String::from_utf8(bytes)
-        .map_err(|error| Failure::from_error(Exit::Config, "unreadable_config", &error))?;
+        .map_err(|error| Failure::from_error(Code::UnreadableConfig, &error))?;
     let project = meaning(&text)?;
     Ok(Current { text, project })
 }
@@ -47,12 +47,11 @@ pub(in crate::commands) fn meaning(text: &str) -> Outcome<Project> {
         .filter(|found| found.severity == Severity::Error);
     let Some(first) = errors.next() else {
         return Err(Failure::new(
-            Exit::Config,
-            "invalid_config",
+            Code::InvalidConfig,
             format!("`{FILE_NAME}` is not valid"),
         ));
     };
-    let mut failure = Failure::new(Exit::Config, first.code, first.message);
+    let mut failure = Failure::new(first.code, first.message).ending(Exit::Config);
     failure.hints = first.hints.iter().map(ToString::to_string).collect();
     failure.causes = errors.map(|error| error.message).collect();
     Err(failure)
@@ -70,20 +69,17 @@ pub(in crate::commands) fn write(opened: &Opened, text: &str) -> Outcome<()> {
 
 /// A path inside the project.
 pub(super) fn project_path(text: &str) -> Outcome<ProjectPath> {
-    ProjectPath::parse(text).map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))
+    ProjectPath::parse(text).map_err(|error| Failure::from_error(Code::Internal, &error))
 }
 
 /// The failure of a file.
 pub(super) fn file_failure(error: &FileError) -> Failure {
-    Failure::from_error(Exit::Failure, "file", error)
+    Failure::from_error(Code::File, error)
 }
 
 /// The failure of an edit.
 pub(in crate::commands) fn edit_failure(error: &EditError) -> Failure {
-    with_hints(
-        Failure::from_error(Exit::Config, "edit_refused", error),
-        error,
-    )
+    with_hints(Failure::from_error(Code::EditRefused, error), error)
 }
 
 /// The folders of a connection's files, where they are.

@@ -1,5 +1,6 @@
 //! `ktx connection remove`: takes a connection out of `ktx.yaml` and says what remains.
 
+use ktx_diagnostics::Code;
 use std::io::IsTerminal as _;
 
 use ktx_config::{Connection, edit};
@@ -8,11 +9,11 @@ use serde_json::json;
 use super::edit::{NOT_COMMITTED, current, edit_failure, folders, mentions, write};
 use super::mask::references;
 use crate::commands::demo::shell;
-use crate::exit::Exit;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
+use ktx_diagnostics::Exit;
 
 /// Whether the user has agreed beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,8 +118,7 @@ fn secret_files(
 fn is_agreed(id: &str, printer: &Printer) -> Outcome<bool> {
     if !printer.interactive || !std::io::stdin().is_terminal() {
         return Err(Failure::new(
-            Exit::Usage,
-            "confirmation_required",
+            Code::ConfirmationRequired,
             format!("connection `{id}` is removed only when you agree"),
         )
         .hint("add `--yes`"));
@@ -128,7 +128,7 @@ fn is_agreed(id: &str, printer: &Printer) -> Outcome<bool> {
     ));
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).map_err(|error| {
-        Failure::from_error(Exit::Failure, "input", &error).context("stdin cannot be read")
+        Failure::from_error(Code::Input, &error).context("stdin cannot be read")
     })?;
     Ok(matches!(
         answer.trim().to_ascii_lowercase().as_str(),

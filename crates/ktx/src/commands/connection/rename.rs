@@ -1,15 +1,16 @@
 //! `ktx connection rename`: another id in `ktx.yaml`, as long as no files lie under the old one.
 
 use ktx_config::{Connection, edit};
+use ktx_diagnostics::Code;
 use ktx_vocabulary::ConnectionId;
 use serde_json::json;
 
 use super::edit::{NOT_COMMITTED, current, edit_failure, folders, meaning, rename_mentions, write};
-use crate::exit::Exit;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
+use ktx_diagnostics::Exit;
 
 /// Renames one connection.
 pub(super) fn run(
@@ -24,8 +25,7 @@ pub(super) fn run(
     let current = current(opened)?;
     if current.project.connection(new.as_str()).is_some() {
         return Err(Failure::new(
-            Exit::Config,
-            "connection_exists",
+            Code::ConnectionExists,
             format!("there is a connection `{new}` already"),
         ));
     }
@@ -61,8 +61,7 @@ fn refuse_files(old: &str, new: &str, opened: &Opened) -> Outcome<()> {
         return Ok(());
     }
     let mut failure = Failure::new(
-        Exit::Config,
-        "connection_has_files",
+        Code::ConnectionHasFiles,
         format!(
             "connection `{old}` has files under its id: {}",
             folders.join(", ")

@@ -5,15 +5,15 @@ use ktx_warehouse::{SchemaCheck, SchemaReport, SchemaState};
 use serde_json::{Value, json};
 
 use crate::compose;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
+use ktx_diagnostics::Code;
 
 /// Names that are listed when none is near.
 const LISTED: usize = 8;
 
 /// A schema that cannot be read.
 struct Problem {
-    code: &'static str,
+    code: Code,
     /// The same alone and in a list.
     message: String,
     short: String,
@@ -27,7 +27,7 @@ pub(super) fn judge(connection: &Connection, report: &SchemaReport) -> Outcome<(
         .iter()
         .filter_map(|check| problem(connection, check, report))
         .collect();
-    let not_found = "connection_not_found";
+    let not_found = Code::ConnectionNotFound;
     let code = match problems.iter().find(|problem| problem.code == not_found) {
         Some(problem) => problem.code,
         None => problems.first().map_or(not_found, |problem| problem.code),
@@ -48,7 +48,7 @@ pub(super) fn judge(connection: &Connection, report: &SchemaReport) -> Outcome<(
             )
         }
     };
-    let mut failure = Failure::new(Exit::Connection, code, message);
+    let mut failure = Failure::new(code, message);
     let mut hints: Vec<String> = Vec::new();
     for problem in &mut problems {
         for hint in problem.hints.drain(..) {
@@ -71,13 +71,13 @@ fn problem(connection: &Connection, check: &SchemaCheck, report: &SchemaReport) 
     Some(match &check.state {
         SchemaState::Found => return None,
         SchemaState::NotFound => Problem {
-            code: "connection_not_found",
+            code: Code::ConnectionNotFound,
             message: format!("the {noun} `{name}` of connection `{id}` does not exist"),
             short: format!("`{name}` does not exist"),
             hints: vec![meant(connection, name, report)],
         },
         SchemaState::NotShown { fix } => Problem {
-            code: "connection_not_found",
+            code: Code::ConnectionNotFound,
             message: format!(
                 "the {noun} `{name}` of connection `{id}` does not exist, or the login has no right in it"
             ),
@@ -90,7 +90,7 @@ fn problem(connection: &Connection, check: &SchemaCheck, report: &SchemaReport) 
                 .collect(),
         },
         SchemaState::NotGranted { fix } => Problem {
-            code: "connection_permission",
+            code: Code::ConnectionPermission,
             message: format!(
                 "the {noun} `{name}` of connection `{id}` could not be looked at: the login may not use it"
             ),

@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::mask::{Reference, masked, references};
 use crate::compose;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::session::{Opened, Session};
+use ktx_diagnostics::Exit;
 
 /// A reference and why it has no value; `None` when it has one.
 pub(super) struct Looked {

@@ -3,6 +3,7 @@
 //! The earlier demo waits beside the folder until the new one is whole. What both have paid for stays
 //! in the ledger of whichever remains, and what a killed `ktx demo` left is taken up by the next one.
 
+use ktx_diagnostics::Code;
 use std::path::{Path, PathBuf};
 
 use ktx_config::FILE_NAME;
@@ -10,7 +11,6 @@ use ktx_project_store::{Failpoints, FileError, Layout, ProjectLock, Store, Wait}
 use ktx_usage_ledger::Ledger;
 use serde_json::{Value, json};
 
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::with_hints;
 use crate::session::Session;
@@ -54,7 +54,7 @@ struct Record {
 }
 
 fn failed(error: &(dyn std::error::Error + 'static)) -> Failure {
-    Failure::from_error(Exit::Failure, "demo_folder", error)
+    Failure::from_error(Code::DemoFiles, error)
 }
 
 impl<'a> Place<'a> {
@@ -145,8 +145,7 @@ impl<'a> Place<'a> {
         let lock = self.locked(&self.dir)?;
         if read_record(&self.dir, &self.dir).is_none() {
             return Err(Failure::new(
-                Exit::Config,
-                "demo_folder",
+                Code::DemoFolder,
                 format!("`{}` was replaced meanwhile", self.dir.display()),
             )
             .hint("run the same command again"));
@@ -225,7 +224,7 @@ impl<'a> Place<'a> {
         store
             .lock("ktx demo", jiff::Timestamp::now(), Wait::No)
             .map_err(|error| {
-                let failure = Failure::from_error(Exit::Failure, "locked", &error);
+                let failure = Failure::from_error(Code::Locked, &error);
                 with_hints(failure, &error)
                     .context(format!("`{}` is being made", self.dir.display()))
             })
@@ -238,7 +237,7 @@ impl<'a> Place<'a> {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Earlier::None),
             Err(error) => {
-                return Err(Failure::from_error(Exit::Config, "demo_folder", &error)
+                return Err(Failure::from_error(Code::DemoFolder, &error)
                     .context(format!("`{}` cannot be used", dir.display())));
             }
         };
@@ -251,13 +250,8 @@ impl<'a> Place<'a> {
             .is_some_and(|record| record.state == State::Begun);
         let looks_so =
             std::fs::read_to_string(dir.join(FILE_NAME)).is_ok_and(|text| text.starts_with(MARK));
-        let refused = |what: &str| {
-            Failure::new(
-                Exit::Config,
-                "demo_exists",
-                format!("`{}` {what}", dir.display()),
-            )
-        };
+        let refused =
+            |what: &str| Failure::new(Code::DemoExists, format!("`{}` {what}", dir.display()));
         if !looks_so && !unfinished {
             return Err(refused("is not empty and no demo; it is left alone")
                 .hint("name an empty or new folder with `--dir`"));
@@ -279,16 +273,13 @@ impl<'a> Place<'a> {
     /// there count as the user's own change, which no command undoes.
     pub(super) fn refuse_what_is_committed(&self) -> Outcome<()> {
         let environment = &self.session.environment;
-        let is_committed =
-            ktx_project_store::is_committed_around(&self.dir, environment).map_err(|error| {
-                with_hints(Failure::from_error(Exit::Config, "git", &error), &error)
-            })?;
+        let is_committed = ktx_project_store::is_committed_around(&self.dir, environment)
+            .map_err(|error| with_hints(Failure::from_error(Code::Git, &error), &error))?;
         if !is_committed {
             return Ok(());
         }
         Err(Failure::new(
-            Exit::Config,
-            "demo_committed",
+            Code::DemoCommitted,
             format!(
                 "`{}` is a part of the git repository around it, which has files there in its last commit",
                 self.dir.display()

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use ktx_diagnostics::Code;
 use ktx_ingest::{Divided, divide, is_own, marks};
 use ktx_memory::{Made, Written};
 use ktx_project_store::{
@@ -14,7 +15,6 @@ use ktx_warehouse::Dialect;
 use serde_json::{Value, json};
 
 use super::proposals;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::{publish_failure, state_failure};
 use crate::session::{Opened, Session};
@@ -145,14 +145,14 @@ impl<'a> Keeper<'a> {
         let mut folders = vec!["wiki/global".to_owned()];
         folders.extend(warehouse.map(|id| format!("semantic-layer/{id}")));
         let unreadable = |error: &(dyn std::error::Error + 'static)| {
-            Failure::from_error(Exit::Failure, "publish_failed", error)
+            Failure::from_error(Code::PublishFailed, error)
         };
         let history = self.opened.store.history();
         let history = history.map_err(|error| unreadable(&error))?;
         let mut files = BTreeMap::new();
         for folder in folders {
             let folder = ProjectPath::parse(&folder)
-                .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+                .map_err(|error| Failure::from_error(Code::Internal, &error))?;
             let found = history.files(commit, &folder);
             files.extend(found.map_err(|error| unreadable(&error))?);
         }

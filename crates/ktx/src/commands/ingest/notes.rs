@@ -3,6 +3,7 @@
 mod input;
 mod report;
 
+use ktx_diagnostics::Code;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -21,12 +22,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::IngestArgs;
 use crate::compose::{self, LedgerSink};
-use crate::exit::Exit;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::{look_at_machine, state_failure, usable};
 use crate::session::{Opened, Session};
+use ktx_diagnostics::Exit;
 
 use super::Around;
 pub(crate) use super::kept::Kept;
@@ -72,12 +73,10 @@ pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()
     } else {
         return Ok(());
     };
-    Err(Failure::new(
-        Exit::Usage,
-        "usage",
-        format!("`{flag}` belongs to {owners}"),
+    Err(
+        Failure::new(Code::Usage, format!("`{flag}` belongs to {owners}"))
+            .hint("name the warehouse to ingest without a flag: `ktx ingest <id>`"),
     )
-    .hint("name the warehouse to ingest without a flag: `ktx ingest <id>`"))
 }
 
 /// Captures all notes, one after another. What is captured is committed before the next one begins.
@@ -117,7 +116,7 @@ pub(crate) fn capture(
         limits: Limits::default(),
     };
     let mut results = with_ledger(&handed, (session, opened, printer))?;
-    let missing = || Failure::new(Exit::Failure, "internal", "the note has no result");
+    let missing = || Failure::new(Code::Internal, "the note has no result");
     results.pop().unwrap_or_else(|| Err(missing()))
 }
 
@@ -310,10 +309,10 @@ fn capture_failure(error: CaptureError) -> Failure {
     match error {
         CaptureError::Model(error) => Failure::from(error),
         CaptureError::Project(failure) => Failure::from(failure),
-        CaptureError::Empty => Failure::from_error(Exit::Config, "empty_note", &error),
-        CaptureError::TooLong { .. } => Failure::from_error(Exit::Config, "long_note", &error)
+        CaptureError::Empty => Failure::from_error(Code::EmptyNote, &error),
+        CaptureError::TooLong { .. } => Failure::from_error(Code::LongNote, &error)
             .hint("split it, and give each part with a `--file` of its own"),
-        CaptureError::Tools(_) => Failure::from_error(Exit::Failure, "internal", &error),
+        CaptureError::Tools(_) => Failure::from_error(Code::Internal, &error),
     }
 }
 
@@ -328,8 +327,7 @@ pub(super) fn connection(
     let found: &Connection = compose::warehouse(&opened.config, Some(id))?;
     let Some(dialect) = compose::dialect(found.driver) else {
         return Err(Failure::new(
-            Exit::Config,
-            "not_a_warehouse",
+            Code::NotAWarehouse,
             format!("connection `{id}` has no SQL dialect"),
         ));
     };

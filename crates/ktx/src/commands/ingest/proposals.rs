@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
+use ktx_diagnostics::Code;
 use ktx_ingest::{Proposal, proposal_file, proposal_name, render_proposal};
 use ktx_project_store::{Change, FileError, ProjectPath, Store, read_optional};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
 use super::kept::Worker;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
@@ -51,15 +51,14 @@ pub(super) fn replace(
     prefix: &str,
     opened: &Opened,
 ) -> Outcome<()> {
-    let failed = |error: FileError| {
-        Failure::from_error(Exit::Failure, "proposal_failed", &error).seen_from(&opened.dir)
-    };
+    let failed =
+        |error: FileError| Failure::from_error(Code::ProposalFailed, &error).seen_from(&opened.dir);
     let mut new = None;
     if !kept_back.is_empty() {
         let text = render_proposal(worker.source, worker.work, kept_back, worker.files, prefix);
         let name = proposal_file(worker.work, &text);
         let name = ProjectPath::parse(&name)
-            .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+            .map_err(|error| Failure::from_error(Code::Internal, &error))?;
         let written = opened.store.write_proposal(worker.source, &name, &text);
         new = Some(written.map_err(failed)?);
     }

@@ -9,12 +9,12 @@ use super::{
     pause_exit, pause_text, undescribed,
 };
 use crate::commands::scan::{add_left_alone, history, left_alone};
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::scanning::{Scanned, paused};
 use crate::session::Opened;
 use crate::tables::Report;
+use ktx_diagnostics::Exit;
 
 /// The column that only a run with past queries has.
 const HISTORY: &str = "Query history";

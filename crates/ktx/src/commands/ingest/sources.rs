@@ -16,6 +16,7 @@ mod trouble;
 mod work;
 
 use jiff::Timestamp;
+use ktx_diagnostics::Code;
 use ktx_project_store::RunStatus;
 use ktx_vocabulary::ConnectionId;
 use serde_json::Value;
@@ -24,7 +25,6 @@ use tokio_util::future::FutureExt as _;
 use super::kept::{Keeper, Kept};
 use super::proposals::{Waiting, waiting};
 use crate::compose;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 
@@ -263,7 +263,7 @@ pub(super) fn ingest(
         Ok(results)
     })?;
     let proposals = waiting(&opened.store)
-        .map_err(|error| Failure::from_error(Exit::Failure, "proposal_failed", &error))?;
+        .map_err(|error| Failure::from_error(Code::ProposalFailed, &error))?;
     for (id, result) in &mut results {
         if let Ok(done) = result {
             let own = proposals.iter().filter(|proposal| proposal.source == *id);

@@ -1,6 +1,7 @@
 //! The transcript of a piece of work as a file of the project's local state, so that the next run continues what a
 //! budget, a limit, Ctrl-C or a kill has cut off.
 
+use ktx_diagnostics::Code;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,7 +11,6 @@ use ktx_memory::{KeptLoop, TranscriptStore};
 use ktx_project_store::{ProjectPath, append_line, read_optional, remove};
 use ktx_vocabulary::{ConnectionId, ModelRole};
 
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
@@ -33,13 +33,12 @@ impl TranscriptFile {
         printer: &Printer,
     ) -> Outcome<Arc<Self>> {
         let name = ProjectPath::parse(&format!("{}.jsonl", proposal_name(work)))
-            .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+            .map_err(|error| Failure::from_error(Code::Internal, &error))?;
         let path = opened
             .store
             .transcript(connection, &name)
             .map_err(|error| {
-                Failure::from_error(Exit::Failure, "transcript_failed", &error)
-                    .seen_from(&opened.dir)
+                Failure::from_error(Code::TranscriptFailed, &error).seen_from(&opened.dir)
             })?;
         Ok(Arc::new(Self {
             path,

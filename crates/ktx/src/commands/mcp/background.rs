@@ -1,5 +1,6 @@
 //! The server in the background: started, looked at, read and ended.
 
+use ktx_diagnostics::Code;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
@@ -13,10 +14,10 @@ use serde_json::{Value, json};
 use super::server::Token;
 use super::state::{Seen, State, lock_failure, look};
 use crate::cli::{McpStartArgs, OutputArgs};
-use crate::exit::Exit;
 use crate::printer::{Mode, stderr_line, stdout};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
+use ktx_diagnostics::Exit;
 
 /// How long a server has to end in order.
 const GRACE: Duration = Duration::from_secs(10);
@@ -46,20 +47,15 @@ pub(super) fn start(args: &McpStartArgs, session: &Session) -> Outcome {
         return already(state, holder, args, (&token, &opened));
     }
     let program = session.program.as_deref().ok_or_else(|| {
-        Failure::new(
-            Exit::Failure,
-            "mcp_start",
-            "the place of this program is not known",
-        )
-        .hint("`ktx mcp start --foreground` needs no second process")
+        Failure::new(Code::McpStart, "the place of this program is not known")
+            .hint("`ktx mcp start --foreground` needs no second process")
     })?;
     let log = opened.store.open_server_log();
-    let log = log.map_err(|error| Failure::from_error(Exit::Failure, "log", &error))?;
+    let log = log.map_err(|error| Failure::from_error(Code::Log, &error))?;
     let begin = log.metadata().map_or(0, |metadata| metadata.len());
     let started = start_server(program, &arguments(args, &dir), token.secret(), &dir, log);
     let started = started.map_err(|error| {
-        Failure::from_error(Exit::Failure, "mcp_start", &error)
-            .context("the server cannot be started")
+        Failure::from_error(Code::McpStart, &error).context("the server cannot be started")
     })?;
     match serde_json::from_str(&started.report) {
         Ok(state) => told(&state, "started", (&token, &opened)),
@@ -77,7 +73,7 @@ pub(super) fn inner(args: &McpStartArgs, session: &Session) -> Outcome {
         super::server::serve(args, (session, &opened), token.secret(), |state| {
             let text = serde_json::to_string(state).unwrap_or_default();
             ktx_mcp_server::report_start(&text).map_err(|error| {
-                Failure::from_error(Exit::Failure, "mcp_start", &error)
+                Failure::from_error(Code::McpStart, &error)
                     .context("nobody waits for the server any more")
             })
         })
@@ -150,8 +146,7 @@ fn already(
         return Ok(Exit::Success);
     }
     Err(Failure::new(
-        Exit::Failure,
-        "mcp_running",
+        Code::McpRunning,
         format!(
             "a server with other settings runs for this project: {} (process {})",
             state.url(),
@@ -181,7 +176,8 @@ fn not_started(started: Started, opened: &Opened, begin: u64) -> Failure {
             .collect()
     };
     if let (Some(code), Some(message)) = (text("code"), text("message")) {
-        let mut failure = Failure::new(exit, &code, message);
+        let code = Code::parse(&code).unwrap_or(Code::McpStart);
+        let mut failure = Failure::new(code, message).ending(exit);
         failure.causes = texts("causes");
         failure.hints = texts("hints");
         if failure.hints.is_empty() {
@@ -191,7 +187,8 @@ fn not_started(started: Started, opened: &Opened, begin: u64) -> Failure {
     }
     let log = opened.store.layout().mcp_log();
     let said = read_from(&log, begin).unwrap_or_default();
-    let mut failure = Failure::new(exit, "mcp_start", "the server ended before it was ready");
+    let mut failure =
+        Failure::new(Code::McpStart, "the server ended before it was ready").ending(exit);
     failure.causes = said.lines().rev().take(3).map(str::to_owned).collect();
     failure.hint("`ktx mcp start --foreground` shows what it does")
 }
@@ -215,7 +212,7 @@ pub(super) fn stop(session: &Session) -> Outcome {
             _ => false,
         };
         end_server(holder.pid, ending, is_it).map_err(|error| {
-            Failure::from_error(Exit::Failure, "mcp_stop", &error)
+            Failure::from_error(Code::McpStop, &error)
                 .context(format!("process {} cannot be ended", holder.pid))
         })?;
         // Its lock is free when it is gone, however it went.
@@ -226,8 +223,7 @@ pub(super) fn stop(session: &Session) -> Outcome {
         }
     }
     Err(Failure::new(
-        Exit::Failure,
-        "mcp_stop",
+        Code::McpStop,
         format!("process {} does not end", holder.pid),
     ))
 }
@@ -305,14 +301,13 @@ pub(super) fn logs(follow: bool, session: &Session) -> Outcome {
     let path = opened.store.layout().mcp_log();
     if !path.is_file() {
         return Err(Failure::new(
-            Exit::Config,
-            "no_log",
+            Code::NoLog,
             "there is no log: no server was started in the background",
         )
         .hint("`ktx mcp start` starts one"));
     }
     let unread = |error: std::io::Error| {
-        Failure::from_error(Exit::Failure, "log", &error)
+        Failure::from_error(Code::Log, &error)
             .context(format!("`{}` cannot be read", path.display()))
     };
     let mut file = File::open(&path).map_err(unread)?;

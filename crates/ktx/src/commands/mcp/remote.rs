@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use ktx_diagnostics::Code;
 use ktx_secrets::Secret;
 
 use super::server::own_token;
 use super::state::{Seen, look};
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
@@ -44,8 +44,7 @@ impl Remote {
             let taken = known.into_iter().flatten().find(|token| state.takes(token));
             Some(taken.ok_or_else(|| {
                 Failure::new(
-                    Exit::Config,
-                    "mcp_token",
+                    Code::McpToken,
                     "the server that runs asks for a token that is not known here",
                 )
                 .hint("set `KTX_MCP_TOKEN` to the token that the server was started with")

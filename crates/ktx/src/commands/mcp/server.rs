@@ -1,6 +1,7 @@
 //! The server over HTTP: what it is started with, and its life.
 
 use jiff::Timestamp;
+use ktx_diagnostics::Code;
 use ktx_mcp_server::{Access, HttpEvent, HttpServer, ServedTools};
 use ktx_project_store::{Wait, write_atomically};
 use ktx_secrets::{Secret, SecretRef, is_loopback};
@@ -13,10 +14,10 @@ use super::state::{State, lock_failure};
 use super::with_desk;
 use crate::cli::McpStartArgs;
 use crate::compose;
-use crate::exit::Exit;
 use crate::printer::stderr_line;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
+use ktx_diagnostics::Exit;
 
 /// For the lock of a server that is about to end, or that somebody looks at.
 const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
@@ -44,8 +45,7 @@ impl Token {
         if let Some(text) = args.token.as_deref() {
             let resolved = SecretRef::parse(text).resolve(&session.secrets(&opened.dir));
             let token = resolved.map_err(|error| {
-                Failure::from_error(Exit::Config, "mcp_token", &error)
-                    .context("`--token` has no value")
+                Failure::from_error(Code::McpToken, &error).context("`--token` has no value")
             })?;
             return Ok(Self::Given(checked(token)?));
         }
@@ -68,7 +68,7 @@ impl Token {
 pub(super) fn own_token(opened: &Opened) -> Outcome<Secret> {
     let fresh = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
     let token = opened.store.server_token(&Secret::new(fresh));
-    let token = token.map_err(|error| Failure::from_error(Exit::Failure, "mcp_token", &error))?;
+    let token = token.map_err(|error| Failure::from_error(Code::McpTokenFile, &error))?;
     checked(token).map_err(|failure| {
         let file = opened.store.layout().server_token();
         failure
@@ -84,11 +84,11 @@ fn nothing(args: &McpStartArgs) -> Outcome<Token> {
     let host = &args.host;
     let message =
         format!("`--host {host}` can be reached by other machines, so agents must show a token");
-    Err(Failure::new(Exit::Usage, "usage", message).hint("leave `--no-token` out"))
+    Err(Failure::new(Code::Usage, message).hint("leave `--no-token` out"))
 }
 
 fn checked(token: Secret) -> Outcome<Secret> {
-    let usage = |message: &str| Failure::new(Exit::Usage, "usage", message);
+    let usage = |message: &str| Failure::new(Code::Usage, message);
     let text = token.expose();
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(usage(
@@ -231,12 +231,11 @@ fn stamped(text: &str) -> String {
 }
 
 fn unwritten(error: &(dyn std::error::Error + 'static)) -> Failure {
-    Failure::from_error(Exit::Failure, "mcp_state", error)
-        .context("the state of the server cannot be written")
+    Failure::from_error(Code::McpState, error).context("the state of the server cannot be written")
 }
 
 fn not_bound(args: &McpStartArgs, error: &std::io::Error) -> Failure {
-    let failure = Failure::from_error(Exit::Failure, "mcp_address", error)
+    let failure = Failure::from_error(Code::McpAddress, error)
         .context(format!("cannot listen on {}:{}", args.host, args.port));
     match error.kind() {
         std::io::ErrorKind::AddrInUse => failure

@@ -4,11 +4,11 @@ use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv6Addr, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
+use ktx_diagnostics::Code;
 use ktx_project_store::{Holder, LockError};
 use ktx_secrets::Secret;
 use serde::{Deserialize, Serialize};
 
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::with_hints;
 use crate::session::Opened;
@@ -120,7 +120,7 @@ pub(super) fn look(opened: &Opened) -> Outcome<Seen> {
         Ok(text) => Some(text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => {
-            return Err(Failure::from_error(Exit::Failure, "mcp_state", &error)
+            return Err(Failure::from_error(Code::McpState, &error)
                 .context(format!("`{}` cannot be read", file.display())));
         }
     };
@@ -154,14 +154,13 @@ pub(super) fn lock_failure(error: &LockError) -> Failure {
                 .as_ref()
                 .map_or_else(String::new, |holder| format!(" (process {})", holder.pid));
             Failure::new(
-                Exit::Failure,
-                "mcp_running",
+                Code::McpRunning,
                 format!("a server runs for this project already{by}"),
             )
             .hint("`ktx mcp status` shows it, `ktx mcp stop` ends it")
         }
         LockError::File { .. } => {
-            let failure = Failure::from_error(Exit::Failure, "mcp_lock", error);
+            let failure = Failure::from_error(Code::McpLock, error);
             with_hints(failure, error)
         }
     }

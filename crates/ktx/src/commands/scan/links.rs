@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ktx_diagnostics::Code;
 use ktx_project_store::read_optional;
 use ktx_scan::{Decision, Decisions, Verdict, decisions_path};
 use ktx_vocabulary::{ConnectionId, TableRef};
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::commands::scan::targets;
-use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
@@ -210,14 +210,12 @@ pub(super) fn load(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outc
     for connection in connections {
         match load_one(&connection.id, opened) {
             Ok(one) => found.push(one),
-            Err(failure) if only || failure.code != NOT_SCANNED => return Err(failure),
+            Err(failure) if only || failure.code != Code::NotScanned => return Err(failure),
             Err(failure) => printer.note(&format!("note: {}", failure.message)),
         }
     }
     Ok(found)
 }
-
-const NOT_SCANNED: &str = "not_scanned";
 
 fn load_one(id: &ConnectionId, opened: &Opened) -> Outcome<Found> {
     let (scanned, artifacts) = artifacts(id, opened)?;
@@ -261,11 +259,10 @@ fn load_one(id: &ConnectionId, opened: &Opened) -> Outcome<Found> {
 fn artifacts(id: &ConnectionId, opened: &Opened) -> Outcome<(String, Vec<Artifact>)> {
     let layout = opened.store.layout();
     let scans = layout.raw_source(id, "live-database");
-    let read = |path: &Path| {
-        read_optional(path).map_err(|error| Failure::from_error(Exit::Failure, "file", &error))
-    };
-    let files = ktx_project_store::list(&scans)
-        .map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?;
+    let read =
+        |path: &Path| read_optional(path).map_err(|error| Failure::from_error(Code::File, &error));
+    let files =
+        ktx_project_store::list(&scans).map_err(|error| Failure::from_error(Code::File, &error))?;
     let names = || {
         files
             .iter()
@@ -280,8 +277,7 @@ fn artifacts(id: &ConnectionId, opened: &Opened) -> Outcome<(String, Vec<Artifac
             .max();
         let Some(newest) = newest else {
             return Err(Failure::new(
-                Exit::Failure,
-                NOT_SCANNED,
+                Code::NotScanned,
                 format!("connection `{id}` was never scanned"),
             )
             .hint(format!("run `ktx scan {id}`")));
@@ -301,7 +297,7 @@ fn artifacts(id: &ConnectionId, opened: &Opened) -> Outcome<(String, Vec<Artifac
     for path in files.iter().filter(is_one) {
         let artifact = serde_json::from_slice(&read(path)?.unwrap_or_default());
         artifacts.push(artifact.map_err(|error| {
-            Failure::from_error(Exit::Config, "invalid_scan", &error)
+            Failure::from_error(Code::InvalidScan, &error)
                 .context(format!("`{}` cannot be read", path.display()))
                 .hint(format!("run `ktx scan {id}` to write it anew"))
         })?);
@@ -310,8 +306,7 @@ fn artifacts(id: &ConnectionId, opened: &Opened) -> Outcome<(String, Vec<Artifac
     // A scan that looks for joins reads values first.
     if artifacts.is_empty() && !files.iter().any(|path| path.starts_with(&enrichment)) {
         return Err(Failure::new(
-            Exit::Failure,
-            NOT_SCANNED,
+            Code::NotScanned,
             format!("no scan of connection `{id}` has looked for joins"),
         )
         .hint(format!("run `ktx scan {id}` without `--structural`")));
@@ -323,18 +318,13 @@ fn artifacts(id: &ConnectionId, opened: &Opened) -> Outcome<(String, Vec<Artifac
 pub(super) fn read_decisions(id: &ConnectionId, opened: &Opened) -> Outcome<Decisions> {
     let path = decisions_path(id);
     let bytes = read_optional(&opened.dir.join(&path))
-        .map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?;
+        .map_err(|error| Failure::from_error(Code::File, &error))?;
     parse_decisions(&path, &bytes.unwrap_or_default())
 }
 
 fn parse_decisions(path: &str, bytes: &[u8]) -> Outcome<Decisions> {
     Decisions::parse(&String::from_utf8_lossy(bytes)).map_err(|reason| {
-        Failure::new(
-            Exit::Config,
-            "invalid_decisions",
-            format!("`{path}` cannot be read"),
-        )
-        .because(reason)
+        Failure::new(Code::InvalidDecisions, format!("`{path}` cannot be read")).because(reason)
     })
 }
 

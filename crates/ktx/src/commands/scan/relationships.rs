@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::links::{Found, FoundLink, STATUSES, load};
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::session::Opened;
+use ktx_diagnostics::Exit;
 
 /// Prints the joins of one connection or of all.
 pub(super) fn run(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outcome {

@@ -1,5 +1,6 @@
 //! `ktx scan review`: what people decide about joins, kept in the project in one commit each.
 
+use ktx_diagnostics::Code;
 use ktx_project_store::{Base, Change, ProjectPath, PublishRequest, Published, Publisher};
 use ktx_scan::{Decision, Decisions, Verdict, decisions_path};
 use ktx_vocabulary::ConnectionId;
@@ -8,12 +9,12 @@ use serde_json::json;
 use super::links::{Found, Link, decision_about, load, name, read_decisions};
 use super::relationships::{print, select};
 use crate::cli::{ScanDecisionArgs, ScanReviewCommand};
-use crate::exit::Exit;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::{publish_failure, tell_removed_locks};
 use crate::session::{Opened, Session};
+use ktx_diagnostics::Exit;
 
 /// Prints the joins that nobody has decided yet.
 pub(super) fn list(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outcome {
@@ -87,8 +88,7 @@ fn the_one<'f>(found: &'f [Found], wanted: &str) -> Outcome<(&'f ConnectionId, &
         [] => {
             let keys: Vec<String> = all().map(|(_, link)| link.key()).collect();
             let failure = Failure::new(
-                Exit::Config,
-                "unknown_relationship",
+                Code::UnknownRelationship,
                 format!("no join `{wanted}` in the last scan"),
             );
             let near = ktx_diagnostics::nearest(wanted, keys.iter().map(String::as_str));
@@ -104,8 +104,7 @@ fn the_one<'f>(found: &'f [Found], wanted: &str) -> Outcome<(&'f ConnectionId, &
                 .map(|(connection, link)| format!("`{connection}`: {}", link.id))
                 .collect();
             Err(Failure::new(
-                Exit::Usage,
-                "ambiguous_relationship",
+                Code::AmbiguousRelationship,
                 format!("`{wanted}` names several joins: {}", names.join(", ")),
             )
             .hint("name the connection: `ktx scan review <connection> accept <key>`")
@@ -143,8 +142,8 @@ fn publish(
     opened: &Opened,
 ) -> Outcome<Option<Published>> {
     let text = decisions_path(case.connection);
-    let path = ProjectPath::parse(&text)
-        .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+    let path =
+        ProjectPath::parse(&text).map_err(|error| Failure::from_error(Code::Internal, &error))?;
     let base = publisher.begin().map_err(|error| publish_failure(&error))?;
     require_committed(&base, &path, publisher, opened)?;
     let mut decisions = read_decisions(case.connection, opened)?;
@@ -158,14 +157,13 @@ fn publish(
     decisions.rejected.retain(other_way);
     decisions.decide(case.verdict, case.decision.clone());
     let standing = ktx_project_store::read_optional(&path.under(&opened.dir))
-        .map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?
+        .map_err(|error| Failure::from_error(Code::File, &error))?
         .unwrap_or_default();
     let bytes = decisions
         .edited(&String::from_utf8_lossy(&standing))
         .map_err(|reason| {
             Failure::new(
-                Exit::Config,
-                "decisions_not_edited",
+                Code::DecisionsNotEdited,
                 format!("`{path}` cannot be changed in place"),
             )
             .because(reason)
@@ -215,13 +213,12 @@ fn require_committed(
         .committed(base, path)
         .map_err(|error| publish_failure(&error))?;
     let standing = ktx_project_store::read_optional(&path.under(&opened.dir))
-        .map_err(|error| Failure::from_error(Exit::Failure, "file", &error))?;
+        .map_err(|error| Failure::from_error(Code::File, &error))?;
     if committed == standing {
         return Ok(());
     }
     Err(Failure::new(
-        Exit::Failure,
-        "uncommitted_decisions",
+        Code::UncommittedDecisions,
         format!("`{path}` has changes that are not committed"),
     )
     .hint("commit them or take them back, then run the command again"))

@@ -5,11 +5,11 @@ mod remote;
 
 use std::path::{Path, PathBuf};
 
+use ktx_diagnostics::Code;
 use serde_json::{Map, Value, json};
 
 use super::{State, Step};
 use crate::cli::{AgentTarget, SetupArgs};
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
@@ -135,7 +135,7 @@ const SERVERS: &str = "mcpServers";
 /// Puts the server into a settings file and keeps everything else in it.
 fn merged(file: &Path, server: Value, holds: Holds) -> Outcome<Step> {
     let failed = |what: String| {
-        Failure::new(Exit::Config, "agent_settings", what)
+        Failure::new(Code::AgentSettings, what)
             .hint("mend the file or move it away, and run the command again")
     };
     let mut settings = match std::fs::read_to_string(file) {
@@ -164,19 +164,14 @@ fn merged(file: &Path, server: Value, holds: Holds) -> Outcome<Step> {
         Holds::NoSecret => ktx_project_store::write_atomically(file, text.as_bytes()),
         Holds::Secret => ktx_project_store::write_privately(file, text.as_bytes()),
     };
-    written.map_err(|error| Failure::from_error(Exit::Failure, "agent_settings", &error))?;
+    written.map_err(|error| Failure::from_error(Code::AgentState, &error))?;
     Ok(Step::new("agents", State::Done, name).hint("start the agent anew to see it"))
 }
 
 fn home(session: &Session) -> Outcome<PathBuf> {
     let home = session.environment.home().map(Path::to_owned);
     home.ok_or_else(|| {
-        Failure::new(
-            Exit::Config,
-            "no_home",
-            "the home folder of the user is not known",
-        )
-        .hint("set `HOME`")
+        Failure::new(Code::NoHome, "the home folder of the user is not known").hint("set `HOME`")
     })
 }
 

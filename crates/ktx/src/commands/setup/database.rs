@@ -1,10 +1,10 @@
 //! The warehouse: added with its secrets outside `ktx.yaml`, and reached once.
 
 use ktx_config::Driver;
+use ktx_diagnostics::Code;
 
 use super::{State, Step, connect};
 use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs};
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
@@ -40,8 +40,7 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
 pub(super) fn fitting(args: &SetupArgs) -> Outcome<()> {
     match (&args.database, &args.database_url) {
         (Some(driver), None) => Err(Failure::new(
-            Exit::Usage,
-            "database_url_required",
+            Code::DatabaseUrlRequired,
             format!("`--database {driver}` needs `--database-url`"),
         )
         .hint("use `ktx connection add` to give host, user and password one by one")),

@@ -1,6 +1,7 @@
 //! Past queries of a warehouse: whether scans read them.
 
 use ktx_config::{Connection, edit};
+use ktx_diagnostics::Code;
 use serde_json::{Value, json};
 
 use super::super::connection::edit::{current, edit_failure, meaning, write};
@@ -8,7 +9,6 @@ use super::super::connection::{PastQueries, find, probe};
 use super::{State, Step};
 use crate::cli::SetupArgs;
 use crate::compose;
-use crate::exit::Exit;
 use crate::locking::lock;
 use crate::report::{Failure, Outcome};
 use crate::scanning::reads_history;
@@ -31,8 +31,7 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
     let connector = compose::connector(session, &opened.dir, connection)?;
     if connector.query_history(1).is_none() {
         return Err(Failure::new(
-            Exit::Usage,
-            "query_history_unsupported",
+            Code::QueryHistoryUnsupported,
             format!("`{id}` is {}, which keeps no record of queries that ktx can read", connection.driver),
         )
         .hint("leave `--enable-query-history` out; `context.queryHistory.file` names queries of your own"));
@@ -82,8 +81,7 @@ fn connection<'a>(args: &SetupArgs, opened: &'a Opened) -> Outcome<Option<&'a Co
     match (fitting.next(), fitting.next()) {
         (found, None) => Ok(found),
         (_, Some(_)) => Err(Failure::new(
-            Exit::Usage,
-            "connection_required",
+            Code::ConnectionRequired,
             format!("the project has several {driver} connections"),
         )
         .hint("name one with `--database-connection-id`")),

@@ -1,5 +1,6 @@
 //! The model: a backend is written only after one isolated turn has proven that it can be used.
 
+use ktx_diagnostics::Code;
 use std::sync::Arc;
 
 use ktx_config::edit::set;
@@ -13,7 +14,6 @@ use super::super::status::ignored_caching_text;
 use super::{State, Step};
 use crate::cli::SetupArgs;
 use crate::compose;
-use crate::exit::Exit;
 use crate::locking::lock;
 use crate::report::{Failure, Outcome};
 use crate::scanning::require_usable_now;
@@ -61,8 +61,7 @@ pub(super) fn fitting(args: &SetupArgs) -> Outcome<()> {
     for (backend, flags, given) in groups {
         if given && args.llm_backend.as_deref() != Some(backend) {
             return Err(Failure::new(
-                Exit::Usage,
-                "conflicting_flags",
+                Code::ConflictingFlags,
                 format!("`{flags}` belongs to `--llm-backend {backend}`"),
             )
             .hint("leave the flag out, or choose that backend"));

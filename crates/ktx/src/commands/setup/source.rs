@@ -1,11 +1,11 @@
 //! A context source: added with references to its secrets, and reached once.
 
 use ktx_config::{Driver, DriverKind};
+use ktx_diagnostics::Code;
 use serde_json::json;
 
 use super::{Step, connect};
 use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs, SetupSourceArgs};
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
@@ -194,8 +194,7 @@ fn mapping(args: &SetupSourceArgs, opened: &Opened) -> Outcome<Option<String>> {
     let mut known = opened.config.warehouses();
     if !known.any(|known| known.id.as_str() == warehouse) {
         return Err(Failure::new(
-            Exit::Config,
-            "not_a_warehouse",
+            Code::NotAWarehouse,
             format!("there is no warehouse `{warehouse}`"),
         )
         .hint("`ktx connection list` shows the connections"));
@@ -209,5 +208,5 @@ fn is_reference(value: &str) -> bool {
 }
 
 fn usage(message: impl Into<String>) -> Failure {
-    Failure::new(Exit::Usage, "usage", message)
+    Failure::new(Code::Usage, message)
 }

@@ -6,13 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use ktx_diagnostics::Code;
 use ktx_semantic_layer::{
     Catalog, Imported, Loss, SourceFile, SourceSummary, replace_source, validate,
 };
 use ktx_vocabulary::ConnectionId;
 
 use crate::cli::SlImportArgs;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
@@ -47,9 +47,8 @@ pub(super) struct Fresh {
 impl Standing {
     /// Reads the folder. Review decisions are no sources.
     pub(super) fn read(id: &ConnectionId, opened: &Opened, catalog: &Catalog) -> Outcome<Self> {
-        let failed = |error: &(dyn std::error::Error + 'static)| {
-            Failure::from_error(Exit::Failure, "output", error)
-        };
+        let failed =
+            |error: &(dyn std::error::Error + 'static)| Failure::from_error(Code::Output, error);
         let folder = opened.store.layout().sources(id);
         let walked =
             ktx_project_store::walk(&opened.dir, &folder).map_err(|error| failed(&error))?;

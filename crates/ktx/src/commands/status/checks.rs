@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use ktx_config::{
-    Connection, Driver, DriverKind, EnrichmentMode, FailureMode, MISSPELLED_KEY, Profile,
-};
-use ktx_diagnostics::Diagnostic;
+use ktx_config::{Connection, Driver, DriverKind, EnrichmentMode, FailureMode, Profile};
+use ktx_diagnostics::{Code, Diagnostic};
 use ktx_secrets::SecretRef;
 use ktx_vocabulary::{Backend, ModelRole};
 use serde_json::{Value, json};
@@ -336,7 +334,7 @@ fn limited(
         reasons.push(counted(looks.wrong_sources()));
         next.push("correct the files that are named; `ktx sl validate` checks them".to_owned());
     }
-    let is_misspelled = |warning: &&Diagnostic| warning.code == MISSPELLED_KEY;
+    let is_misspelled = |warning: &&Diagnostic| warning.code == Code::MisspelledKey;
     if let Some(warning) = opened.warnings.iter().find(is_misspelled) {
         reasons.push("a misspelled key in ktx.yaml is not read".to_owned());
         next.push(format!("correct it: {warning}"));

@@ -1,20 +1,19 @@
 //! What `ktx status` looks at besides `ktx.yaml`, and what it did not look at.
 
-use ktx_vocabulary::Backend;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ktx_config::{Driver, DriverKind};
 use ktx_context_tools::ScanSnapshot;
-use ktx_diagnostics::{Diagnostic, Hints as _, Severity};
+use ktx_diagnostics::{Code, Diagnostic, Hints as _, Severity};
 use ktx_project_store::Store;
+use ktx_vocabulary::Backend;
 use serde_json::{Value, json};
 
 use super::checks::issue;
 use crate::commands::ingest::proposals::{Waiting, waiting};
 use crate::compose;
 use crate::context;
-use crate::exit::Exit;
 use crate::local_files;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
@@ -62,7 +61,7 @@ impl Looks {
     pub(crate) fn take(session: &Session, opened: &Opened) -> Outcome<Self> {
         let git = opened.store.look_at_git().map_err(|error| Failure {
             hints: error.hints().iter().map(ToString::to_string).collect(),
-            ..Failure::from_error(Exit::Failure, "git", &error)
+            ..Failure::from_error(Code::GitUnusable, &error)
         });
         let git = git.and_then(|()| conflict(&opened.store).map_or(Ok(()), Err));
         let state = opened.store.look_at_state();
@@ -158,7 +157,7 @@ impl Looks {
 
 fn proposals(opened: &Opened) -> Outcome<Vec<Value>> {
     let waiting = waiting(&opened.store).map_err(|error| {
-        Failure::from_error(Exit::Failure, "proposal_failed", &error).seen_from(&opened.dir)
+        Failure::from_error(Code::ProposalFailed, &error).seen_from(&opened.dir)
     })?;
     Ok(waiting.iter().map(Waiting::to_json).collect())
 }
@@ -173,8 +172,7 @@ pub(crate) fn conflict(store: &Store) -> Option<Failure> {
         more => format!("`{first}` and {} more files are", more - 1),
     };
     let failure = Failure::new(
-        Exit::Failure,
-        "git_conflict",
+        Code::GitConflict,
         format!("{named} in conflict: git could not merge two changes"),
     );
     Some(

@@ -1,7 +1,6 @@
 //! What `llm.promptCaching` means for an HTTP backend.
 
 use super::*;
-use ktx_vocabulary::Provider;
 
 #[track_caller]
 fn check(provider: Provider, fields: &str, own_ttl: Option<CacheTtl>, expected: PromptCaching) {

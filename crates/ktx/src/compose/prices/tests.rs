@@ -1,11 +1,11 @@
 //! Value tests of where prices come from.
 #![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 
-use ktx_vocabulary::{Backend, Provider};
 use std::collections::BTreeMap;
 
 use ktx_llm_runtime::TokenUsage;
 use ktx_usage_ledger::PriceTable;
+use ktx_vocabulary::{Backend, Provider};
 use serde_json::{Map, Value, json};
 
 use super::{PriceSource, list_price};

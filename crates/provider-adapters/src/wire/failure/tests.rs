@@ -8,6 +8,7 @@ fn kind(status: u16, body: &Value) -> &'static str {
     classified(status, &complaint(body).unwrap_or_default())
         .kind
         .code()
+        .as_str()
 }
 
 type Case = (u16, Value, &'static str);
@@ -210,7 +211,7 @@ fn reasons_that_end_no_answer_are_failures() {
         let error = stopped(reason);
         format!(
             "{} {error} ({})",
-            error.kind.code(),
+            error.kind.code().as_str(),
             error.detail.as_deref().unwrap_or_default()
         )
     })

@@ -1,6 +1,7 @@
 //! PostgreSQL names with escapes, `U&"d\0061ta"`: the same name without them.
 
 use super::super::{Refusal, refuse};
+use ktx_diagnostics::Code;
 
 /// What such a name begins with, in any case of letters.
 const PREFIX: &str = "U&\"";
@@ -36,7 +37,7 @@ pub(in crate::gate) fn plain_name(raw: &str) -> Result<String, Refusal> {
             .filter(|letter| !letter.is_control());
         let Some(letter) = letter else {
             return refuse(
-                "unusual_character",
+                Code::UnusualCharacter,
                 format!("the escapes of the name {raw} are not read; write the letters themselves"),
             );
         };

@@ -9,7 +9,7 @@ fn check(dialect: Dialect, sql: &str, expected: &[Piece<'_>]) {
 
 fn refuses(dialect: Dialect, sql: &str, code: &str) {
     assert_eq!(
-        pieces(sql, dialect).map_err(|refusal| refusal.code),
+        pieces(sql, dialect).map_err(|refusal| refusal.code.as_str()),
         Err(code)
     );
 }

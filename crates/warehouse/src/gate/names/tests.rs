@@ -10,7 +10,8 @@ fn check(dialect: Dialect, parts: &[&str], expected: Result<(), &str>) {
         .iter()
         .map(|part| Ident::with_quote('"', *part))
         .collect();
-    let found = check_table(&ObjectName::from(idents), dialect).map_err(|refusal| refusal.code);
+    let found =
+        check_table(&ObjectName::from(idents), dialect).map_err(|refusal| refusal.code.as_str());
     assert_eq!(found, expected, "{parts:?} in {dialect}");
 }
 

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use ktx_diagnostics::Code;
+
 use super::text;
 use crate::Dialect;
 use crate::gate::{Refusal, refuse};
@@ -17,7 +19,7 @@ pub(super) fn drop(printed: &str, dialect: Dialect, openings: &[&str]) -> Result
     for range in dropped(&text::blanked(printed, dialect)?, openings) {
         match printed.get(done..range.start) {
             Some(kept) => out.push_str(kept),
-            None => return refuse("unprintable", "a clause of the query cannot be printed"),
+            None => return refuse(Code::Unprintable, "a clause of the query cannot be printed"),
         }
         done = range.end;
     }

@@ -4,6 +4,7 @@ use super::text;
 use crate::Dialect;
 use crate::gate::lexis::{Piece, pieces};
 use crate::gate::{Refusal, refuse};
+use ktx_diagnostics::Code;
 
 /// How the carrying names start; a number follows.
 const NAME: &str = "ktx__c";
@@ -87,5 +88,5 @@ impl Carried {
 }
 
 fn lost<T>() -> Result<T, Refusal> {
-    refuse("unprintable", "a clause of the query cannot be printed")
+    refuse(Code::Unprintable, "a clause of the query cannot be printed")
 }

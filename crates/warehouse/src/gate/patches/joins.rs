@@ -1,6 +1,7 @@
 //! Join words that the parser does not know. It does know `GLOBAL` before a join, so every such
 //! join is spelled so for the parse, and gets its words back in the order of the text.
 
+use ktx_diagnostics::Code;
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
@@ -95,7 +96,7 @@ pub(super) fn undo(printed: &str, dialect: Dialect, words: &[String]) -> Result<
 }
 
 fn lost<T>() -> Result<T, Refusal> {
-    refuse("unprintable", "a join of the query cannot be printed")
+    refuse(Code::Unprintable, "a join of the query cannot be printed")
 }
 
 /// SQL Server: `INNER HASH JOIN` loses its hint, which changes no result.

@@ -1,6 +1,7 @@
 //! DuckDB's `PIVOT t ON c USING sum(x) GROUP BY g` and `UNPIVOT t ON c INTO NAME n VALUE v` as
 //! selects, and back.
 
+use ktx_diagnostics::Code;
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
@@ -146,7 +147,7 @@ pub(super) fn undo(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
             None => break,
         }
     }
-    refuse("unprintable", "an `UNPIVOT` cannot be printed")
+    refuse(Code::Unprintable, "an `UNPIVOT` cannot be printed")
 }
 
 fn undo_unpivot(printed: &str, blanked: &str) -> Option<String> {
@@ -209,12 +210,12 @@ fn undo_pivots(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
             part(source..source_end),
             part(source_end..printed.len()),
         ) else {
-            return refuse("unprintable", "a `PIVOT` cannot be printed");
+            return refuse(Code::Unprintable, "a `PIVOT` cannot be printed");
         };
         let using = items
             .strip_prefix(", ")
             .map_or_else(String::new, |list| format!(" USING {list}"));
         printed = format!("{before}PIVOT {source} ON {on}{using}{after}");
     }
-    refuse("too_large", "the text has too many pivots")
+    refuse(Code::TooLarge, "the text has too many pivots")
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ktx_diagnostics::Code;
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, SelectItem,
     SetExpr, Statement, TableAlias, TableFunctionArgs,
@@ -26,7 +27,7 @@ pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal
         matches!(dialect, Dialect::MySql | Dialect::MariaDb) && name == "last_insert_id";
     if takes_none && has_arguments(&function.args) {
         return refuse(
-            "function_not_allowed",
+            Code::FunctionNotAllowed,
             "`last_insert_id` with an argument sets a value",
         );
     }
@@ -94,7 +95,7 @@ fn check_function_argument(function: &Function) -> Result<(), Refusal> {
         .any(|family| caller.starts_with(family));
     match bare(first) {
         Some(name) if takes_functions && has_effects(&name.to_lowercase()) => refuse(
-            "function_not_allowed",
+            Code::FunctionNotAllowed,
             format!("the function `{name}` is not known to only read"),
         ),
         _ => Ok(()),
@@ -128,7 +129,10 @@ pub(super) fn check_alias(alias: Option<&TableAlias>, dialect: Dialect) -> Resul
         column.data_type.is_none() && is_harmless_hint(&Expr::Identifier(column.name.clone()))
     });
     if dialect == Dialect::SqlServer && !harmless {
-        return refuse("locking", "only table hints that take no locks are allowed");
+        return refuse(
+            Code::Locking,
+            "only table hints that take no locks are allowed",
+        );
     }
     Ok(())
 }
@@ -147,7 +151,12 @@ pub(super) fn check_name(name: &ObjectName, dialect: Dialect, place: Place) -> R
     for part in &name.0 {
         match part.as_ident() {
             Some(ident) => parts.push(ident.value.to_lowercase()),
-            None => return refuse("dynamic_name", format!("the function `{name}` is computed")),
+            None => {
+                return refuse(
+                    Code::DynamicName,
+                    format!("the function `{name}` is computed"),
+                );
+            }
         }
     }
     let allowed = match parts.as_slice() {
@@ -173,8 +182,8 @@ pub(super) fn check_name(name: &ObjectName, dialect: Dialect, place: Place) -> R
         return Ok(());
     }
     let (code, what) = match place {
-        Place::Expression => ("function_not_allowed", "function"),
-        Place::Table => ("table_function_not_allowed", "table function"),
+        Place::Expression => (Code::FunctionNotAllowed, "function"),
+        Place::Table => (Code::TableFunctionNotAllowed, "table function"),
     };
     if has_known_effects(&parts, dialect) {
         return refuse(
@@ -348,7 +357,10 @@ pub(super) fn check_hints(hints: &[Expr], dialect: Dialect) -> Result<(), Refusa
         return Ok(());
     }
     if dialect != Dialect::SqlServer || !hints.iter().all(is_harmless_hint) {
-        return refuse("locking", "only table hints that take no locks are allowed");
+        return refuse(
+            Code::Locking,
+            "only table hints that take no locks are allowed",
+        );
     }
     Ok(())
 }

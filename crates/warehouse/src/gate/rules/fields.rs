@@ -1,5 +1,6 @@
 //! Fields that are calls: `x.name` where the server takes it for `name(x)`.
 
+use ktx_diagnostics::Code;
 use sqlparser::ast::{AccessExpr, Expr, Ident};
 
 use super::super::{Refusal, refuse};
@@ -28,12 +29,12 @@ pub(super) fn check_chain(chain: &[AccessExpr], dialect: Dialect) -> Result<(), 
 
 fn check(name: &Ident, dialect: Dialect) -> Result<(), Refusal> {
     if name.value.eq_ignore_ascii_case("nextval") {
-        return refuse("sequence", format!("`{name}` moves a sequence"));
+        return refuse(Code::Sequence, format!("`{name}` moves a sequence"));
     }
     let calls = matches!(dialect, Dialect::Postgres | Dialect::Redshift);
     if calls && is_call(&name.value.to_ascii_lowercase()) {
         return refuse(
-            "function_not_allowed",
+            Code::FunctionNotAllowed,
             format!("the field `{name}` would call the function of this name"),
         );
     }

@@ -6,7 +6,7 @@ use crate::gate::check;
 fn verdict(dialect: Dialect, sql: &str, expected: Result<(), &str>) {
     let found = check(sql, dialect)
         .map(|_| ())
-        .map_err(|refusal| refusal.code);
+        .map_err(|refusal| refusal.code.as_str());
     assert_eq!(found, expected, "{sql}");
 }
 

@@ -1,5 +1,6 @@
 //! Words that start another statement where statements need no separator.
 
+use ktx_diagnostics::Code;
 use sqlparser::ast::Ident;
 
 use super::super::{Refusal, refuse};
@@ -19,7 +20,7 @@ pub(super) fn check_quotes(ident: &Ident, dialect: Dialect) -> Result<(), Refusa
     );
     if strict && ident.quote_style == Some('\'') {
         return refuse(
-            "unprintable",
+            Code::Unprintable,
             format!("{ident} stands where a name is expected; names have other quotes"),
         );
     }
@@ -35,13 +36,13 @@ pub(super) fn check(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
     let word = ident.value.to_ascii_lowercase();
     if CLAUSES.contains(&word.as_str()) {
         return refuse(
-            "unknown_clause",
+            Code::UnknownClause,
             format!("`{word}` starts a clause that is not known here"),
         );
     }
     if STATEMENTS.contains(&word.as_str()) {
         return refuse(
-            "statement_count",
+            Code::StatementCount,
             format!("`{word}` starts another statement"),
         );
     }

@@ -3,13 +3,13 @@
 use std::io::{IsTerminal as _, Read as _};
 
 use ktx_config::{Driver, FieldKind, field_kind, field_names};
+use ktx_diagnostics::Code;
 use ktx_secrets::Secret;
 use serde_json::{Map, Value};
 
 use super::Kept;
 use crate::cli::ConnectionSettings;
 use crate::commands::connection::mask::{holds_secret, is_reference, kind_of, mask_text};
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 
 /// A connection before it is written.
@@ -36,7 +36,7 @@ pub(super) fn password_from_stdin(args: &ConnectionSettings) -> Outcome<Option<S
     }
     let mut text = String::new();
     stdin.read_to_string(&mut text).map_err(|error| {
-        Failure::from_error(Exit::Failure, "input", &error).context("stdin cannot be read")
+        Failure::from_error(Code::Input, &error).context("stdin cannot be read")
     })?;
     let password = text.trim();
     if password.is_empty() {
@@ -285,7 +285,7 @@ fn environment(variable: &str) -> Outcome<String> {
 }
 
 fn usage(message: impl Into<String>) -> Failure {
-    Failure::new(Exit::Usage, "usage", message)
+    Failure::new(Code::Usage, message)
 }
 
 #[cfg(test)]

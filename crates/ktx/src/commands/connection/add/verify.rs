@@ -9,9 +9,9 @@ use ktx_secrets::{Secret, SecretSource};
 use super::super::show::look_up;
 use super::Kept;
 use crate::compose;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, ProjectSecrets, Session};
+use ktx_diagnostics::Exit;
 
 /// Stands for a value that is not there yet; good as a name, a port and a password.
 const STAND_IN: &str = "1";

@@ -4,12 +4,13 @@
 use std::io::Read as _;
 use std::path::Path;
 
+use ktx_diagnostics::Code;
 use ktx_memory::LONGEST_NOTE;
 
 use crate::cli::IngestArgs;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::Session;
+use ktx_diagnostics::Exit;
 
 /// Characters of a text that name it.
 const NAME: usize = 50;
@@ -55,8 +56,7 @@ pub(super) fn notes(args: &IngestArgs, session: &Session) -> Outcome<Vec<Note>> 
     let is_input = |path: &&std::path::PathBuf| path.as_os_str() == "-";
     if args.file.iter().filter(is_input).count() > 1 {
         return Err(Failure::new(
-            Exit::Usage,
-            "usage",
+            Code::Usage,
             "standard input can be read only once: `--file -` is given twice",
         ));
     }
@@ -90,7 +90,8 @@ fn file(path: &Path, session: &Session) -> Outcome<Note> {
             std::io::ErrorKind::NotFound => Exit::Config,
             _ => Exit::Failure,
         };
-        Failure::from_error(exit, "unreadable_note", &error)
+        Failure::from_error(Code::UnreadableNote, &error)
+            .ending(exit)
             .context(format!("`{}` cannot be read", path.display()))
     })?;
     // A cut text may end inside a character; it is too long in any case.
@@ -111,12 +112,8 @@ fn file(path: &Path, session: &Session) -> Outcome<Note> {
 }
 
 fn no_text(label: &str, reason: &str) -> Failure {
-    Failure::new(
-        Exit::Config,
-        "no_text",
-        format!("`{label}` is not text: {reason}"),
-    )
-    .hint("give Markdown, plain text or SQL in UTF-8")
+    Failure::new(Code::NoText, format!("`{label}` is not text: {reason}"))
+        .hint("give Markdown, plain text or SQL in UTF-8")
 }
 
 /// Refuses what no model needs to see.
@@ -124,8 +121,7 @@ pub(super) fn check(note: &Note) -> Outcome<()> {
     let label = &note.label;
     if note.text.trim().is_empty() {
         return Err(Failure::new(
-            Exit::Config,
-            "empty_note",
+            Code::EmptyNote,
             format!("the note {label} is empty"),
         ));
     }
@@ -137,8 +133,7 @@ pub(super) fn check(note: &Note) -> Outcome<()> {
             length.to_string()
         };
         return Err(Failure::new(
-            Exit::Config,
-            "long_note",
+            Code::LongNote,
             format!(
                 "the note {label} has {length} characters, at most {LONGEST_NOTE} are taken at once"
             ),

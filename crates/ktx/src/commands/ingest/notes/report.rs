@@ -7,10 +7,10 @@ use super::super::kept::Kept;
 use super::input::Note;
 use super::is_whole;
 use crate::cli::IngestArgs;
-use crate::exit::Exit;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::tables::Report;
+use ktx_diagnostics::Exit;
 
 /// Prints the results. Notes behind the last result were not tried.
 pub(super) fn finish(

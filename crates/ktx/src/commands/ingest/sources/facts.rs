@@ -1,13 +1,13 @@
 //! What the metadata of sources says about tables, taken over without a model.
 
 use ktx_context_sources::{Facts as Said, Pruning, apply};
+use ktx_diagnostics::Code;
 use ktx_project_store::StageRow;
 use ktx_vocabulary::ConnectionId;
 
 use super::{Facts, Source};
 use crate::commands::ingest::Around;
 use crate::commands::ingest::kept::Keeper;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 
@@ -61,7 +61,7 @@ fn one(
     let base = keeper.begin()?;
     let shards = keeper.shards(&base, warehouse)?;
     let applied = apply(&source.facts, &shards, pruning).map_err(|error| {
-        Failure::from_error(Exit::Failure, "facts_failed", &error).context(format!(
+        Failure::from_error(Code::FactsFailed, &error).context(format!(
             "what `{}` says about tables cannot be written",
             source.id
         ))
@@ -127,8 +127,8 @@ fn remember(
         warnings: Vec::new(),
         ..source.facts.clone()
     };
-    let output = serde_json::to_value(said)
-        .map_err(|error| Failure::from_error(Exit::Failure, "internal", &error))?;
+    let output =
+        serde_json::to_value(said).map_err(|error| Failure::from_error(Code::Internal, &error))?;
     let row = StageRow {
         table_key: warehouse.to_string(),
         stage: SAID.to_owned(),

@@ -4,15 +4,16 @@ use std::path::{Component, Path, PathBuf};
 
 use ktx_config::Connection;
 use ktx_context_sources::{FolderKind, Snapshot, Unit, dbt, lookml, metricflow};
+use ktx_diagnostics::Code;
 use ktx_project_store::{CheckoutError, Remote};
 use serde_json::Value;
 
 use super::kinds::{Material, hinted, secret};
 use crate::commands::ingest::Around;
-use crate::exit::Exit;
 use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
+use ktx_diagnostics::Exit;
 
 /// Reads a folder of files.
 pub(super) fn read(
@@ -113,12 +114,11 @@ impl Place {
             FolderKind::LookMl => lookml::read(&root),
         };
         read.map_err(|error| {
-            let failure =
-                Failure::from_error(Exit::Config, "source_unreadable", &error).context(format!(
-                    "the {} of `{}` cannot be read",
-                    self.kind.words(),
-                    self.connection.id
-                ));
+            let failure = Failure::from_error(Code::SourceUnreadable, &error).context(format!(
+                "the {} of `{}` cannot be read",
+                self.kind.words(),
+                self.connection.id
+            ));
             hinted(failure, &error)
         })
     }
@@ -133,8 +133,7 @@ impl Place {
             (None, Some(url)) => {
                 if inside.as_ref().is_some_and(|path| leaves(path)) {
                     return Err(Failure::new(
-                        Exit::Config,
-                        "invalid_path",
+                        Code::InvalidPath,
                         format!("`connections.{id}.{prefix}path` leads out of the repository"),
                     ));
                 }
@@ -143,8 +142,7 @@ impl Place {
             (None, None) => {
                 let [repository, _] = self.kind.repository_keys();
                 return Err(Failure::new(
-                    Exit::Config,
-                    "no_source",
+                    Code::NoSource,
                     format!("`connections.{id}` names neither `{prefix}source_dir` nor `{repository}`"),
                 )
                 .hint(format!(
@@ -174,7 +172,7 @@ impl Place {
                 CheckoutError::Fetch { .. } => Exit::Connection,
                 CheckoutError::File(_) | CheckoutError::Git(_) => Exit::Failure,
             };
-            let failure = Failure::from_error(exit, "source_not_fetched", &error);
+            let failure = Failure::from_error(Code::SourceNotFetched, &error).ending(exit);
             hinted(failure, &error)
         })
     }

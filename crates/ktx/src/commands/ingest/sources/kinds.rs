@@ -9,7 +9,7 @@ use ktx_config::{Connection, Driver};
 use ktx_context_sources::{
     Facts, FolderKind, RestError, RestErrorKind, Snapshot, Unit, split_long,
 };
-use ktx_diagnostics::Hints;
+use ktx_diagnostics::{Code, Hints};
 use ktx_ingest::LONGEST_UNIT;
 use ktx_memory::Quota;
 use ktx_secrets::{Secret, SecretRef};
@@ -24,10 +24,10 @@ use super::{files, looker, metabase, notion};
 use crate::commands::ingest::Around;
 use crate::commands::ingest::kept::names;
 use crate::compose;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 use crate::session::{Opened, ProjectSecrets, Session};
+use ktx_diagnostics::Exit;
 
 /// What a source consists of that is about one warehouse.
 pub(super) struct Material {
@@ -116,8 +116,7 @@ pub(crate) fn tested(
 
 fn no_source(connection: &Connection) -> Failure {
     Failure::new(
-        Exit::Failure,
-        "internal",
+        Code::Internal,
         format!(
             "`{}` is a {} connection, which is no context source",
             connection.id, connection.driver
@@ -141,7 +140,7 @@ pub(super) fn secret(
     };
     let resolved = SecretRef::parse(&reference).resolve(&secrets);
     resolved.map(Some).map_err(|error| {
-        Failure::from_error(Exit::Connection, "source_auth", &error)
+        Failure::from_error(Code::SourceAuth, &error)
             .context(format!(
                 "`connections.{}.{field}` has no value",
                 connection.id
@@ -178,7 +177,7 @@ pub(super) fn fetched<T>(
     compose::block_on(|cancel| async move {
         match read.with_cancellation_token(&cancel).await {
             Some(read) => read.map_err(|error| unreachable(connection, &error, hint(&error))),
-            None => Err(Failure::new(Exit::Interrupted, "cancelled", "cancelled")),
+            None => Err(Failure::new(Code::Cancelled, "cancelled")),
         }
     })
 }
@@ -193,7 +192,8 @@ pub(super) fn unreachable(
         RestErrorKind::Config => Exit::Config,
         _ => Exit::Connection,
     };
-    let failure = Failure::from_error(exit, "source_unreachable", error)
+    let failure = Failure::from_error(Code::SourceUnreachable, error)
+        .ending(exit)
         .context(format!("`{}` cannot be read", connection.id));
     match hint {
         Some(hint) => failure.hint(hint),

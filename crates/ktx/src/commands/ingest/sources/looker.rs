@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ktx_config::Connection;
 use ktx_context_sources::looker::{self, Crawl, Scope, Shelf};
 use ktx_context_sources::{Rest, RestError, RestErrorKind};
+use ktx_diagnostics::Code;
 use ktx_project_store::write_atomically;
 use ktx_secrets::Secret;
 use serde_json::Value;
@@ -14,7 +15,6 @@ use serde_json::Value;
 use super::kinds::{earlier, fetched, hashed, secret, unreachable};
 use super::plan::Source;
 use crate::commands::ingest::{Around, notes};
-use crate::exit::Exit;
 use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
@@ -46,8 +46,7 @@ pub(super) fn read(
         && !mappings.values().any(|warehouse| warehouse == target)
     {
         return Err(Failure::new(
-            Exit::Config,
-            "not_mapped",
+            Code::NotMapped,
             format!("`{id}` maps no connection of Looker to `{target}`"),
         )
         .hint(format!(
@@ -124,8 +123,7 @@ fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcom
     let field = |fields: &[&str], what: &str| -> Outcome<Secret> {
         secret(connection, fields, session, opened)?.ok_or_else(|| {
             Failure::new(
-                Exit::Config,
-                "no_key",
+                Code::NoKey,
                 format!("`connections.{}` has no `{what}`", connection.id),
             )
             .hint(
@@ -153,8 +151,7 @@ fn mappings(connection: &Connection, opened: &Opened) -> Outcome<Mappings> {
         let mut known = opened.config.warehouses();
         if !known.any(|found| found.id.as_str() == warehouse) {
             return Err(Failure::new(
-                Exit::Config,
-                "not_a_warehouse",
+                Code::NotAWarehouse,
                 format!(
                     "`connections.{id}.mappings.connectionMappings.{name}`: there is no warehouse `{warehouse}`"
                 ),
@@ -181,8 +178,7 @@ fn no_mapping(connection: &Connection, known: &BTreeMap<String, Option<String>>)
     };
     let first = known.keys().next().map_or("<name>", String::as_str);
     Failure::new(
-        Exit::Config,
-        "not_mapped",
+        Code::NotMapped,
         format!(
             "`connections.{}.mappings.connectionMappings` names no connection of Looker that is read; the server has {listed}",
             connection.id

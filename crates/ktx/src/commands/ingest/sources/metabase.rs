@@ -7,13 +7,13 @@ use std::sync::Arc;
 use ktx_config::Connection;
 use ktx_context_sources::metabase::{self, Database, Mode, Scope, Shelf};
 use ktx_context_sources::{Facts, Rest, RestError, RestErrorKind};
+use ktx_diagnostics::Code;
 use ktx_project_store::write_atomically;
 use serde_json::Value;
 
 use super::kinds::{earlier, fetched, hashed, secret, unreachable};
 use super::plan::Source;
 use crate::commands::ingest::{Around, notes};
-use crate::exit::Exit;
 use crate::printer::Mode as Printed;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
@@ -37,8 +37,7 @@ pub(super) fn read(
         && !mappings.values().any(|warehouse| warehouse == target)
     {
         return Err(Failure::new(
-            Exit::Config,
-            "not_mapped",
+            Code::NotMapped,
             format!("`{}` maps no database to `{target}`", connection.id),
         )
         .hint(format!(
@@ -118,8 +117,7 @@ fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcom
     let id = &connection.id;
     let key = secret(connection, &KEY, session, opened)?.ok_or_else(|| {
         Failure::new(
-            Exit::Config,
-            "no_key",
+            Code::NoKey,
             format!("`connections.{id}` has no `api_key_ref`"),
         )
         .hint("make an API key in Metabase (Admin settings, Authentication, API keys), and set `api_key_ref: env:METABASE_API_KEY`")
@@ -156,8 +154,7 @@ fn mappings(connection: &Connection, opened: &Opened) -> Outcome<BTreeMap<u64, S
             .any(|id| id == warehouse)
         {
             return Err(Failure::new(
-                Exit::Config,
-                "not_a_warehouse",
+                Code::NotAWarehouse,
                 format!(
                     "`connections.{id}.mappings.databaseMappings.{database}`: there is no warehouse `{warehouse}`"
                 ),
@@ -192,8 +189,7 @@ fn no_mapping(connection: &Connection, databases: &BTreeMap<u64, Database>) -> F
         .collect();
     let first = databases.keys().next().copied().unwrap_or(1);
     Failure::new(
-        Exit::Config,
-        "not_mapped",
+        Code::NotMapped,
         format!(
             "`connections.{}.mappings.databaseMappings` names no database that is read; the server has {}",
             connection.id,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use ktx_config::Connection;
 use ktx_context_sources::notion::{self, PageId, Read, Roots, Scope, Shelf};
 use ktx_context_sources::{Facts, Rest, RestError, RestErrorKind};
+use ktx_diagnostics::Code;
 use ktx_memory::Quota;
 use ktx_project_store::write_atomically;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,6 @@ use serde_json::Value;
 
 use super::kinds::{Material, earlier, fetched, secret, unreachable};
 use crate::commands::ingest::Around;
-use crate::exit::Exit;
 use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
@@ -70,8 +70,7 @@ pub(super) fn test(connection: &Connection, session: &Session, opened: &Opened) 
 fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<Rest> {
     let token = secret(connection, &TOKEN, session, opened)?.ok_or_else(|| {
         Failure::new(
-            Exit::Config,
-            "no_token",
+            Code::NoToken,
             format!("`connections.{}` has no `auth_token_ref`", connection.id),
         )
         .hint("make an internal integration in Notion, share pages with it, and set `auth_token_ref: env:NOTION_TOKEN`")
@@ -88,8 +87,7 @@ fn scope(connection: &Connection, opened: &Opened) -> Outcome<Scope> {
         let parsed = texts.map(|text| {
             PageId::parse(&text).ok_or_else(|| {
                 Failure::new(
-                    Exit::Config,
-                    "invalid_id",
+                    Code::InvalidId,
                     format!(
                         "`connections.{}.{field}`: `{text}` is no id of Notion",
                         connection.id

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use ktx_config::{Connection, Driver, DriverKind};
 use ktx_context_sources::{Facts, Snapshot, Unit};
+use ktx_diagnostics::Code;
 use ktx_memory::Quota;
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
 
 use crate::commands::ingest::{Need, notes};
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
@@ -111,8 +111,7 @@ pub(super) fn warehouse(
         [] => Ok(None),
         [only] => notes::connection(Some(only), opened),
         several => Err(Failure::new(
-            Exit::Usage,
-            "connection_required",
+            Code::ConnectionRequired,
             format!(
                 "`{}` can be about several warehouses: {}",
                 connection.id,

@@ -1,10 +1,11 @@
 //! Whose a failure is: the unit's, so that the others are still read, or the model's, so that nothing more is tried.
 
+use ktx_diagnostics::Code;
 use ktx_ingest::IngestError;
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
+use ktx_diagnostics::Exit;
 
 /// So many doubtful failures one after another are not the units' fault.
 const ENOUGH: u32 = 3;
@@ -87,7 +88,7 @@ impl Doubts {
 /// The failure of a piece of work as that of the command, when nothing else was done.
 pub(in crate::commands::ingest) fn as_command(mut failure: Failure) -> Failure {
     if let Some(kind) = kind_of(&failure) {
-        failure.exit = Exit::of_model_failure(kind);
+        failure.exit = kind.code().exit();
     }
     failure
 }
@@ -102,10 +103,10 @@ pub(super) fn failure(error: IngestError) -> Failure {
     match error {
         IngestError::Model(error) => of_model(error),
         IngestError::Project(failure) => Failure::from(failure),
-        IngestError::TooLong { .. } => Failure::from_error(Exit::Config, "long_unit", &error).hint(
+        IngestError::TooLong { .. } => Failure::from_error(Code::LongUnit, &error).hint(
             "split its file: a unit is at least one file of the source with what belongs to it",
         ),
-        IngestError::Tools(_) => Failure::from_error(Exit::Failure, "internal", &error),
+        IngestError::Tools(_) => Failure::from_error(Code::Internal, &error),
     }
 }
 

@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
+use ktx_diagnostics::Code;
 use serde_json::{Value, json};
 
 use super::super::Step;
 use super::{Holds, by_hand, cursor, folder, merged};
 use crate::cli::{AgentTarget, SetupArgs};
 use crate::commands::mcp::Remote;
-use crate::exit::Exit;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
@@ -22,7 +22,7 @@ pub(super) fn step(
 ) -> Outcome<Step> {
     if target == AgentTarget::Desktop {
         let message = "Claude Desktop starts a command and asks no address";
-        return Err(Failure::new(Exit::Usage, "usage", message).hint("leave `--http` out"));
+        return Err(Failure::new(Code::Usage, message).hint("leave `--http` out"));
     }
     let server = Remote::of(session, opened)?;
     let file = || server.token_file.display().to_string();
