@@ -1,4 +1,4 @@
-//! Edits of a page that leave every other byte as it was.
+//! Edits of a page that preserve every other byte.
 
 mod scalar;
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::front_matter::entries::{Entry, entries};
 use crate::front_matter::{Layout, layout, values};
 
-/// The value that a front matter field gets.
+/// A new value for a front matter field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldValue {
-    /// One text.
+    /// A text.
     Text(String),
     /// A whole number.
     Integer(i64),
@@ -30,28 +30,28 @@ impl FieldValue {
     }
 }
 
-/// Why a page was not edited.
+/// The reasons why an edit is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The front matter has no closing line.
+    /// The front matter has no closing `---` line.
     #[error("the front matter has no end")]
     Unterminated,
-    /// The front matter is not readable YAML, so an edit could not be checked.
+    /// The front matter is not valid YAML, so the edit could not be verified.
     #[error("the front matter cannot be read as YAML: {reason}")]
     Unreadable {
-        /// What the reader said.
+        /// The message of the YAML reader.
         reason: String,
     },
     /// The edited text would not read back as intended.
     #[error("`{field}` cannot be edited in place: it is written in an unusual way")]
     NotInPlace {
-        /// The field.
+        /// The field that was to be edited.
         field: String,
     },
 }
 
-/// Sets one field of the front matter. A field that is there keeps its place and its style; a new
-/// one goes to the end. A page without front matter gets one.
+/// Sets one field of the front matter. An existing field keeps its position and style; a new one is
+/// appended. A page without front matter gets one.
 pub fn set_field(text: &str, name: &str, value: &FieldValue) -> Result<String, EditError> {
     let newline = newline_of(text);
     let (yaml, fenced) = match layout(text) {
@@ -82,7 +82,7 @@ pub fn set_field(text: &str, name: &str, value: &FieldValue) -> Result<String, E
     Ok(edited)
 }
 
-/// Removes one field of the front matter; a field that is not there is already removed.
+/// Removes one field of the front matter; does nothing if the field is missing.
 pub fn remove_field(text: &str, name: &str) -> Result<String, EditError> {
     let Layout::With { yaml, .. } = layout(text) else {
         return Ok(text.to_owned());
@@ -96,7 +96,7 @@ pub fn remove_field(text: &str, name: &str) -> Result<String, EditError> {
     Ok(edited)
 }
 
-/// Puts another body behind the front matter, which stays byte for byte.
+/// Replaces the body and preserves the front matter byte for byte.
 pub fn replace_body(text: &str, body: &str) -> Result<String, EditError> {
     let newline = newline_of(text);
     match layout(text) {
@@ -110,7 +110,7 @@ pub fn replace_body(text: &str, body: &str) -> Result<String, EditError> {
     }
 }
 
-/// Writes a new page.
+/// Formats a new page.
 pub fn render_page(fields: &[(&str, FieldValue)], body: &str) -> String {
     let lines: String = fields
         .iter()
@@ -124,7 +124,7 @@ pub fn render_page(fields: &[(&str, FieldValue)], body: &str) -> String {
     format!("---\n{lines}---\n\n{body}{end}")
 }
 
-/// The one entry of this name.
+/// Finds the only entry with this name.
 fn entry(block: &str, name: &str) -> Result<Option<Entry>, EditError> {
     let mut found: Vec<Entry> = entries(block)
         .into_iter()
@@ -155,7 +155,7 @@ fn newline_of(text: &str) -> &'static str {
     }
 }
 
-/// Reads both texts and checks that they differ in the one field only.
+/// Checks that both texts parse and that only this field differs.
 fn verify(before: &str, after: &str, name: &str, value: Option<Value>) -> Result<(), EditError> {
     let read = |text: &str| {
         let block = match layout(text) {

@@ -1,4 +1,4 @@
-//! The YAML block at the head of a page: a typed view beside everything that it does not know.
+//! The YAML block at the head of a page: a typed view plus all unknown keys.
 
 pub(crate) mod entries;
 mod yaml;
@@ -10,24 +10,24 @@ use serde_json::{Map, Value};
 
 use self::entries::entries;
 
-/// The largest front matter that is read, in bytes.
+/// The largest front matter that is parsed, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// When a page is handed to an agent without being asked for.
+/// When an agent receives a page without requesting it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageMode {
     /// In every conversation.
     Always,
-    /// When it fits the question.
+    /// When it matches the question.
     Auto,
-    /// Only when asked for by key.
+    /// Only when requested by key.
     Never,
 }
 
 /// The typed view of a page's front matter. Values of the wrong type are reported and left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FrontMatter {
-    /// One line shown in lists.
+    /// One line for lists.
     pub summary: Option<String>,
     /// Free tags.
     pub tags: Vec<String>,
@@ -35,48 +35,48 @@ pub struct FrontMatter {
     pub refs: Vec<String>,
     /// Semantic sources, measures, columns and segments that the page is about.
     pub sl_refs: Vec<String>,
-    /// When the page is handed out.
+    /// When an agent receives the page.
     pub usage_mode: Option<UsageMode>,
-    /// The place among pages that are listed together.
+    /// The sort position in page lists.
     pub sort_order: Option<i64>,
-    /// Where the knowledge came from, such as `historic-sql`.
+    /// The origin of the knowledge, such as `historic-sql`.
     pub source: Option<String>,
-    /// What the page answers.
+    /// The question that the page answers.
     pub intent: Option<String>,
-    /// Physical tables that the page is about, dotted.
+    /// Dotted names of the physical tables that the page is about.
     pub tables: Vec<String>,
-    /// A query that shows the page's subject.
+    /// A query that illustrates the subject.
     pub representative_sql: Option<String>,
     /// Ids of query templates that led to the page.
     pub fingerprints: Vec<String>,
-    /// Since when its evidence is gone.
+    /// The time at which the evidence for the page disappeared.
     pub stale_since: Option<String>,
-    /// Since when it is archived.
+    /// The time at which the page was archived.
     pub archived_since: Option<String>,
-    /// Every other key in the order of the file, such as `usage`.
+    /// All other keys in file order, such as `usage`.
     pub other: Map<String, Value>,
 }
 
-/// Where the front matter and the body of a text lie.
+/// The positions of the front matter and the body in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// The text does not begin with `---`.
     Without {
-        /// Where the body begins: behind a byte order mark.
+        /// Start of the body, after a byte order mark.
         body: usize,
     },
     /// `---` is never closed.
     Unterminated,
-    /// The usual page.
+    /// Front matter between two fences.
     With {
-        /// The YAML between the two fences, whole lines.
+        /// The YAML between the two fences, in whole lines.
         yaml: Range<usize>,
-        /// The first byte behind the closing fence's line.
+        /// The first byte after the line of the closing fence.
         body: usize,
     },
 }
 
-/// Finds the fences. `\r\n` and a byte order mark are fine.
+/// Finds the fences; accepts `\r\n` and a byte order mark.
 pub(crate) fn layout(text: &str) -> Layout {
     let start = if text.starts_with('\u{feff}') {
         '\u{feff}'.len_utf8()
@@ -102,7 +102,7 @@ pub(crate) fn layout(text: &str) -> Layout {
     Layout::Unterminated
 }
 
-/// Reads the front matter of a page. What cannot be read is reported with its place in `file`.
+/// Reads the front matter of a page. Diagnostics point to positions in `file`.
 pub(crate) fn read(text: &str, file: &str) -> (FrontMatter, Vec<Diagnostic>) {
     let at = |offset: usize| Location {
         file: file.to_owned(),
@@ -285,7 +285,7 @@ impl Reader<'_> {
     }
 }
 
-/// Every top-level key of a YAML block with its value, for comparing before and after an edit.
+/// Returns every top-level key of a YAML block with its value, to compare before and after an edit.
 pub(crate) fn values(yaml: &str) -> Result<Map<String, Value>, String> {
     yaml::read(yaml).map_err(|error| error.message)
 }

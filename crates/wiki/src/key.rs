@@ -1,15 +1,15 @@
-//! Page keys as people and models type them.
+//! Page keys as users and models type them.
 
 use ktx_diagnostics::{Hint, Hints};
 use ktx_vocabulary::WikiKey;
 
-/// Why a text is not the key of a page.
+/// The error for a text that is not a page key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsafe wiki key `{text}`: keys are flat, of letters, digits, `_` and `-`")]
 pub struct KeyError {
-    /// The text as it was given.
+    /// The rejected text.
     pub text: String,
-    /// The flat key that was probably meant, when one can be made.
+    /// A flat key to suggest, if the text has usable letters.
     pub proposal: Option<WikiKey>,
 }
 
@@ -22,7 +22,7 @@ impl Hints for KeyError {
     }
 }
 
-/// Reads a key. A text with folders is refused with the dashed form as proposal.
+/// Parses a key. The error for a text with folders proposes the dashed form.
 pub fn parse_key(text: &str) -> Result<WikiKey, KeyError> {
     WikiKey::parse(text).map_err(|_| KeyError {
         text: text.to_owned(),
@@ -30,7 +30,7 @@ pub fn parse_key(text: &str) -> Result<WikiKey, KeyError> {
     })
 }
 
-/// The text with folders, blanks and everything else that keys do not have turned into dashes.
+/// Replaces folders, spaces and other characters that keys cannot contain with dashes.
 fn flattened(text: &str) -> Option<WikiKey> {
     let text = text.trim();
     let text = text.strip_suffix(".md").unwrap_or(text);
@@ -47,7 +47,6 @@ fn flattened(text: &str) -> Option<WikiKey> {
         }
     }
     let flat = flat.trim_matches(|letter| letter == '-' || letter == '_');
-    // A text without a usable letter has no proposal.
     WikiKey::parse(flat).ok()
 }
 

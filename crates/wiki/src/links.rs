@@ -7,27 +7,27 @@ use crate::markdown::{Segment, segments};
 /// A `[[key]]` or `[[key|label]]` in the body of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The key that is pointed to, as written.
+    /// The target key as written.
     pub target: String,
     /// The text shown instead of the key.
     pub label: Option<String>,
-    /// The bytes of the whole link in the text that was searched.
+    /// The byte range of the whole link in the searched text.
     pub span: Range<usize>,
 }
 
-/// What an inline code reference names.
+/// The target of an inline code reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReferenceTarget {
     /// `source:name`: a semantic source.
     Source(String),
     /// `table:ref`: a physical table, dotted.
     Table(String),
-    /// `name.entity`: probably a measure, column or segment of a semantic source; only a reader who
-    /// knows the sources can tell it from other dotted words.
+    /// `name.entity`: probably a measure, column or segment of a semantic source. Only a caller
+    /// that knows the sources can tell it from other dotted words.
     Dotted {
         /// The part before the first dot.
         source: String,
-        /// The part behind it.
+        /// The part after the first dot.
         entity: String,
     },
 }
@@ -35,11 +35,11 @@ pub enum ReferenceTarget {
 /// Inline code that has the shape of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeReference {
-    /// The connection in front of `/`, when it is given.
+    /// The connection before `/`, if given.
     pub connection: Option<String>,
-    /// What is named.
+    /// The referenced object.
     pub target: ReferenceTarget,
-    /// The bytes of the code between its backticks.
+    /// The byte range of the code between its backticks.
     pub span: Range<usize>,
 }
 
@@ -51,12 +51,12 @@ pub struct SlReference {
     pub connection: Option<String>,
     /// The source, or the connection in the older spelling `connection.source`.
     pub source: String,
-    /// The part behind the first dot.
+    /// The part after the first dot.
     pub entity: Option<String>,
 }
 
 impl SlReference {
-    /// Splits an entry; never fails, because whether the parts exist is for others to say.
+    /// Splits an entry. Never fails: the caller checks whether the parts exist.
     pub fn parse(text: &str) -> Self {
         let (connection, rest) = match text.split_once('/') {
             Some((connection, rest)) => (Some(connection.to_owned()), rest),
@@ -73,8 +73,8 @@ impl SlReference {
         }
     }
 
-    /// The same entry read in the older spelling, `connection.source` or `connection.source.entity`. `None`: it
-    /// cannot be meant so.
+    /// Reads the entry in the older spelling, `connection.source` or `connection.source.entity`.
+    /// Returns `None` if that reading is impossible.
     #[must_use]
     pub fn older(&self) -> Option<Self> {
         let rest = self.entity.as_deref()?;
@@ -87,7 +87,7 @@ impl SlReference {
     }
 }
 
-/// The links of a Markdown text in their order; code is left alone.
+/// Returns the links of a Markdown text in order, except those in code.
 pub fn links(text: &str) -> Vec<Link> {
     let mut found = Vec::new();
     for segment in segments(text) {
@@ -124,7 +124,7 @@ pub fn links(text: &str) -> Vec<Link> {
     found
 }
 
-/// The inline code spans that look like references, in their order.
+/// Returns the inline code spans that look like references, in order.
 pub fn code_references(text: &str) -> Vec<CodeReference> {
     let mut found = Vec::new();
     for segment in segments(text) {

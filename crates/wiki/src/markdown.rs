@@ -1,17 +1,17 @@
-//! Which parts of a Markdown text are prose and which are code.
+//! Separates prose from code in a Markdown text.
 
 use std::ops::Range;
 
-/// A part of a text outside fenced code.
+/// A byte range of a text outside fenced code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Segment {
-    /// Prose, by its byte range.
+    /// Prose.
     Prose(Range<usize>),
-    /// The inside of an inline code span, by its byte range.
+    /// The inside of an inline code span.
     Code(Range<usize>),
 }
 
-/// Splits a text into prose and inline code; fenced code is left out.
+/// Splits a text into prose and inline code; omits fenced code.
 pub(crate) fn segments(text: &str) -> Vec<Segment> {
     let mut found = Vec::new();
     for range in unfenced(text) {
@@ -20,7 +20,7 @@ pub(crate) fn segments(text: &str) -> Vec<Segment> {
     found
 }
 
-/// The ranges of whole lines that lie outside fences.
+/// Returns the ranges of whole lines outside fences.
 fn unfenced(text: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut open: Option<(char, usize)> = None;
@@ -57,7 +57,7 @@ enum Tail {
     Text,
 }
 
-/// The mark, its length and what follows, when the line is a fence.
+/// Returns the fence character, its run length and the rest, if the line is a fence.
 fn fence(line: &str) -> Option<(char, usize, Tail)> {
     let inner = line.trim_start_matches(' ');
     if line.len() - inner.len() > 3 {
@@ -101,7 +101,7 @@ fn split_inline(text: &str, range: Range<usize>, found: &mut Vec<Segment>) {
     }
 }
 
-/// The next run of backticks.
+/// Finds the next run of backticks.
 fn run_of_backticks(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     let part = text.get(range.clone())?;
     let start = part.find('`')?;
@@ -110,7 +110,7 @@ fn run_of_backticks(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     Some(range.start + start..range.start + start + length)
 }
 
-/// The run that closes a span of `length` backticks, inside the same paragraph.
+/// Finds the run that closes a span of `length` backticks within the same paragraph.
 fn closing(text: &str, range: Range<usize>, length: usize) -> Option<Range<usize>> {
     let part = text.get(range.clone())?;
     let paragraph = ["\n\n", "\r\n\r\n"]

@@ -1,4 +1,4 @@
-//! One page: its place, its front matter, its body.
+//! One page: its path, its front matter, its body.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::front_matter::{self, FrontMatter, Layout, layout};
 use crate::links::{CodeReference, Link, code_references, links};
 use crate::path::{PagePath, Scope, UserId};
 
-/// A page as it was read.
+/// A parsed page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// Where it lies.
+    /// The path inside the project.
     pub path: PagePath,
     /// The typed view of its front matter.
     pub front_matter: FrontMatter,
@@ -20,16 +20,16 @@ pub struct Page {
     body: usize,
 }
 
-/// What reading a page gives: always a page, and what is wrong with it.
+/// The result of parsing: always a page, plus its diagnostics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedPage {
-    /// The page. Front matter that could not be read is empty in it.
+    /// The page; its front matter is empty if it could not be parsed.
     pub page: Page,
-    /// What is wrong, with places.
+    /// The problems found, with their positions.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a page. A page with broken front matter is still a page: it can be listed and searched.
+/// Parses a page. A page with broken front matter can still be listed and searched.
 pub fn parse(path: PagePath, text: &str) -> ParsedPage {
     let (front_matter, diagnostics) = front_matter::read(text, &path.to_string());
     let start = match layout(text) {
@@ -47,12 +47,12 @@ pub fn parse(path: PagePath, text: &str) -> ParsedPage {
 }
 
 impl Page {
-    /// The key.
+    /// The page key.
     pub fn key(&self) -> &WikiKey {
         &self.path.key
     }
 
-    /// Who sees it.
+    /// Who can see the page.
     pub fn scope(&self) -> &Scope {
         &self.path.scope
     }
@@ -62,7 +62,7 @@ impl Page {
         self.front_matter.summary.as_deref().unwrap_or_default()
     }
 
-    /// The Markdown behind the front matter, without blank lines at its head.
+    /// The Markdown after the front matter, without leading blank lines.
     pub fn body(&self) -> &str {
         self.text.get(self.body..).unwrap_or_default()
     }
@@ -80,19 +80,19 @@ impl Page {
         })
     }
 
-    /// The links in the body; spans count from the body's first byte.
+    /// The links in the body; spans are relative to the body.
     pub fn links(&self) -> Vec<Link> {
         links(self.body())
     }
 
-    /// The inline code references in the body; spans count from the body's first byte.
+    /// The inline code references in the body; spans are relative to the body.
     pub fn code_references(&self) -> Vec<CodeReference> {
         code_references(self.body())
     }
 }
 
-/// The pages that `user` sees, one for each key and ordered by it: the user's own pages shadow
-/// global ones, pages of other users are left out.
+/// Returns the pages that `user` sees, one per key and ordered by key: the user's own pages shadow
+/// global ones, and pages of other users are left out.
 pub fn visible_to(pages: impl IntoIterator<Item = Page>, user: &UserId) -> Vec<Page> {
     let mut seen: BTreeMap<WikiKey, Page> = BTreeMap::new();
     for page in pages {

@@ -1,4 +1,4 @@
-//! Where a page lies: `wiki/global/<key>.md` or `wiki/user/<id>/<key>.md`.
+//! Page paths: `wiki/global/<key>.md` or `wiki/user/<id>/<key>.md`.
 
 use ktx_vocabulary::WikiKey;
 
@@ -6,13 +6,13 @@ use crate::key::{KeyError, parse_key};
 
 /// The folder name of one user's private pages.
 ///
-/// Invariant: letters, digits, `_`, `-`, `.` and `@`, beginning with a letter or digit, without
+/// Invariant: letters, digits, `_`, `-`, `.` and `@`, starting with a letter or digit, without
 /// `..`; safe as a folder name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserId(String);
 
 impl UserId {
-    /// Reads a user id.
+    /// Parses a user id.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let first = text
             .chars()
@@ -39,7 +39,7 @@ impl std::fmt::Display for UserId {
     }
 }
 
-/// Who sees a page.
+/// Who can see a page.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// Everyone.
@@ -58,35 +58,35 @@ impl Scope {
     }
 }
 
-/// Why a path is not the path of a page.
+/// The errors for a path that is not a page path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// The file does not lie where pages lie.
+    /// The file is outside the page folders.
     #[error(
         "`{path}` is not a wiki page: pages are `wiki/global/<key>.md` and `wiki/user/<id>/<key>.md`"
     )]
     Place {
-        /// The path as it was given.
+        /// The rejected path.
         path: String,
     },
     /// The file name is not a key.
     #[error("`{path}` does not have the name of a wiki page")]
     Key {
-        /// The path as it was given.
+        /// The rejected path.
         path: String,
-        /// What is wrong with the name.
+        /// The error of the name.
         #[source]
         source: KeyError,
     },
     /// The folder is not a user id.
     #[error("unsafe user id `{text}`: use letters, digits, `_`, `-`, `.` and `@`")]
     User {
-        /// The text as it was given.
+        /// The rejected text.
         text: String,
     },
 }
 
-/// The place of one page inside a project.
+/// The path of one page inside a project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PagePath {
     /// The key, from the file name.
@@ -96,7 +96,7 @@ pub struct PagePath {
 }
 
 impl PagePath {
-    /// The place of a global page.
+    /// The path of a global page.
     pub fn global(key: WikiKey) -> Self {
         Self {
             key,
@@ -104,7 +104,7 @@ impl PagePath {
         }
     }
 
-    /// Reads a path relative to the project; `\` separates as `/` does.
+    /// Parses a path relative to the project; accepts `\` as a separator, too.
     pub fn parse(path: &str) -> Result<Self, PathError> {
         let normal = path.replace('\\', "/");
         let parts: Vec<&str> = normal.split('/').collect();
@@ -130,7 +130,7 @@ impl PagePath {
     }
 }
 
-/// The path relative to the project, with `/`.
+/// Formats the path relative to the project, with `/`.
 impl std::fmt::Display for PagePath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.scope {

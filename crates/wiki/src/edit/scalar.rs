@@ -1,9 +1,9 @@
-//! How a field is written so that every YAML reader takes it for what it is.
+//! Writes field values so that YAML 1.1 and 1.2 readers agree on their type.
 
 use crate::edit::FieldValue;
 
-/// The lines of one entry. `old` is the text behind the colon that is replaced: a list in brackets
-/// stays in brackets, and a comment on the entry's only line stays.
+/// Formats the lines of one entry. `old` is the replaced text after the colon: a flow list stays a
+/// flow list, and the comment of a single-line entry is kept.
 pub(super) fn entry_text(
     key: &str,
     value: &FieldValue,
@@ -38,7 +38,7 @@ pub(super) fn entry_text(
     }
 }
 
-/// The trailing comment of a value on one line, with the blanks before it.
+/// Returns the trailing comment of a single-line value, including the spaces before it.
 fn comment(old: &str) -> &str {
     let line = old.trim_end_matches(['\n', '\r']);
     if line.contains('\n') {
@@ -64,7 +64,7 @@ fn comment(old: &str) -> &str {
     ""
 }
 
-/// A literal block (`|`) for texts of several plain lines.
+/// Formats a text of several plain lines as a literal block (`|`).
 fn literal_block(text: &str, newline: &str) -> Option<String> {
     let (content, chomp) = match text.strip_suffix('\n') {
         Some(content) => (content, ""),
@@ -95,7 +95,7 @@ fn literal_block(text: &str, newline: &str) -> Option<String> {
     Some(format!("|{chomp}{newline}{}", lines.join(newline)))
 }
 
-/// One scalar: plain where no reader of YAML 1.1 or 1.2 could misread it, else quoted.
+/// Formats one scalar: plain where no reader of YAML 1.1 or 1.2 could misread it, else quoted.
 fn scalar(text: &str) -> String {
     if is_plain(text) {
         text.to_owned()

@@ -1,4 +1,4 @@
-//! Edits, compared byte for byte.
+//! Tests of edits, compared byte for byte.
 
 use super::{EditError, FieldValue, remove_field, render_page, replace_body, set_field};
 

@@ -1,19 +1,18 @@
-//! Which lines of a YAML block belong to which top-level key.
+//! Maps the lines of a YAML block to top-level keys.
 
 use std::ops::Range;
 
-/// One top-level entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// The key without quotes.
     pub(crate) name: String,
-    /// Its whole lines: from the key to the last line of the value.
+    /// Whole lines from the key to the last line of the value.
     pub(crate) range: Range<usize>,
-    /// The byte behind the colon.
+    /// The offset after the colon.
     pub(crate) value: usize,
 }
 
-/// The entries of a block in their order. Comments and blank lines between two entries belong to
+/// Lists the entries of a block in order. Comments and blank lines between two entries belong to
 /// neither.
 pub(crate) fn entries(yaml: &str) -> Vec<Entry> {
     let mut found: Vec<Entry> = Vec::new();
@@ -41,14 +40,14 @@ pub(crate) fn entries(yaml: &str) -> Vec<Entry> {
     found
 }
 
-/// Whether a line that begins no entry belongs to the one before it.
+/// Returns true if a line that starts no entry belongs to the previous one.
 fn continues(line: &str) -> bool {
     let blank = line.trim().is_empty();
     let first = line.chars().next();
     !blank && matches!(first, Some(' ' | '\t' | '-' | ']' | '}' | '[' | '{'))
 }
 
-/// The key of a line that begins an entry and the offset behind its colon.
+/// Returns the key of a line that starts an entry and the offset after its colon.
 fn key(line: &str) -> Option<(String, usize)> {
     let first = line.chars().next()?;
     if matches!(first, '"' | '\'') {

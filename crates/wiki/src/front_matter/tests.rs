@@ -1,4 +1,4 @@
-//! Front matter, good and bad.
+//! Tests of valid and invalid front matter.
 
 use super::{UsageMode, read};
 

@@ -1,18 +1,18 @@
-//! From YAML text to JSON values.
+//! Converts YAML text to JSON values.
 
 use serde_json::{Map, Number, Value};
 use serde_yaml::Value as Yaml;
 
-/// Why a YAML block is not a mapping of names to values.
+/// The error for a YAML block that is not a mapping.
 #[derive(Debug)]
 pub(super) struct YamlError {
-    /// What is wrong, without the place.
+    /// The message without the position.
     pub(super) message: String,
-    /// The byte of the block at which it was noticed.
+    /// The byte offset in the block, if known.
     pub(super) offset: Option<usize>,
 }
 
-/// Reads a block as a mapping; an empty block is an empty mapping.
+/// Parses a block as a mapping; an empty block is an empty mapping.
 pub(super) fn read(yaml: &str) -> Result<Map<String, Value>, YamlError> {
     let value: Yaml = serde_yaml::from_str(yaml).map_err(|error| {
         let text = error.to_string();

@@ -1,4 +1,4 @@
-//! Keys, good and bad.
+//! Tests of page keys.
 
 use ktx_diagnostics::Hints as _;
 

@@ -1,4 +1,4 @@
-//! Links and references of page bodies.
+//! Tests of links and references in page bodies.
 
 use super::{ReferenceTarget, SlReference, code_references, links};
 

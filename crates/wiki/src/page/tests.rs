@@ -1,4 +1,4 @@
-//! Pages as wholes.
+//! Tests of whole pages.
 
 use super::{Page, parse, visible_to};
 use crate::edit::{FieldValue, set_field};

@@ -1,4 +1,4 @@
-//! Paths of pages.
+//! Tests of page paths.
 
 use super::PagePath;
 
