@@ -1,11 +1,11 @@
-//! What is indexed.
+//! The documents of the index.
 
 use std::collections::BTreeMap;
 
 use ktx_vocabulary::ConnectionId;
 use sha2::{Digest as _, Sha256};
 
-/// The kinds of documents, in the order in which equal scores are listed.
+/// The kinds of documents. Hits with equal scores are listed in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A wiki page.
@@ -18,7 +18,7 @@ pub enum Kind {
     Dimension,
     /// A table of the scanned schema.
     Table,
-    /// A column of the scanned schema; its sampled values are the [`Field::SampleValue`].
+    /// A column of the scanned schema; its sampled values are in [`Field::SampleValue`].
     Column,
 }
 
@@ -45,26 +45,26 @@ impl Kind {
         }
     }
 
-    /// Finds a kind by its spelling.
+    /// Parses the spelling of a kind.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
 }
 
-/// The parts of a document that are searched, most telling first.
+/// The searched parts of a document, most significant first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
-    /// Its name: key, source name, column name.
+    /// Its key, source name or column name.
     Name,
-    /// A name for people: title, dotted path.
+    /// A display name: title, dotted path.
     Display,
-    /// What it is, in words.
+    /// Its description.
     Description,
     /// The comment in the warehouse's catalog.
     Comment,
-    /// The expression behind it.
+    /// Its SQL expression.
     Expr,
-    /// Values that occur in it.
+    /// Sampled values.
     SampleValue,
     /// The text of a page.
     Body,
@@ -96,25 +96,25 @@ impl Field {
     }
 }
 
-/// One thing that can be found.
+/// One searchable object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// What it is.
+    /// The kind of the object.
     pub kind: Kind,
-    /// What names it; unique for its kind and owner.
+    /// The name, unique per kind and owner.
     pub id: String,
-    /// The connection that it belongs to; `None` belongs to all.
+    /// The connection; `None` belongs to all connections.
     pub connection: Option<ConnectionId>,
-    /// The one user who may see it; `None` is everyone.
+    /// The only user who may see it; `None` means everyone.
     pub owner: Option<String>,
-    /// The searched texts; empty ones may be left out.
+    /// The searched texts; empty ones may be omitted.
     pub fields: BTreeMap<Field, String>,
-    /// What the finder gives back with a hit, opaque to the index.
+    /// Data that the caller gets back with a hit; opaque to the index.
     pub payload: String,
 }
 
 impl Document {
-    /// A document for everyone without texts.
+    /// Creates a document that everyone may see, without texts.
     pub fn new(kind: Kind, id: impl Into<String>) -> Self {
         Self {
             kind,
@@ -126,7 +126,7 @@ impl Document {
         }
     }
 
-    /// Adds a searched text; blank text is left out.
+    /// Adds a searched text; ignores blank text.
     #[must_use]
     pub fn with(mut self, field: Field, text: impl Into<String>) -> Self {
         let text = text.into();
@@ -136,21 +136,21 @@ impl Document {
         self
     }
 
-    /// Adds the connection.
+    /// Sets the connection.
     #[must_use]
     pub fn of(mut self, connection: &ConnectionId) -> Self {
         self.connection = Some(connection.clone());
         self
     }
 
-    /// Adds what a hit gives back.
+    /// Sets the payload that a hit returns.
     #[must_use]
     pub fn carrying(mut self, payload: impl Into<String>) -> Self {
         self.payload = payload.into();
         self
     }
 
-    /// The text of a field; empty when it has none.
+    /// The text of a field; empty if the document has none.
     pub fn text(&self, field: Field) -> &str {
         self.fields
             .get(&field)
@@ -158,7 +158,7 @@ impl Document {
             .unwrap_or_default()
     }
 
-    /// A hash of everything in the document.
+    /// Hashes the whole document.
     pub(crate) fn hash(&self) -> String {
         let mut hasher = Sha256::new();
         let mut part = |text: &str| {

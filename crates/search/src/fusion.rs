@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-/// The constant that flattens the head of each list.
+/// Flattens the head of each list.
 const K: f64 = 60.0;
 
-/// One ranked list and how much it counts.
+/// One ranked list with its weight.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking<T> {
     /// The weight of the list.
     pub weight: f64,
-    /// The items, best first, none twice.
+    /// The items, best first, without duplicates.
     pub items: Vec<T>,
 }
 
-/// Fuses ranked lists: `Σ weight / (60 + rank)`. Best first; ties by the number of lists that hold
-/// the item, then by the item itself.
+/// Fuses ranked lists: `Σ weight / (60 + rank)`. Best first; ties are ordered by the number of
+/// lists that contain the item, then by the item.
 pub fn fuse<T: Ord + Clone>(rankings: &[Ranking<T>]) -> Vec<(T, f64)> {
     let mut scores: BTreeMap<T, (f64, usize)> = BTreeMap::new();
     for ranking in rankings {
@@ -28,7 +28,7 @@ pub fn fuse<T: Ord + Clone>(rankings: &[Ranking<T>]) -> Vec<(T, f64)> {
         }
     }
     let mut fused: Vec<(T, (f64, usize))> = scores.into_iter().collect();
-    // The sort is stable and the map was ordered by item.
+    // The sort is stable and the map is ordered by item.
     fused.sort_by(|(_, left), (_, right)| {
         right
             .0
@@ -41,7 +41,7 @@ pub fn fuse<T: Ord + Clone>(rankings: &[Ranking<T>]) -> Vec<(T, f64)> {
         .collect()
 }
 
-/// A score as a share of the best one, with three decimals; the best is 1.
+/// Returns a score relative to the best one, with three decimals; the best is 1.
 pub fn normalized(score: f64, best: f64) -> f64 {
     if best > 0.0 {
         (score / best * 1000.0).round() / 1000.0

@@ -1,4 +1,4 @@
-//! The index file: opening it and bringing it up to date.
+//! Opens the index file and synchronizes it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,34 +11,34 @@ use crate::document::{Document, Field};
 use crate::query::{Query, SearchOutcome};
 use crate::{lanes, schema, terms};
 
-/// Why the index could not be used.
+/// The errors of the index.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// The file cannot be opened or is no SQLite database.
+    /// The file cannot be opened or is not a SQLite database.
     #[error("could not open the search index `{path}`")]
     Open {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The error of SQLite.
         #[source]
         source: rusqlite::Error,
     },
     /// A statement failed.
     #[error("could not use the search index")]
     Database {
-        /// What SQLite said.
+        /// The error of SQLite.
         #[from]
         source: rusqlite::Error,
     },
 }
 
 impl SearchError {
-    /// Whether the file is no index any more: it has to be removed and made anew.
+    /// Returns true if the file is damaged and must be deleted and rebuilt.
     pub fn is_damaged(&self) -> bool {
         let (Self::Open { source, .. } | Self::Database { source }) = self;
         match source.sqlite_error_code() {
             Some(code) => matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase),
-            // What stands in a row is not what was written there.
+            // A row does not contain what ktx wrote.
             None => matches!(
                 source,
                 Error::FromSqlConversionFailure(..)
@@ -49,7 +49,7 @@ impl SearchError {
         }
     }
 
-    /// Whether another process is writing the file.
+    /// Returns true if another process is writing the file.
     pub fn is_busy(&self) -> bool {
         let (Self::Open { source, .. } | Self::Database { source }) = self;
         matches!(
@@ -59,37 +59,36 @@ impl SearchError {
     }
 }
 
-/// One unit of content as its owner sees it now.
+/// The current state of one unit of content.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnitState {
-    /// What names the unit, such as a path.
+    /// The name of the unit, such as a path.
     pub unit: String,
-    /// Changes whenever the content may have changed, such as size and time of modification.
+    /// Differs whenever the content may have changed, such as size and modification time.
     pub stamp: String,
 }
 
-/// What a synchronisation did.
+/// The counts of a synchronization.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SyncReport {
-    /// Units that were looked at.
+    /// Units checked.
     pub scanned: usize,
-    /// Units that were read because their stamp had changed.
+    /// Units read because their stamp had changed.
     pub read: usize,
-    /// Documents that were written.
+    /// Documents written.
     pub updated: usize,
-    /// Documents that were removed.
+    /// Documents removed.
     pub deleted: usize,
 }
 
-/// A search index. Not shared between threads: put it behind a lock.
+/// A search index. Not `Sync`: share it between threads through a lock.
 #[derive(Debug)]
 pub struct Index {
     db: Connection,
 }
 
 impl Index {
-    /// Opens the index file, making it when it is not there. A file of another version of the index
-    /// is emptied.
+    /// Opens the index file or creates it. Empties a file of another index version.
     pub fn open(path: &Path) -> Result<Self, SearchError> {
         let open = || {
             let mut db = Connection::open(path)?;
@@ -102,20 +101,21 @@ impl Index {
         })
     }
 
-    /// An index that lives as long as the value.
+    /// Creates an index in memory.
     pub fn in_memory() -> Result<Self, SearchError> {
         let mut db = Connection::open_in_memory()?;
         schema::prepare(&mut db)?;
         Ok(Self { db })
     }
 
-    /// Brings the index up to date. `units` are all units that there are: others are removed.
-    /// `read` gives the documents of a unit and is called only for units whose stamp is new; `None`
-    /// means that the unit cannot be read now: what is known of it stays, and it is asked for again.
+    /// Synchronizes the index. `units` lists all existing units; the index removes all others.
+    /// `read` returns the documents of a unit and is called only for units with a new stamp. `None`
+    /// means that the unit cannot be read now: its documents stay, and the next synchronization
+    /// tries again.
     ///
-    /// Writes nothing at all when no stamp has changed. Everything is read before the file is locked;
-    /// while another process holds it, the error [is busy](SearchError::is_busy) and the index stays
-    /// as it was.
+    /// Writes nothing if no stamp has changed. All units are read before the file is locked. While
+    /// another process holds the lock, the error [is busy](SearchError::is_busy) and the index does
+    /// not change.
     pub fn sync(
         &mut self,
         units: &[UnitState],
@@ -124,8 +124,8 @@ impl Index {
         self.sync_noting(units, read, &mut |_, _, _| {})
     }
 
-    /// As [`Index::sync`]; `note` is told of each unit that was read or removed how many documents of
-    /// it were written and how many removed.
+    /// Like [`Index::sync`], but calls `note` for each unit that was read or removed, with the
+    /// number of documents written and removed.
     pub fn sync_noting(
         &mut self,
         units: &[UnitState],
@@ -184,7 +184,7 @@ impl Index {
         Ok(report)
     }
 
-    /// Whether nothing was ever indexed.
+    /// Returns true if the index has no content.
     pub fn is_empty(&self) -> Result<bool, SearchError> {
         let units = "SELECT NOT EXISTS (SELECT 1 FROM units)";
         Ok(self.db.query_row(units, [], |row| row.get(0))?)
@@ -202,7 +202,7 @@ fn stamps(db: &Connection) -> Result<BTreeMap<String, String>, rusqlite::Error> 
     rows.collect()
 }
 
-/// Makes the documents of one unit exactly these. Gives how many were written and removed.
+/// Replaces the documents of one unit. Returns the number of documents written and removed.
 fn write_unit(
     tx: &Transaction<'_>,
     unit: &str,
@@ -295,7 +295,7 @@ fn insert(
             |row| row.get(0),
         )
         .optional()?;
-    // A second document of one name in a unit is the owner's mistake; the first one stands.
+    // Two documents of one name in a unit are the caller's mistake; the first one wins.
     if let Some(rowid) = rowid {
         schema::index(tx, rowid)?;
     }

@@ -1,4 +1,4 @@
-//! Running a query: the lanes, their fusion, and what is shown of each hit.
+//! Runs a query: the lanes, their fusion, and the display of each hit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,19 @@ use crate::query::{Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};
 use crate::snippet::{around, one_line};
 use crate::terms::{Terms, singular, triples, words};
 
-/// The columns of the table of words that the lexical lane reads.
+/// The columns of the `words` table that the lexical lane reads.
 const TEXTS: &str = "name display description comment expr body extra";
 
-/// BM25 weights of the columns of the table of words, in their order.
+/// BM25 weights of the columns of the `words` table, in their order.
 const WEIGHTS: &str = "8.0, 4.0, 3.0, 3.0, 2.0, 3.0, 1.0, 3.0";
 
-/// Most candidates that a lane is asked for: more than any index holds, and a number that SQLite
-/// knows.
+/// The largest number of candidates of a lane: more than any index holds, and a number that SQLite
+/// accepts.
 const LARGEST_POOL: usize = i32::MAX as usize;
 
-/// A document as the fusion orders it: by kind, id, owner.
+/// The order of documents in the fusion: kind, id, owner.
 type Key = (Kind, String, String, i64);
 
-/// Answers a query.
 pub(crate) fn search(db: &Connection, query: &Query) -> Result<SearchOutcome, SearchError> {
     let terms = Terms::of(&query.text);
     let pool = query.limit.saturating_mul(3).clamp(25, LARGEST_POOL);
@@ -92,7 +91,8 @@ fn reports(found: &BTreeMap<Lane, Vec<Key>>, pool: usize) -> Vec<LaneReport> {
         .collect()
 }
 
-/// The condition on documents and its parameters; the first parameter is the match expression.
+/// Builds the condition on documents and its parameters; the first parameter is the match
+/// expression.
 fn condition(query: &Query, expression: &str) -> (String, Vec<SqlValue>) {
     let mut values = vec![SqlValue::from(expression.to_owned())];
     let mut mark = |text: &str| {
@@ -147,13 +147,13 @@ fn by_words(
     rows.collect()
 }
 
-/// Candidates of the table of letter triples with their name and display.
+/// Selects candidates from the trigram table with their name and display name.
 fn pieces(
     db: &Connection,
     query: &Query,
     expression: Option<&str>,
 ) -> Result<Vec<(Key, String, String)>, rusqlite::Error> {
-    /// More than this many candidates of a substring are not told apart by reading them all.
+    /// Above this number of substring candidates, the lane does not read and compare them all.
     const CANDIDATES: usize = 400;
     let Some(expression) = expression else {
         return Ok(Vec::new());
@@ -172,7 +172,8 @@ fn pieces(
     rows.collect()
 }
 
-/// Names that hold the terms: whole name first, then the share of terms held, then short names.
+/// Finds names that contain the terms: whole names first, then by the share of terms contained,
+/// then short names first.
 fn by_pieces(
     db: &Connection,
     query: &Query,
@@ -207,14 +208,14 @@ fn by_pieces(
         .collect())
 }
 
-/// Names that are spelled nearly like a term.
+/// Finds names that are spelled almost like a term.
 fn by_likeness(
     db: &Connection,
     query: &Query,
     terms: &Terms,
     pool: usize,
 ) -> Result<Vec<Key>, rusqlite::Error> {
-    /// In hundredths of common triples.
+    /// The lowest likeness of a match, in percent of common trigrams.
     const LEAST: usize = 40;
     let candidates = pieces(db, query, terms.triples_expression().as_deref())?;
     let mut ranked: Vec<(usize, Key)> = candidates
@@ -231,7 +232,7 @@ fn by_likeness(
     Ok(ranked.into_iter().take(pool).map(|(_, key)| key).collect())
 }
 
-/// The share of letter triples that two words have in common (Dice), in hundredths.
+/// Returns the share of trigrams that two words have in common (Dice), in percent.
 fn likeness(left: &str, right: &str) -> usize {
     let left: BTreeSet<String> = triples(left).into_iter().collect();
     let right: BTreeSet<String> = triples(right).into_iter().collect();
@@ -239,7 +240,7 @@ fn likeness(left: &str, right: &str) -> usize {
     200 * both / (left.len() + right.len()).max(1)
 }
 
-/// What is shown of a document.
+/// Reads what a hit shows of a document.
 fn hit(
     db: &Connection,
     terms: &Terms,
@@ -293,7 +294,7 @@ fn hit(
     }))
 }
 
-/// The most telling field in which a word matched, and the marked part of it.
+/// Returns the most significant field in which a word matched, with its marked snippet.
 fn marked(
     db: &Connection,
     terms: &Terms,
@@ -326,7 +327,7 @@ fn marked(
         .map(|(snippet, field)| (field, one_line(&snippet))))
 }
 
-/// The same for parts of words and scripts without blanks.
+/// Like `marked`, for parts of words and for scripts without spaces.
 fn plain_match(terms: &Terms, texts: &BTreeMap<Field, String>) -> (Field, Option<String>) {
     let needles: Vec<String> = terms
         .words

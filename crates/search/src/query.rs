@@ -1,4 +1,4 @@
-//! What is asked of the index and what it answers.
+//! Queries and their results.
 
 use ktx_vocabulary::ConnectionId;
 
@@ -7,20 +7,20 @@ use crate::document::{Field, Kind};
 /// One search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// What a person or model typed. Two or more words in double quotes are a phrase.
+    /// The text of a user or model. Two or more words in double quotes are a phrase.
     pub text: String,
-    /// The kinds that are wanted; empty means all.
+    /// The kinds to search; empty means all.
     pub kinds: Vec<Kind>,
-    /// Only documents of this connection, and those that belong to none.
+    /// Restricts the search to documents of this connection and of none.
     pub connection: Option<ConnectionId>,
-    /// The user whose own documents are searched too.
+    /// The user whose private documents are searched, too.
     pub user: Option<String>,
-    /// At most so many hits.
+    /// The maximum number of hits.
     pub limit: usize,
 }
 
 impl Query {
-    /// A search over everything.
+    /// Creates a search over everything.
     pub fn new(text: impl Into<String>, limit: usize) -> Self {
         Self {
             text: text.into(),
@@ -31,21 +31,21 @@ impl Query {
         }
     }
 
-    /// Restricts the kinds.
+    /// Restricts the search to these kinds.
     #[must_use]
     pub fn of_kinds(mut self, kinds: &[Kind]) -> Self {
         self.kinds = kinds.to_vec();
         self
     }
 
-    /// Restricts the connection.
+    /// Restricts the search to one connection.
     #[must_use]
     pub fn in_connection(mut self, connection: Option<&ConnectionId>) -> Self {
         self.connection = connection.cloned();
         self
     }
 
-    /// Includes one user's own documents.
+    /// Includes the private documents of one user.
     #[must_use]
     pub fn for_user(mut self, user: &str) -> Self {
         self.user = Some(user.to_owned());
@@ -53,16 +53,16 @@ impl Query {
     }
 }
 
-/// The ways in which a document can be found.
+/// The ways to find a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
     /// Words of names, descriptions and bodies, stemmed.
     Lexical,
     /// Words of sampled values.
     Dictionary,
-    /// Parts of names; near spellings when nothing else was found.
+    /// Parts of names; near spellings if there are no other matches.
     Token,
-    /// Meaning; needs embeddings, which are not there yet.
+    /// Meaning; needs embeddings, which ktx does not have yet.
     Semantic,
 }
 
@@ -77,7 +77,7 @@ impl Lane {
         }
     }
 
-    /// How much the lane counts in the fusion.
+    /// The weight of the lane in the fusion.
     pub const fn weight(self) -> f64 {
         match self {
             Self::Lexical => 1.5,
@@ -88,64 +88,64 @@ impl Lane {
     }
 }
 
-/// Whether a lane took part.
+/// Whether a lane was searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneStatus {
-    /// It was asked.
+    /// The lane was searched.
     Available,
-    /// It was not asked.
+    /// The lane was not searched.
     Skipped {
-        /// A stable code.
+        /// A stable reason code.
         reason: &'static str,
     },
 }
 
-/// What one lane did, for people who look into a ranking.
+/// What one lane did, to debug a ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LaneReport {
     /// The lane.
     pub lane: Lane,
-    /// Whether it took part.
+    /// Whether the lane was searched.
     pub status: LaneStatus,
-    /// How many candidates it was asked for.
+    /// The number of candidates requested.
     pub pool: usize,
-    /// How many it gave.
+    /// The number of candidates returned.
     pub returned: usize,
 }
 
 /// One found document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// What it is.
+    /// The kind of the document.
     pub kind: Kind,
-    /// What names it.
+    /// The name of the document.
     pub id: String,
-    /// The connection that it belongs to.
+    /// The connection of the document.
     pub connection: Option<String>,
-    /// The user whose own it is.
+    /// The only user who may see it.
     pub owner: Option<String>,
     /// 1 for the best hit of the search, less for others; three decimals.
     pub score: f64,
-    /// One line about it.
+    /// One descriptive line.
     pub summary: Option<String>,
-    /// The matching part of its texts, with `<mark>` around what matched.
+    /// The matching text, with `<mark>` around the match.
     pub snippet: Option<String>,
-    /// The field that matched, the most telling one when several did.
+    /// The most significant field that matched.
     pub matched_on: Field,
     /// The lanes that found it, in their order.
     pub lanes: Vec<Lane>,
-    /// What the document carries.
+    /// The payload of the document.
     pub payload: String,
 }
 
-/// The answer to a query.
+/// The result of a query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchOutcome {
     /// The hits, best first.
     pub hits: Vec<Hit>,
-    /// What each lane did.
+    /// A report per lane.
     pub lanes: Vec<LaneReport>,
-    /// Why hits may be missing or old, each reason as one line; whoever keeps the index up to date
-    /// says so.
+    /// Why hits may be missing or outdated, one line per reason; set by the caller that
+    /// synchronizes the index.
     pub warnings: Vec<String>,
 }

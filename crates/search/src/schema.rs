@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-/// The version of the tables below; another one in the file means that the cache is made anew.
+/// The version of the tables below; the cache is rebuilt if the file has another one.
 const VERSION: i64 = 1;
 
 const CREATE: &str = "
@@ -51,10 +51,10 @@ DROP TABLE IF EXISTS units;
 /// The tables above.
 const TABLES: [&str; 4] = ["documents", "pieces", "units", "words"];
 
-/// How long another process may write before an answer is given without what it knows.
+/// How long a search waits for a writing process before it answers from the old state.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Sets the connection up and makes the tables when they are missing or of another version.
+/// Configures the connection and creates the tables if they are missing or of another version.
 pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
     db.busy_timeout(PATIENCE)?;
     db.pragma_update(None, "journal_mode", "wal")?;
@@ -71,7 +71,7 @@ pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
     tx.commit()
 }
 
-/// Whether the file has the tables of this version, all of them.
+/// Returns true if the file has all tables of this version.
 fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
     let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version != VERSION {
@@ -83,7 +83,7 @@ fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
     Ok(TABLES.iter().all(|name| names.contains(*name)))
 }
 
-/// Takes one document out of both full-text tables; they must hold exactly what is in `documents`.
+/// Removes one document from both full-text tables, which must match `documents` exactly.
 pub(crate) fn unindex(tx: &Transaction<'_>, rowid: i64) -> Result<(), rusqlite::Error> {
     tx.prepare_cached(
         "INSERT INTO words(words, rowid, name, display, description, comment, expr, sample_value, body, extra)
@@ -99,7 +99,7 @@ pub(crate) fn unindex(tx: &Transaction<'_>, rowid: i64) -> Result<(), rusqlite::
     Ok(())
 }
 
-/// Puts one document into both full-text tables.
+/// Adds one document to both full-text tables.
 pub(crate) fn index(tx: &Transaction<'_>, rowid: i64) -> Result<(), rusqlite::Error> {
     tx.prepare_cached(
         "INSERT INTO words(rowid, name, display, description, comment, expr, sample_value, body, extra)

@@ -1,9 +1,9 @@
-//! The part of a text that matched, when the full-text table cannot give it.
+//! Snippets for matches that the full-text table cannot mark.
 
-/// Letters around the match that are shown.
+/// The number of characters shown around the match.
 const AROUND: usize = 60;
 
-/// The neighbourhood of the first of `needles` in `text`, with marks; `None` when none occurs.
+/// Returns the text around the first of `needles` in `text`, with marks.
 pub(crate) fn around(text: &str, needles: &[String]) -> Option<String> {
     let letters: Vec<char> = text.chars().collect();
     let folded: Vec<char> = letters
@@ -43,7 +43,7 @@ pub(crate) fn around(text: &str, needles: &[String]) -> Option<String> {
     Some(one_line(&shown))
 }
 
-/// The text on one line with single blanks.
+/// Joins the text into one line with single spaces.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,8 +1,8 @@
-//! From what a person types to what the full-text tables understand.
+//! Converts a typed query to full-text expressions.
 
 use std::collections::BTreeSet;
 
-/// Words that say nothing when others are there.
+/// Words that are ignored if the query has others.
 const STOP_WORDS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "by", "can", "did", "do", "does", "for", "from", "get",
     "had", "has", "have", "how", "i", "in", "is", "it", "many", "me", "much", "my", "of", "on",
@@ -10,22 +10,21 @@ const STOP_WORDS: &[&str] = &[
     "when", "where", "which", "who", "with", "you", "your",
 ];
 
-/// At most so many terms of a query are looked for.
+/// The maximum number of terms per query.
 const MAX_TERMS: usize = 32;
 
-/// What is looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Terms {
-    /// Lower-case words, in the order of the query, without repeats.
+    /// Lower-case words in query order, without duplicates.
     pub(crate) words: Vec<String>,
-    /// Runs of words that were quoted by the user.
+    /// Quoted runs of words.
     pub(crate) phrases: Vec<Vec<String>>,
-    /// Pairs of neighbouring ideographs (or a lone one).
+    /// Pairs of adjacent ideographs (or a single one).
     pub(crate) ideographs: Vec<String>,
 }
 
 impl Terms {
-    /// Splits a query. Nothing in it is syntax but pairs of double quotes.
+    /// Splits a query. The only syntax is a pair of double quotes.
     pub(crate) fn of(query: &str) -> Self {
         let mut terms = Self::default();
         let parts: Vec<&str> = query.split('"').collect();
@@ -50,12 +49,11 @@ impl Terms {
         terms
     }
 
-    /// Whether there is nothing to look for.
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty() && self.ideographs.is_empty()
     }
 
-    /// The expression for the table of words, restricted to the given columns.
+    /// Builds the expression for the `words` table, restricted to the given columns.
     pub(crate) fn words_expression(&self, columns: &str) -> Option<String> {
         let mut parts: Vec<String> = self
             .words
@@ -74,7 +72,7 @@ impl Terms {
         (!parts.is_empty()).then(|| format!("{{{columns}}} : ({})", parts.join(" OR ")))
     }
 
-    /// The expression for the table of letter triples: whole terms as substrings.
+    /// Builds the expression for the trigram table: whole terms as substrings.
     pub(crate) fn pieces_expression(&self) -> Option<String> {
         let parts: Vec<String> = self
             .words
@@ -86,7 +84,7 @@ impl Terms {
         (!parts.is_empty()).then(|| parts.join(" OR "))
     }
 
-    /// The expression for the table of letter triples: any triple of any term, for misspellings.
+    /// Builds the expression for the trigram table: any trigram of any term, for misspellings.
     pub(crate) fn triples_expression(&self) -> Option<String> {
         let triples: BTreeSet<String> = self.words.iter().flat_map(|word| triples(word)).collect();
         let parts: Vec<String> = triples
@@ -97,7 +95,7 @@ impl Terms {
     }
 }
 
-/// The lower-case words of a text.
+/// Returns the lower-case words of a text.
 pub(crate) fn words(text: &str) -> Vec<String> {
     text.split(|letter: char| !is_of_word(letter))
         .filter(|word| word.chars().any(char::is_alphanumeric))
@@ -105,7 +103,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A word without the ending of a plural, so that it is part of the singular as well.
+/// Strips a plural ending so that the word is a substring of its singular, too.
 pub(crate) fn singular(word: &str) -> String {
     let long = word.chars().count() > 4;
     match word.strip_suffix('s') {
@@ -114,7 +112,7 @@ pub(crate) fn singular(word: &str) -> String {
     }
 }
 
-/// The runs of three letters of a word.
+/// Returns the trigrams of a word.
 pub(crate) fn triples(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     letters
@@ -123,8 +121,8 @@ pub(crate) fn triples(word: &str) -> Vec<String> {
         .collect()
 }
 
-/// What is indexed beside a text so that scripts without blanks and glued names are found:
-/// ideographs one by one, and the words of `camelCase` names.
+/// Returns extra index terms that make scripts without spaces and compound names searchable: single
+/// ideographs, and the words of `camelCase` names.
 pub(crate) fn extra(names: &[&str], text: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     for name in names {
@@ -139,7 +137,7 @@ pub(crate) fn extra(names: &[&str], text: &str) -> String {
         if ideograph {
             parts.push(letter.to_string());
         } else if before {
-            // Keeps letters of different runs from looking like neighbours.
+            // Keeps characters of different runs from appearing adjacent.
             parts.push("0".to_owned());
         }
         before = ideograph;
@@ -147,7 +145,7 @@ pub(crate) fn extra(names: &[&str], text: &str) -> String {
     parts.join(" ")
 }
 
-/// The words of a name glued by case: `customerId` and `HTTPServer`.
+/// Splits a name by case: `customerId` and `HTTPServer`.
 fn camel_words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
@@ -171,7 +169,7 @@ fn camel_words(name: &str) -> Vec<String> {
     words
 }
 
-/// The pairs of neighbouring ideographs of a text; a lone ideograph stands for itself.
+/// Returns the pairs of adjacent ideographs; a single ideograph is returned alone.
 fn pairs(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for run in text
@@ -191,8 +189,8 @@ fn pairs(text: &str) -> Vec<String> {
     found
 }
 
-/// Letters, digits, and the marks that are written inside words. The full-text table splits words
-/// further where it splits the indexed text, so both stay alike.
+/// Accepts letters, digits, and marks inside words. The full-text table splits both query words and
+/// indexed text further, in the same way.
 fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric()
         || matches!(u32::from(letter),
@@ -202,7 +200,7 @@ fn is_of_word(letter: char) -> bool {
             | 0x200C | 0x200D) // joiners
 }
 
-/// Letters of scripts that are written without blanks between words.
+/// Accepts letters of scripts that are written without spaces.
 fn is_ideograph(letter: char) -> bool {
     matches!(u32::from(letter),
         0x0E00..=0x0EFF          // Thai, Lao

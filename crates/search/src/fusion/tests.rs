@@ -1,4 +1,4 @@
-//! Fused orders.
+//! Tests of fused rankings.
 
 use super::{Ranking, fuse, normalized};
 

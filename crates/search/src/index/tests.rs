@@ -1,4 +1,4 @@
-//! Synchronisation and search, end to end on small corpora.
+//! Tests of synchronization and search on small corpora.
 #![expect(clippy::disallowed_methods, reason = "the tests damage index files")]
 
 use ktx_vocabulary::ConnectionId;
@@ -29,7 +29,7 @@ fn column(connection: &str, table: &str, name: &str, values: &str) -> Document {
         .with(Field::SampleValue, values)
 }
 
-/// Every document is a unit of its own.
+/// Indexes every document as its own unit.
 fn index_of(documents: &[Document]) -> Index {
     let mut index = Index::in_memory().unwrap();
     let units: Vec<UnitState> = (0..documents.len())
@@ -318,7 +318,7 @@ fn while_another_process_writes_the_last_index_answers() {
     let found = |index: &Index, word: &str| index.search(&Query::new(word, 5)).unwrap().hits.len();
     assert_eq!((found(&index, "alpha"), found(&index, "beta")), (1, 0));
     other.db.execute_batch("ROLLBACK").unwrap();
-    // Nothing is locked while content is read: another process may write then.
+    // The file is not locked during reads, so another process may write.
     index
         .sync(&[unit("a", "2")], &mut |_| {
             other.db.execute_batch("BEGIN IMMEDIATE; ROLLBACK").unwrap();
@@ -346,7 +346,7 @@ fn a_unit_that_cannot_be_read_keeps_what_is_known_and_is_asked_for_again() {
     assert_eq!(index.search(&Query::new("alpha", 5)).unwrap().hits.len(), 0);
 }
 
-/// Everything that a search can tell about an index.
+/// Dumps everything that a search can see of an index.
 fn contents(index: &Index) -> Vec<String> {
     let check = |table: &str| {
         index.db.execute(

@@ -1,4 +1,4 @@
-//! What queries turn into.
+//! Tests of query terms.
 
 use super::{Terms, extra};
 
