@@ -1,4 +1,4 @@
-//! Curation: what becomes of the candidates that light readings found.
+//! Curation: decides about the candidates that light readings found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -22,16 +22,15 @@ use crate::documents::Candidate;
 use crate::raw::read_raw_file;
 use crate::unit::{IngestError, Run, Worked, worked};
 
-/// Instructions: constant text.
 const SYSTEM: &str = include_str!("prompts/curate.system.md");
 
-/// Assistant turns for one pass.
+/// Maximum assistant turns for one pass.
 pub const CURATE_STEPS: u32 = 60;
 
-/// Candidates of one pass.
+/// Maximum candidates for one pass.
 pub const CURATE_BATCH: usize = 8;
 
-/// Characters of a candidate's sections that are shown.
+/// Maximum characters shown of a candidate's sections.
 const WORDS: usize = 1500;
 
 /// What became of a candidate.
@@ -50,41 +49,41 @@ pub enum Fate {
     Rejected,
 }
 
-/// What was decided about a candidate.
+/// A curator's decision about a candidate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// What became of it.
+    /// The outcome.
     pub fate: Fate,
-    /// The page that says it now; none for one that was rejected.
+    /// The page that now contains the statement; `None` if it was rejected.
     pub page: Option<String>,
-    /// Why, in a sentence.
+    /// The reason, as one sentence.
     pub reason: String,
 }
 
-/// A candidate with where it comes from.
+/// A candidate and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Open {
-    /// Its name, unique among all that are open.
+    /// Its name, unique among all open candidates.
     pub id: String,
     /// The candidate.
     pub candidate: Candidate,
-    /// The words of its sections.
+    /// The text of its sections.
     pub words: String,
-    /// The file that says it.
+    /// The file that it was found in.
     pub file: String,
 }
 
-/// One pass over candidates.
+/// The input of one pass over candidates.
 pub struct CurateRequest<'a> {
-    /// At most [`CURATE_BATCH`] of them.
+    /// At most [`CURATE_BATCH`] candidates.
     pub open: &'a [Open],
     /// The files of the source.
     pub snapshot: &'a Arc<Snapshot>,
-    /// The files of the project that can be changed, as they are committed.
+    /// The committed project files that the pass may change.
     pub files: BTreeMap<ProjectPath, Vec<u8>>,
-    /// As many pages may be written.
+    /// The page quota.
     pub quota: Quota,
-    /// Told of every turn.
+    /// Called after every turn.
     pub on_step: Option<StepCallback>,
 }
 
@@ -97,19 +96,20 @@ impl std::fmt::Debug for CurateRequest<'_> {
     }
 }
 
-/// What came of a pass.
+/// The result of a pass.
 #[derive(Debug)]
 pub struct Curated {
-    /// What was written.
+    /// The result of the loop.
     pub worked: Worked,
-    /// What was decided, by the names of the candidates. The others stay open.
+    /// The decisions by candidate name. Candidates without one stay open.
     pub decisions: BTreeMap<String, Decision>,
 }
 
 /// Lets a model decide about candidates (role `curator`).
 ///
 /// # Errors
-/// [`IngestError`]; nothing was made or decided then.
+///
+/// [`IngestError`]; no change and no decision was made.
 pub async fn curate(run: &Run, request: CurateRequest<'_>) -> Result<Curated, IngestError> {
     let CurateRequest { open, snapshot, .. } = request;
     let bench = Arc::new(run.bench(run.warehouse.clone(), request.files).await?);
@@ -248,7 +248,7 @@ impl ToolHandler for Handler {
 }
 
 impl Handler {
-    /// The page of a decision: what is said about it must be so.
+    /// Returns the page of a decision and checks that it exists as claimed.
     fn page(&self, input: &Input) -> Result<Option<String>, ToolError> {
         let Some(page) = &input.page else {
             return if input.decision == Fate::Rejected {

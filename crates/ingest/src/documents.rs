@@ -1,4 +1,5 @@
-//! Documents: which of them are read on and how, and the few lasting statements of those that are read lightly.
+//! Documents: decides how each one is read, and finds the few lasting statements in those that are
+//! read lightly.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,25 +17,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::{IngestError, Run};
 
-/// Instructions for the triage: constant text.
 const TRIAGE: &str = include_str!("prompts/triage.system.md");
 
-/// Instructions for the light reading: constant text.
 const LIGHT: &str = include_str!("prompts/light.system.md");
 
-/// Characters of a document that its triage sees.
+/// Characters of a document that the triage sees.
 const BEGIN: usize = 6000;
 
-/// Headings of the rest that its triage sees.
+/// Maximum headings after that which the triage sees.
 const HEADINGS: usize = 40;
 
-/// Characters of a section.
+/// Maximum characters of a section.
 const SECTION: usize = 4800;
 
-/// Candidates of one document.
+/// Maximum candidates of one document.
 const CANDIDATES: usize = 5;
 
-/// Whose own scores say less is not worth a curator's turn.
+/// Candidates with a lower score are not shown to the curator.
 const WORTH: i32 = 3;
 
 /// How a document is read on.
@@ -104,7 +103,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// How much it is worth a page: -3 to 12.
+    /// Returns how much the candidate is worth a page: -3 to 12.
     pub fn score(&self) -> i32 {
         let sum = [self.durability, self.authority, self.reuse, self.novelty];
         let worth = |score: u8| i32::from(score.min(3));
@@ -112,12 +111,12 @@ impl Candidate {
     }
 }
 
-/// What a light reading found.
+/// The result of a light reading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The candidates that are worth a curator's turn, each with the words of its sections.
+    /// The candidates that are worth a curator's turn, each with the text of its sections.
     pub candidates: Vec<(Candidate, String)>,
-    /// How many were left out, because nothing supports them or because of their own scores.
+    /// The number of candidates dropped for lack of support or a low score.
     pub dropped: usize,
 }
 
@@ -127,11 +126,12 @@ struct Answer {
     candidates: Vec<Candidate>,
 }
 
-/// Lets a model decide how a document is read on (role `triage`). It sees the begin of the document, and the
-/// headings of the rest.
+/// Lets a model decide how a document is read (role `triage`). The model sees the beginning of the
+/// document and the headings of the rest.
 ///
 /// # Errors
-/// [`IngestError`]; nothing is decided then.
+///
+/// [`IngestError`]; no decision was made.
 pub async fn triage(
     run: &Run,
     unit: &Unit,
@@ -163,7 +163,8 @@ pub async fn triage(
 /// Lets a model find the few lasting statements of a document (role `triage`).
 ///
 /// # Errors
-/// [`IngestError`]; nothing is found then.
+///
+/// [`IngestError`]; no statement was found.
 pub async fn light(run: &Run, unit: &Unit, snapshot: &Arc<Snapshot>) -> Result<Found, IngestError> {
     let text = text_of(unit, snapshot);
     let sections = sections(&text);
@@ -183,7 +184,7 @@ pub async fn light(run: &Run, unit: &Unit, snapshot: &Arc<Snapshot>) -> Result<F
     Ok(supported(answer.candidates, &sections))
 }
 
-/// The candidates that stand on sections that are there, and are worth it.
+/// Keeps the candidates that cite existing sections and score high enough.
 fn supported(all: Vec<Candidate>, sections: &[&str]) -> Found {
     let count = all.len();
     let mut found = Found::default();
@@ -209,7 +210,7 @@ fn supported(all: Vec<Candidate>, sections: &[&str]) -> Found {
     found
 }
 
-/// The answer of the model of the role `triage`.
+/// Asks the model of the role `triage` and returns its answer.
 async fn asked<T: JsonSchema + DeserializeOwned>(
     run: &Run,
     stage: &str,
@@ -232,7 +233,8 @@ async fn asked<T: JsonSchema + DeserializeOwned>(
     Ok(answer)
 }
 
-/// Without its secrets, before anything is cut out of it: a part of a secret looks like none.
+/// Returns the text with secrets redacted. Redaction comes before any cut, because part of a secret
+/// would not be recognized.
 fn text_of(unit: &Unit, snapshot: &Snapshot) -> String {
     let files = unit
         .files
@@ -242,7 +244,7 @@ fn text_of(unit: &Unit, snapshot: &Snapshot) -> String {
     Redactor::new().redact(&texts.join("\n"))
 }
 
-/// A document in sections: each begins at a heading, and long ones are cut between lines.
+/// Splits a document into sections at headings, and long sections between lines.
 fn sections(text: &str) -> Vec<&str> {
     let mut sections = Vec::new();
     let mut begin = 0;

@@ -1,4 +1,4 @@
-//! What a unit was made from, so that an unchanged one is not asked again.
+//! Fingerprints the inputs of a unit, so that ktx does not ask again for an unchanged one.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,12 @@ use ktx_context_sources::{Snapshot, Unit};
 use ktx_vocabulary::ConnectionId;
 use sha2::{Digest as _, Sha256};
 
-/// Counts up when a unit means something else to the model, which is then asked again for all of them.
+/// Increment when a unit means something else to the model; ktx then asks again for all units.
 const PROMPTS: u32 = 1;
 
-/// A hash of everything that decides what a unit is asked: its files, those that it depends on, and the
-/// warehouse whose sources it may write. Its peers are not part of it: a change of one of them does not ask
-/// for all units again.
+/// Hashes everything that determines the prompt of a unit: its files, their dependencies, and the
+/// warehouse whose sources it may write. Peers are excluded, so that a change to one of them does
+/// not repeat all units.
 pub fn fingerprint(unit: &Unit, snapshot: &Snapshot, warehouse: Option<&ConnectionId>) -> String {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {
@@ -34,7 +34,7 @@ pub fn fingerprint(unit: &Unit, snapshot: &Snapshot, warehouse: Option<&Connecti
     digits(&hash.finalize())
 }
 
-/// The hash of these bytes, in hexadecimal digits.
+/// Returns the SHA-256 hash of these bytes in hexadecimal digits.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     digits(&Sha256::digest(bytes))
 }

@@ -1,9 +1,9 @@
-//! Ingest of context sources: a model reads the files of a source unit by unit and writes down what they
-//! mean, then brings in line what the units wrote.
+//! Ingest of context sources: a model reads the files of a source unit by unit, writes down what
+//! they mean, and then reconciles what the units wrote.
 //!
-//! Every unit works on a draft of the committed files with the checked tools of a capture. Nothing is
-//! written here: the caller publishes what was made. This crate must never know backends, the terminal or
-//! git, nor which kinds of context sources there are.
+//! Every unit works on a draft of the committed files with the checked tools of a capture. This
+//! crate writes no files: the caller publishes the changes. This crate must never know backends,
+//! the terminal or git, nor which kinds of context sources there are.
 
 mod curate;
 mod documents;

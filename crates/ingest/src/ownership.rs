@@ -1,5 +1,5 @@
-//! What a context source may change: files that are new, and those that it wrote itself and that no person has
-//! changed since. Everything else is kept back.
+//! Decides which files a context source may change: new files, and files that it wrote itself and
+//! that no person has changed since. Other changes are withheld.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,25 +10,25 @@ use ktx_warehouse::Dialect;
 
 use crate::fingerprint::digest;
 
-/// Digits of a hash that tell two texts of one file apart.
+/// Hash digits that distinguish two texts of one file.
 const DIGITS: usize = 16;
 
-/// The begin of a mark.
+/// The prefix of a mark.
 const MARK: &str = "ktx-wrote: ";
 
-/// The line of a commit message by which a later run knows that a source wrote these bytes.
+/// Returns the commit message line that lets a later run recognize that a source wrote these bytes.
 pub(crate) fn mark(source: &ConnectionId, path: &ProjectPath, bytes: &[u8]) -> String {
     format!("{MARK}{source} {} {path}", short(bytes))
 }
 
-/// The first digits of the hash of these bytes.
+/// Returns the shortened hash of these bytes.
 pub(crate) fn short(bytes: &[u8]) -> String {
     let mut digits = digest(bytes);
     digits.truncate(DIGITS);
     digits
 }
 
-/// The marks of everything that is written.
+/// Returns the marks of all written files.
 pub fn marks(source: &ConnectionId, changes: &[Change]) -> Vec<String> {
     let written = changes.iter().filter_map(|change| match &change.content {
         Content::Write(bytes) => Some(mark(source, &change.path, bytes)),
@@ -37,10 +37,11 @@ pub fn marks(source: &ConnectionId, changes: &[Change]) -> Vec<String> {
     written.collect()
 }
 
-/// Whether a source wrote a file as it is. `messages` are those of the commits that changed it, the newest first.
+/// Returns whether a source wrote a file in its current form. `messages` are the messages of the
+/// commits that changed the file, newest first.
 ///
-/// The newest one must bear the mark. Before there were marks, a file counts when units of the source alone
-/// have ever changed it.
+/// The newest commit must carry the mark. Older versions of ktx wrote no marks; without one, every
+/// commit of the file must come from this source.
 pub fn is_own(
     source: &ConnectionId,
     path: &ProjectPath,
@@ -55,7 +56,8 @@ pub fn is_own(
     is_marked || messages.iter().all(|message| is_older(source, message))
 }
 
-/// Whether a commit without marks is one of a unit, a reconciliation or a curation of the source.
+/// Returns whether a commit without marks is from a unit, a reconciliation or a curation of the
+/// source.
 fn is_older(source: &ConnectionId, message: &str) -> bool {
     let title = message.lines().next().unwrap_or_default();
     let Some(what) = title.strip_prefix(&format!("ktx ingest: {source} ")) else {
@@ -66,17 +68,17 @@ fn is_older(source: &ConnectionId, message: &str) -> bool {
     !has(MARK) && (is_whole || has("ktx-unit: "))
 }
 
-/// What was made, in two parts.
+/// Changes, split by who decides about them.
 #[derive(Debug, Default)]
 pub struct Divided {
-    /// What can be committed.
+    /// Changes that can be committed.
     pub landing: Made,
-    /// What a person has to decide about.
+    /// Changes that a person has to review.
     pub kept_back: Vec<Change>,
 }
 
-/// Divides what was made. When the part that may be committed would not be right without the other one, all of it
-/// is kept back.
+/// Splits changes into committable and withheld ones. If the committable part would be invalid
+/// without the other part, withholds all of them.
 pub fn divide(
     made: &Made,
     foreign: &BTreeSet<ProjectPath>,

@@ -1,4 +1,4 @@
-//! What a model is told when it reads a context source.
+//! The prompts for reading a context source.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,14 @@ use ktx_memory::{fenced, one_line};
 
 use crate::reconcile::Artifacts;
 
-/// Instructions for a unit: constant text.
 pub(crate) const UNIT: &str = include_str!("prompts/unit.system.md");
 
-/// Instructions for the reconciliation: constant text.
 pub(crate) const RECONCILE: &str = include_str!("prompts/reconcile.system.md");
 
-/// Names that are listed at most.
+/// Maximum names listed in a prompt.
 const LISTED: usize = 200;
 
-/// The task of a unit: what is known, and its files.
+/// Builds the prompt of a unit: known pages and sources, then its files.
 pub(crate) fn unit(known: &str, source: &str, unit: &Unit, snapshot: &Snapshot) -> String {
     let mut text = format!(
         "{known}\nUnit {} of the source {source}.\n",
@@ -46,7 +44,7 @@ pub(crate) fn unit(known: &str, source: &str, unit: &Unit, snapshot: &Snapshot) 
     text
 }
 
-/// The task of the reconciliation: what is known, what was written, what is gone.
+/// Builds the prompt of the reconciliation: known pages and sources, then written and removed ones.
 pub(crate) fn reconcile(
     known: &str,
     source: &str,

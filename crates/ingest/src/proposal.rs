@@ -1,4 +1,4 @@
-//! A change that was kept back, as a text that a person can look at and `git apply` takes.
+//! Writes a withheld change as a patch that a person can review and `git apply` accepts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,25 +15,25 @@ const SOURCE: &str = "Source: ";
 const WORK: &str = "Work: ";
 const PROPOSES: &str = "Proposes: ";
 
-/// In place of a hash: the file is to go.
+/// Replaces the hash of a file that the proposal deletes.
 const GONE: &str = "gone";
 
-/// The longest name of a piece of work in a file name.
+/// Maximum length of a work item's name in a file name.
 const LONGEST_NAME: usize = 60;
 
-/// A change that was kept back.
+/// A withheld change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
     /// The context source.
     pub source: ConnectionId,
-    /// The unit, or another piece of work on the source.
+    /// The unit, or another work item of the source.
     pub work: String,
-    /// The files, with the hash of what they are to be; none for one that is to go.
+    /// The files with the hash of their proposed content; `None` for a file to delete.
     pub files: BTreeMap<ProjectPath, Option<String>>,
 }
 
 impl Proposal {
-    /// What its file says.
+    /// Parses the text of a proposal file.
     pub fn parse(text: &str) -> Option<Self> {
         let head = || text.lines().take_while(|line| !line.starts_with("diff "));
         let field = |name: &str| head().find_map(|line| line.strip_prefix(name));
@@ -49,14 +49,15 @@ impl Proposal {
         })
     }
 
-    /// Whether a file is what was proposed; none for one that is not there.
+    /// Returns whether a file already has the proposed content; `bytes` is `None` for a missing
+    /// file.
     pub fn is_taken(&self, path: &ProjectPath, bytes: Option<&[u8]>) -> bool {
         let wanted = self.files.get(path).and_then(Option::as_deref);
         wanted == bytes.map(short).as_deref()
     }
 }
 
-/// The begin of the names of all proposals of a piece of work.
+/// Returns the file name prefix of all proposals of a work item.
 pub fn proposal_name(work: &str) -> String {
     let is_plain =
         |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
@@ -75,7 +76,7 @@ pub fn proposal_name(work: &str) -> String {
     name
 }
 
-/// The text of a proposal. `files` are those that the change began with, and `prefix` is where the project is in
+/// Renders a proposal. `files` are the files before the change; `prefix` is the project's folder in
 /// its repository.
 pub fn render_proposal(
     source: &ConnectionId,
@@ -113,7 +114,7 @@ pub fn render_proposal(
     text
 }
 
-/// One file of a patch as git writes it.
+/// Returns the patch of one file in git's format.
 fn difference(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     let (before, after) = (format!("a/{path}"), format!("b/{path}"));
     let mut text = format!("diff --git {} {}\n", quoted(&before), quoted(&after));
@@ -133,7 +134,7 @@ fn difference(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     text
 }
 
-/// A path as git writes it: in quotes where it has letters that would be read otherwise.
+/// Quotes a path as git does if it has characters that would be misread.
 fn quoted(path: &str) -> String {
     if path
         .chars()
@@ -162,7 +163,7 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The name of the file of a proposal.
+/// Returns the file name of a proposal.
 pub fn proposal_file(work: &str, text: &str) -> String {
     let mut hash = digest(text.as_bytes());
     hash.truncate(8);

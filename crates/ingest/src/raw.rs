@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Characters of one answer.
+/// Maximum characters of one answer.
 const LONGEST_ANSWER: usize = 40_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ struct Handler {
     allowed: BTreeSet<String>,
 }
 
-/// The tool over these files of a snapshot.
+/// Returns the tool for these files of a snapshot.
 pub(crate) fn read_raw_file(snapshot: &Arc<Snapshot>, allowed: BTreeSet<String>) -> ToolDescriptor {
     ToolDescriptor {
         name: "read_raw_file".to_owned(),
@@ -63,7 +63,7 @@ impl ToolHandler for Handler {
             }
         };
         let first = input.start_line.unwrap_or(1).max(1);
-        // As a whole: a key may go over several lines.
+        // Redact the whole text first: a key may span several lines.
         let (part, next) = part(&Redactor::new().redact(text), first);
         let told = match next {
             Some(next) => format!("{part}\n[the file goes on: ask again with startLine {next}]"),
@@ -76,8 +76,8 @@ impl ToolHandler for Handler {
     }
 }
 
-/// Whole lines from `first` on that fit, and the line behind them when there is one. A single line that does
-/// not fit is cut.
+/// Returns the whole lines from `first` that fit, and the number of the next line if there is one.
+/// Cuts a single line that does not fit.
 fn part(text: &str, first: usize) -> (String, Option<usize>) {
     let mut part = String::new();
     let mut room = LONGEST_ANSWER;

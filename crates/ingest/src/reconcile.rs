@@ -1,4 +1,4 @@
-//! Reconciliation: what the units of a source wrote, brought in line.
+//! Reconciliation: resolves duplicates and contradictions between what the units of a source wrote.
 
 use std::collections::BTreeMap;
 
@@ -11,33 +11,33 @@ use ktx_vocabulary::ModelRole;
 use crate::prompts;
 use crate::unit::{IngestError, Run, Worked, worked};
 
-/// Assistant turns for one reconciliation.
+/// Maximum assistant turns for one reconciliation.
 pub const RECONCILE_STEPS: u32 = 60;
 
-/// What a unit has written.
+/// What a unit wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Artifacts {
     /// The unit.
     pub unit: String,
-    /// Pages, by key.
+    /// Keys of its pages.
     pub wiki: Vec<String>,
-    /// Semantic sources, by name.
+    /// Names of its semantic sources.
     pub sl: Vec<String>,
-    /// Files of the unit that are gone.
+    /// Files of the unit that were removed.
     pub files: Vec<String>,
 }
 
-/// What is to be brought in line.
+/// The input of a reconciliation.
 pub struct ReconcileRequest<'a> {
-    /// What was written since the last reconciliation.
+    /// What units wrote since the last reconciliation.
     pub written: &'a [Artifacts],
-    /// What was written from files that are gone by now.
+    /// What units wrote from files that have since been removed.
     pub gone: &'a [Artifacts],
-    /// The files of the project that can be changed, as they are committed.
+    /// The committed project files that may be changed.
     pub files: BTreeMap<ProjectPath, Vec<u8>>,
-    /// Told of every turn.
+    /// Called after every turn.
     pub on_step: Option<StepCallback>,
-    /// Where the turns are kept until the reconciliation is done.
+    /// Stores the turns until the reconciliation is done.
     pub kept: Option<KeptLoop>,
 }
 
@@ -50,10 +50,11 @@ impl std::fmt::Debug for ReconcileRequest<'_> {
     }
 }
 
-/// Lets a model find duplicates and contradictions, and what belongs to files that are gone.
+/// Lets a model find duplicates, contradictions and content from removed files.
 ///
 /// # Errors
-/// [`IngestError`]; nothing was made then.
+///
+/// [`IngestError`]; no change was made.
 pub async fn reconcile(run: &Run, request: ReconcileRequest<'_>) -> Result<Worked, IngestError> {
     let bench = run.bench(run.warehouse.clone(), request.files).await?;
     let tools = bench.tools().and_then(ToolSet::new);

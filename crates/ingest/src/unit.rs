@@ -1,4 +1,4 @@
-//! One work unit: some files of a source, read by a model that writes on a draft.
+//! Runs one work unit: a model reads some files of a source and writes on a draft.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,23 +18,23 @@ use tokio_util::sync::CancellationToken;
 use crate::prompts;
 use crate::raw::read_raw_file;
 
-/// The most that a unit's own files may have, in characters.
+/// Maximum length of a unit's own files in characters.
 pub const LONGEST_UNIT: usize = 200_000;
 
-/// What all units of a source share.
+/// The context that all units of a source share.
 #[derive(Clone)]
 pub struct Run {
     /// The context source.
     pub source: ConnectionId,
-    /// The warehouse whose semantic sources may be written; without one only pages can be.
+    /// The warehouse whose semantic sources may be written; without one, only pages can be.
     pub warehouse: Option<(ConnectionId, Dialect)>,
-    /// The project, to look things up in.
+    /// The project that the tools read.
     pub context: Arc<dyn ProjectContext>,
-    /// The model.
+    /// The model runtime.
     pub runtime: Arc<dyn LlmRuntime>,
     /// The run that the calls belong to.
     pub run_id: RunId,
-    /// Stops the work.
+    /// Cancels the work.
     pub cancel: CancellationToken,
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Run {
 }
 
 impl Run {
-    /// A bench on which the sources of a warehouse can be written; without one only pages can be.
+    /// Opens a bench. Without a warehouse, only pages can be written.
     pub(crate) async fn bench(
         &self,
         warehouse: Option<(ConnectionId, Dialect)>,
@@ -68,21 +68,21 @@ impl Run {
     }
 }
 
-/// One unit of a source.
+/// The input of one unit.
 pub struct UnitRequest<'a> {
     /// The unit.
     pub unit: &'a Unit,
     /// The files of the source.
     pub snapshot: &'a Arc<Snapshot>,
-    /// The files of the project that can be changed, as they are committed.
+    /// The committed project files that the unit may change.
     pub files: BTreeMap<ProjectPath, Vec<u8>>,
-    /// Assistant turns allowed; at least 1.
+    /// Maximum assistant turns; at least 1.
     pub step_budget: u32,
-    /// As many pages may be written; none for as many as there are.
+    /// The page quota; `None` for no limit.
     pub quota: Option<Quota>,
-    /// Told of every turn.
+    /// Called after every turn.
     pub on_step: Option<StepCallback>,
-    /// Where the turns are kept until the unit is done.
+    /// Stores the turns until the unit is done.
     pub kept: Option<KeptLoop>,
 }
 
@@ -95,32 +95,32 @@ impl std::fmt::Debug for UnitRequest<'_> {
     }
 }
 
-/// What a model has made.
+/// The result of a model's loop.
 #[derive(Debug)]
 pub struct Worked {
-    /// What was written.
+    /// The changes.
     pub made: Made,
-    /// Whether the model was stopped at its budget: there may be more to say.
+    /// Whether the model was stopped at its turn limit: it may have had more to write.
     pub is_cut: bool,
-    /// Whether something was not written because no more pages may be.
+    /// Whether a write was refused because the page quota was used up.
     pub is_short: bool,
-    /// How many pages were written.
+    /// The number of pages created and updated.
     pub used: Quota,
-    /// The model's closing words.
+    /// The model's closing text.
     pub words: Option<String>,
 }
 
-/// Why nothing was made.
+/// Why a loop made no changes.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
-    /// The unit's files are too long to be read at once.
+    /// The unit's files are too long for one loop.
     #[error(
         "the files of unit `{unit}` have {length} characters, at most {LONGEST_UNIT} are read at once"
     )]
     TooLong {
         /// The unit.
         unit: String,
-        /// Characters in its files.
+        /// Length of its files in characters.
         length: usize,
     },
     /// The project could not be read.
@@ -134,11 +134,12 @@ pub enum IngestError {
     Tools(#[source] ToolSetError),
 }
 
-/// Lets a model read one unit and write down what it means. Waits of the account's limits are the runtime's
-/// business.
+/// Lets a model read one unit and write down what it means. The runtime handles waits for the
+/// account's limits.
 ///
 /// # Errors
-/// [`IngestError`]; nothing was made then.
+///
+/// [`IngestError`]; no change was made.
 pub async fn work_unit(run: &Run, request: UnitRequest<'_>) -> Result<Worked, IngestError> {
     let UnitRequest { unit, snapshot, .. } = request;
     let lengths = unit
@@ -183,7 +184,6 @@ pub async fn work_unit(run: &Run, request: UnitRequest<'_>) -> Result<Worked, In
     worked(&bench, outcome)
 }
 
-/// What came of a loop on a bench.
 pub(crate) fn worked(bench: &Bench, outcome: LoopOutcome) -> Result<Worked, IngestError> {
     match outcome.error {
         Some(error) => Err(IngestError::Model(error)),

@@ -1,4 +1,4 @@
-//! Sections join to the whole document, and a candidate stands on sections that are there.
+//! Tests that sections join to the whole document and that candidates cite existing sections.
 
 use super::{Action, Candidate, SECTION, sections, supported};
 

@@ -1,4 +1,4 @@
-//! Whose a file is, decided from the messages of the commits that changed it.
+//! Tests who owns a file, decided from the messages of the commits that changed it.
 
 use ktx_project_store::ProjectPath;
 use ktx_vocabulary::ConnectionId;
@@ -17,7 +17,7 @@ fn own(messages: &[&str]) -> bool {
     is_own(&source("shop-dbt"), &path, PAGE, &messages)
 }
 
-/// The newest commit decides: what it says was written must be what is there.
+/// The newest commit decides: its mark must match the current bytes.
 #[test]
 fn a_file_belongs_to_the_source_whose_mark_the_newest_commit_bears() {
     let path = ProjectPath::parse("wiki/global/revenue.md").unwrap();
@@ -38,7 +38,7 @@ fn a_file_belongs_to_the_source_whose_mark_the_newest_commit_bears() {
         &["revenue: signed off", &ours][..],
         &[&theirs],
         &[&theirs, &ours],
-        // A person has changed the text and left the message, as `git commit --amend` does.
+        // A person changed the text but kept the message, as `git commit --amend` does.
         &[&other_text],
         &[],
     ] {
@@ -46,7 +46,7 @@ fn a_file_belongs_to_the_source_whose_mark_the_newest_commit_bears() {
     }
 }
 
-/// Commits of versions that left no marks count when no person ever changed the file.
+/// Commits of versions without marks count if no person ever changed the file.
 #[test]
 fn a_file_of_older_commits_belongs_to_the_source_that_alone_wrote_it() {
     let unit = "ktx ingest: shop-dbt dbt-all\n\npages: revenue\nktx-unit: 00ff";

@@ -1,4 +1,4 @@
-//! The text of a proposal, written and read.
+//! Tests rendering and parsing of proposals.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,6 @@ new file mode 100644
     assert!(!proposal.is_taken(&b, Some(b"gone")));
 }
 
-/// Two pieces of work have two names, whatever their keys hold.
 #[test]
 fn names_of_proposals_are_file_names_and_differ() {
     assert_eq!(proposal_name("dbt-models-orders"), "dbt-models-orders");

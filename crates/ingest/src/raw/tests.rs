@@ -1,4 +1,4 @@
-//! Long files come in parts, and no other file comes at all.
+//! Tests that long files are read in parts and that other files are not readable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
