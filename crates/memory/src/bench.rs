@@ -1,4 +1,4 @@
-//! A workbench: a draft of the committed files, with the tools that read and change it.
+//! The workspace of a model: a draft of the committed files and the tools that read and change it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -15,8 +15,8 @@ use crate::draft::Draft;
 use crate::prompts::{self, Known};
 use crate::tools::{Quota, Session, Shared, Warehouse, listing, locked, tools};
 
-/// Where a model works on the project's files. What it writes is checked and kept here alone, until
-/// somebody publishes [`Bench::made`].
+/// A draft on which a model works. Writes are checked and stay in the draft until the caller
+/// publishes [`Bench::made`].
 pub struct Bench {
     shared: Shared,
     context: Arc<dyn ProjectContext>,
@@ -28,23 +28,23 @@ impl std::fmt::Debug for Bench {
     }
 }
 
-/// What was made on a bench.
+/// The changes made on a bench.
 #[derive(Debug, Default, Clone)]
 pub struct Made {
-    /// Pages that were written or removed, by key.
+    /// Keys of the pages that were written or removed.
     pub wiki: Vec<String>,
-    /// Sources that were written, by name.
+    /// Names of the sources that were written.
     pub sl: Vec<String>,
     /// References from those pages to sources, as `page -> source`.
     pub xrefs: Vec<String>,
-    /// The files to commit; empty when nothing differs from what is committed.
+    /// The files to commit; empty if the draft equals the committed files.
     pub changes: Vec<Change>,
-    /// The files of the sources, by their names.
+    /// The file of each source, by source name.
     files: BTreeMap<String, ProjectPath>,
 }
 
 impl Made {
-    /// The part of it in the files for which `is_kept` holds.
+    /// Returns the part of these changes whose paths satisfy `is_kept`.
     #[must_use]
     pub fn part(&self, is_kept: impl Fn(&ProjectPath) -> bool) -> Self {
         let mut part = self.clone();
@@ -66,11 +66,12 @@ impl Made {
 }
 
 impl Bench {
-    /// A bench with the committed files below `wiki/global` and below the `semantic-layer` folder of
-    /// the warehouse whose sources may be written; without one only pages can be.
+    /// Opens a bench on the committed files below `wiki/global` and the warehouse's
+    /// `semantic-layer` folder. Without a warehouse, only pages can be written.
     ///
     /// # Errors
-    /// When the project cannot be read.
+    ///
+    /// If the project cannot be read.
     pub async fn new(
         context: Arc<dyn ProjectContext>,
         warehouse: Option<(ConnectionId, Dialect)>,
@@ -102,38 +103,39 @@ impl Bench {
         })
     }
 
-    /// Lets as many pages be written at most; removing one is changing it.
+    /// Sets the page quota. Removing a page counts as an update.
     pub fn limit(&self, quota: Quota) {
         locked(&self.shared).quota = Some(quota);
     }
 
-    /// How many pages were created and changed so far.
+    /// Returns the number of pages created and updated so far.
     pub fn used(&self) -> Quota {
         locked(&self.shared).used()
     }
 
-    /// Whether something was not written because no more pages may be.
+    /// Returns whether a write was refused because the page quota was used up.
     pub fn is_short(&self) -> bool {
         locked(&self.shared).is_short
     }
 
-    /// The tools: reads of the project, and checked writes. None of them runs a statement.
+    /// Returns the tools: reads of the project and checked writes. None of them runs a statement.
     ///
     /// # Errors
+    ///
     /// A fault of the program.
     pub fn tools(&self) -> Result<Vec<ToolDescriptor>, ToolSetError> {
         tools(&self.context, &self.shared)
     }
 
-    /// Shows every committed file, in the order of their paths.
+    /// Calls `show` for every committed file, ordered by path.
     pub(crate) fn committed(&self, mut show: impl FnMut(&ProjectPath, &[u8])) {
         for (path, bytes) in locked(&self.shared).draft.committed() {
             show(path, bytes);
         }
     }
 
-    /// Makes the calls of an earlier conversation again that may write, on a draft that is as committed. When one
-    /// of them has another end than it had, the draft is as committed again, and this is false.
+    /// Replays the writing calls of an earlier conversation on a clean draft. If any call ends
+    /// differently than it did then, resets the draft and returns false.
     pub(crate) async fn repeat(&self, tools: &ToolSet, messages: &[Message]) -> bool {
         for (index, message) in messages.iter().enumerate() {
             let results = messages
@@ -171,7 +173,7 @@ impl Bench {
         session.is_short = false;
     }
 
-    /// The lists of pages and semantic sources that a prompt begins with.
+    /// Returns the lists of pages and semantic sources that a prompt begins with.
     pub fn known(&self) -> String {
         let session = locked(&self.shared);
         let pages: Vec<(String, String)> = session
@@ -190,13 +192,13 @@ impl Bench {
         })
     }
 
-    /// The keys of the pages as they are now.
+    /// Returns the keys of the pages in the draft.
     pub fn pages(&self) -> Vec<String> {
         let keys = locked(&self.shared).draft.keys();
         keys.iter().map(ToString::to_string).collect()
     }
 
-    /// What was made so far.
+    /// Returns the changes made so far.
     pub fn made(&self) -> Made {
         let session = locked(&self.shared);
         let changes = session.draft.changes();
@@ -220,7 +222,7 @@ impl Bench {
     }
 }
 
-/// Whether a call failed; `None` when it has no result.
+/// Returns whether a call failed; `None` if it has no result.
 fn end_of(call: &str, results: &[ContentBlock]) -> Option<bool> {
     results.iter().find_map(|block| match block {
         ContentBlock::ToolResult {
@@ -232,7 +234,8 @@ fn end_of(call: &str, results: &[ContentBlock]) -> Option<bool> {
     })
 }
 
-/// The global pages that somebody is still writing: on the disk they are not as they are committed.
+/// Returns the global pages whose files on disk differ from the committed ones: a person is still
+/// editing them.
 async fn uncommitted(
     context: &Arc<dyn ProjectContext>,
     draft: &Draft,

@@ -1,4 +1,4 @@
-//! One capture, from a note to the changes of a draft.
+//! Runs one capture: reads a note and returns the changes of a draft.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,34 +15,33 @@ use crate::bench::{Bench, Made};
 use crate::transcript::{KeptLoop, begin_loop};
 use crate::{length, prompts};
 
-/// Who asks.
+/// The model role of a capture.
 pub const ROLE: ModelRole = ModelRole::CandidateExtraction;
 
-/// Assistant turns for one note.
+/// Maximum assistant turns for one note.
 pub const STEPS: u32 = 30;
 
-/// What to capture, and from where.
+/// The input of a capture.
 pub struct CaptureRequest {
-    /// What the note is called.
+    /// The display name of the note.
     pub label: String,
-    /// The note.
+    /// The text of the note.
     pub note: String,
-    /// The warehouse that the note is about; without one only pages are written.
+    /// The warehouse that the note is about; without one, only pages are written.
     pub connection: Option<(ConnectionId, Dialect)>,
-    /// The files below `wiki/global` and the connection's `semantic-layer` folder as they are
-    /// committed.
+    /// The committed files below `wiki/global` and the connection's `semantic-layer` folder.
     pub files: BTreeMap<ProjectPath, Vec<u8>>,
-    /// The project, to look things up in.
+    /// The project that the tools read.
     pub context: Arc<dyn ProjectContext>,
-    /// The model.
+    /// The model runtime.
     pub runtime: Arc<dyn LlmRuntime>,
     /// The run that the calls belong to.
     pub run_id: RunId,
-    /// Told of every turn.
+    /// Called after every turn.
     pub on_step: Option<StepCallback>,
-    /// Where the turns are kept until the note is captured.
+    /// Stores the turns until the note is captured.
     pub kept: Option<KeptLoop>,
-    /// Stops the capture.
+    /// Cancels the capture.
     pub cancel: CancellationToken,
 }
 
@@ -55,27 +54,27 @@ impl std::fmt::Debug for CaptureRequest {
     }
 }
 
-/// What a capture has found worth keeping.
+/// The result of a capture.
 #[derive(Debug)]
 pub struct Captured {
-    /// What was written; nothing when there was nothing worth keeping.
+    /// The changes; empty if the note held nothing worth keeping.
     pub made: Made,
     /// Whether the model was stopped at [`STEPS`] turns.
     pub is_cut: bool,
-    /// The model's closing words.
+    /// The model's closing text.
     pub words: Option<String>,
 }
 
-/// Why a note was not captured. Nothing is changed then.
+/// Why a note was not captured. No change was made.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// There is nothing in it.
+    /// The note is empty.
     #[error("the note is empty")]
     Empty,
-    /// It is too long for one capture.
+    /// The note is too long for one capture.
     #[error("{}", length::too_long(*length))]
     TooLong {
-        /// Its characters.
+        /// Length of the note in characters.
         length: usize,
     },
     /// The project could not be read.
@@ -89,7 +88,7 @@ pub enum CaptureError {
     Tools(#[source] ktx_tool_descriptors::ToolSetError),
 }
 
-/// Lets a model capture one note. Waits of the account's limits are the runtime's business.
+/// Lets a model capture one note. The runtime handles waits for the account's limits.
 pub async fn capture(request: CaptureRequest) -> Result<Captured, CaptureError> {
     if request.note.trim().is_empty() {
         return Err(CaptureError::Empty);

@@ -1,4 +1,4 @@
-//! `memory_ingest` and `memory_ingest_status`: agents hand notes in and ask what became of them.
+//! `memory_ingest` and `memory_ingest_status`: agents submit notes and query their status.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use crate::length;
 
-/// Takes notes in. Both calls answer at once.
+/// A queue of notes. Both calls return at once.
 pub trait Desk: Send + Sync {
-    /// Takes a note that is captured when those before it are, and gives the id of its run.
+    /// Queues a note and returns the id of its run. Notes are captured in order.
     fn take(&self, content: String, connection: Option<String>) -> Result<RunId, ToolError>;
 
-    /// What became of a run, also of one that another server has taken.
+    /// Returns the status of a run, including runs that another server accepted.
     fn status(&self, run: &str) -> Result<NoteStatus, ToolError>;
 }
 
@@ -61,7 +61,7 @@ pub struct NoteStatus {
 }
 
 impl NoteStatus {
-    /// A note that waits.
+    /// Returns the status of a queued note.
     pub fn queued(run: &RunId) -> Self {
         Self {
             run_id: run.to_string(),
@@ -77,7 +77,7 @@ impl NoteStatus {
         }
     }
 
-    /// The same note while a model reads it.
+    /// Returns this status for a note that a model is reading.
     #[must_use]
     pub fn ingesting(self) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl NoteStatus {
         }
     }
 
-    /// The same note, captured.
+    /// Returns this status for a captured note.
     #[must_use]
     pub fn written(self, captured: Written, commit_hash: Option<String>) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl NoteStatus {
         }
     }
 
-    /// The same note, failed.
+    /// Returns this status for a failed note.
     #[must_use]
     pub fn failed(self, error: String) -> Self {
         Self {
@@ -137,7 +137,7 @@ struct Taken {
     run_id: String,
 }
 
-/// The two tools over a desk.
+/// Returns the two tools over a desk.
 pub fn desk_tools(desk: &Arc<dyn Desk>) -> Vec<ToolDescriptor> {
     vec![
         ToolDescriptor {
@@ -172,7 +172,8 @@ struct Ingest(Arc<dyn Desk>);
 impl ToolHandler for Ingest {
     async fn call(&self, arguments: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         let input: IngestInput = read(arguments)?;
-        // At once, so that no queue holds what no capture takes.
+        // Checked before queueing, so that the queue never holds a note that a capture would
+        // refuse.
         if let Some(length) = length::beyond_limit(&input.content) {
             return Err(ToolError::new(length::too_long(length)));
         }
@@ -197,7 +198,8 @@ fn read<T: serde::de::DeserializeOwned>(arguments: Value) -> Result<T, ToolError
     serde_json::from_value(arguments).map_err(|error| ToolError::new(error.to_string()))
 }
 
-/// Data, and the same as compact JSON text, as all tools of the server answer.
+/// Returns a value as structured data and as compact JSON text, the format of all tools of the
+/// server.
 fn give(value: &impl Serialize) -> Result<ToolOutput, ToolError> {
     let value = serde_json::to_value(value).map_err(|error| ToolError::new(error.to_string()))?;
     Ok(ToolOutput::new(value.to_string(), value))

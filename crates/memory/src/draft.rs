@@ -1,4 +1,4 @@
-//! The project's files as they are committed, with what a capture changes in them.
+//! A draft: the committed project files plus the changes of a capture.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +6,15 @@ use ktx_project_store::{Change, ProjectPath};
 use ktx_vocabulary::WikiKey;
 use ktx_wiki::{Page, PagePath};
 
-/// The files of a project below the folders that a capture may see.
+/// The project files in the folders that a capture may see.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     base: BTreeMap<ProjectPath, Vec<u8>>,
-    /// The new text of a file; `None` for one that is gone.
+    /// The new text of a file; `None` if the file was removed.
     changed: BTreeMap<ProjectPath, Option<String>>,
 }
 
-/// Why a file of the draft cannot be used.
+/// A file of the draft is not valid text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` is not UTF-8 text")]
 pub(crate) struct NotText {
@@ -29,7 +29,7 @@ impl Draft {
         }
     }
 
-    /// The text of a file; `None` when there is no such file.
+    /// Returns the text of a file; `None` if there is no such file.
     pub(crate) fn text(&self, path: &ProjectPath) -> Result<Option<&str>, NotText> {
         if let Some(changed) = self.changed.get(path) {
             return Ok(changed.as_deref());
@@ -41,12 +41,10 @@ impl Draft {
         Ok(Some(text))
     }
 
-    /// The committed files, by path.
     pub(crate) const fn committed(&self) -> &BTreeMap<ProjectPath, Vec<u8>> {
         &self.base
     }
 
-    /// Takes all changes back.
     pub(crate) fn reset(&mut self) {
         self.changed.clear();
     }
@@ -59,13 +57,12 @@ impl Draft {
         self.changed.insert(path, None);
     }
 
-    /// Whether a global page is committed.
     pub(crate) fn is_committed(&self, key: &str) -> bool {
         let path = format!("wiki/global/{key}.md");
         self.base.keys().any(|known| known.as_str() == path)
     }
 
-    /// The files below a folder as they are now, by path.
+    /// Returns the current files below a folder, ordered by path.
     pub(crate) fn below(&self, folder: &str) -> Vec<(&ProjectPath, &[u8])> {
         let prefix = format!("{folder}/");
         let paths: BTreeSet<&ProjectPath> = self.base.keys().chain(self.changed.keys()).collect();
@@ -83,7 +80,7 @@ impl Draft {
             .collect()
     }
 
-    /// The global pages, by key.
+    /// Returns the global pages, ordered by key.
     pub(crate) fn pages(&self) -> Vec<Page> {
         let files = self.below("wiki/global").into_iter();
         files
@@ -95,7 +92,6 @@ impl Draft {
             .collect()
     }
 
-    /// The keys of the global pages.
     pub(crate) fn keys(&self) -> BTreeSet<WikiKey> {
         let files = self.below("wiki/global").into_iter();
         files
@@ -103,7 +99,7 @@ impl Draft {
             .collect()
     }
 
-    /// The paths whose bytes differ from what is committed.
+    /// Returns the changes whose bytes differ from the committed files.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let differing = self.changed.iter().filter(|(path, text)| {
             let now = text.as_deref().map(str::as_bytes);

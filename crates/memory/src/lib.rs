@@ -1,7 +1,7 @@
-//! Capture: what a note teaches becomes wiki pages and semantic sources.
+//! Capture turns a note into wiki pages and semantic sources.
 //!
-//! A model reads one note and works on a draft of the project's committed files with tools that
-//! check every write. Nothing is written here: the caller publishes the changes of the draft as one
+//! A model reads one note and edits a draft of the project's committed files with tools that check
+//! every write. This crate writes no files: the caller publishes the changes of the draft as one
 //! commit, or drops them. This crate must never know backends, the terminal or git.
 
 mod bench;

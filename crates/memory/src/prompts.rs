@@ -1,19 +1,18 @@
-//! What a model is told when it captures a note.
+//! The prompts of a capture.
 
 use std::fmt::Write as _;
 
 use ktx_secrets::Redactor;
 
-/// Instructions: constant text.
 pub(crate) const SYSTEM: &str = include_str!("prompts/capture.system.md");
 
-/// Pages and sources that are listed at most; the others are found with tools.
+/// Maximum pages and sources listed in a prompt; the model finds the others with tools.
 const LISTED: usize = 300;
 
-/// The sources of a connection: name and measures of each.
+/// Name and measures of each source of a connection.
 pub(crate) type Sources = [(String, Vec<String>)];
 
-/// What a note meets in the project.
+/// The project content that a prompt lists.
 pub(crate) struct Known<'a> {
     /// Key and summary of each page.
     pub(crate) pages: &'a [(String, String)],
@@ -21,7 +20,6 @@ pub(crate) struct Known<'a> {
     pub(crate) sources: Option<(&'a str, &'a Sources)>,
 }
 
-/// What is in the project.
 pub(crate) fn known(known: &Known<'_>) -> String {
     let mut text = String::from("Wiki pages that are there:\n");
     let pages = known
@@ -49,7 +47,6 @@ pub(crate) fn known(known: &Known<'_>) -> String {
     text
 }
 
-/// The task.
 pub(crate) fn task(label: &str, note: &str, known: &str) -> String {
     format!(
         "{known}\n{}",
@@ -57,8 +54,8 @@ pub(crate) fn task(label: &str, note: &str, known: &str) -> String {
     )
 }
 
-/// Foreign text between two lines that do not occur in it, with what it is before them. What looks like a
-/// password or key in it is hidden.
+/// Returns foreign text between two fence lines that do not occur in it, introduced by `what`.
+/// Redacts text that looks like a password or key.
 pub fn fenced(what: &str, text: &str) -> String {
     let text = Redactor::new().redact(text);
     let text = text.as_str();
@@ -82,7 +79,7 @@ fn list(text: &mut String, lines: impl Iterator<Item = String>, count: usize, fi
     }
 }
 
-/// Foreign text as one line of at most 300 characters.
+/// Returns foreign text as one line of at most 300 characters.
 pub fn one_line(text: &str) -> String {
     let plain = text
         .chars()
@@ -90,7 +87,7 @@ pub fn one_line(text: &str) -> String {
     plain.take(300).collect()
 }
 
-/// A line of `=` that is longer than any in the text.
+/// Returns a line of `=` that is longer than any in the text.
 fn fence(note: &str) -> String {
     let longest = note
         .lines()

@@ -1,4 +1,4 @@
-//! The tools of a capture: reads of the project, checked writes to the draft.
+//! The tools of a capture: reads of the project and checked writes to the draft.
 
 mod letters;
 mod prose;
@@ -28,8 +28,8 @@ use crate::draft::Draft;
 
 pub use soundness::is_sound;
 
-/// The reads that a capture may use. None of them runs a statement: a note is foreign text, and what
-/// it makes a model ask would end in committed files.
+/// The reads that a capture may use. None of them runs a statement: a note is foreign text, and the
+/// result of a query that it made the model run would end up in committed files.
 const READS: [&str; 3] = ["discover_data", "entity_details", "wiki_search"];
 
 /// A text that is exchanged for another.
@@ -42,7 +42,6 @@ struct Edit {
     new_text: String,
 }
 
-/// The connection that a note is about.
 #[derive(Debug, Clone)]
 pub(crate) struct Warehouse {
     pub(crate) id: ConnectionId,
@@ -55,36 +54,36 @@ impl Warehouse {
     }
 }
 
-/// What one capture has done so far.
+/// The state of one capture.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) draft: Draft,
     pub(crate) warehouse: Option<Warehouse>,
-    /// The sources of the other connections, for references of pages.
+    /// The source names of the other connections, for references of pages.
     pub(crate) others: Vec<(ConnectionId, BTreeSet<String>)>,
-    /// Pages that a person is still writing; they stay as they are.
+    /// Pages that a person is still editing; the capture must not change them.
     pub(crate) uncommitted: BTreeSet<WikiKey>,
-    /// The keys of pages that were written or removed.
+    /// Keys of pages that were written or removed.
     pub(crate) wiki: BTreeSet<String>,
-    /// The sources that were written, with their files.
+    /// Sources that were written, with their files.
     pub(crate) sl: BTreeMap<String, ProjectPath>,
-    /// As many pages may be written.
+    /// The page quota; `None` for no limit.
     pub(crate) quota: Option<Quota>,
-    /// Whether a write was refused because of it.
+    /// Whether a write was refused because of the quota.
     pub(crate) is_short: bool,
 }
 
-/// As many pages may be written on a bench.
+/// Maximum number of pages that may be written on a bench.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quota {
-    /// Pages that were not there.
+    /// Pages that do not exist yet.
     pub creates: usize,
-    /// Pages that were there.
+    /// Pages that exist already.
     pub updates: usize,
 }
 
 impl Session {
-    /// How many pages were created and changed.
+    /// Returns the number of pages created and updated.
     pub(crate) fn used(&self) -> Quota {
         let (updated, created): (Vec<&String>, Vec<&String>) = self
             .wiki
@@ -96,7 +95,7 @@ impl Session {
         }
     }
 
-    /// The names of all sources by connection.
+    /// Returns the names of all sources by connection.
     fn sources(&self) -> Vec<(ConnectionId, BTreeSet<String>)> {
         let mut all = self.others.clone();
         if let Some(warehouse) = &self.warehouse {
@@ -108,7 +107,7 @@ impl Session {
     }
 }
 
-/// Secrets never reach git.
+/// Refuses text that contains secrets, so that they never reach git.
 fn no_secrets(text: &str) -> Result<(), ToolError> {
     let shown = Redactor::new().redact(text);
     let differing = text
@@ -124,7 +123,7 @@ fn no_secrets(text: &str) -> Result<(), ToolError> {
     }
 }
 
-/// The sources of the connection as the draft has them: name and measures.
+/// Returns the name and measures of each source of the connection in the draft.
 pub(crate) fn listing(session: &Session) -> Vec<(String, Vec<String>)> {
     let Some(warehouse) = &session.warehouse else {
         return Vec::new();
@@ -137,14 +136,12 @@ pub(crate) fn listing(session: &Session) -> Vec<(String, Vec<String>)> {
     catalog.sources().iter().map(line).collect()
 }
 
-/// A session that handlers share.
 pub(crate) type Shared = Arc<Mutex<Session>>;
 
 pub(crate) fn locked(shared: &Shared) -> MutexGuard<'_, Session> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The tools over one draft.
 pub(crate) fn tools(
     context: &Arc<dyn ProjectContext>,
     shared: &Shared,
@@ -251,12 +248,11 @@ impl<I: DeserializeOwned + Send + Sync + 'static> ToolHandler for Handler<I> {
     }
 }
 
-/// An error in its own words.
 fn refuse(error: impl std::fmt::Display) -> ToolError {
     ToolError::new(error.to_string())
 }
 
-/// The text with all edits made in their order. Each must fit in exactly one place.
+/// Applies all edits in order. Each must match exactly one place.
 fn edited(text: &str, edits: &[Edit]) -> Result<String, ToolError> {
     let mut text = text.to_owned();
     for (number, edit) in edits.iter().enumerate() {

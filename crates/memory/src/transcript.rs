@@ -1,5 +1,5 @@
-//! Loops that outlive their run: what a model said and wrote on a bench is kept while it is paid for, and the
-//! next run continues a loop that was cut off.
+//! Resumable loops: stores each turn on a bench as soon as it is paid for, so that the next run can
+//! continue an interrupted loop.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,36 +20,36 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{Bench, Made, one_line};
 
-/// Counts up when transcripts of an older ktx cannot be continued.
+/// Increment when transcripts of an older ktx can no longer be continued.
 const FORMAT: u32 = 1;
 
-/// Runs that got no further in a loop, one after another, before its transcript is dropped.
+/// Consecutive runs without progress after which a transcript is dropped.
 const MOST_STUCK: usize = 3;
 
-/// Where the transcript of one piece of work is kept until the work is done. It holds what was received from a
-/// model and what tools answered; what the model was asked first is in it as a hash.
+/// Stores the transcript of one work item until the item is done. The transcript holds the model's
+/// replies and the tool results; the initial request is stored as a hash only.
 pub trait TranscriptStore: Send + Sync {
-    /// The lines that are kept, oldest first.
+    /// Returns the stored lines, oldest first.
     fn lines(&self) -> Vec<String>;
 
-    /// Keeps one more line. A line that cannot be kept is lost, and its turn is paid for again.
+    /// Appends a line. A line that cannot be stored is lost, and its turn is paid for again.
     fn append(&self, line: &str);
 
     /// Removes all lines.
     fn clear(&self);
 
-    /// Hears that an earlier loop of this many turns is continued.
+    /// Reports that an earlier loop of this many turns is continued.
     fn continued(&self, turns: usize);
 }
 
-/// Where a loop is kept, and by which model it was held.
+/// The store of a loop and the model that ran it.
 #[derive(Clone)]
 pub struct KeptLoop {
-    /// The store of the piece of work.
+    /// The store of the work item.
     pub store: Arc<dyn TranscriptStore>,
-    /// The backend and its model: no other one continues the loop.
+    /// The backend and its model: no other model continues the loop.
     pub model: String,
-    /// What the backend can.
+    /// The capabilities of the backend.
     pub backend: BackendInfo,
 }
 
@@ -65,15 +65,14 @@ impl std::fmt::Debug for KeptLoop {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Line {
-    /// The hash of all that the loop began with.
+    /// A hash of the initial request.
     Input(String),
-    /// What was said.
+    /// A message of the conversation.
     Message(Message),
-    /// A run ended without another message.
+    /// A run that ended without a new message.
     Stuck,
 }
 
-/// The transcript of one loop.
 struct Kept {
     store: Arc<dyn TranscriptStore>,
     input: String,
@@ -84,7 +83,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// What is kept of a loop that began with this input. Lines of another one are removed.
+    /// Opens the transcript of a loop with this input. Clears the store if it holds another input.
     fn open(store: Arc<dyn TranscriptStore>, input: String) -> Self {
         let lines = store.lines();
         let mut lines = lines
@@ -133,13 +132,13 @@ impl Kept {
         put(line);
     }
 
-    /// The assistant turns of the earlier loop.
+    /// Returns the number of assistant turns in the earlier loop.
     fn turns(&self) -> usize {
         let is_turn = |message: &&Message| message.role == MessageRole::Assistant;
         self.earlier.iter().filter(is_turn).count()
     }
 
-    /// Keeps or drops what was said in a loop that failed.
+    /// Keeps or drops the transcript of a failed loop.
     fn failed(&self, kind: LlmErrorKind) {
         if is_spoiled(kind) {
             self.store.clear();
@@ -160,7 +159,7 @@ impl Transcript for Kept {
     }
 }
 
-/// Whether the same conversation would fail again.
+/// Returns whether the same conversation would fail again.
 const fn is_spoiled(kind: LlmErrorKind) -> bool {
     use LlmErrorKind as Kind;
     matches!(
@@ -175,7 +174,7 @@ const fn is_spoiled(kind: LlmErrorKind) -> bool {
     )
 }
 
-/// A loop that is about to run, and what becomes of its transcript.
+/// A prepared loop that decides what happens to its transcript.
 pub struct BegunLoop {
     kept: Option<Arc<Kept>>,
 }
@@ -187,8 +186,8 @@ impl std::fmt::Debug for BegunLoop {
 }
 
 impl BegunLoop {
-    /// The loop has ended. After a failure its transcript stays, unless the same conversation would fail again. What
-    /// was made is committed by the caller, who clears the store then.
+    /// Ends the loop. A failed loop keeps its transcript, unless the same conversation would fail
+    /// again. The caller commits the changes of a successful loop and then clears the store.
     pub fn end(self, outcome: &LoopOutcome) {
         if let (Some(kept), Some(error)) = (self.kept, &outcome.error) {
             kept.failed(error.kind);
@@ -196,12 +195,13 @@ impl BegunLoop {
     }
 }
 
-/// Prepares a loop on a bench whose draft is as committed. With a [`KeptLoop`], each turn is kept as soon as it is
-/// paid for, and a loop with the same input that was cut off is continued: its writes are made again on the draft,
-/// and a backend that can begins after its last turn. A backend that cannot begins the conversation again, and its
-/// prompt says what the draft holds already.
+/// Prepares a loop on a bench with a clean draft. With a [`KeptLoop`], each turn is stored as soon
+/// as it is paid for. An interrupted loop with the same input is continued: its writes are replayed
+/// on the draft, and a backend that supports it resumes after the last turn. Other backends restart
+/// the conversation with a prompt that lists what the draft already holds.
 ///
 /// # Errors
+///
 /// A fault of the program: the tools cannot be built.
 pub async fn begin_loop(
     bench: &Bench,
@@ -238,7 +238,7 @@ pub async fn begin_loop(
     Ok((request, BegunLoop { kept: Some(kept) }))
 }
 
-/// A hash of everything that a loop begins with.
+/// Hashes everything that a loop begins with.
 fn input_of(request: &LoopRequest, bench: &Bench, model: &str) -> String {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {
@@ -267,7 +267,8 @@ fn input_of(request: &LoopRequest, bench: &Bench, model: &str) -> String {
         })
 }
 
-/// What the draft holds of a loop that was cut off, for a model that does not know its conversation any more.
+/// Lists what the draft holds of an interrupted loop, for a model that no longer has the
+/// conversation.
 fn already_made(made: &Made) -> String {
     let names = |names: &[String]| {
         if names.is_empty() {
@@ -284,7 +285,7 @@ fn already_made(made: &Made) -> String {
     )
 }
 
-/// The same tools; every call that may write is kept with its result.
+/// Wraps the tools so that every writing call is stored with its result.
 fn recorded(tools: &ToolSet, kept: &Arc<Kept>) -> Result<ToolSet, ToolSetError> {
     let tools = tools.iter().map(|tool| {
         let mut tool: ToolDescriptor = tool.clone();

@@ -1,11 +1,11 @@
-//! Letters and names that must not reach a file: those that nobody sees, and those that some systems cannot have.
+//! Refuses invisible characters in text, and file names that some systems cannot store.
 
 use ktx_tool_descriptors::ToolError;
 
-/// Names that mean devices on Windows, in any case and with any ending.
+/// Device names on Windows, reserved in any case and with any extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// Refuses control characters, and those that make a text look like another one.
+/// Refuses control characters and characters that make a text look like a different one.
 pub(super) fn check_letters(what: &str, text: &str) -> Result<(), ToolError> {
     for (index, line) in text.lines().enumerate() {
         if let Some(letter) = line.chars().find(|letter| is_hidden(*letter)) {
@@ -27,7 +27,7 @@ fn is_hidden(letter: char) -> bool {
     is_bidirectional || (letter.is_control() && !matches!(letter, '\t' | '\r' | '\n'))
 }
 
-/// Refuses names that no file can have on Windows.
+/// Refuses file names that Windows does not allow.
 pub(super) fn check_file_name(name: &str) -> Result<(), ToolError> {
     let stem = name.split('.').next().unwrap_or_default();
     let stem = stem.trim_end().to_ascii_lowercase();

@@ -1,17 +1,17 @@
-//! Columns and measures that a text names, such as `orders.amount` in backticks.
+//! Finds columns and measures that a text names, such as `orders.amount` in backticks.
 
 use std::collections::BTreeSet;
 
 use ktx_diagnostics::nearest;
 use ktx_semantic_layer::{Catalog, Source};
 
-/// Endings of files: a name with one of them is no column.
+/// File extensions: a name that ends with one of them is not a column.
 const ENDINGS: [&str; 12] = [
     "csv", "json", "lkml", "lookml", "md", "parquet", "py", "sql", "txt", "view", "yaml", "yml",
 ];
 
-/// Why a text cannot be written: it names something of a source that the source does not have. What it has named
-/// before is not held against it.
+/// Returns an error if the text names a part that its source does not have. Ignores names that the
+/// text contained before.
 pub(super) fn unknown(catalog: &Catalog, before: Option<&str>, text: &str) -> Option<String> {
     let before: BTreeSet<(&str, &str)> = before.into_iter().flat_map(named).collect();
     named(text)
@@ -33,7 +33,6 @@ pub(super) fn unknown(catalog: &Catalog, before: Option<&str>, text: &str) -> Op
         })
 }
 
-/// The columns, measures and segments of a source.
 fn parts(source: &Source) -> Vec<&str> {
     let columns = source.columns.iter().map(|column| column.name.as_str());
     let measures = source.measures.iter().map(|measure| measure.name.as_str());
@@ -41,7 +40,7 @@ fn parts(source: &Source) -> Vec<&str> {
     columns.chain(measures).chain(segments).collect()
 }
 
-/// Pairs of plain names with a dot between them, in backticks.
+/// Returns the pairs of plain names joined by a dot in backticks.
 fn named(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let quoted = text
         .lines()

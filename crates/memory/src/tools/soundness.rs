@@ -1,4 +1,4 @@
-//! Whether some of the changes of a draft can be kept without the others.
+//! Checks whether some of the changes of a draft can be kept without the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use super::sources::{catalog_of, findings};
 use super::wiki::targets;
 use crate::draft::Draft;
 
-/// Whether files are as right with these changes as they were without: no source is wrong that was right, and
-/// no page links to one that is gone or was never there.
+/// Returns whether the changes add no errors: every source that was valid stays valid, and no page
+/// gets a link to a missing page.
 pub fn is_sound(
     files: &BTreeMap<ProjectPath, Vec<u8>>,
     changes: &[Change],
@@ -40,7 +40,7 @@ pub fn is_sound(
     is_right && dangling(&after).is_subset(&dangling(&before))
 }
 
-/// Links between pages that lead nowhere: the page, and the one that it names.
+/// Returns the dangling links between pages, as (page, target).
 fn dangling(draft: &Draft) -> BTreeSet<(String, String)> {
     let keys = draft.keys();
     let keys: BTreeSet<&str> = keys.iter().map(WikiKey::as_str).collect();

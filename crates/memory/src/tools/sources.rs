@@ -43,7 +43,7 @@ pub(super) struct EditInput {
     yaml_edits: Vec<Edit>,
 }
 
-/// Shows what a source is as a whole, and its own file where it has one.
+/// Shows the composed source, and its own file if it has one.
 pub(super) fn read(session: &mut Session, input: &NameInput) -> Result<ToolOutput, ToolError> {
     let (warehouse, name) = named(session, &input.source_name)?;
     let catalog = catalog(session, warehouse);
@@ -82,7 +82,7 @@ pub(super) fn edit(session: &mut Session, input: &EditInput) -> Result<ToolOutpu
     put(session, &name, place, &text)
 }
 
-/// Keeps a text when the folder is no worse with it than without.
+/// Writes a text if the folder has no more errors with it than without.
 fn put(
     session: &mut Session,
     name: &SourceName,
@@ -136,7 +136,8 @@ fn put(
     ))
 }
 
-/// Why a sound file is not the one that was asked for: it defines another source, or its SQL could do more than read.
+/// Returns why a valid file is not the requested one: it defines another source, or its SQL could
+/// do more than read.
 fn unfit(
     now: &Catalog,
     warehouse: &Warehouse,
@@ -171,12 +172,11 @@ fn named<'s>(session: &'s Session, text: &str) -> Result<(&'s Warehouse, SourceN
     Ok((warehouse, name))
 }
 
-/// All sources of the connection as the draft has them.
 pub(super) fn catalog(session: &Session, warehouse: &Warehouse) -> Catalog {
     catalog_of(&session.draft, warehouse)
 }
 
-/// All sources of the connection as a draft has them.
+/// Loads all sources of the connection in a draft.
 pub(super) fn catalog_of(draft: &Draft, warehouse: &Warehouse) -> Catalog {
     let folder = warehouse.folder();
     let prefix = format!("{folder}/");
@@ -188,7 +188,7 @@ pub(super) fn catalog_of(draft: &Draft, warehouse: &Warehouse) -> Catalog {
     Catalog::load(files.collect(), warehouse.dialect)
 }
 
-/// Where the file of a source is, or would be.
+/// Returns the path where a source's file is or would be.
 fn file_of(
     catalog: &Catalog,
     warehouse: &Warehouse,
@@ -202,7 +202,6 @@ fn file_of(
     ProjectPath::parse(&format!("{}/{file}", warehouse.folder())).map_err(refuse)
 }
 
-/// Everything that is wrong, in words.
 pub(super) fn findings(catalog: &Catalog) -> BTreeSet<String> {
     let words = |finding: &Finding| match &finding.path {
         Some(path) => format!("{path}: {}", finding.message),

@@ -1,4 +1,4 @@
-//! What the writing tools accept and refuse, on drafts in memory.
+//! Tests what the writing tools accept and refuse, on drafts in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +59,7 @@ fn session() -> Session {
     }
 }
 
-/// Calls a tool and gives what the model sees.
+/// Calls a tool and returns the text that the model sees.
 fn call<I: DeserializeOwned>(
     session: &mut Session,
     run: fn(&mut Session, &I) -> Result<ToolOutput, ToolError>,
@@ -82,7 +82,7 @@ fn changes(session: &Session) -> Vec<(String, Option<String>)> {
         .collect()
 }
 
-/// An edit of a page changes what it names and leaves comments, unknown keys and line ends.
+/// Comments, unknown keys and line endings outside the edit survive.
 #[test]
 fn an_edit_leaves_every_other_byte() {
     let mut session = session();
@@ -111,7 +111,8 @@ fn an_edit_leaves_every_other_byte() {
     assert_eq!(changes(&session), []);
 }
 
-/// A page of KTX 0.12 may say `connection.source`, and what it has said already is not held against an edit.
+/// KTX 0.12 allowed pages to write `connection.source`; an edit accepts references that the page
+/// had before.
 #[test]
 fn older_references_to_sources_are_known() {
     let mut session = session();
@@ -130,7 +131,6 @@ fn older_references_to_sources_are_known() {
     call(&mut session, wiki::write, gone).unwrap();
 }
 
-/// A refused write changes nothing and says what to do.
 #[test]
 fn a_refused_page_changes_nothing() {
     let cases = [
@@ -218,7 +218,6 @@ fn a_refused_page_changes_nothing() {
     assert_eq!(changes(&session), []);
 }
 
-/// A page can be linked once it is written, and removed once nothing links it.
 #[test]
 fn pages_of_one_capture_see_each_other() {
     let mut session = session();
@@ -245,8 +244,6 @@ fn pages_of_one_capture_see_each_other() {
     );
 }
 
-/// An overlay is written when the sources are sound with it; one that is wrong is refused with its
-/// places, and the file before it stays.
 #[test]
 fn a_source_that_is_wrong_is_not_written() {
     let mut session = session();
@@ -311,7 +308,6 @@ fn a_source_that_is_wrong_is_not_written() {
     assert!(read.contains("- name: amount"), "{read}");
 }
 
-/// Without a connection there are no sources to write.
 #[test]
 fn a_note_without_a_connection_writes_pages_only() {
     let mut session = session();

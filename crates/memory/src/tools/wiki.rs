@@ -49,7 +49,7 @@ pub(super) struct WriteInput {
     sl_refs: Option<Vec<String>>,
 }
 
-/// Gives the whole file: what is edited must be seen as it is.
+/// Returns the whole file: an edit must match the text as it is stored.
 pub(super) fn read(session: &mut Session, input: &KeyInput) -> Result<ToolOutput, ToolError> {
     let (_, page) = existing(session, &input.key)?;
     Ok(ToolOutput::new(
@@ -129,7 +129,7 @@ fn check_free(session: &Session, key: &WikiKey) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Refuses the first write of a page when no more pages may be written.
+/// Refuses the first write of a page if the page quota is used up.
 fn check_quota(session: &mut Session, key: &WikiKey, is_new: bool) -> Result<(), ToolError> {
     let Some(quota) = session
         .quota
@@ -283,7 +283,7 @@ fn lists(input: &WriteInput) -> [(&'static str, Option<&Vec<String>>); 3] {
     ]
 }
 
-/// The keys that a page points to.
+/// Returns the keys that a page refers to.
 pub(super) fn targets(page: &Page) -> BTreeSet<String> {
     let links = page.links().into_iter().map(|link| link.target);
     links
@@ -291,14 +291,14 @@ pub(super) fn targets(page: &Page) -> BTreeSet<String> {
         .collect()
 }
 
-/// What a page has referred to before a call.
+/// The references of a page before a call.
 struct Said {
     targets: BTreeSet<String>,
     sl_refs: Vec<String>,
 }
 
-/// Refuses references to what is not there. What the page has said before this call is not held
-/// against it.
+/// Refuses references to missing pages and sources, except those that the page had before this
+/// call.
 fn check_references(session: &Session, page: &Page, input: &WriteInput) -> Result<(), ToolError> {
     let keys = session.draft.keys();
     let old = session.draft.text(&page_place(page.key())?);

@@ -1,8 +1,7 @@
-//! What is kept of a loop, and when it is dropped.
+//! Tests what a transcript stores and when it is dropped.
 
 use super::*;
 
-/// A store in memory.
 #[derive(Default)]
 struct Memory(Mutex<Vec<String>>);
 
@@ -49,7 +48,7 @@ fn a_loop_is_continued_with_the_same_input_alone() {
     assert_eq!(store.lines(), Vec::<String>::new());
 }
 
-/// What was written by another version, or only in part, ends what can be read.
+/// A line of another version, or a truncated line, ends the readable part.
 #[test]
 fn a_line_that_cannot_be_read_ends_the_transcript() {
     let store = Arc::new(Memory::default());
@@ -64,7 +63,6 @@ fn a_line_that_cannot_be_read_ends_the_transcript() {
     assert_eq!(other.lines(), Vec::<String>::new());
 }
 
-/// A conversation that is refused is not continued; one that got no further three times in a row is dropped.
 #[test]
 fn a_loop_that_gets_no_further_is_dropped() {
     let store = Arc::new(Memory::default());
