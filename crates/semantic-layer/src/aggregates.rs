@@ -1,4 +1,4 @@
-//! Aggregate functions: which there are, what they answer, how a filter goes into them.
+//! Aggregate functions: their names, their result types, and how a filter is applied to them.
 
 mod filters;
 
@@ -14,7 +14,7 @@ use sqlparser::ast::{
 use crate::sql_text::{as_real, native_percentile};
 use crate::{ColumnType, ErrorKind, QueryError};
 
-/// Aggregates by lower-case name, beside those found by their beginning.
+/// Aggregates by lower-case name, in addition to those recognized by prefix.
 const AGGREGATES: &str = " any any_value anyheavy anylast approx_count_distinct approx_distinct approx_median \
 approx_percentile approx_quantile approx_quantiles approx_set approx_top_count approx_top_k arbitrary \
 arg_max arg_min argmax argmin array_agg array_concat_agg avg avgif bit_and bit_or bit_xor bit_and_agg \
@@ -30,8 +30,8 @@ stddev_samp stddevpop stddevsamp stdev stdevp string_agg sum sumif sum_no_overfl
 sum_if avg_if min_if max_if count_distinct_if uniq uniqcombined uniqexact uniqhll12 var var_pop var_samp variance \
 varp varpop varsamp xmlagg ";
 
-/// ClickHouse's aggregates that answer arrays, maps or tuples, or take them: these take no NULL there, so
-/// a CASE cannot filter them either.
+/// ClickHouse aggregates that return or take arrays, maps or tuples. Such values cannot be NULL in
+/// ClickHouse, so a CASE cannot filter them either.
 const CONTAINERS: &str = " grouparray grouparrayarray grouparrayinsertat grouparrayintersect grouparraylast \
 grouparraymovingavg grouparraymovingsum grouparraysample grouparraysorted groupuniqarray groupuniqarrayarray \
 maxmap minmap quantiles quantilesbfloat16 quantilesddsketch quantilesdeterministic quantilesexact \
@@ -39,23 +39,23 @@ quantilesexactexclusive quantilesexacthigh quantilesexactinclusive quantilesexac
 quantilesgk quantilesinterpolatedweighted quantilestdigest quantilestdigestweighted quantilestiming \
 quantilestimingweighted sumarray summap summapwithoverflow topk topkweighted ";
 
-/// Those of ClickHouse's aggregates that answer approximately.
+/// ClickHouse aggregates with approximate results.
 const APPROXIMATE: &str = " median quantile quantiles quantilesbfloat16 quantilesddsketch quantilesdeterministic \
 quantilesgk quantilestdigest quantilestdigestweighted quantilestiming quantilestimingweighted topk \
 topkweighted uniq uniqcombined uniqhll12 ";
 
-/// Aggregates whose answer is their first argument's type.
+/// Aggregates that return the type of their first argument.
 const SAME_TYPE: &str = " any any_value anylast anyheavy arbitrary arg_max arg_min argmax argmin first \
 first_value last last_value max max_by min min_by mode percentile_disc maxif minif ";
 
-/// Aggregates that answer numbers.
+/// Aggregates that return numbers.
 const NUMBERS: &str = " approx_count_distinct approx_distinct approx_median approx_percentile approx_quantile avg \
 avgif bit_and bit_or bit_xor corr count count_big count_if countif covar_pop covar_samp entropy favg fsum \
 geometric_mean kurtosis mean product quantile regr_avgx regr_avgy regr_count regr_intercept regr_r2 \
 regr_slope skewness std stddev stddev_pop stddev_samp stddevpop stddevsamp stdev stdevp sum sumif sumkahan \
 total uniq uniqcombined uniqexact var var_pop var_samp variance varp varpop varsamp ";
 
-/// PostgreSQL's aggregates whose answers may be of a type without an order: documents, bytes, keys.
+/// PostgreSQL aggregates whose results may have a type without an order: documents, bytes, keys.
 const UNORDERED: &str = " json_agg json_agg_strict json_arrayagg json_object_agg json_object_agg_strict \
 json_objectagg jsonb_agg jsonb_agg_strict jsonb_object_agg jsonb_object_agg_strict string_agg xmlagg ";
 
@@ -63,12 +63,11 @@ fn is_in(list: &str, name: &str) -> bool {
     list.contains(&format!(" {name} "))
 }
 
-/// The lower-case name of a call.
 pub(crate) fn name_of(call: &Function) -> String {
     call.name.to_string().to_ascii_lowercase()
 }
 
-/// Whether a call aggregates rows.
+/// Returns true if a call aggregates rows.
 pub(crate) fn is_aggregate(call: &Function) -> bool {
     call.over.is_none()
         && ((is_known(&name_of(call)) && !is_largest_of_several(call))
@@ -80,23 +79,22 @@ fn is_known(name: &str) -> bool {
     is_in(AGGREGATES, name) || is_in(CONTAINERS, name)
 }
 
-/// SQLite's `max(a, b)`: of several values in one row.
+/// Returns true for SQLite's `max(a, b)`, which picks the largest of several values in one row.
 fn is_largest_of_several(call: &Function) -> bool {
     matches!(name_of(call).as_str(), "max" | "min") && arguments(call).len() > 1
 }
 
-/// What one atom computes over the rows of its home.
+/// The computation of one atom over the rows of its home.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Call {
     /// The number of rows.
     Rows,
-    /// A function of the warehouse, its arguments bound.
+    /// A warehouse function with bound arguments.
     Function(Function),
-    /// The interpolated percentile; the fraction is a number between 0 and 1 as written.
+    /// The interpolated percentile; `fraction` is the source text of a number from 0 to 1.
     Percentile { value: Expr, fraction: String },
 }
 
-/// The positional argument expressions of a call.
 pub(crate) fn arguments(call: &Function) -> Vec<&Expr> {
     let FunctionArguments::List(list) = &call.args else {
         return Vec::new();
@@ -108,21 +106,21 @@ pub(crate) fn arguments(call: &Function) -> Vec<&Expr> {
     expressions.collect()
 }
 
-/// Whether the answers of a call may have no maximum in the warehouse.
+/// Returns true if the warehouse may have no maximum over the results of a call.
 pub(crate) fn has_no_maximum(call: &Function, dialect: Dialect) -> bool {
     dialect == Dialect::Postgres && is_in(UNORDERED, &name_of(call))
 }
 
-/// What a call to `count` counts.
+/// The rows that a call to `count` counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Counted {
-    /// The rows of whatever the expression belongs to: `count(*)`.
+    /// The rows of the source that owns the expression: `count(*)`.
     OwnRows,
     /// The rows of a source: `count(source.*)`.
     RowsOf(ObjectName),
 }
 
-/// What a call counts, when it counts rows.
+/// Returns which rows a call counts, if it counts rows.
 pub(crate) fn counts_rows(call: &Function) -> Option<Counted> {
     if name_of(call) != "count" {
         return None;
@@ -140,8 +138,8 @@ pub(crate) fn counts_rows(call: &Function) -> Option<Counted> {
     }
 }
 
-/// Takes the condition out of `count_if(condition)`, `sum_if(value, condition)` and their kin: what is
-/// left is printed for every warehouse with the condition as a filter.
+/// Separates the condition from `count_if(condition)`, `sum_if(value, condition)` and similar
+/// calls. The rest is printed for every warehouse, with the condition as a filter.
 pub(crate) fn unconditional(
     call: &Function,
     dialect: Dialect,
@@ -154,7 +152,7 @@ pub(crate) fn unconditional(
         "max_if" => "MAX",
         "count_distinct_if" => "COUNT_DISTINCT",
         "count_if" => "COUNT",
-        // ClickHouse's own spelling takes a value beside the condition as well.
+        // ClickHouse's own function takes a value next to the condition, too.
         "countif" if dialect != Dialect::ClickHouse => "COUNT",
         _ => return Ok((call.clone(), None)),
     };
@@ -185,7 +183,7 @@ pub(crate) fn unconditional(
     Ok((call, Some(condition)))
 }
 
-/// Whether the warehouse answers a call approximately.
+/// Returns true if the warehouse computes a call approximately.
 pub(crate) fn is_approximate(call: &Call, dialect: Dialect) -> bool {
     let Call::Function(function) = call else {
         return false;
@@ -197,7 +195,7 @@ pub(crate) fn is_approximate(call: &Call, dialect: Dialect) -> bool {
         || (dialect == Dialect::ClickHouse && is_in(APPROXIMATE, &name))
 }
 
-/// Normalises a bound call: our own names for distinct counts and percentiles become what they mean.
+/// Normalizes a bound call: replaces ktx's own names for distinct counts and percentiles.
 pub(crate) fn call(mut function: Function) -> Result<Call, QueryError> {
     let name = name_of(&function);
     let values: Vec<Expr> = arguments(&function).into_iter().cloned().collect();
@@ -241,19 +239,19 @@ pub(crate) fn call(mut function: Function) -> Result<Call, QueryError> {
     }
 }
 
-/// Whether nothing but arguments stands in the parentheses of a call.
+/// Returns true if the parentheses of a call contain only arguments.
 fn is_plain(call: &Function) -> bool {
     let has_clauses =
         matches!(&call.args, FunctionArguments::List(list) if !list.clauses.is_empty());
     !has_clauses && !is_distinct(call)
 }
 
-/// Whether a call sees each value once.
+/// Returns true if a call uses each value once.
 pub(crate) fn is_distinct(call: &Function) -> bool {
     matches!(&call.args, FunctionArguments::List(list) if list.duplicate_treatment.is_some())
 }
 
-/// The fraction of a percentile: a number from 0 to 1.
+/// Parses the fraction of a percentile, a number from 0 to 1.
 fn fraction_text(tree: &Expr) -> Result<String, QueryError> {
     let text = tree.to_string();
     match text.parse::<f64>() {
@@ -267,7 +265,7 @@ fn fraction_text(tree: &Expr) -> Result<String, QueryError> {
     }
 }
 
-/// Whether an atom is 0, not NULL, where there are no rows.
+/// Returns true if an atom is 0 instead of NULL over no rows.
 pub(crate) fn is_count(call: &Call) -> bool {
     match call {
         Call::Rows => true,
@@ -280,7 +278,7 @@ uniqcombined regr_count ";
     }
 }
 
-/// What an atom's values are; `argument` tells the type of a bound tree.
+/// Returns the type of an atom's values; `argument` returns the type of a bound tree.
 pub(crate) fn answer_type(
     call: &Call,
     argument: &dyn Fn(&Expr) -> Option<ColumnType>,
@@ -305,7 +303,6 @@ pub(crate) fn answer_type(
     }
 }
 
-/// `CASE WHEN condition THEN value END`.
 fn when(condition: &Expr, value: Expr) -> Expr {
     Expr::Case {
         case_token: AttachedToken::empty(),
@@ -319,8 +316,8 @@ fn when(condition: &Expr, value: Expr) -> Expr {
     }
 }
 
-/// The SQL of an atom; `filter` decides which rows it sees, `kind` is the type of what a percentile
-/// is of, where it is known.
+/// Writes the SQL of an atom. `filter` selects its rows; `kind` is the type of a percentile's
+/// value, if known.
 pub(crate) fn sql(
     call: &Call,
     filter: Option<&Expr>,
@@ -341,7 +338,7 @@ pub(crate) fn sql(
     }
 }
 
-/// A value that is NULL on the rows that the filter leaves out.
+/// Makes a value NULL on rows that fail the filter.
 pub(crate) fn filtered(value: &Expr, filter: Option<&Expr>) -> Expr {
     match filter {
         None => value.clone(),
@@ -375,7 +372,7 @@ fn function_sql(
                 order.expr = filtered(&order.expr, filter.as_ref());
             }
         }
-        // Where there is no such clause the filter was refused.
+        // `check` has refused filters for warehouses without the clause.
         Way::Clause | Way::Nothing => {
             function.filter = filter.map(Box::new);
             return print(&Expr::Function(function));
@@ -388,7 +385,8 @@ fn function_sql(
     print(&Expr::Function(function))
 }
 
-/// Puts the filter into so many of the arguments, and what a dialect needs for real averages and NULL sums.
+/// Applies the filter to the first `count` arguments, and adapts arguments for dialects whose
+/// averages are not real numbers or whose sums over no rows are not NULL.
 fn adjust_arguments(
     list: &mut FunctionArgumentList,
     name: &str,
@@ -410,7 +408,7 @@ fn adjust_arguments(
         if let Some((filter, _)) = filter.filter(|(_, count)| at < *count) {
             *tree = filtered(tree, Some(filter));
         }
-        // Averages have the type of the column there, or its number of places.
+        // In these dialects an average has the type of its column, or its number of decimal places.
         let averages_as_written = matches!(
             dialect,
             Dialect::SqlServer
@@ -422,7 +420,7 @@ fn adjust_arguments(
         if name == "avg" && averages_as_written {
             *tree = number(&as_real(dialect, &print(tree)));
         }
-        // Over no rows ClickHouse answers 0 instead of NULL, unless the argument may be NULL.
+        // Over no rows ClickHouse returns 0 instead of NULL, unless the argument is nullable.
         if dialect == Dialect::ClickHouse && at == 0 && is_nullable_aggregate(name) {
             *tree = number(&format!("toNullable({})", print(tree)));
         }
@@ -445,7 +443,7 @@ fn is_nullable_aggregate(name: &str) -> bool {
     )
 }
 
-/// All predicates together; each in parentheses.
+/// Joins predicates with AND, each in parentheses.
 pub(crate) fn all_of(predicates: &[Expr]) -> Expr {
     let mut all = predicates.iter().map(|predicate| match predicate {
         Expr::Nested(_) => predicate.clone(),

@@ -1,4 +1,4 @@
-//! Sources as they are written: the YAML shapes, strict about keys, with positions in errors.
+//! The YAML shapes of source files: strict about keys, with positions in errors.
 
 mod measure;
 mod strict;
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 pub(crate) use strict::StrictMap;
 pub(crate) use text::{Problem, read};
 
-/// Free-form metadata that is carried but never interpreted here.
+/// Free-form metadata, copied without interpretation.
 pub(crate) type Meta = serde_yaml::Value;
-/// Texts by who wrote them: `user`, `ai`, `dbt`, `metricflow`, `lookml`, `looker`, `db`, …
+/// Texts by author: `user`, `ai`, `dbt`, `metricflow`, `lookml`, `looker`, `db`, …
 pub(crate) type Descriptions = StrictMap<String>;
 
-/// One file's content.
+/// The content of one file.
 #[derive(Debug, Clone)]
 pub(crate) enum Authored {
     /// A source with its own `table` or `sql`.
     Standalone(Box<Standalone>),
     /// Additions to a manifest entry of the same name.
     Overlay(Box<Overlay>),
-    /// A shard that a scan has written.
+    /// A manifest shard, written by a scan.
     Manifest(Manifest),
 }
 
@@ -93,16 +93,16 @@ pub(crate) struct Column {
     pub(crate) tests: Option<Meta>,
 }
 
-/// Whether a column of this name can be asked for. One of blanks can, in quotes.
+/// Returns true if queries can name a column. A name of spaces works in quotes.
 pub(crate) fn is_column_name(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(char::is_control)
 }
 
-/// What a column holds, as far as the planner needs to know.
+/// The type of a column as far as the planner distinguishes types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ColumnType {
-    /// Text and everything that is none of the others.
+    /// Text and all other types.
     String,
     /// Numbers of any kind.
     Number,
@@ -124,27 +124,27 @@ impl ColumnType {
     }
 }
 
-/// What a column is for.
+/// The role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Nothing special.
+    /// An ordinary column.
     #[default]
     Default,
     /// A time axis.
     Time,
 }
 
-/// Who may use a column.
+/// The places where a column may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Visibility {
-    /// Everyone; advertised.
+    /// Everywhere; listed.
     #[default]
     Public,
-    /// Queries may use it; not advertised.
+    /// In queries; not listed.
     Internal,
-    /// Only the source's own measures, joins and computed columns may use it.
+    /// Only in the source's own measures, joins and computed columns.
     Hidden,
 }
 
@@ -158,12 +158,11 @@ pub(crate) struct Join {
     pub(crate) alias: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) source: Option<JoinSource>,
-    /// As a scan has measured it: the file of a person has no such key.
+    /// Measured by a scan; hand-written files have no such key.
     #[serde(skip)]
     pub(crate) coverage: Option<f64>,
 }
 
-/// A join of a manifest entry.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ManifestJoin {
@@ -174,24 +173,24 @@ pub(crate) struct ManifestJoin {
     pub(crate) alias: Option<String>,
     #[serde(default)]
     pub(crate) source: Option<JoinSource>,
-    /// The share of the entry's rows with a value that find one; absent where none was missed.
+    /// The share of the entry's rows with a key that find a match; absent if all did.
     #[serde(default)]
     pub(crate) coverage: Option<f64>,
 }
 
-/// Where a join of a manifest comes from.
+/// The origin of a manifest join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum JoinSource {
-    /// The warehouse declares the key.
+    /// The warehouse declares a foreign key.
     Formal,
-    /// A scan has counted the values.
+    /// A scan counted matching values.
     Inferred,
-    /// Somebody has said so.
+    /// A user declared it.
     Manual,
 }
 
-/// How many rows of the two sides of a join belong together.
+/// The cardinality of a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relationship {
@@ -199,12 +198,12 @@ pub enum Relationship {
     ManyToOne,
     /// Each target row has at most one match.
     OneToMany,
-    /// Both.
+    /// Each row has at most one match on either side.
     OneToOne,
 }
 
 impl Relationship {
-    /// The same join read from the other side.
+    /// Returns the same join read from the other side.
     #[must_use]
     pub const fn inverted(self) -> Self {
         match self {
@@ -214,7 +213,7 @@ impl Relationship {
         }
     }
 
-    /// Whether looking up along it can never multiply rows.
+    /// Returns true if a look-up along the join can never multiply rows.
     pub const fn is_safe(self) -> bool {
         matches!(self, Self::ManyToOne | Self::OneToOne)
     }

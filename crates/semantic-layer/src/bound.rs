@@ -1,8 +1,8 @@
-//! Bound trees: SQL trees whose column references name a node and a column, and nothing else.
+//! Bound trees: SQL trees whose column references name only a node and a column.
 //!
-//! A reference is a compound identifier whose first part is a marker with the node's number; an atom
-//! is an identifier that is a marker, and so is the mark of a part. Markers begin with control characters, which no parsed
-//! expression can hold.
+//! A reference is a compound identifier whose first part is a marker with the node's number. Atoms
+//! and part marks are single marker identifiers. Markers start with control characters, which no
+//! parsed expression can contain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -23,20 +23,20 @@ use crate::{ErrorKind, QueryError};
 const NODE: char = '\u{1}';
 const ATOM: char = '\u{2}';
 const MARK: char = '\u{4}';
-/// In the place of a column: the row of the node itself.
+/// The column name that means the row of the node.
 pub(crate) const ROW: &str = "\u{3}";
 
-/// The first part of a bound column reference.
+/// Returns the first part of a bound column reference.
 pub(crate) fn marker(node: NodeId) -> String {
     format!("{NODE}{node}")
 }
 
-/// The tree that stands for an atom.
+/// Builds the tree of an atom.
 pub(crate) fn atom(number: usize) -> Expr {
     raw(format!("{ATOM}{number}"))
 }
 
-/// The node and column of a bound reference.
+/// Returns the node and column of a bound reference.
 pub(crate) fn column_of(tree: &Expr) -> Option<(NodeId, &str)> {
     let Expr::CompoundIdentifier(parts) = tree else {
         return None;
@@ -48,7 +48,7 @@ pub(crate) fn column_of(tree: &Expr) -> Option<(NodeId, &str)> {
     (column.value != ROW).then_some((node, column.value.as_str()))
 }
 
-/// The node of which a tree means the row.
+/// Returns the node whose row a tree refers to.
 pub(crate) fn row_of(tree: &Expr) -> Option<NodeId> {
     let Expr::CompoundIdentifier(parts) = tree else {
         return None;
@@ -60,7 +60,7 @@ pub(crate) fn row_of(tree: &Expr) -> Option<NodeId> {
     (column.value == ROW).then_some(node)
 }
 
-/// The number of an atom's tree.
+/// Returns the number of an atom tree.
 pub(crate) fn atom_of(tree: &Expr) -> Option<usize> {
     match tree {
         Expr::Identifier(name) => name.value.strip_prefix(ATOM)?.parse().ok(),
@@ -68,12 +68,12 @@ pub(crate) fn atom_of(tree: &Expr) -> Option<usize> {
     }
 }
 
-/// The tree that is NULL in the groups for which a part has no row.
+/// Builds the mark of a part, a tree that is NULL in groups for which the part has no row.
 pub(crate) fn mark(part: usize) -> Expr {
     raw(format!("{MARK}{part}"))
 }
 
-/// The number of the part whose mark a tree is.
+/// Returns the part whose mark a tree is.
 pub(crate) fn mark_of(tree: &Expr) -> Option<usize> {
     match tree {
         Expr::Identifier(name) => name.value.strip_prefix(MARK)?.parse().ok(),
@@ -81,7 +81,7 @@ pub(crate) fn mark_of(tree: &Expr) -> Option<usize> {
     }
 }
 
-/// The parts whose marks a tree names.
+/// Returns the parts whose marks a tree contains.
 pub(crate) fn marks(tree: &Expr) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     let flow: ControlFlow<()> = visit_expressions(tree, |part| {
@@ -92,7 +92,7 @@ pub(crate) fn marks(tree: &Expr) -> BTreeSet<usize> {
     found
 }
 
-/// The columns that a tree names, in the order of the text, each once.
+/// Returns the distinct columns of a tree in text order.
 pub(crate) fn columns(tree: &Expr) -> Vec<(NodeId, String)> {
     let mut found: Vec<(NodeId, String)> = Vec::new();
     let flow: ControlFlow<()> = visit_expressions(tree, |part| {
@@ -108,7 +108,7 @@ pub(crate) fn columns(tree: &Expr) -> Vec<(NodeId, String)> {
     found
 }
 
-/// The nodes that a tree names, in the order of the text, each once.
+/// Returns the distinct nodes of a tree in text order.
 pub(crate) fn nodes(tree: &Expr) -> Vec<NodeId> {
     let mut found: Vec<NodeId> = Vec::new();
     for (node, _) in columns(tree) {
@@ -119,7 +119,7 @@ pub(crate) fn nodes(tree: &Expr) -> Vec<NodeId> {
     found
 }
 
-/// The atoms that a tree names, in the order of the text, each once.
+/// Returns the distinct atoms of a tree in text order.
 pub(crate) fn atoms(tree: &Expr) -> Vec<usize> {
     let mut found: Vec<usize> = Vec::new();
     let flow: ControlFlow<()> = visit_expressions(tree, |part| {
@@ -130,17 +130,16 @@ pub(crate) fn atoms(tree: &Expr) -> Vec<usize> {
     found
 }
 
-/// What references mean and what aggregates become, during one binding.
+/// Resolves references and aggregates while a tree is bound.
 pub(crate) trait Meaning {
-    /// The tree for a reference outside every aggregate.
+    /// Resolves a reference outside all aggregates.
     fn outside(&mut self, parts: &[&str]) -> Result<Expr, QueryError>;
-    /// The tree for a reference inside an aggregate.
+    /// Resolves a reference inside an aggregate.
     fn inside(&mut self, parts: &[&str]) -> Result<Expr, QueryError>;
-    /// The tree for an aggregate whose arguments are bound.
+    /// Replaces an aggregate whose arguments are bound.
     fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError>;
 }
 
-/// Binds a tree.
 pub(crate) fn bind(
     mut tree: Expr,
     dialect: Dialect,
@@ -158,7 +157,7 @@ pub(crate) fn bind(
     }
 }
 
-/// Binds a row expression: every reference is a column, aggregates are refused.
+/// Binds a row expression: every reference is a column; refuses aggregates.
 pub(crate) fn bind_rows(
     tree: Expr,
     dialect: Dialect,
@@ -189,9 +188,9 @@ impl Meaning for Rows<'_> {
 struct Binding<'a> {
     dialect: Dialect,
     meaning: &'a mut dyn Meaning,
-    /// How many aggregates are open.
+    /// The number of enclosing aggregates.
     depth: usize,
-    /// Names that open lambdas bind.
+    /// The parameters of enclosing lambdas.
     parameters: Vec<String>,
 }
 
@@ -219,7 +218,6 @@ impl Binding<'_> {
     }
 }
 
-/// The parameter names of a lambda.
 fn lambda_parameters(lambda: &LambdaFunction) -> Vec<String> {
     match &lambda.params {
         OneOrManyWithParens::One(one) => vec![one.name.value.clone()],
@@ -280,10 +278,10 @@ impl VisitorMut for Binding<'_> {
     }
 }
 
-/// Date parts that stand as bare words in calls.
+/// Date parts that appear as bare words in calls.
 const DATE_PARTS: &str = " year yy yyyy quarter qq q month mm m week wk ww isoweek iso_week isoyear day dd d dayofyear dy weekday dw dayofweek hour hh minute mi n second ss s millisecond ms microsecond mcs nanosecond ns epoch epoch_second epoch_millisecond epoch_microsecond epoch_nanosecond dow doy dayofweekiso dayofweek_iso weekiso week_iso weekofyear yearofweek yearofweekiso century decade millennium ";
 
-/// Turns the date parts of date functions into fixed words, so that they are not taken for columns.
+/// Turns the date parts of date functions into fixed words, so that they do not resolve as columns.
 fn fix_date_parts(call: &mut Function, dialect: Dialect) {
     let name = call.name.to_string().to_ascii_lowercase();
     let FunctionArguments::List(list) = &mut call.args else {
@@ -315,16 +313,15 @@ fn fix_date_parts(call: &mut Function, dialect: Dialect) {
 /// Prints bound trees as SQL.
 pub(crate) struct Printer<'a> {
     pub(crate) dialect: Dialect,
-    /// The SQL name of a node, ready to print.
+    /// Returns the SQL name of a node.
     pub(crate) node: &'a dyn Fn(NodeId) -> String,
-    /// The SQL of an atom, ready to print.
+    /// Returns the SQL of an atom.
     pub(crate) atom: &'a dyn Fn(usize) -> String,
-    /// The SQL of a part's mark, ready to print.
+    /// Returns the SQL of a part's mark.
     pub(crate) mark: &'a dyn Fn(usize) -> String,
 }
 
 impl Printer<'_> {
-    /// The SQL text of a tree.
     pub(crate) fn print(&self, tree: &Expr) -> String {
         let mut tree = presence::resolved(tree, &BTreeMap::new());
         let mut spelling = Spelling { printer: self };

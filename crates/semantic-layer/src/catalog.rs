@@ -1,4 +1,4 @@
-//! All sources of one connection: loading, listing, reading.
+//! All sources of one connection: loads, lists and reads them.
 
 mod back_joins;
 mod contradictions;
@@ -28,11 +28,11 @@ pub(crate) use scanned::{ScannedTable, lowered_parts};
 /// One line of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSummary {
-    /// The source's name; of a file that does not parse, what can be made out of it.
+    /// The source's name; for a file that does not parse, the recovered name.
     pub name: String,
     /// The file, with `#entry` for manifest entries.
     pub path: String,
-    /// Where it is written down; absent for a file that does not parse.
+    /// Where the source is declared; absent for a file that does not parse.
     pub origin: Option<Origin>,
     /// The best description.
     pub description: Option<String>,
@@ -42,11 +42,11 @@ pub struct SourceSummary {
     pub measure_count: usize,
     /// Number of joins.
     pub join_count: usize,
-    /// Whether something is wrong with it.
+    /// True if the source has a problem.
     pub is_broken: bool,
 }
 
-/// A file of which no source could be made.
+/// A file that yields no source.
 #[derive(Debug, Clone)]
 pub(crate) struct BrokenFile {
     pub(crate) name: Option<String>,
@@ -57,15 +57,15 @@ pub(crate) struct BrokenFile {
 }
 
 impl BrokenFile {
-    /// The source that the file may be about: its name, or where none can be made out the name of the
-    /// file. What it would have hidden, changed or joined there is not known.
+    /// Returns the source that the file may declare: its name, else the name of the file. Whatever
+    /// the file would hide, change or join there is unknown.
     fn stands_for(&self) -> Option<String> {
         let is_shard = self.path.trim_start_matches("./").starts_with("_schema/");
         let named = self.name.clone();
         named.or_else(|| (!is_shard).then(|| file_stem(&self.path)))
     }
 
-    /// The file, with the place in it where there is one.
+    /// Returns the file, with the position if known.
     fn place(&self) -> String {
         match self.position {
             Some(position) => format!("{}:{position}", self.path),
@@ -74,7 +74,7 @@ impl BrokenFile {
     }
 }
 
-/// The sources of one connection, composed and resolved, with what is wrong in its files.
+/// The sources of one connection, composed and resolved, with the problems of its files.
 #[derive(Debug, Clone)]
 pub struct Catalog {
     dialect: Dialect,
@@ -90,15 +90,15 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Loads the files of one connection's folder. Files that are not YAML are left out; a broken
-    /// file becomes diagnostics and never breaks another one.
+    /// Loads the files of one connection's folder. Ignores files that are not YAML. A broken file
+    /// becomes diagnostics and does not affect other files.
     ///
-    /// `dialect` is the connection's: join conditions are read in it.
+    /// `dialect` is the connection's; join conditions are parsed in it.
     pub fn load(files: Vec<SourceFile>, dialect: Dialect) -> Self {
         load::load(files, dialect)
     }
 
-    /// The connection's dialect.
+    /// The dialect of the connection.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
@@ -108,17 +108,17 @@ impl Catalog {
         &self.sources
     }
 
-    /// The source of this name, exactly.
+    /// Finds a source by its exact name.
     pub fn source(&self, name: &str) -> Option<&Source> {
         self.by_name.get(name).and_then(|at| self.sources.get(*at))
     }
 
-    /// What is wrong in the files, ordered by path; codes are the names of [`ErrorKind`]s.
+    /// The problems of the files, ordered by path; codes are the names of [`ErrorKind`]s.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// The listing, ordered by name, then path.
+    /// Lists the sources, ordered by name, then path.
     pub fn list(&self) -> Vec<SourceSummary> {
         let sound = self.sources.iter().map(|source| SourceSummary {
             name: source.name.clone(),
@@ -149,7 +149,7 @@ impl Catalog {
         all
     }
 
-    /// The YAML of a source: a standalone file as it is written, everything else composed from
+    /// Returns the YAML of a source: a standalone file unchanged, all others composed from
     /// manifest, overlay and inherited columns.
     pub fn read(&self, name: &str) -> Result<String, QueryError> {
         let Some(composed) = self.composed.get(name) else {
@@ -177,12 +177,12 @@ impl Catalog {
             .map_err(|error| QueryError::new(ErrorKind::InvalidSource, error.to_string()))
     }
 
-    /// Which sources have a column or measure of a name. Made when first needed.
+    /// Indexes the sources by column and measure names, on first use.
     pub(crate) fn members(&self) -> &Members {
         self.members.get_or_init(|| Members::of(&self.sources))
     }
 
-    /// The files that say what a source is: its own, and the shard with its table.
+    /// Returns the files that define a source: its own, and the shard with its table.
     pub fn files_of(&self, name: &str) -> Vec<&str> {
         let own = self.source(name).map(|source| source.path.as_str());
         let own = own.map(|path| path.split_once('#').map_or(path, |(file, _)| file));
@@ -190,18 +190,18 @@ impl Catalog {
         own.into_iter().chain(shard).collect()
     }
 
-    /// Whether a name belongs to a file that cannot be read: what the source is, is not known.
+    /// Returns true if the file of this source cannot be read, so that its definition is unknown.
     pub fn is_unreadable(&self, name: &str) -> bool {
         let mut broken = self.broken.iter();
         broken.any(|file| file.stands_for().as_deref() == Some(name))
     }
 
-    /// The text of a file as it was loaded.
+    /// Returns the text of a loaded file.
     pub fn file_text(&self, path: &str) -> Option<&str> {
         self.texts.get(path).map(String::as_str)
     }
 
-    /// The error for a name that is no source; a broken file of that name is the better reason.
+    /// Builds the error for an unknown source; a broken file of that name is the better reason.
     pub(crate) fn unknown_source(&self, name: &str) -> QueryError {
         if let Some(file) = self
             .broken
@@ -233,7 +233,7 @@ impl Catalog {
             return QueryError::new(file.kind, message).about(name);
         }
         let near = nearest(name, self.graph.node_names());
-        // A file that tells no name, such as a shard, may be the one that declares it.
+        // A file without a readable name, such as a shard, may declare the source.
         if let Some(file) = self.broken.iter().find(|file| file.name.is_none()) {
             let message = format!(
                 "unknown source `{name}`; `{}` cannot be read: {}",
@@ -249,7 +249,7 @@ impl Catalog {
             .suggest(near)
     }
 
-    /// The source whose join has a name for its alias and leads to a file that cannot be read, and that file.
+    /// Finds the source whose join has this alias and targets an unreadable file, and that file.
     fn role_of_broken(&self, name: &str) -> Option<(&str, &BrokenFile)> {
         let named = |to: &str| {
             let mut broken = self.broken.iter();
@@ -262,7 +262,7 @@ impl Catalog {
         })
     }
 
-    /// The join alias in a broken file that a name is, or begins with, and the file.
+    /// Finds a join alias in a broken file that equals the name or its first part, and the file.
     fn broken_role<'a>(&'a self, name: &str) -> Option<(&'a str, &'a BrokenFile)> {
         self.broken.iter().find_map(|file| {
             let text = self.texts.get(&file.path)?;
@@ -282,7 +282,6 @@ fn file_stem(path: &str) -> String {
         .to_owned()
 }
 
-/// A diagnostic of a kind at a file.
 fn finding(kind: ErrorKind, message: &str, path: &str, position: Option<Position>) -> Diagnostic {
     let location = Location {
         file: path.to_owned(),

@@ -1,9 +1,9 @@
-//! Type names as ClickHouse spells them. It tells upper and lower case apart; the parser prints the names
-//! that other databases share in capitals.
+//! ClickHouse type names. ClickHouse is case-sensitive, but the parser prints type names shared
+//! with other databases in upper case.
 
 use sqlparser::ast::{DataType, Ident, ObjectName};
 
-/// Gives a type the spelling that ClickHouse knows.
+/// Gives a type its ClickHouse spelling.
 pub(crate) fn spell(kind: &mut DataType) {
     let name = match kind {
         DataType::Nullable(inner) | DataType::LowCardinality(inner) => return spell(inner),
@@ -22,7 +22,8 @@ pub(crate) fn spell(kind: &mut DataType) {
     *kind = named(name);
 }
 
-/// The same for a value that a look-up may not have found: a type that takes no NULL would fail on it.
+/// Like `spell`, for values of look-ups without a match: a type that is not nullable would fail on
+/// NULL.
 pub(crate) fn spell_with_null(kind: &mut DataType) {
     spell(kind);
     match kind {
@@ -37,7 +38,7 @@ pub(crate) fn spell_with_null(kind: &mut DataType) {
     }
 }
 
-/// Whether a type, as a scan has written it, cannot be made to take NULL.
+/// Returns true if a scanned type cannot be made nullable.
 pub(crate) fn takes_no_null(native: &str) -> bool {
     let native = native.trim().to_ascii_lowercase();
     let kinds = ["array(", "map(", "tuple(", "nested(", "aggregatefunction("];

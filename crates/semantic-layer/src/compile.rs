@@ -1,4 +1,4 @@
-//! The compiler's front: a query over a catalog becomes SQL with its plan.
+//! The entry point of the compiler: compiles a query over a catalog to SQL and a plan.
 
 use ktx_warehouse::Dialect;
 
@@ -9,7 +9,7 @@ use crate::query::Query;
 use crate::remarks::{self, ComparedValue};
 use crate::{QueryError, emit, planner};
 
-/// What a result column is.
+/// The role of a result column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnRole {
     /// A dimension: rows are grouped by it.
@@ -23,9 +23,9 @@ pub enum ColumnRole {
 pub struct ResultColumn {
     /// The name in the result set.
     pub name: String,
-    /// The dimension or measure as asked for.
+    /// The dimension or measure as requested.
     pub reference: String,
-    /// What it is.
+    /// The role of the column.
     pub role: ColumnRole,
 }
 
@@ -36,15 +36,19 @@ pub struct Compiled {
     pub sql: String,
     /// The columns of the result: dimensions, then measures.
     pub columns: Vec<ResultColumn>,
-    /// How the answer comes about.
+    /// How the answer is computed.
     pub plan: Plan,
-    /// What a reader of the numbers should know.
+    /// Remarks for the reader of the numbers.
     pub notes: Vec<String>,
-    /// The texts that the filters compare columns with.
+    /// The texts that filters compare columns with.
     pub compared: Vec<ComparedValue>,
 }
 
-/// Compiles a query to SQL, or says why it has no right answer.
+/// Compiles a query to SQL.
+///
+/// # Errors
+///
+/// Refuses a query without a correct answer and says why.
 pub fn compile(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compiled, QueryError> {
     deep(|| compiled(catalog, query, dialect))
 }

@@ -1,4 +1,4 @@
-//! Composition: manifest entries, overlays and inherited columns become whole sources.
+//! Composes manifest entries, overlays and inherited columns into sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,24 +9,24 @@ use crate::authored::{
 };
 use crate::resolved::{Origin, column_type};
 
-/// A whole source in the shape of a standalone file, before names are resolved.
+/// A complete source in the shape of a standalone file, with unresolved names.
 #[derive(Debug, Clone)]
 pub(crate) struct Composed {
     pub(crate) source: Standalone,
     pub(crate) origin: Origin,
     pub(crate) path: String,
-    /// Types as the warehouse calls them, by column.
+    /// Warehouse type names by column.
     pub(crate) native_types: BTreeMap<String, String>,
-    /// Whether the grain is only what is left where nobody has told one.
+    /// True if no one declared the grain and it is the default.
     pub(crate) is_grain_assumed: bool,
-    /// The primary key of the scanned table behind it.
+    /// The primary key of the underlying scanned table.
     pub(crate) scanned_key: Vec<String>,
 }
 
-/// A rule of composition that a file breaks.
+/// A composition rule that a file breaks.
 pub(crate) type Broken = (ErrorKind, String);
 
-/// A manifest entry as a source.
+/// Converts a manifest entry to a source.
 pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> Composed {
     let keys = primary_key(entry);
     let all = || {
@@ -79,13 +79,13 @@ pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> 
     }
 }
 
-/// The columns of an entry that are its primary key.
+/// Returns the primary key columns of an entry.
 pub(crate) fn primary_key(entry: &ManifestEntry) -> Vec<String> {
     let keys = entry.columns.iter().filter(|column| column.pk);
     keys.map(|column| column.name.clone()).collect()
 }
 
-/// A join of a manifest: `source` is always set, which tells it from hand-written ones.
+/// Converts a manifest join; `source` is always set, unlike in hand-written joins.
 fn scanned_join(join: &ManifestJoin) -> Join {
     Join {
         to: join.to.clone(),
@@ -97,7 +97,7 @@ fn scanned_join(join: &ManifestJoin) -> Join {
     }
 }
 
-/// The warehouse's own type names of an entry's columns.
+/// Returns the warehouse type names of an entry's columns.
 pub(crate) fn native_types(entry: &ManifestEntry) -> BTreeMap<String, String> {
     entry
         .columns
@@ -106,7 +106,7 @@ pub(crate) fn native_types(entry: &ManifestEntry) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Puts an overlay on its manifest entry.
+/// Applies an overlay to its manifest entry.
 pub(crate) fn apply_overlay(
     base: &mut Composed,
     overlay: Overlay,
@@ -192,10 +192,10 @@ pub(crate) fn apply_overlay(
     Ok(())
 }
 
-/// The equalities of a join, however they are turned and spaced.
+/// The equalities of a join, independent of order, sides and spacing.
 pub(crate) type Condition = BTreeSet<[String; 2]>;
 
-/// The condition that a text writes down.
+/// Parses a condition.
 pub(crate) fn sides(on: &str) -> Condition {
     let words: Vec<&str> = on.split_whitespace().collect();
     let clauses = words.split(|word| word.eq_ignore_ascii_case("and"));
@@ -209,7 +209,7 @@ pub(crate) fn sides(on: &str) -> Condition {
     clauses.map(equality).collect()
 }
 
-/// A condition with its white space made equal.
+/// Normalizes the white space of a condition.
 fn collapsed(on: &str) -> String {
     on.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -220,7 +220,7 @@ fn merge_descriptions(base: &mut Option<Descriptions>, over: Option<Descriptions
     }
 }
 
-/// Fills what a standalone source leaves blank from the manifest entry that it inherits from.
+/// Fills what a standalone source omits from its inherited manifest entry.
 pub(crate) fn inherit(composed: &mut Composed, entry: &ManifestEntry) {
     let types = native_types(entry);
     for column in composed

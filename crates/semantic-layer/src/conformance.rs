@@ -1,4 +1,4 @@
-//! The line protocol of the result contract: one JSON request in, one JSON answer out.
+//! The line protocol of the result contract: one JSON request per line, one JSON answer per line.
 
 use ktx_diagnostics::{Diagnostic, Severity};
 use ktx_warehouse::Dialect;
@@ -9,7 +9,7 @@ use crate::{Catalog, ErrorKind, Finding, Query, QueryError, SourceFile, compile,
 /// Reads the files of a folder of sources, with paths relative to it.
 pub type LoadFolder<'a> = &'a dyn Fn(&str) -> Result<Vec<SourceFile>, String>;
 
-/// Answers one request line with one line, without a line end.
+/// Answers one request line with one line, without a line ending.
 pub fn answer(request: &str, load: LoadFolder<'_>) -> String {
     let answer = match serde_json::from_str::<Value>(request) {
         Ok(request) => respond(&request, load).unwrap_or_else(|error| refused(&error)),
@@ -21,7 +21,7 @@ pub fn answer(request: &str, load: LoadFolder<'_>) -> String {
     answer.to_string()
 }
 
-/// A refusal; its message alone says what may have been meant.
+/// Formats a refusal; suggestions appear only in its message.
 fn refused(error: &QueryError) -> Value {
     let is_unknown = matches!(
         error.kind,
@@ -78,7 +78,7 @@ fn respond(request: &Value, load: LoadFolder<'_>) -> Result<Value, QueryError> {
                 return Err(error);
             }
             let report = validate(&catalog, &touched);
-            // The contract lists the kinds of warnings; what is no such kind is told beside them.
+            // The contract lists the kinds of warnings; other kinds are returned as notes.
             let (notes, warnings): (Vec<Finding>, Vec<Finding>) = report
                 .warnings
                 .into_iter()
@@ -96,7 +96,7 @@ fn respond(request: &Value, load: LoadFolder<'_>) -> Result<Value, QueryError> {
     }
 }
 
-/// The first reason why a folder cannot be loaded whole.
+/// Returns the first reason why a folder cannot be loaded completely.
 fn load_error(catalog: &Catalog) -> Option<QueryError> {
     let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
     let diagnostic = catalog.diagnostics().iter().find(is_error)?;

@@ -1,21 +1,21 @@
-//! A stack that fits the deepest tree, wherever a caller runs.
+//! Runs work on a stack that fits the deepest tree.
 //!
-//! Trees are as deep as the operator chains of the texts that they are read from are long, and trees of
-//! measures are built on one another. The stack of a worker thread is a few hundred levels deep.
+//! Trees are as deep as the operator chains in their texts are long, and measures build on one
+//! another. The stack of a worker thread fits only a few hundred levels.
 
 use std::cell::Cell;
 use std::panic;
 use std::thread;
 
-/// Address space, not memory: pages are taken as they are touched.
+/// Address space, not memory: the system allocates pages on first use.
 const STACK_BYTES: usize = 256 << 20;
 
 thread_local! {
     static IS_DEEP: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` on a thread with a deep stack; inside of such a thread at once. Where no thread can be
-/// started it runs where it is, which is enough for what people write by hand.
+/// Runs `work` on a thread with a deep stack, or directly if this is one. If no thread can be
+/// started, runs on the current stack, which is enough for hand-written texts.
 pub(crate) fn deep<T: Send>(work: impl Fn() -> T + Sync) -> T {
     if IS_DEEP.get() {
         return work();

@@ -1,4 +1,4 @@
-//! What differs between two states of a semantic layer, and whether numbers can change by it.
+//! Differences between two states of a semantic layer, and whether they can change numbers.
 
 mod compare;
 mod meaning;
@@ -9,7 +9,7 @@ pub use render::{diff_json, diff_text};
 use crate::catalog::Catalog;
 use crate::deep::deep;
 
-/// What a difference is about.
+/// The kind of object that a difference concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// The source itself.
@@ -25,7 +25,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The name in answers.
+    /// The name in output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Source => "source",
@@ -37,19 +37,20 @@ impl Subject {
     }
 }
 
-/// The most that a difference can do.
+/// The largest possible effect of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// Only texts for people, or the spelling of the same thing.
+    /// Only descriptions, or another spelling of the same thing.
     Words,
-    /// What can be asked changes; what both states can answer has the same numbers.
+    /// Other queries become possible or impossible; queries that both states can answer keep their
+    /// numbers.
     Queries,
-    /// Answers can have other numbers, or none any more.
+    /// Answers can change or disappear.
     Numbers,
 }
 
 impl Effect {
-    /// The name in answers.
+    /// The name in output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Words => "words",
@@ -62,20 +63,20 @@ impl Effect {
 /// One property with its two values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldChange {
-    /// The key in source files; `sql` stands for what a measure compiles to.
+    /// The key in source files; `sql` means the compiled SQL of a measure.
     pub field: &'static str,
-    /// The value before; absent when there was none.
+    /// The old value, if any.
     pub old: Option<String>,
-    /// The value after; absent when there is none.
+    /// The new value, if any.
     pub new: Option<String>,
 }
 
-/// What has happened.
+/// The kind of change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// It is new.
+    /// The object is new.
     Added,
-    /// It is gone.
+    /// The object was removed.
     Removed,
     /// Some properties differ.
     Changed(Vec<FieldChange>),
@@ -84,20 +85,21 @@ pub enum Change {
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The source that it belongs to.
+    /// The source that the object belongs to.
     pub source: String,
-    /// What it is about.
+    /// The kind of object.
     pub subject: Subject,
-    /// The name of the column, measure or segment; of a join its target or alias; of a source its own.
+    /// The name of the column, measure or segment; the target or alias of a join; the source's name
+    /// for a source.
     pub name: String,
-    /// What has happened.
+    /// The kind of change.
     pub change: Change,
-    /// The most that it can do.
+    /// The largest possible effect.
     pub effect: Effect,
 }
 
 impl Difference {
-    /// Whether a measure is gone, or can no longer be computed.
+    /// Returns true if a measure was removed or no longer compiles.
     pub fn loses_measure(&self) -> bool {
         let has_lost_sql = |fields: &[FieldChange]| {
             let mut sql = fields.iter().filter(|field| field.field == "sql");
@@ -110,16 +112,16 @@ impl Difference {
         }
     }
 
-    /// Whether answers can have other numbers by it, or none any more.
+    /// Returns true if answers can change or disappear.
     pub fn can_change_numbers(&self) -> bool {
         self.effect == Effect::Numbers
     }
 }
 
-/// All differences, ordered by source, then by subject and name.
+/// Returns all differences, ordered by source, then by subject and name.
 ///
-/// A measure that is spelled as before and compiles to other SQL, because of a column, segment,
-/// join or measure behind it, is a difference of that measure as well.
+/// A measure with the same text but other compiled SQL, because a column, segment, join or measure
+/// it uses changed, counts as changed, too.
 pub fn diff(old: &Catalog, new: &Catalog) -> Vec<Difference> {
     let mut all = deep(|| compare::sources(old, new));
     all.sort_by(|left, right| {

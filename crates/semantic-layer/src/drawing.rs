@@ -1,4 +1,4 @@
-//! The join graph of a catalog as a picture, as Mermaid text and as JSON.
+//! Draws the join graph of a catalog as SVG, Mermaid text and JSON.
 
 mod json;
 mod layout;
@@ -8,22 +8,23 @@ mod svg;
 
 use crate::catalog::Catalog;
 
-/// The join graph as one SVG picture: facts at the left, what they look up to the right.
+/// Draws the join graph as one SVG picture: facts at the left, the sources that they look up to the
+/// right.
 ///
-/// Crow's feet stand for many rows, bars for at most one. Where two facts meet, the source is marked
-/// as a chasm point; where a join would repeat the rows of a source with measures, it is marked as
-/// a fan-out. The same catalog always gives the same text.
+/// Crow's feet mean many rows, bars at most one. A source where two facts meet is marked as a chasm
+/// point; a join that would repeat the rows of a source with measures is marked as a fan-out. The
+/// output depends only on the catalog.
 pub fn draw_svg(catalog: &Catalog) -> String {
     let model = model::Model::of(catalog);
     svg::write(&model, &layout::layout(&model))
 }
 
-/// The join graph as a Mermaid `erDiagram`.
+/// Draws the join graph as a Mermaid `erDiagram`.
 pub fn draw_mermaid(catalog: &Catalog) -> String {
     mermaid::write(&model::Model::of(catalog))
 }
 
-/// The join graph as JSON: `nodes`, `edges` and `warnings`.
+/// Returns the join graph as JSON: `nodes`, `edges` and `warnings`.
 pub fn graph_json(catalog: &Catalog) -> serde_json::Value {
     json::write(&model::Model::of(catalog))
 }

@@ -1,4 +1,4 @@
-//! From a plan to SQL: one common table expression per part, a merge, and the outer SELECT.
+//! Writes the SQL of a plan: one common table expression per part, a merge, and the outer SELECT.
 
 mod part;
 mod periods;
@@ -22,17 +22,16 @@ use crate::query::Direction;
 use crate::sql_text::{identifier, is_boxed, only_element, only_value, typed_null};
 use crate::{ColumnRole, ColumnType, QueryError, scalars};
 
-/// The SQL of a plan.
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) sql: String,
-    /// Name and text of each part, in the order of the plan.
+    /// The name and text of each part, in the order of the plan.
     pub(crate) parts: Vec<(String, String)>,
     /// The SQL of each measure over the merged columns.
     pub(crate) measures: Vec<String>,
-    /// Name and text of what the parts read and has to stand before them.
+    /// The name and text of common table expressions that must precede the parts.
     pub(crate) lifted: Vec<(String, String)>,
-    /// The columns of the dimensions in each part, ready to print.
+    /// The columns of the dimensions in each part, as SQL.
     pub(crate) dimensions: Vec<String>,
 }
 
@@ -42,39 +41,37 @@ struct Inner {
     atoms: Vec<String>,
     merged: Vec<String>,
     parts: Vec<String>,
-    /// By the number of the part: the marks that some value asks for.
+    /// The marks that a value needs, by part number.
     marks: BTreeMap<usize, Mark>,
     periods: PeriodNames,
     stacked: String,
     all: String,
-    /// All of these in lower case, and all that they must not be.
+    /// All of these names in lower case, and all names that they must avoid.
     taken: Vec<String>,
 }
 
-/// The columns that say for which groups a part has a row.
+/// The columns that mark the groups for which a part has a row.
 struct Mark {
-    /// In the part.
+    /// The column in the part.
     own: String,
-    /// Over the merged parts.
+    /// The column over the merged parts.
     merged: String,
 }
 
-/// Writes SQL for one plan.
 struct Writer<'p, 'a> {
     planned: &'p Planned<'a>,
     dialect: Dialect,
     inner: Inner,
-    /// Common table expressions that SQL sources bring along, where they cannot stay inside.
+    /// Common table expressions of SQL sources that cannot stay nested.
     lifted: Vec<(String, String)>,
-    /// Their names, by the name of the source and the lower-case one within it.
+    /// Their new names, by source and lower-case original name.
     lifted_names: BTreeMap<(String, String), String>,
-    /// Of the part that is written: what is never NULL in a row that is looked up.
+    /// For the current part: an expression per look-up that is never NULL in a found row.
     keys: BTreeMap<NodeId, Expr>,
-    /// The number of the part that is written.
+    /// The number of the current part.
     at: usize,
 }
 
-/// Writes the SQL of a plan.
 pub(crate) fn write(planned: &Planned<'_>) -> Result<Written, QueryError> {
     let inner = names(planned)?;
     let mut writer = Writer {
@@ -165,7 +162,7 @@ fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
     })
 }
 
-/// The parts whose marks the values and the filters on groups ask for.
+/// Returns the parts whose marks occur in values or filters on groups.
 fn marked(planned: &Planned<'_>) -> BTreeSet<usize> {
     let values = planned.measures.iter().map(|measure| &measure.tree);
     let filters = planned.group_filters.iter().map(|(_, tree)| tree);
@@ -175,7 +172,7 @@ fn marked(planned: &Planned<'_>) -> BTreeSet<usize> {
         .collect()
 }
 
-/// A word for an atom that no measure names.
+/// Returns a label for an atom without a measure's name.
 fn atom_label(planned: &Planned<'_>, at: usize) -> String {
     match planned.atoms.get(at).map(|atom| &atom.call) {
         Some(Call::Function(function)) => sanitized(&function.name.to_string()),
@@ -249,7 +246,7 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// The SQL of a scalar tree over the columns of the merged parts.
+    /// Writes a scalar tree over the columns of the merged parts.
     fn scalar(&self, tree: &Expr, place: Place, values: &[String]) -> String {
         let tree = scalars::finish(tree, self.planned);
         let tree = placed(&tree, place, self.planned.names);
@@ -265,7 +262,7 @@ impl Writer<'_, '_> {
         printer.print(&tree)
     }
 
-    /// All parts on top of each other, each with NULL for what the others compute.
+    /// Unions all parts; each has NULL for the atoms of the others.
     fn stacked(&self) -> String {
         let selects = self
             .planned
@@ -311,16 +308,16 @@ impl Writer<'_, '_> {
         selects.collect::<Vec<_>>().join("\nUNION ALL\n")
     }
 
-    /// The mark where a part has no row.
+    /// Returns the mark for a missing row.
     fn no_mark(&self) -> String {
         typed_null(self.dialect, Some(ColumnType::Number))
     }
 
-    /// The mark of the part that is written, which is NULL over no rows.
+    /// Returns the mark of the current part, which is NULL over no rows.
     fn mark_column(&self) -> Option<String> {
         let mark = self.inner.marks.get(&self.at)?;
         let one = match self.dialect {
-            // Over no rows its aggregates are 0 unless their values may be NULL.
+            // Aggregates over no rows are 0 in ClickHouse unless their values are nullable.
             Dialect::ClickHouse => "toNullable(1)",
             _ => "1",
         };
@@ -328,9 +325,9 @@ impl Writer<'_, '_> {
         Some(format!("MAX({one}) AS {column}"))
     }
 
-    /// NULL in the place of an atom that a part does not compute, of the type that it has elsewhere: a
-    /// NULL of no type is text to PostgreSQL and a number to SQL Server, and one of another type changes
-    /// the values of all parts.
+    /// Returns a typed NULL for an atom that a part does not compute. An untyped NULL is text in
+    /// PostgreSQL and a number in SQL Server, and another type would change the values of all
+    /// parts.
     pub(super) fn absent(&self, at: usize, kind: Option<ColumnType>) -> String {
         let is_strict = matches!(
             self.dialect,
@@ -352,7 +349,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// One row per group: of each atom the only value that some part has.
+    /// Merges the parts to one row per group, taking for each atom the only value that a part has.
     fn merged(&self, from: &str) -> String {
         let dimensions: Vec<String> = self
             .inner
@@ -396,7 +393,7 @@ impl Writer<'_, '_> {
         format!("SELECT {}\nFROM {stacked}{group}", columns.join(", "))
     }
 
-    /// The outer SELECT: result names, filters on groups, order, limit.
+    /// Writes the outer SELECT: result names, filters on groups, order, limit.
     fn outer(&self, from: &str, measures: &[String], values: &[String]) -> String {
         let dialect = self.dialect;
         let dimensions = self
@@ -456,7 +453,8 @@ impl Writer<'_, '_> {
     }
 }
 
-/// A sort key; a measure, given by its SQL, has NULL last whatever the warehouse takes NULL for.
+/// Writes a sort key. A measure, given by its SQL, sorts NULL last, whatever the default of the
+/// warehouse.
 fn sort_key(dialect: Dialect, key: &SortKey, measure: Option<&str>) -> String {
     let name = identifier(dialect, &key.name);
     let direction = match key.direction {
@@ -465,7 +463,8 @@ fn sort_key(dialect: Dialect, key: &SortKey, measure: Option<&str>) -> String {
     };
     match (dialect, measure) {
         (_, None) => format!("{name}{direction}"),
-        // These know no NULLS LAST, and an expression of SQL Server names no result column.
+        // These dialects have no NULLS LAST, and an expression in SQL Server cannot name a result
+        // column.
         (Dialect::MySql | Dialect::MariaDb | Dialect::SqlServer, Some(sql)) => {
             format!("CASE WHEN {sql} IS NULL THEN 1 ELSE 0 END, {name}{direction}")
         }

@@ -1,9 +1,9 @@
-//! What can be wrong with a source, a query or a folder: kinds, messages, candidates.
+//! Errors of sources, queries and folders: kinds, messages, suggestions.
 
 use ktx_diagnostics::{Code, Hint, Hints};
 use serde::Serialize;
 
-/// Declares the kinds: the codes that this crate can give.
+/// Declares the kinds and their codes.
 macro_rules! error_kinds {
     ($($variant:ident),+ $(,)?) => {
         /// The stable kind of a refusal or finding; part of the result contract.
@@ -17,7 +17,7 @@ macro_rules! error_kinds {
             /// All kinds, in the order of declaration.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The code of failures and findings of this kind.
+            /// The code for failures and findings of this kind.
             pub const fn code(self) -> Code {
                 match self {
                     $(Self::$variant => Code::$variant,)+
@@ -106,7 +106,7 @@ impl std::fmt::Display for ErrorKind {
     }
 }
 
-/// Why a query was refused: enough to repair it in one step.
+/// The reason for a refused query, with enough detail to repair it in one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{message}")]
 pub struct QueryError {
@@ -114,14 +114,14 @@ pub struct QueryError {
     pub kind: ErrorKind,
     /// Lower case, no full stop, the object in backticks.
     pub message: String,
-    /// The piece of the request or source that is at fault, verbatim.
+    /// The offending part of the request or source, verbatim.
     pub offending: Option<String>,
-    /// What could stand there instead, most likely first.
+    /// Possible replacements, most likely first.
     pub suggestions: Vec<String>,
 }
 
 impl QueryError {
-    /// Makes an error of `kind` without an offending text.
+    /// Creates an error without an offending text.
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -131,13 +131,13 @@ impl QueryError {
         }
     }
 
-    /// Names the text at fault.
+    /// Sets the offending text.
     pub(crate) fn about(mut self, offending: impl Into<String>) -> Self {
         self.offending = Some(offending.into());
         self
     }
 
-    /// Adds what could stand there instead.
+    /// Adds possible replacements.
     pub(crate) fn suggest<T: Into<String>>(mut self, texts: impl IntoIterator<Item = T>) -> Self {
         self.suggestions.extend(texts.into_iter().map(Into::into));
         self

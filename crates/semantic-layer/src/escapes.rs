@@ -1,17 +1,17 @@
-//! Backslashes in text literals that a warehouse keeps and the parser drops.
+//! Backslashes in text literals that a warehouse keeps but the parser drops.
 //!
-//! ClickHouse leaves the backslash of an escape that it does not know, and Spark that of `\%` and `\_`, so
-//! that patterns can be written as they are. The parser knows no such rule: it takes the letter alone.
+//! ClickHouse keeps the backslash of an unknown escape, and Spark that of `\%` and `\_`, so that
+//! patterns need no double backslashes. The parser has no such rule: it keeps only the letter.
 
 use std::borrow::Cow;
 
 use ktx_warehouse::Dialect;
 
 /// The letters after a backslash that ClickHouse reads as an escape (`parseEscapeSequence` in its
-/// `ReadHelpers.cpp`), `\N` and `\x` included.
+/// `ReadHelpers.cpp`), including `\N` and `\x`.
 const CLICKHOUSE: &str = "abefnrtv0\\'\"`/=xN";
 
-/// The same text in which backslashes that stay are written as escaped ones.
+/// Doubles the backslashes that the warehouse keeps.
 pub(crate) fn kept(text: &str, dialect: Dialect) -> Cow<'_, str> {
     let stays: fn(char) -> bool = match dialect {
         Dialect::ClickHouse => |letter| !CLICKHOUSE.contains(letter),
@@ -42,7 +42,7 @@ pub(crate) fn kept(text: &str, dialect: Dialect) -> Cow<'_, str> {
                 }
                 written.extend(letters.next());
             }
-            // A doubled quote ends one literal and begins the next, which is the same here.
+            // A doubled quote ends one literal and starts the next, which has the same effect here.
             (Inside::Quotes(quote), _, _) if letter == quote => inside = Inside::Code,
             _ => {}
         }

@@ -1,5 +1,5 @@
-//! How a filter on rows goes into an aggregate: as its clause, or by making what it aggregates NULL on
-//! the rows that are left out.
+//! Decides how a row filter is applied to an aggregate: as its `FILTER` clause, or by making its
+//! input NULL on the excluded rows.
 
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{Function, FunctionArgumentClause, FunctionArguments};
@@ -7,35 +7,35 @@ use sqlparser::ast::{Function, FunctionArgumentClause, FunctionArguments};
 use super::{CONTAINERS, is_in, name_of};
 use crate::{ErrorKind, QueryError};
 
-/// What of a call a filter on rows goes into.
+/// The part of a call that a row filter modifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// So many of its arguments: rows where they are NULL are passed over.
+    /// This number of its first arguments: the aggregate ignores rows where they are NULL.
     Arguments(usize),
-    /// What its values are ordered by, which are the values that it aggregates.
+    /// The `WITHIN GROUP` order expression, which holds the aggregated values.
     Order,
-    /// `FILTER (WHERE …)` behind it.
+    /// A `FILTER (WHERE …)` clause.
     Clause,
-    /// Nothing: there is no such clause, and a NULL would be an answer like any other.
+    /// None: the warehouse has no such clause, and a NULL could become part of the result.
     Nothing,
 }
 
-/// What an aggregate does with a row whose first argument is NULL.
+/// How an aggregate treats a row whose first argument is NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Nulls {
-    /// It passes over the row.
+    /// It ignores the row.
     PassedOver,
-    /// It passes over the row if one of its arguments is NULL.
+    /// It ignores the row if any argument is NULL.
     AnyPassedOver,
-    /// It takes the first argument from a row that the second one chooses, unless that is NULL.
+    /// It returns the first argument of the row selected by the second one, unless that is NULL.
     SecondChooses,
-    /// It may answer with the NULL.
+    /// It may return the NULL.
     MayBeAnswered,
-    /// The NULL is one of the values, or a key that must not be.
+    /// It collects the NULL as a value, or fails on it as a key.
     Kept,
 }
 
-/// Aggregates by what they do with NULLs; those that stand nowhere pass over them.
+/// Aggregates by their treatment of NULLs; aggregates that are not listed ignore NULLs.
 const RULES: [(&str, Nulls); 4] = [
     (
         " corr count count_big count_distinct covar_pop covar_samp regr_avgx regr_avgy regr_count \
@@ -55,7 +55,7 @@ list map_agg multimap_agg object_agg ",
     ),
 ];
 
-/// Whether the warehouse has `FILTER (WHERE …)`.
+/// Returns true if the warehouse has `FILTER (WHERE …)`.
 const fn has_clause(dialect: Dialect) -> bool {
     match dialect {
         Dialect::Postgres
@@ -73,7 +73,7 @@ const fn has_clause(dialect: Dialect) -> bool {
     }
 }
 
-/// What a filter on rows goes into.
+/// Chooses how to filter a call.
 pub(super) fn way(call: &Function, dialect: Dialect) -> Way {
     let name = name_of(call);
     let clause = if has_clause(dialect) {
@@ -103,24 +103,25 @@ pub(super) fn way(call: &Function, dialect: Dialect) -> Way {
         (Nulls::SecondChooses, _) => Way::Arguments(2),
         (Nulls::MayBeAnswered, Dialect::BigQuery | Dialect::ClickHouse) => Way::Arguments(1),
         (Nulls::Kept, Dialect::ClickHouse) if name.ends_with("_value") => Way::Arguments(1),
-        // Macros over texts there, which take no clause: one passes over rows without a name, one does not.
+        // DuckDB implements both as macros over text, which take no clause. `json_group_object`
+        // ignores rows without a name; `json_group_array` does not.
         (Nulls::Kept, Dialect::DuckDb) if name == "json_group_object" => Way::Arguments(1),
         (Nulls::Kept, Dialect::DuckDb) if name == "json_group_array" => Way::Nothing,
-        // Arrays and objects have no NULLs there.
+        // Snowflake arrays and objects omit NULLs.
         (Nulls::Kept, Dialect::Snowflake) if name == "array_agg" => Way::Arguments(1),
         (Nulls::Kept, Dialect::Snowflake) if name == "object_agg" => Way::Arguments(2),
         (Nulls::MayBeAnswered | Nulls::Kept, _) => clause,
     }
 }
 
-/// Whether a call takes so many values only, of which a NULL may be one.
+/// Returns true if a call takes a limited number of values, which may include a NULL.
 fn has_limit(call: &Function) -> bool {
     let is_limit =
         |clause: &FunctionArgumentClause| matches!(clause, FunctionArgumentClause::Limit(_));
     matches!(&call.args, FunctionArguments::List(list) if list.clauses.iter().any(is_limit))
 }
 
-/// Refuses to filter an aggregate where the warehouse has no way to.
+/// Refuses to filter an aggregate if the warehouse cannot express it.
 pub(crate) fn check(call: &Function, dialect: Dialect) -> Result<(), QueryError> {
     if way(call, dialect) != Way::Nothing {
         return Ok(());

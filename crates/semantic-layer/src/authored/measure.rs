@@ -1,4 +1,4 @@
-//! Measures as they are written: an expression, or one of the forms that look beyond their group.
+//! Measures in source files: an expression, or one of the forms that look beyond their group.
 
 use serde::de::{Deserializer, Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::strict;
 use crate::Granularity;
 
-/// The most units that a window or a comparison looks back.
+/// The largest number of units that a window or a comparison looks back.
 pub(crate) const FARTHEST: u32 = 1000;
 
 /// One measure of a source.
@@ -39,7 +39,7 @@ pub(crate) struct Ratio {
     pub(crate) denominator: String,
 }
 
-/// A measure over the periods up to each one.
+/// A measure accumulated over the periods up to each one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cumulative {
@@ -48,7 +48,6 @@ pub(crate) struct Cumulative {
     pub(crate) window: Option<Window>,
 }
 
-/// How far a cumulative measure looks back.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Window {
@@ -70,7 +69,7 @@ pub(crate) struct WindowRecord {
     pub(crate) to_date: Option<Granularity>,
 }
 
-/// The word for a window without a beginning.
+/// The keyword for a window without a start.
 pub(crate) const UNBOUNDED: &str = "unbounded";
 
 impl<'de> Deserialize<'de> for Window {
@@ -101,7 +100,7 @@ impl<'de> Deserialize<'de> for Window {
     }
 }
 
-/// A measure beside itself some time earlier.
+/// A measure compared with its value some time earlier.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Compare {
@@ -113,7 +112,7 @@ pub(crate) struct Compare {
     pub(crate) answer: ComparedAs,
 }
 
-/// What a comparison answers.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ComparedAs {
@@ -122,7 +121,6 @@ pub(crate) enum ComparedAs {
     Ratio,
 }
 
-/// An aggregate over the rows of one moment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SemiAdditive {
@@ -132,7 +130,7 @@ pub(crate) struct SemiAdditive {
     pub(crate) per: Option<Vec<String>>,
 }
 
-/// Which moment.
+/// The moment that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum At {
@@ -144,7 +142,7 @@ const fn one() -> u32 {
     1
 }
 
-/// The keys of a measure before they are checked against each other.
+/// The keys of a measure before their combination is checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -178,7 +176,7 @@ impl<'de> Deserialize<'de> for Measure {
                 f.write_str("struct Measure")
             }
 
-            // What is wrong is found while the reader is still at the measure: it adds the place.
+            // Checking here lets the YAML reader add the position of the measure.
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Measure, A::Error> {
                 let written = Written::deserialize(MapAccessDeserializer::new(map))?;
                 Measure::try_from(written).map_err(A::Error::custom)
@@ -242,7 +240,7 @@ impl TryFrom<Written> for Measure {
 }
 
 impl Window {
-    /// What is wrong with it.
+    /// Returns the rule that the keys break, if any.
     fn problem(&self) -> Option<String> {
         let Self::Record(record) = self else {
             return None;

@@ -1,11 +1,11 @@
-//! Strict pieces of the YAML shapes: maps without repeated keys, lists that may be empty.
+//! Strict parts of the YAML shapes: maps without duplicate keys, lists that may be null.
 
 use std::collections::BTreeMap;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// A map whose repeated keys are refused instead of silently overwritten. Kept in key order.
+/// A map that refuses duplicate keys instead of overwriting silently. Sorted by key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StrictMap<V>(pub(crate) BTreeMap<String, V>);
 
@@ -53,7 +53,7 @@ impl<V: Serialize> Serialize for StrictMap<V> {
     }
 }
 
-/// A list; `null` is the empty list.
+/// Reads a list; `null` is the empty list.
 pub(crate) fn list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

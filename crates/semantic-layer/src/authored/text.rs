@@ -1,4 +1,4 @@
-//! From bytes to the authored shapes: encoding, size, YAML errors with positions.
+//! Converts bytes to source shapes: encoding, size, YAML errors with positions.
 
 use ktx_diagnostics::{LineIndex, Position};
 use ktx_vocabulary::SourceName;
@@ -6,20 +6,20 @@ use ktx_vocabulary::SourceName;
 use super::{Authored, Manifest, Overlay, Standalone, StrictMap};
 use crate::{ErrorKind, SourceFile};
 
-/// The largest file that is read, in bytes.
+/// The largest file that is parsed, in bytes.
 const LARGEST: usize = 10 * 1024 * 1024;
 
-/// Why one file could not be read.
+/// The reason why one file could not be read.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     pub(crate) kind: ErrorKind,
     pub(crate) message: String,
     pub(crate) position: Option<Position>,
-    /// The `name:` of the broken file, as far as it can be made out.
+    /// The `name:` of the broken file, if recoverable.
     pub(crate) name: Option<String>,
 }
 
-/// Reads one file into its authored shape.
+/// Parses one file.
 pub(crate) fn read(file: &SourceFile) -> Result<Authored, Problem> {
     let text = text(file)?;
     read_text(file, text).map_err(|problem| documents(file, text).unwrap_or(problem))
@@ -50,7 +50,7 @@ fn read_text(file: &SourceFile, text: &str) -> Result<Authored, Problem> {
     }
 }
 
-/// What is wrong with a file that does not hold one document, which the reader of one has no words for.
+/// Reports a file without exactly one document; the YAML reader has no usable message for it.
 fn documents(file: &SourceFile, text: &str) -> Option<Problem> {
     let lines = LineIndex::new(text);
     let problem = |kind, message: &str, offset| Problem {
@@ -76,15 +76,15 @@ fn documents(file: &SourceFile, text: &str) -> Option<Problem> {
     }
 }
 
-/// How many documents a text holds.
+/// The number of documents in a text.
 enum Documents {
     None,
     One,
-    /// Where the second one begins.
+    /// The start of the second document.
     More(usize),
 }
 
-/// Looks at the beginnings of lines: a document's own lines never begin with its marks.
+/// Checks the starts of lines: content lines never start with a document marker.
 fn documents_in(text: &str) -> Documents {
     let is_mark = |line: &str, mark: &str| {
         let rest = line.strip_prefix(mark);
@@ -121,7 +121,8 @@ fn documents_in(text: &str) -> Documents {
     }
 }
 
-/// What is wrong with a shard: its syntax, or else its shape. Its tables have names, it has none.
+/// Reports the error of a shard: its syntax, else its shape. A shard's tables have names; the shard
+/// has none.
 fn shard_problem(error: &serde_yaml::Error, text: &str) -> Problem {
     let syntax = serde_yaml::from_str::<StrictMap<serde::de::IgnoredAny>>(text).err();
     let problem = match syntax {
@@ -134,8 +135,8 @@ fn shard_problem(error: &serde_yaml::Error, text: &str) -> Problem {
     }
 }
 
-/// A sound file, read once: which shape it has shows in its lines. `None` leaves everything that is
-/// not plain to the slow way, which first asks for the keys and knows what is wrong.
+/// Parses a valid file in one pass, choosing the shape by its lines. Returns `None` for everything
+/// unusual; the slow path then reads the keys first and can explain errors.
 fn at_first_sight(text: &str) -> Option<Authored> {
     let says_whence = text
         .lines()
@@ -145,16 +146,16 @@ fn at_first_sight(text: &str) -> Option<Authored> {
         let is_standalone = source.table.is_some() || source.sql.is_some();
         return is_standalone.then(|| Authored::Standalone(Box::new(source)));
     }
-    // The shape of an overlay has none of the keys that would make it a standalone source.
+    // The overlay shape has none of the keys that would make a file a standalone source.
     let overlay: Overlay = serde_yaml::from_str(text).ok()?;
     Some(Authored::Overlay(Box::new(overlay)))
 }
 
-/// Keys that a standalone source may have and an overlay may not: using one is a mistake about
-/// overlays, every other unknown key is just unknown.
+/// Keys of standalone sources that overlays must not have. Using one is an overlay error; all other
+/// unknown keys are plain unknown keys.
 const NOT_IN_OVERLAYS: [&str; 4] = ["description", "type", "expr", "source_type"];
 
-/// The kind of a shape error: what the reader says decides between syntax, shape and overlay rules.
+/// Chooses the kind of a shape error from the reader's message: syntax, shape or overlay rule.
 fn shape_kind(asked: ErrorKind, message: &str) -> ErrorKind {
     let shape = [
         "invalid type",
@@ -178,7 +179,7 @@ fn shape_kind(asked: ErrorKind, message: &str) -> ErrorKind {
     }
 }
 
-/// The text of a file without its byte order mark.
+/// Decodes a file without its byte order mark.
 fn text(file: &SourceFile) -> Result<&str, Problem> {
     let bytes = file
         .bytes
@@ -204,7 +205,7 @@ fn text(file: &SourceFile) -> Result<&str, Problem> {
     })
 }
 
-/// Turns an error of the YAML reader into ours, without its own mention of the place.
+/// Converts a YAML error and removes the position from its message.
 fn from_yaml(error: &serde_yaml::Error, kind: ErrorKind, text: &str) -> Problem {
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
     let place = error.location();
@@ -221,13 +222,13 @@ fn from_yaml(error: &serde_yaml::Error, kind: ErrorKind, text: &str) -> Problem 
     }
 }
 
-/// Letters that begin something else than a plain text in YAML.
+/// Characters that cannot start a plain YAML scalar.
 const INDICATORS: [char; 15] = [
     '[', ']', '{', '}', '&', '*', '!', '|', '>', '%', '@', '`', '#', ',', '?',
 ];
 
-/// The value of a top-level `name:` line, for listings of files that do not parse. What could not be
-/// a source's name is none.
+/// Returns the value of a top-level `name:` line, to list files that do not parse. Ignores values
+/// that cannot be a source name.
 fn recovered_name(text: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.strip_prefix("name:"))?;
     let value = value.split(" #").next().unwrap_or(value).trim();

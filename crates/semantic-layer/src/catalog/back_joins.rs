@@ -1,5 +1,6 @@
-//! The other direction of scanned joins. A scan writes a join down on one side at least, so that two
-//! people who scan different new tables change different files; both tables have it all the same.
+//! Adds the reverse direction of scanned joins. A scan may write a join on one side only, so that
+//! two people who scan different new tables change different files; both tables still have the
+//! join.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::authored::{Join, JoinSource};
 use crate::composed::Composed;
 use crate::expression;
 
-/// Gives the target of each join that a scan has found the same join, read from its side.
+/// Adds each scanned join to its target, read from there.
 pub(super) fn complete(tables: &mut BTreeMap<String, Composed>, dialect: Dialect) {
     let mut missing: Vec<(String, Join)> = Vec::new();
     for (name, table) in &*tables {
@@ -53,20 +54,20 @@ pub(super) fn complete(tables: &mut BTreeMap<String, Composed>, dialect: Dialect
     }
 }
 
-/// Whether a scan has written the join down.
+/// Returns true if a scan wrote the join.
 pub(super) fn is_scanned(join: &Join) -> bool {
     let by_scan = matches!(join.source, Some(JoinSource::Formal | JoinSource::Inferred));
     by_scan && join.alias.is_none()
 }
 
-/// A join and the table that has it.
+/// A join with its table.
 #[derive(Clone, Copy)]
 struct JoinSide<'a> {
     table: &'a str,
     join: &'a Join,
 }
 
-/// Whether two joins compare the same columns, each from its side.
+/// Returns true if two joins compare the same columns from opposite sides.
 fn is_mirrored(one: JoinSide<'_>, other: JoinSide<'_>, dialect: Dialect) -> bool {
     let pairs = |side: JoinSide<'_>| resolve::condition(side.table, side.join, dialect).ok();
     let (Some(one), Some(other)) = (pairs(one), pairs(other)) else {
@@ -77,7 +78,7 @@ fn is_mirrored(one: JoinSide<'_>, other: JoinSide<'_>, dialect: Dialect) -> bool
     one.len() == other.len() && one.iter().all(is_there)
 }
 
-/// The condition with the sides of each equality exchanged.
+/// Swaps the sides of each equality of a condition.
 fn mirrored(on: &str, dialect: Dialect) -> Option<String> {
     let tree = expression::parse(on, dialect).ok()?;
     let clauses = expression::conjuncts(tree).into_iter().map(|clause| {
@@ -98,8 +99,8 @@ fn mirrored(on: &str, dialect: Dialect) -> Option<String> {
     Some(clauses?.join(" AND "))
 }
 
-/// The order in which a scan writes joins: those of people as they stand, then declared ones, then those
-/// from values.
+/// Sorts joins as a scan does: hand-written joins in their order, then declared, then inferred
+/// joins.
 fn sort(joins: &mut [Join]) {
     let rank = |join: &Join| match join.source {
         Some(JoinSource::Formal) => 1,

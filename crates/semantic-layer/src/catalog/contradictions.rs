@@ -1,4 +1,4 @@
-//! What an overlay says of a join goes before what a scan has found: on both sides of the join.
+//! Overlay joins replace scanned joins, on both sides of the join.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::authored::Join;
 use crate::composed::Composed;
 use crate::places::Spot;
 
-/// Takes out the scanned joins that compare the columns of an overlay's joins and say otherwise how many
-/// rows belong together. What was taken out is told at the overlay's join.
+/// Removes scanned joins that compare the same columns as an overlay's join but with another
+/// relationship. Reports each removal at the overlay's join.
 pub(super) fn replace(
     tables: &mut BTreeMap<String, Composed>,
     (name, joins): (&str, &[Join]),
@@ -66,7 +66,7 @@ pub(super) fn replace(
     replaced
 }
 
-/// Takes the scanned joins from one table to another that are meant out, and gives the first back.
+/// Removes the matching scanned joins from one table to another and returns the first.
 fn take(
     tables: &mut BTreeMap<String, Composed>,
     (from, to): (&str, &str),
@@ -84,7 +84,7 @@ fn take(
     first
 }
 
-/// Whether two conditions compare the same columns.
+/// Returns true if two conditions compare the same columns.
 fn is_same(one: &[(String, String)], other: &[(String, String)]) -> bool {
     one.len() == other.len() && one.iter().all(|pair| other.contains(pair))
 }

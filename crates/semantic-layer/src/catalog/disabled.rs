@@ -1,12 +1,12 @@
-//! Scanned joins that an overlay leaves out. Each stands in the entries of both its tables, and one
-//! overlay is enough to leave it out of both.
+//! Scanned joins that an overlay disables. Both tables have an entry of the join; one overlay
+//! removes both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::authored::{Join, Overlay};
 use crate::composed::{Composed, Condition, sides};
 
-/// A join that an overlay leaves out.
+/// A join that an overlay disables.
 pub(super) struct Disabled {
     source: String,
     /// The overlay's file.
@@ -14,11 +14,11 @@ pub(super) struct Disabled {
     /// The condition as written there.
     on: String,
     condition: Condition,
-    /// Whether the entry of the source has it.
+    /// True if the source has the join.
     is_known: bool,
 }
 
-/// The joins that overlays leave out, and those that they write themselves.
+/// The joins that overlays disable, and those that they declare.
 #[derive(Default)]
 pub(super) struct ByOverlays {
     disabled: Vec<Disabled>,
@@ -27,7 +27,7 @@ pub(super) struct ByOverlays {
 }
 
 impl ByOverlays {
-    /// Notes what an overlay says of the source that it extends.
+    /// Records what an overlay declares for its source.
     pub(super) fn note(&mut self, base: &Composed, overlay: &Overlay, path: &str) {
         self.disabled.extend(disabled(base, overlay, path));
         let name = &base.source.name;
@@ -35,8 +35,8 @@ impl ByOverlays {
         self.written
             .extend(written.map(|join| (name.clone(), join.to.clone(), sides(&join.on))));
     }
-    /// Leaves the joins out of the sources at their other ends. Gives what is to be said, each with the
-    /// overlay's file.
+    /// Removes the joins from the sources at their other ends. Returns messages with the overlay's
+    /// file.
     pub(super) fn leave_out(&self, all: &mut BTreeMap<String, Composed>) -> Vec<(String, String)> {
         let mut told = Vec::new();
         for one in &self.disabled {
@@ -76,7 +76,7 @@ impl ByOverlays {
     }
 }
 
-/// What an overlay leaves out of the source that it extends.
+/// Lists the joins that an overlay disables in its source.
 fn disabled(base: &Composed, overlay: &Overlay, path: &str) -> Vec<Disabled> {
     let disabled = |on: &String| {
         let condition = sides(on);

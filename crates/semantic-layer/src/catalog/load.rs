@@ -1,4 +1,4 @@
-//! From files to a catalog.
+//! Builds a catalog from files.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,16 +20,16 @@ use crate::places::Places;
 use crate::resolved::{Origin, Source};
 use crate::{ErrorKind, SourceFile};
 
-/// The most unknown names for which known ones are searched that may have been meant: each search
-/// goes over all of them.
+/// The number of unknown names for which suggestions are searched; each search compares all known
+/// names.
 const MOST_SEARCHED: usize = 64;
 
-/// What has been gathered so far.
+/// The state of a load.
 #[derive(Default)]
 struct Loading {
     composed: BTreeMap<String, Composed>,
     broken: Vec<BrokenFile>,
-    /// The names in `broken`, and whether a file there declares a name again.
+    /// The names in `broken`, and whether a file there repeats a declared name.
     broken_names: BTreeMap<String, Repeated>,
     unmatched: usize,
     diagnostics: Vec<Diagnostic>,
@@ -38,7 +38,7 @@ struct Loading {
     standalones: Vec<(String, Standalone)>,
     overlays: Vec<(String, Overlay)>,
     by_overlays: ByOverlays,
-    /// Scanned joins that overlays have replaced, by the overlay's source.
+    /// Scanned joins replaced by overlays, by the overlay's source.
     replaced: Vec<(String, resolve::Flaw)>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     loading.finish(dialect, manifest)
 }
 
-/// Whether a broken file is broken because its name is declared elsewhere too.
+/// Whether a broken file is broken because its name is declared elsewhere, too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repeated {
     No,
@@ -151,7 +151,8 @@ impl Loading {
         self.composed.insert(table.name.clone(), composed);
     }
 
-    /// Leaves out columns of a scanned table that no query could name: the others still answer.
+    /// Removes columns of a scanned table that no query could name, so that the other columns stay
+    /// usable.
     fn leave_out_nameless(&mut self, composed: &mut Composed, shard: &str) {
         let source = &mut composed.source;
         let all = source.columns.len();
@@ -160,7 +161,7 @@ impl Loading {
             return;
         }
         let some = all - source.columns.len();
-        // The rest of a key is none.
+        // A key without one of its columns is not a key.
         if !source.grain.iter().all(|name| is_column_name(name)) {
             let rest = source.columns.iter().map(|column| column.name.clone());
             source.grain = rest.collect();
@@ -174,8 +175,8 @@ impl Loading {
         self.warn(ErrorKind::ColumnLeftOut, message, shard);
     }
 
-    /// Takes out the tables whose own file cannot be read: what it would have hidden, changed or
-    /// joined is not known. Such a file may write the table's name in another way.
+    /// Removes tables whose own file cannot be read: whatever it would hide, change or join is
+    /// unknown. Such a file may spell the table's name differently.
     fn drop_half_read(&mut self, manifest: &ScannedTables) {
         for at in 0..self.broken.len() {
             let Some(file) = self.broken.get(at).cloned() else {
@@ -199,7 +200,7 @@ impl Loading {
         }
     }
 
-    /// The tables that a name which is none of theirs may mean: in other letters, or by their path.
+    /// Returns the tables that an unmatched name may mean: by case or by path.
     fn meant(&self, name: &str, manifest: &ScannedTables) -> Vec<String> {
         let lowered = name.to_lowercase();
         let alike = self.composed.keys();
@@ -253,15 +254,15 @@ impl Loading {
         }
     }
 
-    /// Leaves out the joins that overlays disable, on both sides.
+    /// Removes the joins that overlays disable, on both sides.
     fn leave_out_disabled(&mut self) {
         for (path, message) in self.by_overlays.leave_out(&mut self.composed) {
             self.warn(ErrorKind::UnmatchedOverlay, message, &path);
         }
     }
 
-    /// Takes out the tables that an overlay may mean though its name is none of theirs: answers would show
-    /// what it hides. False: there is none.
+    /// Removes the tables that an unmatched overlay may mean, because answers would show what it
+    /// hides. Returns false if there are none.
     fn break_meant(&mut self, name: &str, path: &str, manifest: &ScannedTables) -> bool {
         let tables = self.meant(name, manifest);
         for table in &tables {
@@ -353,7 +354,7 @@ impl Loading {
     }
 }
 
-/// The sources, with what is wrong with each by its place among them.
+/// Resolves the sources; flaws come with the index of their source.
 fn resolved(
     all: &BTreeMap<String, Composed>,
     broken: &BTreeSet<String>,
@@ -375,7 +376,8 @@ fn resolved(
     (sources, flaws)
 }
 
-/// What an overlay leaves out that is not there: perhaps another name was meant, which stays visible.
+/// Reports columns that an overlay excludes but that do not exist: a misspelled column would stay
+/// visible.
 fn nothing_to_leave_out(base: &Composed, overlay: &Overlay) -> Vec<String> {
     let columns = &base.source.columns;
     let is_unknown = |name: &&String| {
@@ -395,7 +397,7 @@ fn nothing_to_leave_out(base: &Composed, overlay: &Overlay) -> Vec<String> {
         .collect()
 }
 
-/// The sources whose files cannot be read, with the joins that they may have.
+/// Lists the unreadable sources with the joins that they may have.
 fn missing(catalog: &Catalog) -> Missing {
     let names: BTreeSet<String> = catalog
         .broken
@@ -437,7 +439,7 @@ fn missing(catalog: &Catalog) -> Missing {
     missing
 }
 
-/// What is wrong with sources, each with its place.
+/// Converts flaws to diagnostics with positions.
 fn located(catalog: &Catalog, flaws: Vec<(usize, resolve::Flaw)>) -> Vec<Diagnostic> {
     let mut places = Places::new(catalog);
     let diagnostic = |(at, flaw): (usize, resolve::Flaw)| {

@@ -1,10 +1,10 @@
-//! Which sources have a column or measure of a name: for names that come without their source.
+//! Finds the sources that have a column or measure, for names without a source.
 
 use std::collections::BTreeMap;
 
 use crate::resolved::Source;
 
-/// Places of sources by the names of their members in lower case.
+/// Catalog indexes of sources by the lower-case names of their members.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Members {
     columns: BTreeMap<String, Vec<usize>>,
@@ -25,12 +25,12 @@ impl Members {
         members
     }
 
-    /// The sources that may have a column of this name, in any case.
+    /// Returns the sources that may have this column, in any case.
     pub(crate) fn columns(&self, name: &str) -> &[usize] {
         places(&self.columns, name)
     }
 
-    /// The sources that may have a measure of this name, in any case.
+    /// Returns the sources that may have this measure, in any case.
     pub(crate) fn measures(&self, name: &str) -> &[usize] {
         places(&self.measures, name)
     }

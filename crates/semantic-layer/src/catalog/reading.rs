@@ -1,14 +1,14 @@
-//! Reads many files at once: each by itself, on as many threads as there are processors.
+//! Parses many files in parallel, on one thread per processor.
 
 use std::num::NonZero;
 
 use crate::SourceFile;
 use crate::authored::{self, Authored, Problem};
 
-/// With fewer files a thread costs more than it saves.
+/// Below this number of files a thread costs more than it saves.
 const FEWEST: usize = 32;
 
-/// What each file holds, in the order of the files.
+/// Parses the files; results are in the order of the files.
 pub(super) fn read_all(files: &[SourceFile]) -> Vec<Result<Authored, Problem>> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     if threads == 1 || files.len() < FEWEST {
@@ -26,7 +26,7 @@ pub(super) fn read_all(files: &[SourceFile]) -> Vec<Result<Authored, Problem>> {
             .collect();
         let mut all: Vec<_> = own.iter().map(authored::read).collect();
         for (files, other) in others {
-            // A reader that panicked says so again where it is seen.
+            // A panic in a reader is raised again on this thread.
             let read = other
                 .join()
                 .unwrap_or_else(|_| files.iter().map(authored::read).collect());

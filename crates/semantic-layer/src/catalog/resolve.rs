@@ -1,4 +1,4 @@
-//! One composed source becomes a resolved one: types, rules of its own, parsed join conditions.
+//! Resolves one composed source: types, its own rules, parsed join conditions.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,25 +19,25 @@ use crate::resolved::{
 use crate::sql_text::has_gap;
 use crate::{ColumnType, ErrorKind, Granularity, expression};
 
-/// What a source may refer to.
+/// The context for resolving references.
 pub(super) struct Known<'a> {
     /// All sources by name.
     pub(super) names: &'a BTreeMap<String, Composed>,
     /// Names of sources that could not be loaded.
     pub(super) broken: &'a BTreeSet<String>,
     pub(super) dialect: Dialect,
-    /// For how many more unknown names others are searched that may have been meant.
+    /// The remaining number of searches for suggestions.
     pub(super) searches: Cell<usize>,
 }
 
-/// A few words that name the source that an unknown name may have meant, or nothing.
+/// Suggests a source for an unknown name; empty if none is near.
 pub(super) fn hint(name: &str, known: &BTreeMap<String, Composed>) -> String {
     nearest(name, known.keys().map(String::as_str))
         .first()
         .map_or(String::new(), |near| format!("; did you mean `{near}`"))
 }
 
-/// Something wrong at a place of a source.
+/// A problem at a position of a source.
 pub(super) struct Flaw {
     pub(super) kind: ErrorKind,
     pub(super) message: String,
@@ -45,7 +45,7 @@ pub(super) struct Flaw {
     pub(super) is_warning: bool,
 }
 
-/// Resolves one source; what is wrong with it stays with it, the rest are warnings.
+/// Resolves one source. Problems of the source stay in it; the flaws are warnings.
 pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Flaw>) {
     let written = &composed.source;
     let flaw = |(kind, message): Broken, spot: Spot, is_warning: bool| Flaw {
@@ -113,7 +113,7 @@ pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Fla
     (resolved, flaws)
 }
 
-/// The rules that a source keeps on its own; what breaks one, and where.
+/// Checks the rules for a single source; the error comes with its position.
 fn rules(composed: &Composed) -> Result<(), (String, Part)> {
     let written = &composed.source;
     let invalid = |message: &str, part: Part| Err((message.to_owned(), part));
@@ -135,7 +135,7 @@ fn rules(composed: &Composed) -> Result<(), (String, Part)> {
     }
     let mut seen = BTreeSet::new();
     for column in &written.columns {
-        // A warehouse may have a column of blanks; a person who writes one has slipped.
+        // A warehouse may have a column named with spaces; in a hand-written file it is a mistake.
         let is_scanned = composed.origin != Origin::Standalone && column.expr.is_none();
         let is_slip = column.name.trim().is_empty() && !is_scanned;
         let flaw = if is_slip || !authored::is_column_name(&column.name) {
@@ -163,7 +163,8 @@ fn rules(composed: &Composed) -> Result<(), (String, Part)> {
     }
 }
 
-/// A table's name with nothing between two dots means a default schema to some, and nothing to others.
+/// Refuses an empty part in a table's name: some warehouses read it as the default schema, others
+/// ignore it.
 fn table(written: &Standalone, dialect: Dialect) -> Result<(), (String, Part)> {
     match &written.table {
         Some(table) if has_gap(dialect, table) => {
@@ -184,7 +185,7 @@ fn column(written: &authored::Column, composed: &Composed) -> Column {
         expr: written.expr.clone(),
         description: best_description(&descriptions).or_else(|| written.description.clone()),
         native_type: composed.native_types.get(&written.name).cloned(),
-        // A text that is no unit says nothing about the planner's rules.
+        // An unknown unit does not affect the planner's rules.
         natural_granularity: written
             .natural_granularity
             .as_deref()
@@ -193,8 +194,8 @@ fn column(written: &authored::Column, composed: &Composed) -> Column {
     }
 }
 
-/// Whether a column's constraints or tests, whoever wrote them, say that it is unique: `unique: true`
-/// as a constraint, `name: unique` as a test.
+/// Returns true if a column's constraints or tests, by any author, declare it unique:
+/// `unique: true` as a constraint, `name: unique` as a test.
 fn is_unique(written: &authored::Column) -> bool {
     let parts = |meta: &Option<authored::Meta>| -> Vec<authored::Meta> {
         let map = meta.as_ref().and_then(authored::Meta::as_mapping);
@@ -237,7 +238,7 @@ fn segment(written: &authored::Segment) -> Segment {
     }
 }
 
-/// Resolves one join; `None` when its target is a source that could not be loaded.
+/// Resolves one join; `None` if its target could not be loaded.
 fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option<Join>, Broken> {
     if !known.names.contains_key(&written.to) {
         if known.broken.contains(&written.to) {
@@ -276,14 +277,14 @@ fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option
     }))
 }
 
-/// A share as a whole number of hundredths: finer differences choose no path.
+/// Converts a share to whole percent: finer differences do not affect path choice.
 fn percent(share: f64) -> u8 {
     let hundredths = (0..=100_u8).rev();
     let found = hundredths.filter(|one| f64::from(*one) - 0.5 <= share * 100.0);
     found.max().unwrap_or_default()
 }
 
-/// The column pairs of a join condition, local side first.
+/// Parses the column pairs of a join condition, local side first.
 pub(super) fn condition(
     own: &str,
     join: &authored::Join,
@@ -303,18 +304,18 @@ fn unwrapped(tree: &Expr) -> &Expr {
     }
 }
 
-/// Which side of a join a column reference can stand on.
+/// The side of a join that a column reference may belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Local,
     Target,
-    /// Without a qualifier.
+    /// A reference without a qualifier.
     Bare,
-    /// The name that both sides of a self join have.
+    /// The name that both sides of a self join share.
     Same,
 }
 
-/// One equality as (local column, target column).
+/// Parses one equality as (local column, target column).
 fn pair(own: &str, join: &authored::Join, clause: &Expr) -> Result<(String, String), String> {
     let Expr::BinaryOp {
         left,
@@ -332,13 +333,13 @@ fn pair(own: &str, join: &authored::Join, clause: &Expr) -> Result<(String, Stri
         (Side::Target, _) => Ok((right, left)),
         (_, Side::Target) | (Side::Local, _) => Ok((left, right)),
         (_, Side::Local) => Ok((right, left)),
-        // `drivers.id = boss_id` of a self join: the bare side is the local one.
+        // In `drivers.id = boss_id` of a self join, the bare side is the local one.
         (Side::Same, Side::Bare) => Ok((right, left)),
         (Side::Bare | Side::Same, _) => Ok((left, right)),
     }
 }
 
-/// The side and the column that one half of an equality names.
+/// Returns the side and the column of one half of an equality.
 fn side(own: &str, join: &authored::Join, tree: &Expr) -> Result<(Side, String), String> {
     let parts = expression::reference(tree).ok_or_else(|| {
         format!("`{tree}` is not a column; only equalities of columns are allowed")

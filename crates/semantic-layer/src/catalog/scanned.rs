@@ -1,20 +1,20 @@
-//! The tables that scans have written down, found by their names or by the ends of their paths.
+//! The scanned tables, indexed by name and path suffix.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::authored::{Manifest, ManifestEntry};
 use crate::sql_text::table_parts;
 
-/// One manifest entry with its place.
+/// One manifest entry.
 #[derive(Debug, Clone)]
 pub(crate) struct ScannedTable {
-    /// The source name: the key in the shard, or the table path where keys collide.
+    /// The source name: the key in the shard, or the table path if keys collide.
     pub(crate) name: String,
     pub(crate) shard: String,
     /// The key in the shard.
     pub(crate) key: String,
     pub(crate) entry: ManifestEntry,
-    /// The parts of the table's path in lower case.
+    /// The lower-case parts of the table's path.
     path: Vec<String>,
 }
 
@@ -23,13 +23,12 @@ pub(crate) struct ScannedTable {
 pub(crate) struct ScannedTables {
     tables: Vec<ScannedTable>,
     by_name: BTreeMap<String, Vec<usize>>,
-    /// By the last part of the table's path.
+    /// Indexes by the last part of the table's path.
     by_last: BTreeMap<String, Vec<usize>>,
 }
 
 impl ScannedTables {
-    /// Gives the entries names that tell them apart: the key of the shard, or the whole table path
-    /// where two schemas have one key.
+    /// Assigns unique names: the shard key, or the whole table path if two schemas share the key.
     pub(super) fn new(shards: Vec<(String, Manifest)>) -> Self {
         let shared = shared_keys(&shards);
         let name_of = |key: &str, table: &str| {
@@ -39,8 +38,8 @@ impl ScannedTables {
                 key.to_owned()
             }
         };
-        // A join names its target by the key in its own shard; a table may have a shard of its own, so
-        // that those of its schema count as well.
+        // A join names its target by the key in its own shard. A table may have its own shard, so
+        // the tables of its schema count, too.
         let mut in_schema: BTreeMap<(Vec<String>, String), String> = BTreeMap::new();
         for (key, entry) in shards.iter().flat_map(|(_, shard)| &shard.tables.0) {
             let name = name_of(key, &entry.table);
@@ -84,13 +83,13 @@ impl ScannedTables {
         });
     }
 
-    /// All tables, ordered by shard and key.
+    /// Returns all tables, ordered by shard and key.
     pub(super) fn iter(&self) -> impl Iterator<Item = &ScannedTable> {
         self.tables.iter()
     }
 
-    /// The tables that a reference means: an entry's name, its full table path, or a dotted suffix
-    /// of it.
+    /// Returns the tables that a reference may mean: an entry's name, its full table path, or a
+    /// dotted suffix of it.
     pub(super) fn meant_by(&self, reference: &str) -> Vec<&ScannedTable> {
         let wanted = lowered_parts(reference);
         let named = self.by_name.get(reference).into_iter().flatten();
@@ -105,13 +104,13 @@ impl ScannedTables {
             .collect()
     }
 
-    /// The table that has been made a source of this name.
+    /// Finds the table behind the source of this name.
     pub(crate) fn called(&self, name: &str) -> Option<&ScannedTable> {
         let places = self.by_name.get(name)?;
         places.first().and_then(|at| self.tables.get(*at))
     }
 
-    /// The only table whose path a dotted name ends in, or that ends in it.
+    /// Finds the only table whose path ends in a dotted name or is a suffix of it.
     pub(crate) fn only_match(&self, name: &str) -> Option<&ScannedTable> {
         let own = lowered_parts(name);
         let mut matching = self
@@ -124,14 +123,14 @@ impl ScannedTables {
         }
     }
 
-    /// The places of the tables whose last part is that of `path`.
+    /// Returns the indexes of tables with the same last path part.
     fn ending_like(&self, path: &[String]) -> impl Iterator<Item = usize> {
         let places = path.last().and_then(|last| self.by_last.get(last));
         places.into_iter().flatten().copied()
     }
 }
 
-/// The keys under which several tables stand that their schemas tell apart.
+/// Returns the keys that tables of different schemas share.
 fn shared_keys(shards: &[(String, Manifest)]) -> BTreeSet<String> {
     let mut paths: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut shared = BTreeSet::new();
@@ -154,14 +153,14 @@ fn shared_keys(shards: &[(String, Manifest)]) -> BTreeSet<String> {
     &shared - &bare
 }
 
-/// The parts of a table's path before its name.
+/// Returns the parts of a table's path before its name.
 fn schema_of(table: &str) -> Vec<String> {
     let mut parts = table_parts(table);
     parts.pop();
     parts
 }
 
-/// The parts of a dotted name in lower case.
+/// Splits a dotted name into lower-case parts.
 pub(crate) fn lowered_parts(text: &str) -> Vec<String> {
     table_parts(text)
         .iter()

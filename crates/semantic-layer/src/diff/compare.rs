@@ -8,14 +8,12 @@ use crate::authored::{Role, Visibility};
 use crate::catalog::Catalog;
 use crate::resolved::{Column, Join, Measure, Relation, Segment, Source};
 
-/// The two states.
 #[derive(Clone, Copy)]
 struct States<'a> {
     old: &'a Catalog,
     new: &'a Catalog,
 }
 
-/// All differences.
 pub(super) fn sources(old: &Catalog, new: &Catalog) -> Vec<Difference> {
     let names: BTreeSet<&str> = old
         .sources()
@@ -42,8 +40,8 @@ pub(super) fn sources(old: &Catalog, new: &Catalog) -> Vec<Difference> {
     all
 }
 
-/// A source that only one state has: joins through it can lead other queries another way, and the
-/// numbers of its measures are gone with it.
+/// Reports a source that only one state has: joins through it can change the paths of other
+/// queries, and the numbers of its measures disappear with it.
 fn whole(source: &Source, catalog: &Catalog, change: Change) -> Difference {
     let node = catalog.graph.node_id(&source.name);
     let is_joined = node.is_some_and(|node| !catalog.graph.edges_from(node).is_empty());
@@ -61,7 +59,7 @@ fn whole(source: &Source, catalog: &Catalog, change: Change) -> Difference {
     }
 }
 
-/// Gathers the changed fields of one thing.
+/// Collects the changed fields of one object.
 #[derive(Default)]
 struct Fields {
     changes: Vec<FieldChange>,
@@ -138,7 +136,7 @@ impl Pair<'_> {
         all
     }
 
-    /// Compares things that have a name; the first of a name counts.
+    /// Compares named objects; the first of a name counts.
     fn named<T>(
         &self,
         (subject, effect): (Subject, Effect),
@@ -155,7 +153,7 @@ impl Pair<'_> {
             all.extend(match (old, new) {
                 (Some(old), Some(new)) => self.changed(subject, wanted, fields(self, old, new)),
                 (Some(_), None) => {
-                    // A measure that is gone has no number any more.
+                    // A removed measure has no number any more.
                     let effect = match subject {
                         Subject::Measure => Effect::Numbers,
                         _ => effect,
@@ -304,7 +302,7 @@ impl Pair<'_> {
         fields
     }
 
-    /// Joins are told apart by where they lead, and by their columns where several lead there.
+    /// Compares joins by target, and by columns if several have the same target.
     fn joins(&self) -> Vec<Difference> {
         let place = |join: &Join| join.alias.clone().unwrap_or_else(|| join.to.clone());
         let key = |join: &Join, all: &[Join]| {
@@ -319,7 +317,7 @@ impl Pair<'_> {
             }
         };
         let keyed = |joins: &'_ [Join], other: &[Join]| -> Vec<String> {
-            // Where either state has several joins to one place, both are told apart by columns.
+            // If either state has several joins to one target, both are identified by columns.
             let all = |join: &Join| {
                 let (own, others) = (
                     key(join, joins),
@@ -356,7 +354,7 @@ impl Pair<'_> {
     }
 }
 
-/// The columns of a join, in an order of their own.
+/// Formats the columns of a join in a canonical order.
 fn condition(join: &Join) -> String {
     let mut pairs: Vec<String> = join
         .pairs

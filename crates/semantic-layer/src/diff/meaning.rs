@@ -1,4 +1,4 @@
-//! Whether two spellings mean the same.
+//! Compares spellings by meaning.
 
 use ktx_warehouse::Dialect;
 
@@ -8,19 +8,19 @@ use crate::resolved::{Measure, Source};
 use crate::sql_text::identifier;
 use crate::{DimensionRequest, ErrorKind, Granularity, MeasureRequest, Query, compile, expression};
 
-/// Whether two fragments are one expression but for white space.
+/// Returns true if two fragments are the same expression except for white space.
 pub(super) fn is_same_expression(old: &str, new: &str, dialect: Dialect) -> bool {
     let printed = |text: &str| expression::parse(text, dialect).map(|tree| tree.to_string());
     old == new || matches!((printed(old), printed(new)), (Ok(old), Ok(new)) if old == new)
 }
 
-/// Whether two texts are one query but for white space.
+/// Returns true if two texts are the same query except for white space.
 pub(super) fn is_same_query(source: &Source, old: &str, new: &str, dialect: Dialect) -> bool {
     let printed = |text: &str| parse_query(source, text, dialect).map(|query| query.to_string());
     old == new || matches!((printed(old), printed(new)), (Ok(old), Ok(new)) if old == new)
 }
 
-/// What a measure compiles to on its own; `None` when it does not compile.
+/// Compiles a measure on its own; `None` if it does not compile.
 pub(super) fn sql(catalog: &Catalog, source: &Source, measure: &Measure) -> Option<String> {
     let dialect = catalog.dialect();
     let quoted = |name: &str| identifier(dialect, name);
@@ -33,7 +33,7 @@ pub(super) fn sql(catalog: &Catalog, source: &Source, measure: &Measure) -> Opti
     };
     let compiled = match compile(catalog, &query, dialect) {
         Ok(compiled) => Some(compiled),
-        // A measure that goes by periods means something by any of its times, in a unit that fits.
+        // A measure over periods compiles with any of its time columns, in a matching unit.
         Err(error) if error.kind == ErrorKind::NoTimeDimension => {
             let word = error.suggestions.first()?;
             let (field, _) = word.rsplit_once(':')?;
@@ -46,7 +46,7 @@ pub(super) fn sql(catalog: &Catalog, source: &Source, measure: &Measure) -> Opti
                 compile(catalog, &query, dialect).ok()
             })
         }
-        // Why it does not compile is the validator's business.
+        // The validator reports why it does not compile.
         Err(_) => None,
     };
     compiled.map(|compiled| compiled.sql)

@@ -1,14 +1,14 @@
-//! Differences as text for people and as JSON.
+//! Formats differences as text and as JSON.
 
 use serde_json::{Value, json};
 
 use super::{Change, Difference, FieldChange, Subject};
 
-/// Longer values are cut in the text.
+/// Longer values are truncated in the text.
 const LONGEST: usize = 80;
 
-/// One line for each difference, under the name of its source: `+` added, `-` removed, `~` changed,
-/// and in parentheses the most that it can do.
+/// Formats one line per difference, grouped by source: `+` added, `-` removed, `~` changed, with
+/// the largest possible effect in parentheses.
 pub fn diff_text(differences: &[Difference]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut source: Option<&str> = None;
@@ -51,7 +51,7 @@ fn line(change: &FieldChange) -> String {
     }
 }
 
-/// A value on one line, in backticks.
+/// Formats a value on one line, in backticks.
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= LONGEST {
@@ -61,7 +61,7 @@ fn short(text: &str) -> String {
     format!("`{cut}…`")
 }
 
-/// A list of differences, with whole values.
+/// Formats differences as a JSON list, with complete values.
 pub fn diff_json(differences: &[Difference]) -> Value {
     differences.iter().map(difference).collect()
 }

@@ -1,4 +1,4 @@
-//! Value tests of differences.
+//! Tests of differences.
 
 use ktx_warehouse::Dialect;
 use serde_json::json;

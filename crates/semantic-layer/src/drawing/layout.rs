@@ -1,25 +1,25 @@
-//! Places for boxes and joins: layers from facts to what they look up, few crossings, whole pixels.
+//! Positions boxes and joins: layers from facts to the sources that they look up, few crossings,
+//! whole pixels.
 
 use std::collections::BTreeMap;
 
 use super::model::Model;
 use crate::graph::NodeId;
 
-/// Height of a box.
+/// The height of a box.
 pub(super) const BOX_HEIGHT: i32 = 64;
-/// Free space around the picture.
+/// The margin around the picture.
 pub(super) const MARGIN: i32 = 24;
 const LAYER_GAP: i32 = 120;
 const BOX_GAP: i32 = 28;
-/// The height that a join takes where it passes a layer.
+/// The height that a join takes when it passes through a layer.
 const PASSAGE: i32 = 12;
 const SWEEPS: usize = 8;
-/// The narrowest box.
+/// The minimum width of a box.
 const NARROWEST: i32 = 130;
-/// Longer texts are cut.
+/// Longer texts are truncated.
 pub(super) const LONGEST_TEXT: usize = 42;
 
-/// A box's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Area {
     pub(super) x: i32,
@@ -27,16 +27,15 @@ pub(super) struct Area {
     pub(super) width: i32,
 }
 
-/// A join's way: from the left box to the right one.
+/// The route of a join, from the left box to the right one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Way {
-    /// Whether it begins at the join's `to` side.
+    /// True if it starts at the join's `to` side.
     pub(super) is_turned: bool,
     /// Points at the edges of layers, left to right.
     pub(super) points: Vec<(i32, i32)>,
 }
 
-/// All places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) areas: Vec<Area>,
@@ -45,22 +44,22 @@ pub(super) struct Layout {
     pub(super) height: i32,
 }
 
-/// What stands in a layer.
+/// The content of a layer position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Slot {
     Node(NodeId),
-    /// A join that passes, by its number, and the layer.
+    /// A passing join, by its number, and the layer.
     Passage(usize, usize),
 }
 
-/// A join as the layout sees it.
+/// A join for the layout.
 struct Link {
     left: NodeId,
     right: NodeId,
     is_turned: bool,
 }
 
-/// The pixels that a text takes, on the safe side.
+/// Estimates the width of a text in pixels, rounding up.
 fn text_width(text: &str) -> i32 {
     let letters = text.chars().take(LONGEST_TEXT);
     letters
@@ -68,7 +67,7 @@ fn text_width(text: &str) -> i32 {
         .sum()
 }
 
-/// The second line of a box: what the source holds.
+/// Formats the second line of a box: the contents of the source.
 pub(super) fn content(model: &Model<'_>, node: NodeId) -> String {
     let Some(node) = model.nodes.get(node) else {
         return String::new();
@@ -88,7 +87,7 @@ pub(super) fn content(model: &Model<'_>, node: NodeId) -> String {
     }
 }
 
-/// The third line of a box: its grain.
+/// Formats the third line of a box: its grain.
 pub(super) fn grain(model: &Model<'_>, node: NodeId) -> String {
     let source = model.nodes.get(node).map(|node| node.source);
     source.map_or_else(String::new, |source| {
@@ -96,7 +95,6 @@ pub(super) fn grain(model: &Model<'_>, node: NodeId) -> String {
     })
 }
 
-/// Finds a place for everything.
 pub(super) fn layout(model: &Model<'_>) -> Layout {
     let links = directed(model);
     let layer_of = layers(model, &links);
@@ -106,7 +104,7 @@ pub(super) fn layout(model: &Model<'_>) -> Layout {
     place(model, &links, &layer_of, &slots)
 }
 
-/// All joins from left to right without cycles: a join that closes one is turned around.
+/// Directs all joins from left to right without cycles: reverses a join that closes one.
 fn directed(model: &Model<'_>) -> Vec<Link> {
     let mut states: BTreeMap<NodeId, Visit> = BTreeMap::new();
     let mut turned: Vec<bool> = vec![false; model.lines.len()];
@@ -134,7 +132,7 @@ enum Visit {
     Done,
 }
 
-/// Depth-first search without recursion: chains of joins may be long.
+/// Depth-first search without recursion, because chains of joins may be long.
 fn visit(
     model: &Model<'_>,
     start: NodeId,
@@ -173,7 +171,7 @@ fn visit(
     }
 }
 
-/// The layer of each node: one more than the rightmost of what looks it up.
+/// Assigns layers: one more than the rightmost node that looks this one up.
 fn layers(model: &Model<'_>, links: &[Link]) -> Vec<usize> {
     let count = model.nodes.len();
     let mut layers = vec![0; count];
@@ -207,7 +205,7 @@ fn layer(layer_of: &[usize], node: NodeId) -> usize {
     layer_of.get(node).copied().unwrap_or_default()
 }
 
-/// The slots of each layer, ordered by name at first.
+/// Returns the slots of each layer, initially ordered by name.
 fn slots(model: &Model<'_>, links: &[Link], layer_of: &[usize]) -> Vec<Vec<Slot>> {
     let depth = layer_of.iter().max().map_or(0, |last| last + 1);
     let mut slots: Vec<Vec<Slot>> = vec![Vec::new(); depth];
@@ -233,7 +231,7 @@ fn slots(model: &Model<'_>, links: &[Link], layer_of: &[usize]) -> Vec<Vec<Slot>
     slots
 }
 
-/// The slots that a link goes through, left to right.
+/// Returns the slots of a link, left to right.
 fn chain(at: usize, link: &Link, layer_of: &[usize]) -> Vec<Slot> {
     let passages = layer(layer_of, link.left) + 1..layer(layer_of, link.right);
     let mut chain = vec![Slot::Node(link.left)];
@@ -242,7 +240,7 @@ fn chain(at: usize, link: &Link, layer_of: &[usize]) -> Vec<Slot> {
     chain
 }
 
-/// Left and right neighbours of each slot.
+/// The left and right neighbors of each slot.
 type Neighbours = BTreeMap<Slot, (Vec<Slot>, Vec<Slot>)>;
 
 fn neighbours(links: &[Link], layer_of: &[usize]) -> Neighbours {
@@ -257,7 +255,7 @@ fn neighbours(links: &[Link], layer_of: &[usize]) -> Neighbours {
     all
 }
 
-/// Orders the layers by the middle of each slot's neighbours, sweeping to and fro.
+/// Orders the layers by the mean position of each slot's neighbors, sweeping back and forth.
 fn order(slots: &mut [Vec<Slot>], neighbours: &Neighbours) {
     let depth = slots.len();
     for sweep in 0..SWEEPS {
@@ -284,7 +282,7 @@ fn order(slots: &mut [Vec<Slot>], neighbours: &Neighbours) {
                     .flatten()
                     .filter_map(|slot| places.get(slot).copied())
                     .collect();
-                // Thousandths of a place keep the order whole-numbered.
+                // Thousandths of a position allow integer arithmetic.
                 match found.len() {
                     0 => own * 1000,
                     count => found.iter().sum::<usize>() * 1000 / count,
@@ -310,7 +308,7 @@ const fn slot_height(slot: Slot) -> i32 {
     }
 }
 
-/// Turns layers and orders into pixels.
+/// Converts layers and orders to pixels.
 fn place(model: &Model<'_>, links: &[Link], layer_of: &[usize], slots: &[Vec<Slot>]) -> Layout {
     let widths: Vec<i32> = slots
         .iter()
@@ -373,8 +371,8 @@ enum Side {
     Right,
 }
 
-/// The height at which a join meets its box: the joins of a side are spread over it, in the order
-/// of their other ends.
+/// Returns the height at which a join meets its box. The joins of a side are spread over it in the
+/// order of their other ends.
 fn port(links: &[Link], middles: &BTreeMap<Slot, i32>, at: usize, side: Side) -> i32 {
     let ends = |link: &Link| match side {
         Side::Right => (link.left, link.right),

@@ -4,7 +4,7 @@ use super::model::{End, Model};
 use crate::graph::NodeId;
 use crate::resolved::Source;
 
-/// Writes the diagram: keys, joined columns and measures stand as attributes.
+/// Writes the diagram: keys, joined columns and measures are attributes.
 pub(super) fn write(model: &Model<'_>) -> String {
     let mut lines = vec!["erDiagram".to_owned()];
     for node in model.by_name() {
@@ -52,7 +52,7 @@ pub(super) fn write(model: &Model<'_>) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// The identifier of a node: its name where it is a word that Mermaid does not use itself.
+/// Returns the identifier of a node: its name, if that is a word and not a Mermaid keyword.
 fn entity(model: &Model<'_>, node: NodeId) -> String {
     let name = model.name(node);
     if is_word(name) {
@@ -88,12 +88,12 @@ fn is_word(name: &str) -> bool {
         && !taken.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// A text inside double quotes.
+/// Quotes a text.
 fn quoted(text: &str) -> String {
     plain(text).replace('"', "'")
 }
 
-/// A text on one line.
+/// Puts a text on one line.
 fn plain(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })
@@ -111,7 +111,7 @@ fn columns(pairs: &[(String, String)]) -> String {
     pairs.iter().map(clause).collect::<Vec<_>>().join(", ")
 }
 
-/// A name as an attribute can have it.
+/// Converts a name to a valid attribute name.
 fn attribute(name: &str) -> String {
     let word: String = name
         .chars()

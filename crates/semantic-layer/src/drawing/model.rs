@@ -1,4 +1,4 @@
-//! What there is to draw: boxes, joins with their ends, and the traps among them.
+//! The drawn objects: boxes, joins with their ends, and traps.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::catalog::Catalog;
 use crate::graph::{Edge, NodeId, Routes};
 use crate::resolved::Source;
 
-/// How many rows one end of a join can have.
+/// The number of rows at one end of a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     AtMostOne,
@@ -35,13 +35,13 @@ pub(super) struct Node<'a> {
 }
 
 impl Node<'_> {
-    /// Whether its own rows are aggregated.
+    /// Returns true if its own rows are aggregated.
     pub(super) fn is_fact(&self) -> bool {
         !self.is_role && !self.source.measures.is_empty() && self.source.problem.is_none()
     }
 }
 
-/// One join, from the side that looks up to the side that is looked up where they differ.
+/// One join, directed from the looking-up side to the looked-up side if they differ.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) from: NodeId,
@@ -53,12 +53,12 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Whether reading it backwards multiplies rows, and reading it forwards does not.
+    /// Returns true if it multiplies rows only when read backwards.
     pub(super) fn is_look_up(&self) -> bool {
         self.from_end == End::Many && self.to_end == End::AtMostOne
     }
 
-    /// The condition, such as `orders.customer_id = customers.id`.
+    /// Formats the condition, such as `orders.customer_id = customers.id`.
     pub(super) fn condition(&self, model: &Model<'_>) -> String {
         let clause = |(from, to): &(String, String)| {
             let (left, right) = (model.name(self.from), model.name(self.to));
@@ -72,23 +72,23 @@ impl Line {
     }
 }
 
-/// Facts that meet: their numbers must not be summed over one joined set of rows.
+/// Facts that meet at a source: their numbers must not be summed over one joined set of rows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Chasm {
-    /// Where they meet.
+    /// The source where they meet.
     pub(super) at: NodeId,
     pub(super) facts: Vec<NodeId>,
-    /// The joins by which they come, by their numbers.
+    /// The joins through which they arrive, by index.
     pub(super) lines: Vec<usize>,
 }
 
-/// Everything to draw; nodes by name, lines by the names of their ends.
+/// All drawn objects; nodes by name, lines by the names of their ends.
 #[derive(Debug)]
 pub(super) struct Model<'a> {
     pub(super) nodes: Vec<Node<'a>>,
     pub(super) lines: Vec<Line>,
     pub(super) chasms: Vec<Chasm>,
-    /// Joins whose looked-up side has measures: joined in, its rows would repeat.
+    /// Joins whose looked-up side has measures: a join would repeat its rows.
     pub(super) fan_outs: Vec<usize>,
 }
 
@@ -118,19 +118,18 @@ impl<'a> Model<'a> {
         self.nodes.get(node).map_or("", |node| node.name)
     }
 
-    /// The numbers of the nodes, ordered by name.
+    /// Returns the node ids, ordered by name.
     pub(super) fn by_name(&self) -> Vec<NodeId> {
         let mut all: Vec<NodeId> = (0..self.nodes.len()).collect();
         all.sort_by_key(|node| self.name(*node));
         all
     }
 
-    /// The chasm at a node.
     pub(super) fn chasm(&self, node: NodeId) -> Option<&Chasm> {
         self.chasms.iter().find(|chasm| chasm.at == node)
     }
 
-    /// Whether a join is part of a trap.
+    /// Returns true if a join is part of a trap.
     pub(super) fn is_trap(&self, line: usize) -> bool {
         self.fan_outs.contains(&line) || self.chasms.iter().any(|chasm| chasm.lines.contains(&line))
     }
@@ -169,8 +168,8 @@ impl<'a> Model<'a> {
             .collect();
     }
 
-    /// The chasm at a node where facts come by different joins; a fact that looks up the other one
-    /// meets it earlier.
+    /// Finds the chasm at a node where facts arrive by different joins. A fact that looks up the
+    /// other one meets it earlier.
     fn chasm_of(&self, at: NodeId, lines: &[usize], facts: &[Fact<'_>]) -> Option<Chasm> {
         let from = |line: &usize| self.lines.get(*line).map(|line| line.from);
         let coming: Vec<(&Fact<'_>, Vec<usize>)> = facts
@@ -202,7 +201,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// A source with measures and what it looks up.
+/// A source with measures and its look-ups.
 struct Fact<'a> {
     node: NodeId,
     routes: Routes<'a>,
@@ -214,7 +213,8 @@ impl Fact<'_> {
     }
 }
 
-/// Each join among the first `nodes` once, turned so that it looks up where only one direction does.
+/// Lists each join among the first `nodes` once, directed along the look-up if only one direction
+/// is one.
 fn lines(catalog: &Catalog, nodes: usize) -> Vec<Line> {
     let graph = &catalog.graph;
     let mut lines: Vec<Line> = Vec::new();
@@ -230,7 +230,7 @@ fn lines(catalog: &Catalog, nodes: usize) -> Vec<Line> {
                 .find(|back| is_reverse(edge, back));
             let forth_is_safe = edge.relationship.is_safe();
             let back_is_safe = back.is_some_and(|back| back.relationship.is_safe());
-            // Of two equal readings the one from the first name stays.
+            // Of two equivalent readings, keep the one from the first name.
             let is_drawn = match (forth_is_safe, back_is_safe) {
                 (true, false) => true,
                 (false, true) => false,
@@ -260,7 +260,7 @@ fn lines(catalog: &Catalog, nodes: usize) -> Vec<Line> {
     lines
 }
 
-/// Whether two edges are one join read from its two sides.
+/// Returns true if two edges are the same join read from opposite sides.
 fn is_reverse(edge: &Edge, other: &Edge) -> bool {
     let turned = |pairs: &[(String, String)]| {
         let mut pairs: Vec<(String, String)> = pairs

@@ -1,4 +1,4 @@
-//! The picture: boxes, curves with crow's feet and bars, marks for traps, a legend.
+//! Writes the SVG: boxes, curves with crow's feet and bars, trap marks, a legend.
 
 use super::layout::{Area, BOX_HEIGHT, LONGEST_TEXT, Layout, MARGIN, Way, content, grain};
 use super::model::{End, Line, Model};
@@ -8,10 +8,9 @@ const INK: &str = "#1f2933";
 const FAINT: &str = "#52606d";
 const JOIN: &str = "#7b8794";
 const TRAP: &str = "#c2410c";
-/// Room of one line of the legend.
+/// The height of a legend line.
 const LEGEND_LINE: i32 = 20;
 
-/// Writes the picture.
 pub(super) fn write(model: &Model<'_>, layout: &Layout) -> String {
     let legend = legend(model);
     let rows = i32::try_from(legend.len()).unwrap_or_default();
@@ -45,7 +44,8 @@ pub(super) fn write(model: &Model<'_>, layout: &Layout) -> String {
     out.join("\n")
 }
 
-/// A text as XML content or attribute value; control characters, which XML does not have, go.
+/// Escapes a text for XML content and attributes; removes control characters, which XML does not
+/// allow.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -62,7 +62,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// A text cut to what a box can hold.
+/// Truncates a text to the width of a box.
 fn short(text: &str) -> String {
     if text.chars().count() <= LONGEST_TEXT {
         return escaped(text);
@@ -71,7 +71,7 @@ fn short(text: &str) -> String {
     format!("{}…", escaped(&cut))
 }
 
-/// One join: a curve, its two ends, and its condition for who points at it.
+/// Draws one join: a curve, its two ends, and its condition as a tooltip.
 fn join(model: &Model<'_>, at: usize, line: &Line, way: &Way) -> String {
     let is_trap = model.is_trap(at);
     let colour = if is_trap { TRAP } else { JOIN };
@@ -90,7 +90,7 @@ fn join(model: &Model<'_>, at: usize, line: &Line, way: &Way) -> String {
     for (place, (x, y)) in way.points.iter().copied().enumerate() {
         match last {
             None => curve.push(format!("M{x} {y}")),
-            // Within a layer the way is straight, between layers it bends.
+            // The curve is straight within a layer and bent between layers.
             Some(_) if place % 2 == 0 => curve.push(format!("L{x} {y}")),
             Some((from_x, from_y)) => {
                 let half = (x - from_x) / 2;
@@ -114,7 +114,7 @@ fn join(model: &Model<'_>, at: usize, line: &Line, way: &Way) -> String {
     )
 }
 
-/// The mark of an end at a point; `away` tells in which direction the join leaves.
+/// Draws the mark of an end at a point; `away` is the direction in which the join leaves.
 fn end(end: End, (x, y): (i32, i32), away: i32) -> String {
     match end {
         End::Many => {
@@ -128,7 +128,6 @@ fn end(end: End, (x, y): (i32, i32), away: i32) -> String {
     }
 }
 
-/// One box.
 fn boxed(model: &Model<'_>, at: NodeId, area: Area) -> String {
     let Some(node) = model.nodes.get(at) else {
         return String::new();
@@ -182,7 +181,7 @@ fn boxed(model: &Model<'_>, at: NodeId, area: Area) -> String {
     out
 }
 
-/// A triangle with an exclamation mark around a point.
+/// Draws a triangle with an exclamation mark around a point.
 fn warning_sign(x: i32, y: i32) -> String {
     format!(
         r##"<path d="M{x} {}L{} {}H{}Z" fill="{TRAP}"/><path d="M{x} {}V{}M{x} {}V{}" stroke="#ffffff" stroke-width="2"/>"##,
@@ -197,7 +196,7 @@ fn warning_sign(x: i32, y: i32) -> String {
     )
 }
 
-/// What the legend explains.
+/// The symbols of the legend.
 #[derive(Clone, Copy)]
 enum Mark {
     Ends,
@@ -205,7 +204,7 @@ enum Mark {
     Trap,
 }
 
-/// The lines of the legend: only what the picture shows.
+/// Returns the legend lines for the symbols in the picture.
 fn legend(model: &Model<'_>) -> Vec<(Mark, &'static str)> {
     let mut lines = Vec::new();
     if !model.lines.is_empty() {

@@ -1,4 +1,4 @@
-//! Value tests of the drawn graph.
+//! Tests of the drawn graph.
 
 use ktx_warehouse::Dialect;
 use serde_json::json;
@@ -110,7 +110,7 @@ fn the_picture_is_escaped_marked_and_always_the_same() {
         count("chasm point: order lines, orders, tickets meet here"),
         1
     );
-    // Two joins into the chasm, the fan-out, and their line in the legend.
+    // Two joins into the chasm, the fan-out, and its line in the legend.
     assert_eq!(count("stroke-dasharray=\"6 4\""), 4);
     assert_eq!(count("<title>"), 1 + 6 + 4);
 }

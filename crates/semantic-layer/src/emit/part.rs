@@ -1,4 +1,4 @@
-//! One part: a SELECT over one home and its look-ups.
+//! Writes one part: a SELECT over one home and its look-ups.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::resolved::Relation;
 use crate::sql_text::{column_name, identifier, table_parts, truncate};
 use crate::{ErrorKind, QueryError, clickhouse_types};
 
-/// The pieces that every kind of part is put together from.
+/// The pieces of a part of any kind.
 pub(super) struct Pieces {
     /// The SQL of each dimension.
     pub(super) dimensions: Vec<String>,
@@ -26,7 +26,6 @@ pub(super) struct Pieces {
 }
 
 impl Writer<'_, '_> {
-    /// The SQL of a part.
     pub(super) fn part(&mut self, part: &Part) -> Result<String, QueryError> {
         let aliases = self.aliases(part);
         self.keys = self.keys(part)?;
@@ -46,7 +45,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// SQL names of the nodes of a part: words, told apart without regard to case.
+    /// Assigns SQL names to the nodes of a part: plain words, unique without regard to case.
     fn aliases(&self, part: &Part) -> BTreeMap<NodeId, String> {
         let mut taken: Vec<String> = vec![self.inner.periods.table.clone()];
         let alias = |node: NodeId, taken: &mut Vec<String>| {
@@ -67,8 +66,8 @@ impl Writer<'_, '_> {
         std::iter::once(home).chain(looked_up).collect()
     }
 
-    /// Names that ClickHouse still takes for the home when its table has an alias: a look-up that is
-    /// called the same would be mistaken for it.
+    /// Names that ClickHouse still resolves to the home when its table has an alias. A look-up must
+    /// not use them.
     fn kept_names(&self, home: NodeId) -> Vec<String> {
         let source = self.planned.names.source(home).ok();
         match source.map(|source| &source.relation) {
@@ -80,7 +79,6 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Prints a bound tree inside a part.
     pub(super) fn print(&self, tree: &Expr, aliases: &BTreeMap<NodeId, String>) -> String {
         let printer = Printer {
             dialect: self.dialect,
@@ -91,7 +89,7 @@ impl Writer<'_, '_> {
         printer.print(&presence::resolved(tree, &self.keys))
     }
 
-    /// What is never NULL in a row that a look-up of a part has found.
+    /// Finds a column or expression per look-up that is never NULL in a found row.
     fn keys(&self, part: &Part) -> Result<BTreeMap<NodeId, Expr>, QueryError> {
         let mut keys = BTreeMap::new();
         for edge in &part.joins {
@@ -168,7 +166,7 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// The columns that the trees of a part name.
+    /// Returns the columns in the trees of a part.
     fn used_columns(&self, part: &Part) -> Vec<(NodeId, String)> {
         let mut used: Vec<(NodeId, String)> = Vec::new();
         for dimension in &self.planned.dimensions {
@@ -189,8 +187,8 @@ impl Writer<'_, '_> {
         used
     }
 
-    /// What a look-up joins to. ClickHouse fills unmatched rows with zeros and empty texts unless
-    /// the columns may be NULL.
+    /// Writes the target of a look-up join. ClickHouse fills unmatched rows with zeros and empty
+    /// texts unless the columns are nullable.
     fn looked_up(
         &mut self,
         home: NodeId,
@@ -231,7 +229,7 @@ impl Writer<'_, '_> {
         ))
     }
 
-    /// The SQL of a dimension, cut to its unit.
+    /// Writes a dimension, truncated to its unit.
     fn dimension(&self, dimension: &Dimension, aliases: &BTreeMap<NodeId, String>) -> String {
         let tree = placed(&dimension.tree, Place::Value, self.planned.names);
         let sql = self.print(&tree, aliases);
@@ -240,7 +238,7 @@ impl Writer<'_, '_> {
                 let native = dimension.native_type.as_deref();
                 self.period_value(truncate(self.dialect, &sql, unit, native))
             }
-            // A bare constant in GROUP BY would be read as a position.
+            // GROUP BY reads a bare constant as a position.
             None if bound::columns(&dimension.tree).is_empty() => format!("COALESCE({sql}, {sql})"),
             None => sql,
         }
@@ -305,8 +303,8 @@ impl Writer<'_, '_> {
         .concat()
     }
 
-    /// A percentile from row numbers: every row weighs 1 minus its distance from the wanted place,
-    /// so that the two neighbours of the place share the weight and all others have none.
+    /// Computes a percentile from row numbers. Each row has weight 1 minus its distance from the
+    /// wanted position, so the two adjacent rows share the weight and all others have none.
     fn ranked(
         &self,
         part: &Part,
@@ -389,7 +387,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// The error for a column that could not say that no row was found.
+/// Builds the error for a column that cannot be NULL and so cannot show that no row was found.
 fn never_null(
     column: &str,
     native: &str,
@@ -405,7 +403,7 @@ fn never_null(
     QueryError::new(ErrorKind::InvalidQuery, message).about(column)
 }
 
-/// ` WHERE …` on a line of its own, or nothing.
+/// Formats ` WHERE …` on its own line, or nothing.
 pub(super) fn where_clause(filters: &[String]) -> String {
     if filters.is_empty() {
         String::new()
@@ -414,7 +412,7 @@ pub(super) fn where_clause(filters: &[String]) -> String {
     }
 }
 
-/// ` GROUP BY …` on a line of its own, or nothing.
+/// Formats ` GROUP BY …` on its own line, or nothing.
 pub(super) fn group_clause(keys: &[String]) -> String {
     if keys.is_empty() {
         String::new()

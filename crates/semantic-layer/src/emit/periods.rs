@@ -1,4 +1,4 @@
-//! The periods of an answer, and the parts that look at other periods than their own.
+//! Writes the periods of an answer, and the parts that use rows of other periods.
 
 use sqlparser::ast::Expr;
 
@@ -8,13 +8,13 @@ use crate::aggregates::{self, Call};
 use crate::planner::{Frame, Part, PartKind, Span, Spine, TimeAxis};
 use crate::sql_text::{By, as_period, identifier, instant, movable, movable_type, moved, truncate};
 
-/// Names for what periods are made of; none is a table, a result column or another part.
+/// Names for the period tables; none is a table, a result column or another part.
 pub(super) struct PeriodNames {
     /// The common table expression of all periods.
     pub(super) table: String,
     /// Its only column.
     pub(super) start: String,
-    /// The digits that numbers are made of.
+    /// The digits table that generates numbers.
     pub(super) digits: String,
     /// The merged parts with missing periods filled in.
     pub(super) filled: String,
@@ -31,13 +31,13 @@ impl PeriodNames {
     }
 }
 
-/// One digit, as many as are needed for a number below `count`.
+/// Returns the number of digits needed for numbers below `count`.
 fn places(count: i64) -> usize {
     usize::try_from((count - 1).max(1).ilog10()).map_or(1, |places| places + 1)
 }
 
 impl Writer<'_, '_> {
-    /// The column of the periods, with its table.
+    /// Returns the qualified period column.
     fn period(&self) -> String {
         let names = &self.inner.periods;
         format!(
@@ -47,7 +47,8 @@ impl Writer<'_, '_> {
         )
     }
 
-    /// A cut time dimension in a type whose values can be moved, where the query goes by periods.
+    /// Converts a truncated time dimension to a type that can be shifted, if the query uses
+    /// periods.
     pub(super) fn period_value(&self, sql: String) -> String {
         match &self.planned.time {
             Some(time) => movable(self.dialect, &sql, time.unit),
@@ -55,7 +56,8 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// What stands between the plain parts and those that go by periods.
+    /// Returns the common table expressions between the plain parts and the parts over other
+    /// periods.
     pub(super) fn periods(&self, time: &TimeAxis) -> Vec<(String, String)> {
         let names = &self.inner.periods;
         match &time.spine {
@@ -67,7 +69,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The periods that some row of the answer lies in.
+    /// Selects the periods with at least one row.
     fn occurring(&self, time: &TimeAxis) -> String {
         let own = self
             .inner
@@ -101,8 +103,8 @@ impl Writer<'_, '_> {
         all.join("\n")
     }
 
-    /// All periods by their numbers. Numbers are made of digits: that needs no series function and no
-    /// recursion, whose depth some warehouses limit.
+    /// Selects all periods by number. Numbers are built from digits, which needs no series function
+    /// and no recursion, whose depth some warehouses limit.
     fn spine(&self, time: &TimeAxis, spine: &Spine) -> String {
         let digits = identifier(self.dialect, &self.inner.periods.digits);
         let places = ["ones", "tens", "hundreds", "thousands"]
@@ -133,7 +135,7 @@ impl Writer<'_, '_> {
         )
     }
 
-    /// The stacked parts with a row for every period in each combination of the other dimensions.
+    /// Adds a row for every period in each combination of the other dimensions.
     pub(super) fn filled(&self, time: &TimeAxis) -> String {
         let stacked = identifier(self.dialect, &self.inner.stacked);
         let all: Vec<String> = self
@@ -192,8 +194,8 @@ impl Writer<'_, '_> {
         )
     }
 
-    /// Puts the pieces of a part over the rows of the periods that its frame takes in: the group's
-    /// period comes from the periods, rows from every period in the frame.
+    /// Evaluates the pieces of a part over the periods of its frame: the group's period comes from
+    /// the periods table, the rows from every period in the frame.
     pub(super) fn frame(&self, frame: Frame, pieces: Pieces) -> Pieces {
         let Some(time) = self.planned.time.as_ref().filter(|_| !frame.is_plain()) else {
             return pieces;
@@ -211,7 +213,7 @@ impl Writer<'_, '_> {
         pieces
     }
 
-    /// The conditions under which a row's period lies in the frame of a group's.
+    /// Returns the conditions under which a row's period is in the frame of a group's period.
     fn within(&self, frame: Frame, time: &TimeAxis, rows: &str) -> Vec<String> {
         let back = |from: &str, count: u32, unit| {
             let by = By::Fixed(-i64::from(count));
@@ -237,8 +239,8 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Groups over other periods from groups of each period, where every aggregate can be taken
-    /// again over its own answers; `None` where one cannot.
+    /// Computes groups over several periods from groups of single periods, if every aggregate can
+    /// be applied to its own results; else `None`.
     pub(super) fn regrouped(&self, part: &Part, by_period: &str) -> Option<String> {
         let time = self.planned.time.as_ref()?;
         if part.kind != PartKind::Groups || part.frame.is_plain() {
@@ -280,7 +282,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// The aggregate that, over an aggregate's answers for parts, gives its answer for the whole.
+/// Returns the aggregate that combines an aggregate's partial results.
 fn again_by(call: &Call) -> Option<&'static str> {
     let function = match call {
         Call::Rows => return Some("SUM"),
@@ -298,7 +300,7 @@ fn again_by(call: &Call) -> Option<&'static str> {
     }
 }
 
-/// The predicate `name = 1`.
+/// Builds the predicate `name = 1`.
 pub(super) fn is_first(name: &str) -> Expr {
     Expr::BinaryOp {
         left: Box::new(crate::expression::raw(name)),

@@ -1,4 +1,4 @@
-//! Where rows come from: tables, and queries of the warehouse re-printed from their trees.
+//! Writes the origin of rows: tables, and SQL queries printed from their trees.
 
 use std::ops::ControlFlow;
 
@@ -35,7 +35,8 @@ pub(crate) fn parse_query(
     }
 }
 
-/// Every word of the plan's tables and queries, lower case: names that the SQL must not take.
+/// Returns every word of the plan's tables and queries, in lower case: names that the SQL must
+/// avoid.
 pub(super) fn words(planned: &Planned<'_>) -> Result<Vec<String>, QueryError> {
     let mut words: Vec<String> = Vec::new();
     let mut nodes: Vec<NodeId> = Vec::new();
@@ -75,7 +76,7 @@ impl Visitor for Words<'_> {
 }
 
 impl Writer<'_, '_> {
-    /// The SQL of a node's rows, without its alias.
+    /// Writes the rows of a node, without an alias.
     pub(super) fn relation(&mut self, node: NodeId) -> Result<String, QueryError> {
         let source = self.planned.names.source(node)?;
         match &source.relation {
@@ -91,7 +92,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Takes the common table expressions out of a query: SQL Server allows them at the top only.
+    /// Moves the common table expressions out of a query: SQL Server allows them only at the top.
     fn lift(&mut self, query: &mut Query, source: &Source) -> Result<(), QueryError> {
         let Some(with) = query.with.take() else {
             return Ok(());
@@ -105,7 +106,7 @@ impl Writer<'_, '_> {
                 let wanted = format!("{}__{}", word(&source.name), word(&old));
                 unique(wanted.clone(), &wanted, &mut self.inner.taken)
             });
-            // Its own name too, within itself: SQL Server's queries are recursive without a word.
+            // A query can refer to itself: SQL Server's recursive queries need no keyword.
             renames.push((old, new.clone()));
             if known.is_some() {
                 continue;
@@ -136,13 +137,13 @@ impl Writer<'_, '_> {
     }
 }
 
-/// A name as a part of another.
+/// Converts a name to a word that can be part of another name.
 fn word(text: &str) -> String {
     let word = sanitized(text);
     word.chars().filter(char::is_ascii).take(40).collect()
 }
 
-/// Whether a query reads a table by this name alone.
+/// Returns true if a query reads a table by this unqualified name.
 fn names_table(query: &Query, name: &str) -> bool {
     let flow = visit_relations(query, |relation| match relation.0.as_slice() {
         [ObjectNamePart::Identifier(only)] if is_same(&only.value, name) => ControlFlow::Break(()),
@@ -151,12 +152,12 @@ fn names_table(query: &Query, name: &str) -> bool {
     flow.is_break()
 }
 
-/// SQL Server's names as most servers compare them.
+/// Compares names as most SQL Servers do.
 fn is_same(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }
 
-/// Names the columns of a query within its first SELECT, where that lists them one by one: a recursive
+/// Names the columns of a query in its first SELECT, if that lists them one by one: a recursive
 /// query cannot be named from outside.
 fn name_columns(query: &mut Query, names: &[Ident]) -> bool {
     let mut body = &mut *query.body;
@@ -190,7 +191,8 @@ fn name_columns(query: &mut Query, names: &[Ident]) -> bool {
     true
 }
 
-/// Gives tables new names, keeping the old ones as aliases of the query's own text untouched.
+/// Renames tables and keeps the old names as aliases, so that the rest of the query stays
+/// unchanged.
 fn rename(query: &mut Query, renames: &[(String, String)], dialect: Dialect) {
     let mut renaming = Rename { renames, dialect };
     let flow = VisitMut::visit(query, &mut renaming);
@@ -228,8 +230,8 @@ impl VisitorMut for Rename<'_> {
     }
 }
 
-/// Spells literals and quoted identifiers of a query as the warehouse reads them, and refuses what
-/// is not a plain query.
+/// Rewrites literals and quoted identifiers for the warehouse, and refuses anything but a plain
+/// query.
 fn spell(query: &mut Query, dialect: Dialect, source: &str) -> Result<(), QueryError> {
     let mut spelling = SpellQuery { dialect };
     match VisitMut::visit(query, &mut spelling) {

@@ -1,4 +1,4 @@
-//! An aggregate over the rows of one moment in each group.
+//! Writes an aggregate over the rows of one moment in each group.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ use crate::sql_text::identifier;
 use crate::{ErrorKind, QueryError};
 
 impl Writer<'_, '_> {
-    /// Of each group, and of each balance in it, the rows of the first or last moment that has a
-    /// value. All rows of that moment count.
+    /// Selects, per group and per balance in it, the rows of the first or last moment with a value.
+    /// All rows of that moment count.
     pub(super) fn snapshot(
         &self,
         part: &Part,
@@ -60,8 +60,8 @@ impl Writer<'_, '_> {
         .concat())
     }
 
-    /// The rows with their value, their moment, and the keys that have a moment each. A row that the
-    /// aggregate does not see, or whose moment is not known, has no value.
+    /// Selects rows with their value, their moment, and the keys that each have a moment. A row
+    /// that the aggregate ignores, or whose moment is unknown, has no value.
     fn snapshot_rows(
         &self,
         atom: &Atom,
@@ -99,12 +99,12 @@ impl Writer<'_, '_> {
     }
 }
 
-/// The name of a column that has moments of its own.
+/// Returns the name of a column that has its own moments.
 fn key(number: usize) -> String {
     format!("snapshot_key_{}", number + 1)
 }
 
-/// The rows with the place of their moment among those that have a value.
+/// Ranks the moments of rows with a value.
 fn places(groups: &[String], snapshot: &SnapshotTrees, rows: &str) -> String {
     let keys = (0..snapshot.per.len()).map(key);
     let keys: Vec<String> = groups.iter().cloned().chain(keys).collect();
@@ -128,7 +128,7 @@ fn places(groups: &[String], snapshot: &SnapshotTrees, rows: &str) -> String {
     )
 }
 
-/// The same call over the column of values; a row count counts those that are there.
+/// Applies a call to the value column; a row count counts the rows that are present.
 fn over_values(call: &Call) -> Call {
     let value = raw("snapshot_value");
     match call {
