@@ -1,5 +1,5 @@
-//! What metadata says, written into manifest shards. Only the values under the key of who says it are ever
-//! touched.
+//! Writes the facts of a source into manifest shards. Only values under the source's own writer key
+//! change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,14 @@ use serde_yaml::{Mapping, Value};
 use crate::facts::{ColumnFacts, Facts, Place as Named, Reference, TableFacts, Writer};
 use crate::folder::is_yaml;
 
-/// What becomes of values that the metadata no longer says.
+/// What happens to values that the metadata no longer contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pruning<'a> {
-    /// They are removed, as long as every file of the source could be read.
+    /// Remove them, if every file of the source could be read.
     Remove,
-    /// As `Remove`, except for what these other sources say: they write under the same key.
+    /// Like `Remove`, but keep values from these other sources, which write under the same key.
     RemoveUnlessSaid(&'a [Facts]),
-    /// They stay: what other sources say that write under the same key is not known.
+    /// Keep them: the facts of other sources that write under the same key are unknown.
     Keep,
 }
 
@@ -30,39 +30,38 @@ impl<'a> Pruning<'a> {
     }
 }
 
-/// What came of it.
+/// The result of applying facts.
 #[derive(Debug, Default)]
 pub struct Applied {
-    /// The shards that say something else now.
+    /// The shards that changed.
     pub changes: Vec<Change>,
-    /// Tables that the metadata says something about and that a shard has.
+    /// Number of tables that have facts and an entry in a shard.
     pub tables: usize,
-    /// Tables that no shard has, or that several schemas have.
+    /// Tables that match no entry, or entries in several schemas.
     pub unknown: Vec<String>,
 }
 
-/// Why a shard cannot be changed. Nothing is changed then.
+/// Why a shard cannot be changed. No shard was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// It is not a manifest shard.
+    /// The file is not a manifest shard.
     #[error("`{path}` cannot be read as YAML")]
     Unreadable {
         /// The shard.
         path: ProjectPath,
     },
-    /// It is written in a way that cannot be changed without losing something.
+    /// The file cannot be edited without losing something.
     #[error("`{path}:{line}` cannot be changed in place: {what}")]
     Obstacle {
         /// The shard.
         path: ProjectPath,
         /// The line.
         line: usize,
-        /// What is in the way.
+        /// The obstacle.
         what: String,
     },
 }
 
-/// A shard that is read.
 struct Shard<'a> {
     path: &'a ProjectPath,
     text: &'a str,
@@ -70,9 +69,10 @@ struct Shard<'a> {
     new: Mapping,
 }
 
-/// Writes what the metadata says about tables into the shards of a warehouse.
+/// Writes the facts about tables into the shards of a warehouse.
 ///
 /// # Errors
+///
 /// [`ApplyError`] with the first shard that cannot be changed.
 pub fn apply(
     facts: &Facts,
@@ -136,14 +136,15 @@ pub fn apply(
     Ok(applied)
 }
 
-/// The entries that the metadata says something about, and the tables that no entry or several ones have.
+/// Matches facts to entries. Also returns the tables that match no entry or several.
 fn wanted<'f, 'p>(
     facts: &'f Facts,
     places: &'p Places,
 ) -> (BTreeMap<&'p Place, &'f TableFacts>, Vec<String>) {
     let mut wanted: BTreeMap<&Place, &TableFacts> = BTreeMap::new();
     let mut unknown = Vec::new();
-    // A table whose schema is not known is none of those that another one is known to be.
+    // Match tables with a known schema first: a table without one cannot be an entry that is
+    // already matched.
     let (placed, unplaced): (Vec<_>, Vec<_>) = facts
         .tables
         .iter()
@@ -180,10 +181,10 @@ fn shard<'a>(path: &'a ProjectPath, bytes: &'a [u8]) -> Result<Shard<'a>, ApplyE
     })
 }
 
-/// The entries of all shards with the parts of their names in the warehouse, in lower case.
+/// The entries of all shards with the parts of their warehouse names, in lower case.
 type Places = Vec<(Place, Vec<String>)>;
 
-/// The number of a shard, and the key of an entry in it.
+/// The index of a shard and the key of an entry in it.
 type Place = (usize, String);
 
 fn places(shards: &[Shard<'_>]) -> Places {
@@ -200,7 +201,7 @@ fn places(shards: &[Shard<'_>]) -> Places {
     places
 }
 
-/// The parts of a name with dots between them, in lower case; a quoted part may hold dots.
+/// Splits a name at its dots, in lower case; a quoted part may contain dots.
 fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut closing = None;
@@ -220,8 +221,8 @@ fn parts(name: &str) -> Vec<String> {
     parts
 }
 
-/// What the columns refer to, as it is written: the place of an entry, and a column of it. What no entry has is
-/// left out.
+/// Resolves column references to an entry and one of its columns, in manifest form. Drops
+/// references to missing entries.
 fn references<'f>(
     facts: &'f Facts,
     places: &Places,
@@ -250,8 +251,8 @@ fn references<'f>(
     written.collect()
 }
 
-/// The entries that a table may be. An entry without a schema has them all, but not for a table about which
-/// nothing `is_said`.
+/// Returns the entries that a table may be. An entry without a schema matches any schema, but only
+/// if the table has facts (`is_said`).
 fn matching<'p>(table: &Named, is_said: bool, places: &'p Places) -> Vec<&'p Place> {
     let name = table.name.to_lowercase();
     let schema = table.schema.as_ref().map(|schema| schema.to_lowercase());
@@ -288,17 +289,18 @@ fn entry<'m>(shard: &'m mut Mapping, key: &str) -> Option<&'m mut Mapping> {
     tables.get_mut(key).and_then(Value::as_mapping_mut)
 }
 
-/// How what is said is written.
+/// How facts are written.
 #[derive(Clone, Copy)]
 struct Told<'a> {
     writer: Writer,
-    /// Whether what is no longer said is removed.
+    /// Whether values without a fact are removed.
     prunes: bool,
     references: &'a BTreeMap<&'a Reference, Value>,
 }
 
 impl Told<'_> {
-    /// Writes what is said about one table; `others` is what other sources say about it under the same key.
+    /// Writes the facts about one table; `others` are other sources' facts about it under the same
+    /// key.
     fn table(self, entry: &mut Mapping, table: &TableFacts, others: &[&TableFacts]) {
         let description = table
             .description
@@ -362,7 +364,7 @@ impl Told<'_> {
             .set(column, "enum_values", accepted);
     }
 
-    /// The same, but what is no longer said stays when another source says it.
+    /// Returns this writer, but without pruning if another source has the fact.
     const fn unless(self, is_said: bool) -> Self {
         Self {
             prunes: self.prunes && !is_said,
@@ -370,7 +372,8 @@ impl Told<'_> {
         }
     }
 
-    /// Sets what the writer says under a key; what it does not say is removed where that is wanted.
+    /// Sets the writer's value under a key. Without a value, removes the old one if pruning
+    /// applies.
     fn set(self, entry: &mut Mapping, key: &str, value: Option<Value>) {
         let writer = self.writer.key();
         let is_there = entry.get(key).is_some_and(|value| !value.is_null());
@@ -379,7 +382,7 @@ impl Told<'_> {
             (Some(value), Some(by_writer)) => {
                 by_writer.insert(writer.into(), value);
             }
-            // Something else than texts by writer stands there: a person's, who keeps it.
+            // The value is not a mapping by writer: a person wrote it, so it stays.
             (Some(_), None) if is_there => {}
             (Some(value), None) => {
                 let by_writer = Mapping::from_iter([(Value::from(writer), value)]);

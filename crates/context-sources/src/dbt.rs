@@ -1,4 +1,5 @@
-//! dbt projects: their YAML, the SQL of their models, their doc blocks. Nothing is run or compiled.
+//! Reads dbt projects: their YAML, the SQL of their models and their doc blocks. Never runs or
+//! compiles dbt.
 
 mod checks;
 mod docs;
@@ -22,14 +23,14 @@ use project::Project;
 pub use facts::facts;
 pub use units::units;
 
-/// The names of project files.
 const PROJECT_FILES: [&str; 2] = ["dbt_project.yml", "dbt_project.yaml"];
 
-/// Reads the project in `root`: its project file, and YAML, SQL and Markdown below the folders that it
-/// names for models, seeds, snapshots and analyses.
+/// Reads the project in `root`: its project file, and the YAML, SQL and Markdown in the folders
+/// that it lists for models, seeds, snapshots and analyses.
 ///
 /// # Errors
-/// [`ReadError`] when there is no project that can be read.
+///
+/// [`ReadError`] if there is no readable project.
 pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     folder::look_at(root, FolderKind::Dbt)?;
     let mut snapshot = Snapshot::default();
@@ -70,7 +71,7 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     Ok(snapshot)
 }
 
-/// Takes in what is wanted below a folder of the project.
+/// Adds the wanted files of a project folder.
 fn below(
     snapshot: &mut Snapshot,
     root: &Path,
@@ -90,7 +91,7 @@ fn below(
     for file in walked.files {
         let path = format!("{folder}/{}", file.path);
         let path = path.trim_start_matches('/').to_owned();
-        // Profiles hold logins, and project files are no descriptions.
+        // Profiles hold credentials, and project files describe no tables.
         let is_other = matches!(stem(&path), "profiles" | "dbt_project") && is_yaml(&path);
         if is_wanted(&path) && !is_foreign(&path) && !is_other {
             add(snapshot, &file.place, path);
@@ -109,7 +110,6 @@ fn below(
     Ok(())
 }
 
-/// The name of the project file.
 fn project_file(root: &Path) -> Result<&'static str, ReadError> {
     for name in PROJECT_FILES {
         let path = root.join(name);
@@ -127,17 +127,17 @@ fn project_file(root: &Path) -> Result<&'static str, ReadError> {
     })
 }
 
-/// Whether a file of the project is a link to somewhere else.
+/// Returns whether a project file is a link out of the project.
 fn leads_out(root: &Path, place: &Path) -> bool {
     let real = |path: &Path| std::fs::canonicalize(path);
     match (real(root), real(place)) {
         (Ok(root), Ok(place)) => !place.starts_with(root),
-        // What cannot be found cannot be read either.
+        // A file that cannot be resolved cannot be read either.
         _ => false,
     }
 }
 
-/// The project file of a snapshot that [`read`] has made.
+/// Returns the project file of a snapshot made by [`read`].
 fn project_of(files: &BTreeMap<String, String>) -> Option<(&str, Project)> {
     PROJECT_FILES.into_iter().find_map(|name| {
         let text = files.get(name)?;

@@ -1,9 +1,9 @@
-//! What metadata says about tables.
+//! Facts: what metadata says about tables, without a model.
 
 use ktx_secrets::Redactor;
 use serde::{Deserialize, Serialize};
 
-/// Who says so: the key under which it stands in a manifest shard.
+/// The tool that the facts come from; determines their key in a manifest shard.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Writer {
     /// dbt.
@@ -13,12 +13,12 @@ pub enum Writer {
     MetricFlow,
     /// LookML.
     LookMl,
-    /// Looker itself.
+    /// The Looker API.
     Looker,
 }
 
 impl Writer {
-    /// The key.
+    /// Returns the key in a manifest shard.
     pub(crate) const fn key(self) -> &'static str {
         match self {
             Self::Dbt => "dbt",
@@ -29,49 +29,50 @@ impl Writer {
     }
 }
 
-/// What the metadata of a source says, without a model.
+/// The facts of one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Who says it.
+    /// The tool that they come from.
     pub writer: Writer,
-    /// The tables, by name and schema. One of a known schema is there even when nothing is said about it: what
-    /// is said about another table of its name is not about it.
+    /// The tables, by name and schema. Includes tables with a known schema but no facts, so that
+    /// facts about another table of that name are not applied to them.
     pub tables: Vec<TableFacts>,
-    /// What could not be understood, as `file:line:column: what` where the place is known.
+    /// Problems, as `file:line:column: what` if the position is known.
     pub warnings: Vec<String>,
-    /// Whether every file could be read: what is missing is no longer said then.
+    /// Whether every file could be read. Only then does a missing fact mean that the source no
+    /// longer states it.
     pub is_complete: bool,
 }
 
-/// What is said about one table.
+/// The facts about one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableFacts {
     /// The name in the warehouse.
     pub name: String,
-    /// The database, where the metadata knows it.
+    /// The database, if the metadata names it.
     pub database: Option<String>,
-    /// The schema, where the metadata knows it.
+    /// The schema, if the metadata names it.
     pub schema: Option<String>,
-    /// What it is.
+    /// What the table contains.
     pub description: Option<String>,
-    /// Its columns, in their order.
+    /// The columns, in source order.
     pub columns: Vec<ColumnFacts>,
 }
 
-/// What is said about one column.
+/// The facts about one column.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnFacts {
-    /// Its name.
+    /// The name in the warehouse.
     pub name: String,
-    /// What it is.
+    /// What the column contains.
     pub description: Option<String>,
-    /// Whether the team tests that it has no nulls.
+    /// Whether a test ensures that it has no nulls.
     pub is_not_null: bool,
-    /// Whether the team tests that no value occurs twice.
+    /// Whether a test ensures that its values are unique.
     pub is_unique: bool,
-    /// The values that the team tests for.
+    /// The only values that a test allows.
     pub accepted: Option<Vec<String>>,
-    /// The column that has all its values, as the team tests.
+    /// The column that a test requires to contain all its values.
     pub references: Option<Reference>,
 }
 
@@ -84,19 +85,19 @@ pub struct Reference {
     pub column: String,
 }
 
-/// Where a table is.
+/// The location of a table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// The name in the warehouse.
     pub name: String,
-    /// The schema, where the metadata knows it.
+    /// The schema, if the metadata names it.
     pub schema: Option<String>,
-    /// The database, where the metadata knows it.
+    /// The database, if the metadata names it.
     pub database: Option<String>,
 }
 
 impl Facts {
-    /// Adds what is said to what was said of the same table before; the first text counts.
+    /// Merges facts about a table into earlier ones; the first text wins.
     pub(crate) fn add(&mut self, table: TableFacts, path: &str) {
         let same = |known: &&mut TableFacts| {
             (&known.schema, &known.database) == (&table.schema, &table.database)
@@ -135,7 +136,7 @@ impl Facts {
         }
     }
 
-    /// Puts the tables in order.
+    /// Sorts the tables.
     pub(crate) fn sort(&mut self) {
         let place = |table: &TableFacts| {
             let (schema, database) = (table.schema.clone(), table.database.clone());
@@ -144,19 +145,19 @@ impl Facts {
         self.tables.sort_by_key(place);
     }
 
-    /// Tells of something that was left out.
+    /// Reports a fact that was skipped, and marks the facts incomplete.
     pub(crate) fn warn(&mut self, place: &str, what: &str) {
         self.is_complete = false;
         self.warnings.push(format!("{place}: {what}"));
     }
 }
 
-/// Whether a text holds what looks like a password or key.
+/// Returns whether a text contains something like a password or key.
 pub(crate) fn is_secret(text: &str) -> bool {
     Redactor::new().redact(text) != text
 }
 
-/// Takes a text over where there is none; whether no other one was lost.
+/// Sets a missing value. Returns false if a different value was dropped.
 fn agrees<T: PartialEq>(known: &mut Option<T>, text: Option<T>) -> bool {
     match (&known, text) {
         (_, None) => true,
@@ -169,7 +170,7 @@ fn agrees<T: PartialEq>(known: &mut Option<T>, text: Option<T>) -> bool {
 }
 
 impl TableFacts {
-    /// Where it is.
+    /// Returns the table's location.
     pub(crate) fn place(&self) -> Place {
         Place {
             name: self.name.clone(),
@@ -178,14 +179,12 @@ impl TableFacts {
         }
     }
 
-    /// Whether anything is said.
     pub(crate) fn is_empty(&self) -> bool {
         self.description.is_none() && self.columns.is_empty()
     }
 }
 
 impl ColumnFacts {
-    /// Whether anything is said.
     pub(crate) fn is_empty(&self) -> bool {
         self.description.is_none()
             && !self.is_not_null

@@ -1,4 +1,4 @@
-//! Folders of files: what of them is read.
+//! Reads the files of a folder.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use ktx_project_store::{FileError, walk};
 
 use crate::snapshot::{FolderKind, LeftOut, ReadError, Snapshot};
 
-/// A longer file is left out.
+/// Maximum file size in bytes; longer files are skipped.
 const LONGEST_FILE: u64 = 1_000_000;
 
-/// Looks whether there is a folder.
+/// Checks that the folder exists.
 pub(crate) fn look_at(root: &Path, kind: FolderKind) -> Result<(), ReadError> {
     let root = root.to_owned();
     match std::fs::metadata(&root) {
@@ -22,7 +22,7 @@ pub(crate) fn look_at(root: &Path, kind: FolderKind) -> Result<(), ReadError> {
     }
 }
 
-/// Reads what is wanted below a folder, and notes what is there and could not be read.
+/// Reads the wanted files of a folder, and records those that could not be read.
 pub(crate) fn read(
     root: &Path,
     kind: FolderKind,
@@ -64,7 +64,7 @@ pub(crate) fn has_ending(path: &str, endings: &[&str]) -> bool {
     })
 }
 
-/// Takes a file in, or notes why it was left out.
+/// Adds a file, or records why it was skipped.
 pub(crate) fn add(snapshot: &mut Snapshot, place: &Path, path: String) {
     let reason = match std::fs::metadata(place) {
         Ok(found) if found.len() > LONGEST_FILE => {

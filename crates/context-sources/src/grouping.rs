@@ -1,10 +1,10 @@
-//! What units have in common: their keys, and how much one may be.
+//! Shared rules of units: their keys and their maximum length.
 
 use std::collections::BTreeSet;
 
 use crate::snapshot::{Snapshot, Unit};
 
-/// As many characters are read at once.
+/// Maximum characters per model call.
 pub(crate) const SMALL: usize = 60_000;
 
 pub(crate) fn characters(snapshot: &Snapshot, path: &str) -> usize {
@@ -14,7 +14,7 @@ pub(crate) fn characters(snapshot: &Snapshot, path: &str) -> usize {
         .map_or(0, |text| text.chars().count())
 }
 
-/// Files in runs that are small enough, in their order; a long file is one of its own.
+/// Groups files in order into runs that fit; a long file is a run of its own.
 pub(crate) fn runs(
     snapshot: &Snapshot,
     paths: impl IntoIterator<Item = String>,
@@ -37,8 +37,8 @@ pub(crate) fn runs(
     runs
 }
 
-/// Splits units whose files are together longer than `longest` characters: several files into several units, and a
-/// file that is too long alone into parts, which become files of the snapshot beside it.
+/// Splits units whose files together exceed `longest` characters. Several files become several
+/// units; a single file becomes parts, which are added to the snapshot as files.
 pub fn split_long(snapshot: &mut Snapshot, units: Vec<Unit>, longest: usize) -> Vec<Unit> {
     let mut split = Vec::new();
     for unit in units {
@@ -75,7 +75,7 @@ pub fn split_long(snapshot: &mut Snapshot, units: Vec<Unit>, longest: usize) -> 
     split
 }
 
-/// Adds the parts of a file to the snapshot, and gives their names.
+/// Adds the parts of a file to the snapshot and returns their names.
 fn split_file(snapshot: &mut Snapshot, path: &str) -> Vec<String> {
     let text = snapshot.files.get(path).cloned().unwrap_or_default();
     let mut names = Vec::new();
@@ -87,7 +87,7 @@ fn split_file(snapshot: &mut Snapshot, path: &str) -> Vec<String> {
     names
 }
 
-/// A text in pieces of whole lines that are small enough; a longer line is cut.
+/// Splits a text into whole lines that fit; cuts longer lines.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -104,7 +104,7 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Drops dependencies from the end until the unit is small enough.
+/// Drops dependencies from the end until the unit fits.
 pub(crate) fn shorten(unit: &mut Unit, snapshot: &Snapshot) {
     let all = unit.files.iter().chain(&unit.dependencies);
     let mut length: usize = all.map(|path| characters(snapshot, path)).sum();
@@ -116,7 +116,6 @@ pub(crate) fn shorten(unit: &mut Unit, snapshot: &Snapshot) {
     }
 }
 
-/// A name as a key.
 pub(crate) fn slug(prefix: &str, name: &str) -> String {
     let plain = |letter: char| {
         if letter.is_ascii_alphanumeric() {
@@ -129,7 +128,7 @@ pub(crate) fn slug(prefix: &str, name: &str) -> String {
     format!("{prefix}-{}", slug.trim_matches('-'))
 }
 
-/// The key, or with a number behind it when it is taken.
+/// Returns the key, with a number appended if it is taken.
 pub(crate) fn free(keys: &mut BTreeSet<String>, wanted: &str) -> String {
     let numbered = (2..).map(|number: u32| format!("{wanted}-{number}"));
     let mut candidates = std::iter::once(wanted.to_owned()).chain(numbered);

@@ -1,4 +1,4 @@
-//! What context sources say, as data: their files, the units that are read together, and the facts in their
+//! Context sources as data: their files, the units that are read together, and the facts in their
 //! metadata, which need no model.
 //!
 //! This crate must never know models, the terminal or git.

@@ -1,7 +1,6 @@
-//! Looker: explores with their fields and joins, dashboards and looks with what they ask. Nothing is run or
-//! written there. What changes with every look at it (views, favourites, times, persons) is not read.
-//!
-//! API 4.0.
+//! Reads Looker (API 4.0): explores with their fields and joins, and dashboards and looks with
+//! their queries. Never runs a query and never writes. Skips what changes with every view: view
+//! counts, favorites, times, people.
 
 mod content;
 mod explore;
@@ -27,45 +26,47 @@ pub use facts::facts;
 pub use read::read;
 pub use units::{scope, units};
 
-/// Where the API begins, below the address of the server.
+/// Path of the API on the server.
 const API: &str = "/api/4.0";
 
-/// What is to be read.
+/// What to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// The connections of Looker that are about warehouses, by name.
+    /// The Looker connections that belong to warehouses, by name.
     pub connections: BTreeSet<String>,
-    /// The files that an earlier run was made from: those that are not found again are looked for.
+    /// The files of an earlier run. Files that the crawl does not find again are looked up one by
+    /// one.
     pub earlier: BTreeSet<String>,
 }
 
-/// What was read before, for when something cannot be looked at.
+/// A cache of earlier reads, for things that cannot be read at the moment.
 pub trait Shelf: Send + Sync {
-    /// What a thing was the last time that it was read.
+    /// Returns the last read value of an item.
     fn get(&self, item: &str) -> Option<Value>;
 
-    /// Keeps what a thing is.
+    /// Stores the value of an item.
     fn put(&self, item: &str, read: &Value);
 }
 
-/// What was read.
+/// The result of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Crawl {
-    /// A file for each explore, or several for a long one, for each dashboard and each look.
+    /// One file for each dashboard and look, and one or more for each explore.
     pub snapshot: Snapshot,
-    /// What a person should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// The explores that files were made of.
+    /// The explores behind the files.
     explores: BTreeMap<Item, Explore>,
-    /// The dashboards and looks that files were made of.
+    /// The dashboards and looks behind the files.
     contents: BTreeMap<Item, Content>,
 }
 
-/// A client that logs in with an API key. The address may be that of the server or of its API; a port stays as
-/// it is written.
+/// Creates a client that logs in with an API key. `address` is the URL of the server or of its API;
+/// an explicit port is kept.
 ///
 /// # Errors
-/// [`RestError`] when the address cannot be used.
+///
+/// [`RestError`] if the address cannot be used.
 pub fn client(address: &str, id: &Secret, secret: &Secret) -> Result<Rest, RestError> {
     let address = address.trim().trim_end_matches('/');
     let server = address.strip_suffix(API).unwrap_or(address);
@@ -74,9 +75,10 @@ pub fn client(address: &str, id: &Secret, secret: &Secret) -> Result<Rest, RestE
     Ok(rest.with_login("/login", &[("client_id", id), ("client_secret", secret)]))
 }
 
-/// The name of the user that the key belongs to.
+/// Returns the name of the user that the key belongs to.
 ///
 /// # Errors
+///
 /// [`RestError`].
 pub async fn user(rest: &Rest) -> Result<String, RestError> {
     let user = rest
@@ -90,10 +92,12 @@ pub async fn user(rest: &Rest) -> Result<String, RestError> {
     Ok(name.unwrap_or_else(|| "without a name".to_owned()))
 }
 
-/// The connections of the server to databases, with their dialects where they are known: those that it lists,
-/// else those that models name. Not everybody who may read models may list connections.
+/// Returns the database connections of the server with their dialects, if known. Falls back to the
+/// connections that models name, because a key that can read models may lack the permission to list
+/// connections.
 ///
 /// # Errors
+///
 /// [`RestError`].
 pub async fn connections(rest: &Rest) -> Result<BTreeMap<String, Option<String>>, RestError> {
     let fields = [("fields", "name,dialect_name")];
@@ -117,7 +121,7 @@ pub async fn connections(rest: &Rest) -> Result<BTreeMap<String, Option<String>>
     }
 }
 
-/// A list that the API answers with.
+/// Returns the list in an API answer.
 fn list<'a>(rest: &Rest, answer: &'a Value, path: &str) -> Result<&'a [Value], RestError> {
     let list = answer.as_array().map(Vec::as_slice);
     list.ok_or_else(|| rest.strange(&format!("no list for `{path}`")))
@@ -128,7 +132,7 @@ fn name(value: &Value) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// The text of a field without space around it; of a number its digits; none when it is empty.
+/// Returns the trimmed text of a field, or the digits of a number; `None` if it is empty.
 fn said(value: &Value, field: &str) -> Option<String> {
     match value.get(field)? {
         Value::String(text) => {
@@ -144,13 +148,11 @@ fn is_so(value: &Value, field: &str) -> bool {
     value.get(field).and_then(Value::as_bool) == Some(true)
 }
 
-/// The items of a list field.
 fn all<'a>(value: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
     let list = value.get(field).and_then(Value::as_array);
     list.into_iter().flatten()
 }
 
-/// The texts of a list field, in their order.
 fn texts(value: &Value, field: &str) -> Vec<String> {
     let texts = all(value, field).filter_map(Value::as_str);
     texts.map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! LookML projects of Looker: models, views and dashboards. Looker itself is not asked.
+//! Reads LookML projects: models, views and dashboards. Never contacts Looker.
 
 mod project;
 mod syntax;
@@ -17,11 +17,12 @@ pub(crate) use views::{chosen, is_changed, shown};
 /// Reads the LookML below `root`.
 ///
 /// # Errors
-/// [`ReadError`] when there is none.
+///
+/// [`ReadError`] if there is none.
 pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     let is_wanted = |path: &str| has_ending(path, &["lkml", "lookml"]);
     let snapshot = folder::read(root, FolderKind::LookMl, is_wanted)?;
-    // What was left out may be it.
+    // A skipped file may be the project's LookML.
     if snapshot.files.is_empty() && !snapshot.left_out.iter().any(|left| is_wanted(&left.path)) {
         return Err(ReadError::NoProject {
             root: root.to_owned(),

@@ -1,4 +1,5 @@
-//! Metabase: questions, models and metrics with the SQL that they stand for. Nothing is run or written there.
+//! Reads Metabase: questions, models and metrics with their SQL. Never runs a query and never
+//! writes.
 
 mod card;
 mod read;
@@ -15,70 +16,73 @@ use crate::rest::{Rest, RestError};
 pub use read::{Crawl, read};
 pub use units::units;
 
-/// Which cards are read.
+/// Which cards to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Mode {
     /// All of them.
     #[default]
     All,
-    /// Those that are selected.
+    /// Only the selected ones.
     Only,
-    /// All but those that are selected.
+    /// All except the selected ones.
     Except,
 }
 
-/// What is to be read.
+/// What to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// The databases of the server whose cards are read, by id.
+    /// The databases whose cards are read, by id on the server.
     pub databases: BTreeSet<u64>,
-    /// What the selection means.
+    /// How the selection applies.
     pub mode: Mode,
-    /// Collections that are selected, with everything below them.
+    /// Selected collections, including everything below them.
     pub collections: BTreeSet<u64>,
-    /// Cards that are selected.
+    /// Selected cards.
     pub cards: BTreeSet<u64>,
-    /// The files that an earlier run was made from: those that are not found again are looked for.
+    /// The files of an earlier run. Cards that the crawl does not find again are looked up one by
+    /// one.
     pub earlier: BTreeSet<String>,
 }
 
-/// The SQL that queries were compiled to.
+/// A cache of compiled SQL by query.
 pub trait Shelf: Send + Sync {
-    /// What a query was compiled to the last time that the server did.
+    /// Returns the SQL that the server last compiled a query to.
     fn get(&self, query: &Value) -> Option<String>;
 
-    /// Keeps what a query was compiled to.
+    /// Stores the compiled SQL of a query.
     fn put(&self, query: &Value, sql: &str);
 }
 
 /// A database of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Database {
-    /// Its id.
+    /// The id on the server.
     pub id: u64,
-    /// What people call it.
+    /// The display name.
     pub name: String,
-    /// What kind it is, such as `postgres`.
+    /// The kind of database, such as `postgres`.
     pub engine: String,
 }
 
-/// A client with an API key. The address may be that of the server or of its API.
+/// Creates a client with an API key. `address` is the URL of the server or of its API.
 ///
 /// # Errors
-/// [`RestError`] when the address or the key cannot be used.
+///
+/// [`RestError`] if the address or the key cannot be used.
 pub fn client(address: &str, key: &Secret) -> Result<Rest, RestError> {
     let address = address.trim().trim_end_matches('/');
     let server = address.strip_suffix("/api").unwrap_or(address);
     Rest::new("Metabase", server)?.with_secret("x-api-key", "", key)
 }
 
-/// The databases of the server, by id.
+/// Returns the databases of the server by id.
 ///
 /// # Errors
+///
 /// [`RestError`].
 pub async fn databases(rest: &Rest) -> Result<BTreeMap<u64, Database>, RestError> {
     let answer = rest.get("/api/database", &[]).await?;
-    // Older servers answer with the list itself.
+    // Older servers return the bare list.
     let list = answer.get("data").unwrap_or(&answer).as_array();
     let list = list.ok_or_else(|| rest.strange("no list of databases"))?;
     let database = |value: &Value| {

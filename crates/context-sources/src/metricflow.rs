@@ -1,4 +1,4 @@
-//! MetricFlow: semantic models and metrics in YAML. Nothing is run or compiled.
+//! Reads MetricFlow: semantic models and metrics in YAML. Never runs or compiles them.
 
 mod facts;
 mod units;
@@ -14,17 +14,18 @@ use crate::yaml::mapping;
 pub use facts::facts;
 pub use units::units;
 
-/// The keys of what makes a project.
+/// Keys that make a folder a MetricFlow project.
 const SUBJECTS: [&str; 2] = ["semantic_models", "metrics"];
 
-/// The keys of what else is read: the schemas of sources, and queries over metrics.
+/// Other keys that are read: source schemas and saved queries.
 const BESIDE: [&str; 2] = ["sources", "saved_queries"];
 
-/// Reads the YAML below `root` that describes semantic models, metrics, saved queries and sources. Other YAML
-/// is none of it; a file that names one of them and cannot be parsed is read as it is.
+/// Reads the YAML below `root` that describes semantic models, metrics, saved queries and sources.
+/// Skips other YAML. A file that mentions one of these keys but cannot be parsed is read as text.
 ///
 /// # Errors
-/// [`ReadError`] when there is nothing of the kind.
+///
+/// [`ReadError`] if there is no such file.
 pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     let is_wanted = |path: &str| {
         let is_foreign = |part: &str| ["dbt_packages", "node_modules", "target"].contains(&part);
@@ -39,7 +40,7 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
         .files
         .retain(|path, text| holds(path, text, &SUBJECTS) || holds(path, text, &BESIDE));
     let mut files = snapshot.files.iter();
-    // What was left out may be it.
+    // A skipped file may be one of them.
     let is_there = files.any(|(path, text)| holds(path, text, &SUBJECTS));
     if !is_there && snapshot.left_out.iter().all(|left| !is_yaml(&left.path)) {
         return Err(ReadError::NoProject {
@@ -50,7 +51,7 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     Ok(snapshot)
 }
 
-/// Whether a file describes something under one of these keys.
+/// Returns whether a file has one of these keys.
 fn holds(path: &str, text: &str, keys: &[&str]) -> bool {
     if let Ok(map) = mapping(path, text) {
         let is_list = |key: &&str| map.get(*key).is_some_and(Value::is_sequence);

@@ -1,11 +1,11 @@
-//! Names of tables and columns, as people write them in SQL.
+//! Parses names of tables and columns as written in SQL.
 
 use crate::facts::TableFacts;
 
-/// The column that a text is the plain name of.
+/// Returns the column that a text names.
 pub(crate) fn column(text: &str) -> Option<String> {
     let text = text.trim();
-    // Between names of columns it is a difference.
+    // An unquoted `-` is a subtraction of columns.
     if text.contains('-') && !text.starts_with(['"', '`', '[']) {
         return None;
     }
@@ -14,7 +14,7 @@ pub(crate) fn column(text: &str) -> Option<String> {
     parts.next().is_none().then_some(only)
 }
 
-/// The table that a text is the plain name of: `name`, `schema.name` or `database.schema.name`.
+/// Returns the table that a text names: `name`, `schema.name` or `database.schema.name`.
 pub(crate) fn table(text: &str) -> Option<TableFacts> {
     let mut parts = parts(text.trim())?.into_iter().rev();
     let found = TableFacts {
@@ -26,7 +26,7 @@ pub(crate) fn table(text: &str) -> Option<TableFacts> {
     parts.next().is_none().then_some(found)
 }
 
-/// The parts between the dots of a name; none for anything else than a name.
+/// Splits a name at its dots; returns `None` for text that is not a name.
 fn parts(text: &str) -> Option<Vec<String>> {
     let mut parts = Vec::new();
     let mut rest = text;

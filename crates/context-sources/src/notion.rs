@@ -1,6 +1,5 @@
-//! Notion: pages, databases and their rows, as Markdown. Nothing is written there.
-//!
-//! API version 2026-03-11.
+//! Reads Notion (API version 2026-03-11): pages, databases and their rows, as Markdown. Never
+//! writes.
 
 mod blocks;
 mod crawl;
@@ -20,13 +19,13 @@ pub use crawl::read;
 pub use id::PageId;
 pub use units::units;
 
-/// Where Notion's API is.
+/// URL of Notion's API.
 pub const API: &str = "https://api.notion.com";
 
-/// The version of the API that this was written for.
+/// The API version that this code was written for.
 const VERSION: &str = "2026-03-11";
 
-/// Things to begin at.
+/// The starting points of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Roots {
     /// Pages.
@@ -37,60 +36,63 @@ pub struct Roots {
     pub data_sources: Vec<PageId>,
 }
 
-/// What is to be read.
+/// What to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
-    /// Where to begin; none for everything that is shared with the integration.
+    /// Where to start; `None` for everything shared with the integration.
     pub roots: Option<Roots>,
-    /// As many pages are read at most; those that have not changed since they were read do not count.
+    /// Maximum pages to read. Unchanged pages from the cache do not count.
     pub max_pages: usize,
-    /// The files that an earlier run was made from: those that are not found again are looked for.
+    /// The files of an earlier run. Pages that the crawl does not find again are looked up one by
+    /// one.
     pub earlier: BTreeSet<String>,
 }
 
-/// Texts of pages that were read before.
+/// A cache of page texts.
 pub trait Shelf: Send + Sync {
-    /// The text of a page as it was when it was last edited at this time.
+    /// Returns the text of a page if it was last edited at this time.
     fn get(&self, id: &PageId, edited: &str) -> Option<Read>;
 
-    /// Keeps the text of a page.
+    /// Stores the text of a page.
     fn put(&self, id: &PageId, edited: &str, read: &Read);
 }
 
-/// What stands on a page.
+/// The content of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Read {
-    /// The text, as Markdown.
+    /// The text as Markdown.
     pub text: String,
-    /// The pages below it.
+    /// The child pages.
     pub pages: Vec<PageId>,
-    /// The databases below it.
+    /// The child databases.
     pub databases: Vec<PageId>,
-    /// Why the text is not all of it.
+    /// Why the text is incomplete; `None` if it is complete.
     pub cut: Option<String>,
 }
 
-/// What was read.
+/// The result of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Crawl {
-    /// One file a page, or several for a long one.
+    /// One file per page, or several for a long one.
     pub snapshot: Snapshot,
-    /// What a person should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// A client with an integration's token.
+/// Creates a client with an integration token.
 ///
 /// # Errors
-/// [`RestError`] when the address or the token cannot be used.
+///
+/// [`RestError`] if the address or the token cannot be used.
 pub fn client(endpoint: &str, token: &Secret) -> Result<Rest, RestError> {
     let rest = Rest::new("Notion", endpoint)?.with_header("notion-version", VERSION);
     rest.with_secret("authorization", "Bearer ", token)
 }
 
-/// The name of the integration that the token belongs to, and of its workspace.
+/// Returns the name of the integration that the token belongs to, and of its workspace.
 ///
 /// # Errors
+///
 /// [`RestError`].
 pub async fn integration(rest: &Rest) -> Result<String, RestError> {
     let me = rest.get("/v1/users/me", &[]).await?;

@@ -1,4 +1,4 @@
-//! Context sources that are reached over HTTPS with JSON: one client, its errors, and trying again.
+//! A client for JSON APIs over HTTPS, with its errors and retries.
 
 mod login;
 
@@ -14,60 +14,60 @@ use serde_json::Value;
 
 use login::Login;
 
-/// Time for network and TLS.
+/// Timeout for connecting, including TLS.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// Time for one answer.
+/// Timeout for one answer.
 const ANSWER_TIME: Duration = Duration::from_mins(1);
 
-/// Bytes of one answer at most.
+/// Maximum bytes of one answer.
 const ANSWER_BYTES: usize = 64 << 20;
 
-/// How often a request is sent at most, when the answer says "busy".
+/// Maximum attempts while the server is busy.
 const TRIES: u32 = 4;
 
-/// The first wait between two tries; each further one is twice as long.
+/// The first retry delay; it doubles after each attempt.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
-/// The longest wait that an answer may ask for.
+/// Maximum retry delay that a server may request.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// Characters of a server's own words that are shown.
+/// Maximum characters shown of a server's message.
 const WORDS: usize = 300;
 
-/// What went wrong, as far as the next step depends on it.
+/// The kind of an error, as far as the next step depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestErrorKind {
     /// The address or the key cannot be used as written.
     Config,
-    /// The server does not accept the key.
+    /// The server rejects the key.
     Auth,
-    /// The server accepts the key, and does not let it do this.
+    /// The server accepts the key but denies this request.
     Forbidden,
-    /// The server says that the thing is not there, or not for this key.
+    /// The item does not exist or is hidden from this key.
     NotFound,
-    /// The server refuses the request for another reason.
+    /// The server rejects the request for another reason.
     Refused,
-    /// The server is busy or broken, also after several tries.
+    /// The server is still busy or broken after all attempts.
     Busy,
-    /// No answer came.
+    /// No answer arrived.
     Unreachable,
-    /// The answer is not what the API's documentation says.
+    /// The answer does not match the API's documentation.
     Strange,
 }
 
-/// Why something could not be looked at.
+/// A failed request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RestError {
-    /// What went wrong.
+    /// The kind of the error.
     pub kind: RestErrorKind,
-    /// In words, without secrets.
+    /// The message, without secrets.
     pub message: String,
 }
 
 impl RestError {
-    /// Whether the next thing may fare better. One that this key may not see is one thing.
+    /// Returns whether the error concerns only one item, so that the next request may succeed.
     pub(crate) const fn is_about_one(&self) -> bool {
         matches!(
             self.kind,
@@ -105,9 +105,9 @@ impl Hints for RestError {
 /// A client for one server.
 #[derive(Debug)]
 pub struct Rest {
-    /// The server's name for people.
+    /// The display name of the server.
     name: &'static str,
-    /// Without a slash at its end.
+    /// Base URL without a trailing slash.
     base: String,
     host: String,
     client: Client,
@@ -117,9 +117,11 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// A client for the server at `base`. Plain HTTP is for this machine only: what is sent holds secrets.
+    /// Creates a client for the server at `base`. Plain HTTP is allowed for this machine only,
+    /// because requests carry secrets.
     ///
     /// # Errors
+    ///
     /// [`RestErrorKind::Config`].
     pub fn new(name: &'static str, base: &str) -> Result<Self, RestError> {
         let wrong = || RestError {
@@ -151,10 +153,11 @@ impl Rest {
         })
     }
 
-    /// Sends a header with every request. Its value is shown nowhere.
+    /// Sends a header with every request. Its value is never shown.
     ///
     /// # Errors
-    /// [`RestErrorKind::Config`] when the value cannot be sent as a header.
+    ///
+    /// [`RestErrorKind::Config`] if the value is not a valid header.
     pub fn with_secret(
         mut self,
         header: &'static str,
@@ -171,8 +174,9 @@ impl Rest {
         Ok(self)
     }
 
-    /// Sends a token with every request, which the server gives for this form at this path. It is asked for when
-    /// it is needed, and once more when the server does not accept it any more. Form and token are shown nowhere.
+    /// Sends a token with every request. The client gets the token by posting this form to this
+    /// path, when it is first needed and again when the server rejects the old one. Form and token
+    /// are never shown.
     #[must_use]
     pub fn with_login(mut self, path: &'static str, form: &[(&str, &Secret)]) -> Self {
         for (_, secret) in form {
@@ -190,25 +194,27 @@ impl Rest {
         self
     }
 
-    /// What stands at a path that begins with `/`.
+    /// Requests a path, which begins with `/`.
     ///
     /// # Errors
+    ///
     /// [`RestError`].
     pub async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, RestError> {
         let request = self.client.get(format!("{}{path}", self.base));
         self.send(request.query(query), path).await
     }
 
-    /// The answer to a question that changes nothing: it may be asked twice.
+    /// Posts a request that changes no data, so that it may be retried.
     ///
     /// # Errors
+    ///
     /// [`RestError`].
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value, RestError> {
         let request = self.client.post(format!("{}{path}", self.base));
         self.send(request.json(body), path).await
     }
 
-    /// An error about an answer that lacks what its documentation says.
+    /// Returns an error for an answer that does not match its documentation.
     pub fn strange(&self, what: &str) -> RestError {
         self.error(
             RestErrorKind::Strange,
@@ -239,7 +245,7 @@ impl Rest {
         }
     }
 
-    /// One question and its answer, asked again while the server is busy.
+    /// Sends a request, and retries while the server is busy.
     async fn exchange(&self, request: RequestBuilder, path: &str) -> Result<Value, RestError> {
         let mut wait = FIRST_WAIT;
         let mut tries = 1;
@@ -251,7 +257,7 @@ impl Rest {
             tries += 1;
             let response = match copy.send().await {
                 Ok(response) => response,
-                // The server may have closed a kept connection at the same moment.
+                // The server may have closed a reused connection at the same moment.
                 Err(error) if !is_last && !error.is_connect() && !error.is_timeout() => continue,
                 Err(error) => return Err(self.broken(&error)),
             };
@@ -321,14 +327,14 @@ impl Rest {
     }
 }
 
-/// A header's value that is shown nowhere; none when it cannot be sent.
+/// Returns a header value that is never shown; `None` if it is invalid.
 fn sensitive(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);
     Some(value)
 }
 
-/// The server's own words about a failure, when they are few.
+/// Returns the server's own short message about a failure.
 fn words(bytes: &[u8]) -> String {
     let body: Value = serde_json::from_slice(bytes).unwrap_or_default();
     let said = ["/message", "/error", "/error/message"];
@@ -336,7 +342,7 @@ fn words(bytes: &[u8]) -> String {
         .iter()
         .find_map(|place| body.pointer(place)?.as_str())
         .or_else(|| body.as_str());
-    // A proxy's page is no word of the server.
+    // Ignores a proxy's HTML page.
     let Some(said) = said.filter(|said| !said.trim().is_empty()) else {
         return String::new();
     };
@@ -348,8 +354,9 @@ fn words(bytes: &[u8]) -> String {
     format!(": {shown}")
 }
 
-/// The HTTP client for a host. A proxy would look for this machine at its own place; keys never go to a host
-/// that the user did not name.
+/// Builds the HTTP client for a host. For this machine, bypasses proxies, which would resolve the
+/// address as their own. Never follows redirects to another host, so that keys stay with the host
+/// that the user named.
 fn client(host: &str) -> Result<Client, RestError> {
     let broken = |message: String| RestError {
         kind: RestErrorKind::Unreachable,

@@ -1,4 +1,4 @@
-//! The files of a source, and the units that are read together.
+//! The files of a source and the units in which they are read.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,44 +6,44 @@ use std::path::PathBuf;
 use ktx_diagnostics::{Hint, Hints};
 use ktx_project_store::FileError;
 
-/// The text files of a source that matter, by path relative to its root, with `/`.
+/// The relevant text files of a source, by `/`-separated path relative to its root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The files.
+    /// Text by path.
     pub files: BTreeMap<String, String>,
-    /// What is there and was not read, ordered by path.
+    /// Existing files that were not read, ordered by path.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A file that is there and was not read.
+/// An existing file that was not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Its path relative to the root.
+    /// The path relative to the root.
     pub path: String,
-    /// The reason in words.
+    /// The reason, as text.
     pub reason: String,
 }
 
 /// Files that one model call reads together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
-    /// Its name, unique in its source.
+    /// The name, unique within the source.
     pub key: String,
-    /// What people call it, where that is something else.
+    /// The display name, if it differs from the key.
     pub label: Option<String>,
-    /// What a reader must know of this kind of files, in constant words of ours.
+    /// A constant note for the model about this kind of file.
     pub note: Option<&'static str>,
-    /// Whether semantic sources may be written from it; else pages only.
+    /// Whether the unit may write semantic sources; otherwise it writes pages only.
     pub writes_sources: bool,
-    /// The files that it is about.
+    /// The files that the unit is about.
     pub files: Vec<String>,
-    /// The files that those build on.
+    /// The files that those depend on.
     pub dependencies: Vec<String>,
     /// Other files of the source.
     pub peers: Vec<String>,
 }
 
-/// A kind of source that is a folder of files, or a repository with one.
+/// A kind of source that is a folder of files or a repository with such a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderKind {
     /// A dbt project.
@@ -55,7 +55,7 @@ pub enum FolderKind {
 }
 
 impl FolderKind {
-    /// What it is, in words.
+    /// Returns the display name.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Dbt => "dbt project",
@@ -64,7 +64,7 @@ impl FolderKind {
         }
     }
 
-    /// What stands before the names of its settings.
+    /// Returns the prefix of its setting names.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::MetricFlow => "metricflow.",
@@ -72,7 +72,7 @@ impl FolderKind {
         }
     }
 
-    /// The settings that name a repository, the usual one first.
+    /// Returns the settings that name a repository, the usual one first.
     pub const fn repository_keys(self) -> [&'static str; 2] {
         match self {
             Self::Dbt => ["repo_url", "repoUrl"],
@@ -81,7 +81,7 @@ impl FolderKind {
         }
     }
 
-    /// What its folder has.
+    /// Returns a description of the files that identify such a folder.
     const fn mark(self) -> &'static str {
         match self {
             Self::Dbt => "`dbt_project.yml`",
@@ -94,39 +94,39 @@ impl FolderKind {
 /// Why a source cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// There is nothing at the place.
+    /// The path does not exist.
     #[error("there is no folder `{root}`")]
     Missing {
-        /// The place.
+        /// The path.
         root: PathBuf,
-        /// What was looked for.
+        /// The expected kind.
         kind: FolderKind,
     },
-    /// There is something else at the place.
+    /// The path is not a folder.
     #[error("`{root}` is not a folder")]
     NotAFolder {
-        /// The place.
+        /// The path.
         root: PathBuf,
-        /// What was looked for.
+        /// The expected kind.
         kind: FolderKind,
     },
-    /// The folder has nothing of the kind.
+    /// The folder contains no project of this kind.
     #[error("there is no {} in `{root}`", kind.mark())]
     NoProject {
         /// The folder.
         root: PathBuf,
-        /// What was looked for.
+        /// The expected kind.
         kind: FolderKind,
     },
-    /// The project file cannot be understood.
+    /// The project file cannot be parsed.
     #[error("`{path}` is not a dbt project file: {reason}")]
     Project {
-        /// The file, with line and column where they are known.
+        /// The file, with line and column if known.
         path: String,
         /// What is wrong.
         reason: String,
     },
-    /// The file system refused.
+    /// The file system reported an error.
     #[error(transparent)]
     File(#[from] FileError),
 }

@@ -1,4 +1,4 @@
-//! YAML of context sources, as values.
+//! Parses YAML of context sources into values.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,21 +8,21 @@ use serde::de::{
 };
 use serde_yaml::{Mapping, Value};
 
-/// What is wrong with a YAML text, with its place in it.
+/// An error in a YAML text, with its position.
 pub(crate) struct Wrong {
-    /// `file:line:column`, or the file alone.
+    /// `file:line:column`, or only the file.
     pub(crate) place: String,
-    /// What is wrong.
+    /// The message.
     pub(crate) what: String,
 }
 
-/// The top-level mapping of a text; an empty text has an empty one. Of a key that is written twice the last value
-/// counts, as for the tools that the files are made for.
+/// Parses the top-level mapping of a text; an empty text gives an empty mapping. The last value of
+/// a duplicate key wins, as in the tools that the files are written for.
 pub(crate) fn mapping(path: &str, text: &str) -> Result<Mapping, Wrong> {
     told_mapping(path, text).map(|(map, _)| map)
 }
 
-/// As [`mapping`], with the keys that are written twice.
+/// Like [`mapping`], but also returns the duplicate keys.
 pub(crate) fn told_mapping(path: &str, text: &str) -> Result<(Mapping, Vec<Wrong>), Wrong> {
     let merged = |mut value: Value| {
         value.apply_merge()?;
@@ -30,7 +30,7 @@ pub(crate) fn told_mapping(path: &str, text: &str) -> Result<(Mapping, Vec<Wrong
     };
     let mut doubled = Vec::new();
     let read = serde_yaml::from_str::<Value>(text).or_else(|strict| {
-        // Whatever else is wrong with the text is wrong in this reading, too.
+        // This lenient reading reports every other error of the text, too.
         let loose = Loose {
             doubled: &RefCell::default(),
         };
@@ -54,7 +54,7 @@ pub(crate) fn told_mapping(path: &str, text: &str) -> Result<(Mapping, Vec<Wrong
         }),
         Err(error) => {
             let what = error.to_string();
-            // The place stands before it.
+            // The position is already in `place`.
             let what = what.split(" at line ").next().unwrap_or_default();
             Err(Wrong {
                 place: place(path, &error),
@@ -71,10 +71,10 @@ fn place(path: &str, error: &serde_yaml::Error) -> String {
     )
 }
 
-/// Reads any value and keeps the last one of a key that is written twice.
+/// Reads any value, keeping the last value of a duplicate key.
 #[derive(Clone, Copy)]
 struct Loose<'a> {
-    /// The keys that were.
+    /// The duplicate keys.
     doubled: &'a RefCell<BTreeSet<String>>,
 }
 
@@ -145,19 +145,19 @@ impl<'de> Visitor<'de> for Loose<'_> {
         Ok(Value::Mapping(map))
     }
 
-    /// A value with a tag, of which nothing here makes use.
+    /// Reads a tagged value; tags are ignored.
     fn visit_enum<A: EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
         let (_, contents) = tagged.variant::<String>()?;
         contents.newtype_variant_seed(self)
     }
 }
 
-/// The text of a field; numbers and booleans as they are spelled.
+/// Returns the text of a field; numbers and booleans as spelled.
 pub(crate) fn text(map: &Mapping, key: &str) -> Option<String> {
     plain(map.get(key)?)
 }
 
-/// A scalar as text.
+/// Returns a scalar as text.
 pub(crate) fn plain(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -167,7 +167,7 @@ pub(crate) fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// The mappings of a list field; other items are none of ours.
+/// Returns the mappings in a list field; skips other items.
 pub(crate) fn maps<'v>(map: &'v Mapping, key: &str) -> Vec<&'v Mapping> {
     let list = map.get(key).and_then(Value::as_sequence);
     list.into_iter()
@@ -176,7 +176,7 @@ pub(crate) fn maps<'v>(map: &'v Mapping, key: &str) -> Vec<&'v Mapping> {
         .collect()
 }
 
-/// The texts of a list field; one text counts as a list of one.
+/// Returns the texts of a list field; a single text counts as a list of one.
 pub(crate) fn texts(map: &Mapping, key: &str) -> Option<Vec<String>> {
     match map.get(key)? {
         Value::Sequence(list) => Some(list.iter().filter_map(plain).collect()),

@@ -1,6 +1,6 @@
-//! Doc blocks: texts in Markdown files that YAML refers to by name.
+//! Reads doc blocks: texts in Markdown files that YAML refers to by name.
 
-/// The doc blocks of a Markdown file, in their order: name and text.
+/// Returns the doc blocks of a Markdown file in order, as (name, text).
 pub(super) fn blocks(body: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut rest = body;
@@ -30,7 +30,7 @@ pub(super) fn blocks(body: &str) -> Vec<(String, String)> {
     blocks
 }
 
-/// The next tag without its signs, and what stands behind it.
+/// Returns the content of the next tag and the text after it.
 fn next_tag(text: &str) -> Option<(&str, &str)> {
     let (_, begun) = text.split_once("{%")?;
     let (tag, behind) = begun.split_once("%}")?;

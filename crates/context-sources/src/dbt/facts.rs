@@ -1,4 +1,4 @@
-//! What the YAML of a dbt project says about tables and columns.
+//! Reads facts about tables and columns from the YAML of a dbt project.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use crate::folder::{has_ending, is_yaml};
 use crate::snapshot::Snapshot;
 use crate::yaml::{maps, text, told_mapping};
 
-/// Steps that the Jinja of one text may take.
+/// Maximum steps of the Jinja in one text.
 const FUEL: u64 = 10_000;
 
-/// What the metadata says about tables, without a model. A file that cannot be understood is a warning, and
-/// the others count.
+/// Returns the facts about tables, without a model. A file that cannot be parsed becomes a warning;
+/// the others still count.
 pub fn facts(snapshot: &Snapshot) -> Facts {
     let models = Models::of(snapshot);
-    // SQL says nothing that is taken over.
+    // SQL yields no facts, so a skipped SQL file leaves them complete.
     let mut left_out = snapshot.left_out.iter();
     let mut reader = Reader {
         words: words(snapshot, &models),
@@ -43,7 +43,7 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
         (reader.path, reader.body) = (path, text);
         match told_mapping(path, text) {
             Ok((map, doubled)) => {
-                // Nothing is missing by that.
+                // A duplicate key loses nothing, so the facts stay complete.
                 let told = doubled.iter();
                 let told = told.map(|wrong| format!("{}: {}", wrong.place, wrong.what));
                 reader.facts.warnings.extend(told);
@@ -57,7 +57,7 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
     facts
 }
 
-/// Everything that Jinja in a text may ask for.
+/// Builds the Jinja environment for the texts of a project.
 fn words(snapshot: &Snapshot, models: &Models<'_>) -> Environment<'static> {
     let vars = models.vars();
     let mut docs = BTreeMap::new();
@@ -69,12 +69,12 @@ fn words(snapshot: &Snapshot, models: &Models<'_>) -> Environment<'static> {
         }
     }
     let mut words = Environment::new();
-    // A text that never ends would never let the others be read.
+    // An endless text would block all others.
     words.set_fuel(Some(FUEL));
     words.set_undefined_behavior(UndefinedBehavior::Strict);
     let missing = |what: String| Error::new(ErrorKind::UndefinedError, what);
     words.add_function("doc", move |first: String, second: Option<String>| {
-        // With two arguments the first one is the package.
+        // With two arguments, the first is the package.
         let name = second.unwrap_or(first);
         docs.get(&name)
             .cloned()
@@ -104,7 +104,7 @@ struct Reader<'a> {
     body: &'a str,
 }
 
-/// A text that is known only when dbt runs; that was told.
+/// A text that only dbt can evaluate. The warning has already been reported.
 struct Unclear;
 
 impl Reader<'_> {
@@ -171,7 +171,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether something is switched off where it is described.
+    /// Returns whether an item's YAML disables it.
     fn is_off(&mut self, map: &Mapping) -> bool {
         let config = map.get("config").and_then(Value::as_mapping);
         let off = |found: Option<String>| found.is_some_and(|text| is_false(&text));
@@ -179,8 +179,7 @@ impl Reader<'_> {
         off(in_config.or_else(|| self.text(map, "enabled")))
     }
 
-    /// The name that a model has in the warehouse; none when it is not there, or under a name that dbt
-    /// computes.
+    /// Returns the warehouse name of a model; `None` if it is disabled or dbt computes its name.
     fn relation(&mut self, kind: &str, model: &Mapping, name: String) -> Option<String> {
         let in_sql = |reader: &Self, key: &str| reader.models.in_sql(&name, key);
         let is_off = match in_sql(self, "enabled") {
@@ -258,11 +257,12 @@ impl Reader<'_> {
         Some(column)
     }
 
-    /// Everything that was said, with what each column refers to.
+    /// Returns all facts, with column references resolved.
     fn settled(mut self) -> Facts {
         let references = std::mem::take(&mut self.references);
         let mut facts = std::mem::take(&mut self.facts);
-        // A model that only SQL describes may have another name there; why it may not be known was not asked for.
+        // A model that only SQL describes may have another name in the warehouse. Its warnings are
+        // dropped: no YAML asked about it.
         references.settle(&mut facts, |name| {
             let relation = self.relation("models", &Mapping::new(), name.to_owned());
             relation.map(|name| Place {
@@ -274,7 +274,7 @@ impl Reader<'_> {
         facts
     }
 
-    /// A text with its Jinja written out; an empty one says nothing.
+    /// Returns a text with its Jinja rendered; `None` if it is empty.
     fn text(&mut self, map: &Mapping, key: &str) -> Option<String> {
         self.read(map, key).ok().flatten()
     }
@@ -299,20 +299,20 @@ impl Reader<'_> {
             raw
         };
         let shown = shown.trim();
-        // Names are names, whatever they look like.
+        // Only descriptions are checked: names may look like secrets.
         if key == "description" && is_secret(shown) {
             let told = format!(
                 "{}: a `{key}` that looks like a password or key was left out",
                 self.path
             );
-            // What was taken over of it earlier is removed: nothing is doubtful about it.
+            // The facts stay complete, so that an earlier copy of this text is removed.
             self.facts.warnings.push(told);
             return Err(Unclear);
         }
         Ok((!shown.is_empty()).then(|| shown.to_owned()))
     }
 
-    /// Where the first Jinja of a text stands in the file.
+    /// Returns the position of the first Jinja of a text in the file.
     fn place(&self, raw: &str) -> String {
         let begin = raw.find('{').and_then(|at| raw.get(at..));
         let tag = begin.and_then(|begin| begin.split_inclusive('}').next());
@@ -328,7 +328,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Tells of something that was left out.
+    /// Reports a fact that was skipped, and marks the facts incomplete.
     fn warn(&mut self, place: &str, what: &str) {
         self.facts.is_complete = false;
         self.facts.warnings.push(format!("{place}: {what}"));

@@ -1,4 +1,4 @@
-//! What is set for models outside of their descriptions, and their versions.
+//! Model settings from outside their YAML descriptions, and model versions.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::folder::has_ending;
 use crate::snapshot::Snapshot;
 use crate::yaml::{maps, plain, text, texts};
 
-/// The project file, and the SQL of models by their name.
+/// The project file, and the path and SQL of each model by name.
 pub(super) struct Models<'a> {
     project: Project,
     sql: BTreeMap<&'a str, (&'a str, &'a str)>,
 }
 
-/// One version of a model, described as if it was the only one.
+/// One version of a model, described as if it were the only one.
 pub(super) struct Version {
     pub(super) name: String,
     pub(super) map: Mapping,
@@ -41,12 +41,13 @@ impl<'a> Models<'a> {
         self.project.vars.clone()
     }
 
-    /// What a model's SQL gives for an argument of `config`.
+    /// Returns the value of a `config` argument in a model's SQL.
     pub(super) fn in_sql(&self, name: &str, key: &str) -> Option<Given> {
         self.sql.get(name).and_then(|(_, body)| config(body, key))
     }
 
-    /// What the project file sets for a model; seeds have no SQL and lie where they are described.
+    /// Returns the project file's setting for a model. Seeds have no SQL, so the path of their YAML
+    /// counts.
     pub(super) fn set(&self, kind: &str, name: &str, path: &str, key: &str) -> Option<String> {
         let path = self.sql.get(name).map_or(path, |(path, _)| path);
         self.project
@@ -60,7 +61,7 @@ impl<'a> Models<'a> {
         set.is_some_and(|text| is_false(&text))
     }
 
-    /// What the project file sets for the tests of a YAML file.
+    /// Returns the project file's settings for the tests of a YAML file.
     pub(super) fn checks(&self, path: &str) -> Mapping {
         let mut defaults = Mapping::new();
         for kind in ["tests", "data_tests"] {
@@ -74,7 +75,7 @@ impl<'a> Models<'a> {
     }
 }
 
-/// The name of a file without its ending.
+/// Returns a file name without its extension.
 pub(super) fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
@@ -84,7 +85,7 @@ pub(super) fn is_false(text: &str) -> bool {
     text.eq_ignore_ascii_case("false")
 }
 
-/// The version that a model without one means: the one that is named, else the highest.
+/// Returns the version that a reference without one means: `latest_version`, else the highest.
 pub(super) fn latest(model: &Mapping, name: &str) -> Option<String> {
     let named = text(model, "latest_version").or_else(|| {
         let listed = maps(model, "versions").into_iter();
@@ -95,7 +96,8 @@ pub(super) fn latest(model: &Mapping, name: &str) -> Option<String> {
     named.map(|version| format!("{name}_v{version}"))
 }
 
-/// The versions of a model, each with all that holds for it; a model without versions is its only one.
+/// Returns the versions of a model, each with its inherited properties. A model without versions is
+/// its only version.
 pub(super) fn versions(model: &Mapping, name: &str) -> Vec<Version> {
     let listed = maps(model, "versions");
     if listed.is_empty() {
@@ -121,7 +123,8 @@ pub(super) fn versions(model: &Mapping, name: &str) -> Vec<Version> {
     versions.collect()
 }
 
-/// The columns of a version: those of the model that it includes, all unless it says otherwise, and its own.
+/// Returns the columns of a version: the included columns of the model (all by default) and its
+/// own.
 fn columns(model: &Mapping, version: &Mapping) -> Vec<Value> {
     let own = maps(version, "columns");
     let rule = own.iter().find(|column| column.contains_key("include"));

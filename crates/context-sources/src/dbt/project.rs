@@ -1,4 +1,4 @@
-//! `dbt_project.yml`: where the files are, the variables, and what is set for whole folders.
+//! Reads `dbt_project.yml`: the folders, the variables and the settings of folders.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_yaml::{Mapping, Value};
 use crate::snapshot::ReadError;
 use crate::yaml::{mapping, plain, text, texts};
 
-/// The keys of folders, with their older spelling and their default.
+/// The keys of source folders: key, older spelling, default.
 const FOLDERS: [(&str, &str, &str); 4] = [
     ("model-paths", "source-paths", "models"),
     ("seed-paths", "data-paths", "seeds"),
@@ -15,24 +15,24 @@ const FOLDERS: [(&str, &str, &str); 4] = [
     ("analysis-paths", "", "analyses"),
 ];
 
-/// The keys of folders that dbt writes to, with their older spelling and their default.
+/// The keys of folders that dbt writes to: key, older spelling, default.
 const WRITTEN: [(&str, &str, &str); 3] = [
     ("target-path", "", "target"),
     ("packages-install-path", "modules-path", "dbt_packages"),
     ("log-path", "", "logs"),
 ];
 
-/// What a project file says.
+/// The parsed project file.
 #[derive(Debug, Default)]
 pub(super) struct Project {
     folders: Vec<String>,
-    /// Folders of doc blocks only.
+    /// Folders that hold only doc blocks.
     pub(super) docs: Vec<String>,
     /// Folders that dbt writes to.
     pub(super) written: Vec<String>,
-    /// Folders that lie outside of the project.
+    /// Folders outside the project.
     pub(super) outside: Vec<String>,
-    /// Variables by name, as the project itself sees them.
+    /// Variables by name, with the values that the project itself sees.
     pub(super) vars: BTreeMap<String, String>,
     name: String,
     map: Mapping,
@@ -60,8 +60,8 @@ impl Project {
         })
     }
 
-    /// The folders that are read, relative to the root and ordered; none lies inside of another. The root
-    /// itself is an empty text.
+    /// Returns the folders to read, relative to the root and sorted; none contains another. The
+    /// root is the empty string.
     pub(super) fn folders(&self) -> Vec<String> {
         let mut folders = self.folders.clone();
         folders.sort();
@@ -80,8 +80,8 @@ impl Project {
             .collect()
     }
 
-    /// What is set for a file: all values of a key, from the whole project to its own folder, each of which
-    /// counts more than the one before.
+    /// Returns the settings of a key for a file, from the whole project down to its own folder.
+    /// Later values override earlier ones.
     pub(super) fn set<'p>(&'p self, kind: &str, path: &str, key: &str) -> Vec<&'p Value> {
         let mut level = self.map.get(kind).and_then(Value::as_mapping);
         let mut found = Vec::new();
@@ -126,7 +126,7 @@ fn inside(named: &[String], outside: &mut Vec<String>) -> Vec<String> {
     found
 }
 
-/// The plain spelling of a folder below the root; none for one outside of it.
+/// Normalizes a folder below the root; returns `None` for a folder outside.
 fn inside_root(folder: &str) -> Option<String> {
     if folder.starts_with('/') || folder.contains('\\') {
         return None;
@@ -138,8 +138,8 @@ fn inside_root(folder: &str) -> Option<String> {
     (!parts.contains(&"..")).then(|| parts.join("/"))
 }
 
-/// The variables of the whole project, and those of the project's own name, which count more. Those of other
-/// packages are not its own.
+/// Returns the global variables, overridden by those under the project's own name. Variables of
+/// other packages do not apply.
 fn variables(map: &Mapping, project: &str) -> BTreeMap<String, String> {
     let all = map.get("vars").and_then(Value::as_mapping);
     let own = all

@@ -1,4 +1,4 @@
-//! The `relationships` tests: which column refers to which.
+//! Reads the `relationships` tests: which column refers to which.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use serde_yaml::{Mapping, Value};
 use crate::facts::{ColumnFacts, Facts, Place, Reference, TableFacts};
 use crate::yaml::text;
 
-/// Something with rows, as tests name it.
+/// A relation as tests name it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Node {
-    /// A model, seed or snapshot; with its version where there are several.
+    /// A model, seed or snapshot; with its version if there are several.
     Model(String),
-    /// A table of a source.
+    /// A table of a source, as (source, table).
     Source(String, String),
 }
 
-/// What the tests of a project say.
+/// The references that the tests of a project state.
 #[derive(Default)]
 pub(super) struct References {
-    /// Where each node is; none for one that is not in the warehouse.
+    /// The location of each node; `None` if it is not in the warehouse.
     places: BTreeMap<Node, Option<Place>>,
     tests: Vec<Test>,
 }
@@ -35,12 +35,12 @@ struct Test {
 }
 
 impl References {
-    /// Remembers where a node is.
+    /// Records the location of a node.
     pub(super) fn place(&mut self, node: Node, place: Option<Place>) {
         self.places.entry(node).or_insert(place);
     }
 
-    /// Takes the test of a column.
+    /// Records the test of a column.
     pub(super) fn test(
         &mut self,
         table: &Place,
@@ -59,7 +59,7 @@ impl References {
         Some(())
     }
 
-    /// Adds what the tests say to the columns. A model without a description is where `undescribed` says.
+    /// Adds the references to the columns. `undescribed` locates models without a description.
     pub(super) fn settle(
         self,
         facts: &mut Facts,
@@ -97,7 +97,7 @@ impl References {
     }
 }
 
-/// What a test says its column refers to; none when that is known only to dbt.
+/// Returns the column that a test refers to; `None` if only dbt can evaluate it.
 fn target(arguments: &Mapping) -> Option<(Node, String)> {
     let inner = arguments.get("arguments").and_then(Value::as_mapping);
     let word = |key: &str| {
@@ -125,13 +125,13 @@ fn target(arguments: &Mapping) -> Option<(Node, String)> {
     (is_name && !field.is_empty()).then_some((node, field))
 }
 
-/// The two functions that name a node.
+/// Builds a Jinja environment with the two functions that name a node.
 fn words() -> Environment<'static> {
     let mut words = Environment::new();
     words.add_function(
         "ref",
         |first: String, second: Option<String>, options: Kwargs| {
-            // With two names the first one is the package.
+            // With two names, the first is the package.
             let name = second.unwrap_or(first);
             let version = ["v", "version"]
                 .into_iter()

@@ -1,15 +1,15 @@
-//! What the SQL of a model sets for itself, in its calls of `config`.
+//! Reads what a model's SQL sets for itself in its calls of `config`.
 
-/// What a call gives for an argument.
+/// The value of a `config` argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Given {
     /// This text, or `true` or `false`.
     Plain(String),
-    /// Something that is known only when dbt runs.
+    /// An expression that only dbt can evaluate.
     Computed,
 }
 
-/// The last value that the SQL gives for an argument of `config`.
+/// Returns the last value that the SQL gives for an argument of `config`.
 pub(super) fn config(sql: &str, key: &str) -> Option<Given> {
     let mut found = None;
     let mut rest = sql;

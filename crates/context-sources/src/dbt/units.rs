@@ -1,4 +1,4 @@
-//! Which files of a dbt project are read together.
+//! Groups the files of a dbt project into units.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use crate::grouping::{self, SMALL, characters, free, shorten};
 use crate::snapshot::{Snapshot, Unit};
 use crate::yaml::{mapping, maps, text};
 
-/// As many YAML files are read at once in a small project.
+/// Maximum YAML files of a project that is read as one unit.
 const FEW: usize = 25;
 
-/// Peers that a unit names.
+/// Maximum peers of a unit.
 const PEERS: usize = 200;
 
-/// The keys of things that a YAML file describes.
+/// Keys whose items a YAML file describes.
 const SUBJECTS: [&str; 8] = [
     "models",
     "sources",
@@ -30,8 +30,8 @@ const SUBJECTS: [&str; 8] = [
     "saved_queries",
 ];
 
-/// The units of a project: everything at once where that is little, else one for each YAML file with the SQL
-/// of what it describes, and the SQL that no YAML names by folder.
+/// Returns the units of a project. A small project is one unit. Otherwise each YAML file is a unit
+/// with the SQL that it describes, and the remaining SQL is grouped by folder.
 pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     let files = &snapshot.files;
     let project: Vec<String> = PROJECT_FILES
@@ -89,8 +89,8 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     units
 }
 
-/// The names of what a YAML file describes; none for a file that describes nothing. A file that cannot be
-/// parsed is read as it is.
+/// Returns the names that a YAML file describes; `None` if it describes nothing. A file that cannot
+/// be parsed is read anyway.
 fn subjects(path: &str, body: &str) -> Option<BTreeSet<String>> {
     let Ok(map) = mapping(path, body) else {
         return Some(BTreeSet::new());
@@ -103,7 +103,7 @@ fn subjects(path: &str, body: &str) -> Option<BTreeSet<String>> {
     Some(described.flat_map(names).collect())
 }
 
-/// The name of something, and those of the SQL files of its versions.
+/// Returns the name of an item and the SQL file names of its versions.
 fn names(item: &Mapping) -> Vec<String> {
     let Some(name) = text(item, "name") else {
         return Vec::new();
@@ -118,7 +118,7 @@ fn names(item: &Mapping) -> Vec<String> {
     names
 }
 
-/// The SQL of what a YAML file describes, and the doc blocks that it refers to.
+/// Returns the SQL that a YAML file describes and the doc blocks that it refers to.
 fn belonging(snapshot: &Snapshot, path: &str, names: &BTreeSet<String>) -> Vec<String> {
     let text = snapshot.files.get(path).map_or("", String::as_str);
     let belongs = |(other, body): &(&String, &String)| {
@@ -135,7 +135,7 @@ fn belonging(snapshot: &Snapshot, path: &str, names: &BTreeSet<String>) -> Vec<S
     found.map(|(path, _)| path.clone()).collect()
 }
 
-/// SQL that no YAML file names, by folder.
+/// Groups the SQL that no YAML file names, by folder.
 fn left_over(
     snapshot: &Snapshot,
     used: &BTreeSet<String>,
@@ -167,7 +167,6 @@ fn left_over(
     units
 }
 
-/// A path as a key.
 fn slug(prefix: &str, path: &str) -> String {
     let stem = if is_yaml(path) {
         path.rsplit_once('.').map_or(path, |(stem, _)| stem)

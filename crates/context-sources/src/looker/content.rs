@@ -1,4 +1,4 @@
-//! Dashboards and looks: what they ask of explores, as the file that a model reads.
+//! Dashboards and looks: their queries, as the file that a model reads.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::item::Item;
 use super::{all, is_so, said, texts};
 
-/// A dashboard or a look.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Content {
@@ -17,12 +16,12 @@ pub(super) struct Content {
     description: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     folder: String,
-    /// What the tiles of a dashboard can be restricted by.
+    /// The filters that apply to the tiles of a dashboard.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     filters: Vec<Filter>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tiles: Vec<Tile>,
-    /// What a look asks.
+    /// The query of a look.
     #[serde(skip_serializing_if = "Option::is_none")]
     query: Option<Query>,
 }
@@ -48,7 +47,7 @@ struct Tile {
     note: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// The look that it shows.
+    /// The look that the tile shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     look: Option<String>,
     /// Whether it merges several queries, which are not written out.
@@ -75,13 +74,13 @@ struct Query {
     sorts: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
-    /// Measures, dimensions and table calculations of this query alone.
+    /// Measures, dimensions and table calculations defined in this query only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     calculations: Vec<BTreeMap<String, Value>>,
 }
 
 impl Content {
-    /// Reads a dashboard or a look; none when it is something else.
+    /// Parses a dashboard or a look; returns `None` for anything else.
     pub(super) fn parse(item: &Item, value: &Value, folder: String) -> Option<Self> {
         said(value, "id")?;
         let mut content = Self {
@@ -111,12 +110,11 @@ impl Content {
         Some(content)
     }
 
-    /// What people call it.
     pub(super) fn title(&self) -> &str {
         &self.title
     }
 
-    /// The explores that it asks, once for each question.
+    /// Returns the explore of each query, with repetitions.
     pub(super) fn asked(&self) -> impl Iterator<Item = Item> {
         let queries = self.tiles.iter().filter_map(|tile| tile.query.as_ref());
         queries.chain(&self.query).map(|query| Item::Explore {
@@ -125,7 +123,7 @@ impl Content {
         })
     }
 
-    /// Whether a person has written or asked anything in it.
+    /// Returns whether it contains a query, a tile or a description.
     pub(super) fn says_something(&self) -> bool {
         self.query.is_some() || !self.tiles.is_empty() || self.description.is_some()
     }
@@ -177,7 +175,7 @@ impl Tile {
     }
 }
 
-/// The text of a tile that was written in the editor for rich text, which keeps a tree.
+/// Returns the text of a tile from the rich text editor, which stores a tree.
 fn rich(value: &Value) -> Option<String> {
     fn collect(value: &Value, found: &mut Vec<String>) {
         match value {
@@ -197,7 +195,7 @@ fn rich(value: &Value) -> Option<String> {
 }
 
 impl Query {
-    /// Reads a query; none when it asks no explore.
+    /// Parses a query; returns `None` if it names no explore.
     fn parse(value: &Value) -> Option<Self> {
         let filters = value.get("filters").and_then(Value::as_object);
         let filters = filters.into_iter().flatten();
@@ -219,7 +217,7 @@ impl Query {
     }
 }
 
-/// What a query calculates by itself. It is kept as a text of JSON.
+/// Returns the calculations of a query. The API stores them as a JSON string.
 fn calculations(value: &Value) -> Vec<BTreeMap<String, Value>> {
     const SAID: [&str; 9] = [
         "table_calculation",

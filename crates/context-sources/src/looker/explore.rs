@@ -1,4 +1,4 @@
-//! An explore as the API gives it, and as the files that a model reads.
+//! An explore as the API returns it, and as the files that a model reads.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::item::Item;
 use super::{all, is_so, name, said, texts};
 
-/// Characters of one file of fields; the fields of a longer explore become several.
+/// Maximum characters of a file; longer explores get several files of fields.
 const LONGEST: usize = 40_000;
 
-/// Values of a field that are listed.
+/// Maximum listed values of a field.
 const VALUES: usize = 50;
 
-/// Tables that are joined, and what can be asked of them.
+/// Joined tables with their fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Explore {
@@ -27,13 +27,13 @@ pub(super) struct Explore {
     description: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     hidden: bool,
-    /// The connection of Looker.
+    /// The Looker connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) connection: Option<String>,
-    /// The view that it begins with, where that is called otherwise.
+    /// The base view, if its name differs from the explore's.
     #[serde(skip_serializing_if = "Option::is_none")]
     view: Option<String>,
-    /// The table of that view.
+    /// The table of the base view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) table: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -66,7 +66,7 @@ pub(super) struct Join {
     required_joins: Vec<String>,
 }
 
-/// The fields of an explore, or a part of them.
+/// The fields of an explore, or part of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Fields {
@@ -83,14 +83,14 @@ pub(super) struct Fields {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Field {
-    /// With the view before it; of a group of timeframes its name.
+    /// `view.field`; for a group of timeframes, the name of the group.
     pub(super) name: String,
-    /// The view that defines it, where that is called otherwise.
+    /// The view that defines it, if the explore calls that view differently.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) defined_in: Option<String>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub(super) kind: Option<String>,
-    /// Where it says more than the name.
+    /// Set only if it says more than the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ pub(super) struct Field {
     pub(super) sql: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) cases: Vec<Case>,
-    /// What a measure is restricted to.
+    /// The filters of a measure.
     #[serde(rename = "filters", skip_serializing_if = "BTreeMap::is_empty")]
     conditions: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -125,7 +125,7 @@ pub(super) struct Case {
     value: String,
 }
 
-/// A part of the fields of a long explore.
+/// Part of the fields of a long explore.
 #[derive(Serialize)]
 struct Part<'a> {
     model: &'a str,
@@ -135,7 +135,7 @@ struct Part<'a> {
 }
 
 impl Explore {
-    /// Reads an explore; none when it is something else.
+    /// Parses an explore; returns `None` for anything else.
     pub(super) fn parse(value: &Value, model: &str, explore: &str) -> Option<Self> {
         let fields = value.get("fields")?;
         let of = |kind: &str| grouped(all(fields, kind).filter_map(Field::parse).collect());
@@ -162,7 +162,6 @@ impl Explore {
         })
     }
 
-    /// The item that it is.
     fn item(&self) -> Item {
         Item::Explore {
             model: self.model.clone(),
@@ -170,7 +169,7 @@ impl Explore {
         }
     }
 
-    /// The table of a view, by the name that fields have before their dot.
+    /// Returns the table of a view, given the view name that prefixes its fields.
     pub(super) fn table_of(&self, view: &str) -> Option<&str> {
         let joined = self.joins.iter().find(|join| join.name == view);
         match joined {
@@ -179,7 +178,8 @@ impl Explore {
         }
     }
 
-    /// Whether it has dimensions, and the key may not see the SQL of any field.
+    /// Returns whether the explore has dimensions but no field shows its SQL: the key may not see
+    /// it.
     pub(super) fn hides_sql(&self) -> bool {
         let Fields {
             dimensions,
@@ -190,7 +190,8 @@ impl Explore {
         !dimensions.is_empty() && fields.all(|field| field.sql.is_none() && field.cases.is_empty())
     }
 
-    /// Its files: one, or when that would be too long one without fields and others with parts of them.
+    /// Returns the files of the explore: one, or if that is too long, one without fields and
+    /// several with parts of the fields.
     pub(super) fn files(&self) -> Result<Vec<(String, String)>, serde_yaml::Error> {
         let item = self.item();
         let whole = serde_yaml::to_string(self)?;
@@ -215,7 +216,7 @@ impl Explore {
 }
 
 impl Fields {
-    /// The fields in parts that fit, what belongs to one view together as far as possible.
+    /// Splits the fields into parts that fit, keeping a view together if possible.
     fn parts(&self) -> Result<Vec<Self>, serde_yaml::Error> {
         let kinds = [
             &self.dimensions,
@@ -294,12 +295,12 @@ impl Field {
         })
     }
 
-    /// The view, as the explore calls it.
+    /// Returns the view name that the explore uses.
     pub(super) fn view(&self) -> &str {
         self.name.split_once('.').map_or("", |(view, _)| view)
     }
 
-    /// The name without the view.
+    /// Returns the name without the view.
     pub(super) fn short(&self) -> &str {
         let name = self.name.split_once('.');
         name.map_or(self.name.as_str(), |(_, short)| short)
@@ -322,7 +323,7 @@ impl Join {
     }
 }
 
-/// Timeframes of one group as one field; all by name.
+/// Merges the timeframes of a group into one field and sorts all fields by name.
 fn grouped(fields: Vec<Field>) -> Vec<Field> {
     let mut all: Vec<Field> = Vec::new();
     for field in fields {
@@ -347,7 +348,7 @@ fn grouped(fields: Vec<Field>) -> Vec<Field> {
     all
 }
 
-/// What a list of pairs says, by name.
+/// Returns a list of pairs as a map.
 fn conditions(value: &Value, field: &str, name: &str, condition: &str) -> BTreeMap<String, String> {
     let pairs = all(value, field);
     let pairs = pairs
@@ -355,7 +356,7 @@ fn conditions(value: &Value, field: &str, name: &str, condition: &str) -> BTreeM
     pairs.collect()
 }
 
-/// The label that Looker makes of a name.
+/// Returns the label that Looker derives from a name.
 fn usual_label(name: &str) -> String {
     let words = name.split('_').map(|word| {
         let mut letters = word.chars();

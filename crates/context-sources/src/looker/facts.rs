@@ -1,4 +1,4 @@
-//! What explores say about columns, without a model.
+//! Reads facts about columns from explores, without a model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,11 @@ use crate::facts::{ColumnFacts, Facts, TableFacts, Writer, is_secret};
 use crate::lookml::{chosen, is_changed, shown};
 use crate::names;
 
-/// Dimensions of a view with whether they are called otherwise than their column.
+/// Dimensions of a view, each with whether its name differs from its column's.
 type Dimensions = Vec<(bool, ColumnFacts)>;
 
-/// Descriptions of dimensions that show a column as it is, of views with a plain table, on these connections of
-/// Looker. What only Looker can write out is left out and named.
+/// Returns the descriptions of dimensions that show a column unchanged, for views of a plain table
+/// on these Looker connections. Skips values that only Looker can evaluate, with a warning.
 pub fn facts(crawl: &Crawl, connections: &BTreeSet<String>) -> Facts {
     let is_explore = |path: &str| matches!(Item::of(path), Some(Item::Explore { .. }));
     let left_out = &crawl.snapshot.left_out;
@@ -22,7 +22,7 @@ pub fn facts(crawl: &Crawl, connections: &BTreeSet<String>) -> Facts {
         is_complete: !left_out.iter().any(|left| is_explore(&left.path)),
         ..Facts::default()
     };
-    // A view stands in several explores: what it says is said once.
+    // A view occurs in several explores; its facts are added once.
     let mut views: BTreeMap<(&str, &str), (String, Dimensions)> = BTreeMap::new();
     let mut warnings = BTreeSet::new();
     for (item, explore) in &crawl.explores {
@@ -40,7 +40,7 @@ pub fn facts(crawl: &Crawl, connections: &BTreeSet<String>) -> Facts {
                 continue;
             };
             if names::table(table).is_none() {
-                // A derived table is none of the warehouse.
+                // A derived table does not exist in the warehouse.
                 if !table.contains(".SQL_TABLE_NAME}") {
                     let what = "was left out: its `sql_table_name` is no plain name";
                     warnings.insert(format!("the view `{view}` {what}"));
@@ -74,13 +74,13 @@ pub fn facts(crawl: &Crawl, connections: &BTreeSet<String>) -> Facts {
     facts
 }
 
-/// The column that a dimension shows as it is.
+/// Returns the column that a dimension shows unchanged.
 fn column(field: &Field) -> Option<String> {
     let is_other = field.kind.as_deref().is_some_and(is_changed) || !field.cases.is_empty();
     shown(field.sql.as_deref()?).filter(|_| !is_other)
 }
 
-/// Why a description cannot be taken over.
+/// Returns why a description cannot be used.
 fn problem(text: &str) -> Option<&'static str> {
     if ["{%", "{{"].iter().any(|begin| text.contains(begin)) {
         return Some("was left out: only Looker can write it out");

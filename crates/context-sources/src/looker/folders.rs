@@ -1,4 +1,4 @@
-//! Where dashboards and looks are, for people, and which places are personal.
+//! Display paths of dashboards and looks, and which folders are personal.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{is_so, list, said};
 use crate::rest::{Rest, RestError};
 
-/// Folders above one another at most.
+/// Maximum folder depth.
 const DEPTH: usize = 50;
 
 struct Folder {
@@ -32,7 +32,7 @@ impl Folders {
         Ok(Self(folders))
     }
 
-    /// The names from the top to the folder of a thing; none when the folder is somebody's own.
+    /// Returns the folder names from the top down to an item; `None` for a personal folder.
     pub(super) fn place(&self, thing: &Value) -> Option<String> {
         let own = thing.get("folder").filter(|own| own.is_object());
         let mut names = Vec::new();

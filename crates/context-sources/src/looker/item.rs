@@ -1,9 +1,8 @@
-//! What is read one by one, and the file of each. Names of foreign things are escaped: no dot, slash or colon
-//! of theirs has a meaning here.
+//! The items that are read one by one, and the file of each. Foreign names are escaped, so that
+//! their dots, slashes and colons have no meaning in a path.
 
 use std::fmt::Write as _;
 
-/// An explore, a dashboard or a look.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Item {
     Explore { model: String, explore: String },
@@ -12,7 +11,7 @@ pub(super) enum Item {
 }
 
 impl Item {
-    /// The item that a file belongs to.
+    /// Returns the item that a file belongs to.
     pub(super) fn of(file: &str) -> Option<Self> {
         let mut parts = file.strip_suffix(".yaml")?.split('/');
         let found = match (parts.next()?, parts.next()?, parts.next()) {
@@ -27,7 +26,7 @@ impl Item {
         parts.next().is_none().then_some(found)
     }
 
-    /// Its file, or the first of its files.
+    /// Returns the first or only file of the item.
     pub(super) fn file(&self) -> String {
         match self {
             Self::Explore { model, explore } => {
@@ -38,14 +37,14 @@ impl Item {
         }
     }
 
-    /// The file of a part of its fields, counted from 1.
+    /// Returns the file for a part of the fields, counted from 1.
     pub(super) fn part(&self, number: usize) -> String {
         let file = self.file();
         let stem = file.strip_suffix(".yaml").unwrap_or(&file);
         format!("{stem}.fields-{number}.yaml")
     }
 
-    /// Where the server has it; none for a name that leads elsewhere in an address.
+    /// Returns the API path; `None` for a name that would lead elsewhere in a URL.
     pub(super) fn address(&self) -> Option<String> {
         let parts: &[&String] = match self {
             Self::Explore { model, explore } => &[model, explore],
@@ -68,19 +67,19 @@ impl Item {
         })
     }
 
-    /// Its place among others of its kind: ids that are numbers in their order.
+    /// Returns the sort key among items of one kind: numeric ids sort as numbers.
     pub(super) fn place(&self) -> (Option<u64>, &str) {
         match self {
             Self::Explore { explore, .. } => (None, explore),
             Self::Dashboard(id) | Self::Look(id) => {
-                // Names come behind all numbers.
+                // Names sort after all numbers.
                 (Some(id.parse().unwrap_or(u64::MAX)), id)
             }
         }
     }
 }
 
-/// A name of which only letters, digits, `_` and `-` stay as they are.
+/// Escapes every byte of a name except letters, digits, `_` and `-`.
 pub(super) fn escaped(name: &str) -> String {
     let mut text = String::new();
     for byte in name.bytes() {

@@ -1,5 +1,5 @@
-//! From the models to every explore, dashboard and look. What cannot be looked at is told, and is not taken for
-//! gone.
+//! Crawls from the models to every explore, dashboard and look. An item that cannot be read is
+//! reported, not treated as deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,23 +15,23 @@ use super::{Crawl, Scope, Shelf, all, is_so, list, name, said, texts};
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::snapshot::LeftOut;
 
-/// Things that are listed at once.
+/// Items per list request.
 const PAGE: usize = 100;
 
-/// So many failures of a busy server one after another are not about the things.
+/// Consecutive failures of a busy server after which the crawl stops.
 const ENOUGH: usize = 5;
 
-/// A model, as it is listed.
+/// A listed model.
 pub(super) struct Model {
     name: String,
     explores: BTreeSet<String>,
     /// The connections that it may use.
     pub(super) connections: Vec<String>,
-    /// Whether it may use any other as well.
+    /// Whether it may use every other connection as well.
     is_unlimited: bool,
 }
 
-/// The models that the key may see, by name.
+/// Returns the models that the key may see, by name.
 pub(super) async fn models(rest: &Rest) -> Result<Vec<Model>, RestError> {
     let fields = "name,explores,allowed_db_connection_names,unlimited_db_connections";
     let answer = rest.get("/lookml_models", &[("fields", fields)]).await?;
@@ -49,11 +49,12 @@ pub(super) async fn models(rest: &Rest) -> Result<Vec<Model>, RestError> {
     Ok(models)
 }
 
-/// Reads what is about the connections in the scope, and dashboards and looks that show any of it. Folders of
-/// persons are left alone.
+/// Reads the explores of the connections in the scope, and the dashboards and looks that use them.
+/// Skips personal folders.
 ///
 /// # Errors
-/// [`RestError`] when the server cannot be looked at.
+///
+/// [`RestError`] if the server cannot be read.
 pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl, RestError> {
     let mut reader = Reader {
         rest,
@@ -87,14 +88,14 @@ struct Reader<'a> {
     rest: &'a Rest,
     scope: &'a Scope,
     shelf: &'a dyn Shelf,
-    /// What an earlier run was made from.
+    /// The items of the earlier run.
     earlier: BTreeSet<Item>,
     crawl: Crawl,
-    /// Why something that is there was not read; it is not taken for gone.
+    /// Why an existing item was not read; it is not treated as deleted.
     reasons: BTreeMap<Item, String>,
-    /// Connections of Looker that are about no warehouse.
+    /// Looker connections that belong to no warehouse.
     unmapped: BTreeSet<String>,
-    /// Failures of a busy server, one after another.
+    /// Consecutive failures of a busy server.
     in_a_row: usize,
 }
 
@@ -155,7 +156,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Dashboards or looks: those that are listed, and those that an earlier run was made from.
+    /// Reads dashboards or looks: the listed ones and those of the earlier run.
     async fn contents(&mut self, path: &str, folders: &Folders) -> Result<(), RestError> {
         let kind = |id: String| {
             if path.starts_with("/looks") {
@@ -194,7 +195,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The ids of everything that a search finds.
+    /// Returns the ids of all search results.
     async fn listed(&self, path: &str) -> Result<BTreeSet<String>, RestError> {
         let mut ids = BTreeSet::new();
         let limit = PAGE.to_string();
@@ -223,7 +224,7 @@ impl Reader<'_> {
         Ok(ids)
     }
 
-    /// What the server says about one thing; the outer error ends the crawl.
+    /// Reads one item. The outer error ends the crawl.
     async fn look_at(&mut self, item: &Item) -> Result<Result<Value, RestError>, RestError> {
         let Some(address) = item.address() else {
             let what = "nothing: its name cannot stand in an address";
@@ -246,7 +247,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What was read, or what was read before of the same thing, which is told.
+    /// Returns the value that was read, or on failure the cached value with a warning.
     fn kept<T: Serialize + DeserializeOwned>(
         &mut self,
         item: &Item,
@@ -276,7 +277,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Leaves out dashboards and looks that show nothing of the connections in the scope.
+    /// Removes dashboards and looks that use no connection in the scope.
     fn keep_what_is_mapped(&mut self) {
         let contents = std::mem::take(&mut self.crawl.contents);
         let mut others = 0;
@@ -333,8 +334,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What was there earlier and was not read stays known. An explore that is not listed may be gone, or hidden
-    /// from the key: Looker answers the same.
+    /// Records earlier items that were not read as left out. An unlisted explore may be deleted or
+    /// hidden from the key: Looker gives the same answer.
     fn leave_out(&mut self) {
         let snapshot = &mut self.crawl.snapshot;
         for file in &self.scope.earlier {

@@ -1,4 +1,4 @@
-//! Which files are read together: an explore, and the dashboards and looks that ask it most.
+//! Groups files into units: an explore, and the dashboards and looks that query it most.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use super::Crawl;
 use super::item::{Item, escaped};
 use crate::snapshot::Unit;
 
-/// Characters of the dashboards or looks of one unit.
+/// Maximum characters of the dashboards or looks of one unit.
 const LONGEST: usize = 40_000;
 
-/// Dashboards or looks of one unit.
+/// Maximum dashboards or looks of one unit.
 const MOST: usize = 20;
 
-/// What the model is told of these files.
+/// The note about these files in a prompt.
 const NOTE: &str = "The files are what Looker says about a warehouse. An explore joins the tables of views; `${TABLE}.x` is a column \
 of the view's table, `${x}` and `${view.x}` are dimensions. A measure aggregates its `sql` by its `type`, only over rows that its \
 `filters` let pass; `count` without `sql` counts rows. `always_filter` is a rule that people rely on. A query of a dashboard or look \
 names fields of its explore; `calculations` belong to that query alone.";
 
-/// The units about each warehouse, by its name; each connection of Looker is about the one that is given. Their
-/// keys begin with [`scope`].
+/// Returns the units of each warehouse by name. `warehouses` maps Looker connections to warehouses.
+/// Unit keys begin with [`scope`].
 pub fn units(crawl: &Crawl, warehouses: &BTreeMap<String, String>) -> BTreeMap<String, Vec<Unit>> {
     let mut all: BTreeMap<String, Vec<Unit>> = BTreeMap::new();
     for warehouse in warehouses.values() {
@@ -40,7 +40,7 @@ pub fn units(crawl: &Crawl, warehouses: &BTreeMap<String, String>) -> BTreeMap<S
                 *counts.entry(explore).or_default() += 1;
             }
         }
-        // Of several that are asked alike the first by name.
+        // Ties go to the first name.
         let most = counts.values().copied().max();
         let home = counts
             .into_iter()
@@ -53,7 +53,7 @@ pub fn units(crawl: &Crawl, warehouses: &BTreeMap<String, String>) -> BTreeMap<S
         items.sort_by_key(|item| item.place());
         let explore = home.as_ref().and_then(|home| crawl.explores.get(home));
         let connection = explore.and_then(|explore| explore.connection.as_ref());
-        // What asks nothing stands with the first warehouse.
+        // Content without a query belongs to the first warehouse.
         let warehouse = match connection {
             Some(connection) => warehouses.get(connection),
             None => warehouses.values().min(),
@@ -67,12 +67,12 @@ pub fn units(crawl: &Crawl, warehouses: &BTreeMap<String, String>) -> BTreeMap<S
     all
 }
 
-/// What the keys of the units about a warehouse begin with.
+/// Returns the key prefix of a warehouse's units.
 pub fn scope(warehouse: &str) -> String {
     format!("looker.{warehouse}.")
 }
 
-/// The key of a unit about an explore, and what people call that.
+/// Returns the key and the display name of a unit about an explore.
 fn named(warehouse: &str, kind: &str, explore: Option<&Item>) -> (String, String) {
     let scope = scope(warehouse);
     match explore {
@@ -84,7 +84,7 @@ fn named(warehouse: &str, kind: &str, explore: Option<&Item>) -> (String, String
     }
 }
 
-/// The files with the fields of a long explore.
+/// Returns the files with the fields of a long explore.
 fn parts(crawl: &Crawl, item: &Item) -> Vec<String> {
     let mut parts = Vec::new();
     loop {
@@ -96,7 +96,7 @@ fn parts(crawl: &Crawl, item: &Item) -> Vec<String> {
     }
 }
 
-/// One unit, or one for each part of a long explore.
+/// Returns one unit, or one for each part of a long explore.
 fn explore_units(crawl: &Crawl, item: &Item, warehouse: &str) -> Vec<Unit> {
     let (key, name) = named(warehouse, "explore", Some(item));
     let head = item.file();
@@ -107,7 +107,7 @@ fn explore_units(crawl: &Crawl, item: &Item, warehouse: &str) -> Vec<Unit> {
     let count = parts.len();
     let unit = |(index, part): (usize, String)| {
         let (key, label) = part_names(&key, &format!("explore {name}"), index, count);
-        // The joins are written down once; all parts build on them.
+        // Only the first unit writes the joins; the others build on them.
         if index == 0 {
             return unit(key, label, vec![head.clone(), part]);
         }
@@ -119,7 +119,8 @@ fn explore_units(crawl: &Crawl, item: &Item, warehouse: &str) -> Vec<Unit> {
     parts.into_iter().enumerate().map(unit).collect()
 }
 
-/// Dashboards or looks in parts that fit, in the order of their ids, so that a new one changes the last alone.
+/// Splits dashboards or looks into parts that fit, ordered by id, so that a new one changes only
+/// the last part.
 fn content_units(
     crawl: &Crawl,
     kind: &str,
@@ -155,7 +156,7 @@ fn content_units(
         };
         let (key, label) = part_names(&key, &label, index, count);
         let files = part.iter().map(|item| item.file()).collect();
-        // The explore is there to look up: when it changes, what asks it does not.
+        // The explore is a peer: a change to it does not repeat this unit.
         Unit {
             peers: about.clone(),
             writes_sources: home.is_some(),

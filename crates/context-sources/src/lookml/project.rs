@@ -1,19 +1,18 @@
-//! The files of a LookML project as they belong together: models, what they include, constants.
+//! A parsed LookML project: files, models with their includes, and constants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::syntax::{Entry, Value, Wrong, parse, place};
 use crate::snapshot::Snapshot;
 
-/// The endings that an include may leave away.
+/// Extensions that an include may omit.
 const ENDINGS: [&str; 2] = [".lkml", ".lookml"];
 
-/// A file.
 pub(super) struct File<'a> {
     pub(super) path: &'a str,
     pub(super) text: &'a str,
     pub(super) kind: Kind,
-    /// What it says; nothing where it is a dashboard or cannot be parsed.
+    /// The entries; empty for a dashboard or a file that cannot be parsed.
     pub(super) entries: Vec<Entry>,
     pub(super) wrong: Option<Wrong>,
 }
@@ -21,30 +20,29 @@ pub(super) struct File<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Model,
-    /// YAML.
+    /// A dashboard in YAML.
     Dashboard,
     Other,
 }
 
-/// A project whose files are parsed, by path.
+/// A parsed project, by path.
 pub(super) struct Project<'a> {
     pub(super) files: BTreeMap<&'a str, File<'a>>,
     pub(super) models: Vec<Model<'a>>,
     constants: BTreeMap<String, String>,
 }
 
-/// A model.
 pub(super) struct Model<'a> {
     pub(super) name: &'a str,
     pub(super) path: &'a str,
-    /// The files that it includes, and those that they include, without itself.
+    /// The files that it includes directly or indirectly, without itself.
     pub(super) includes: BTreeSet<&'a str>,
-    /// The connection of another warehouse that it is about.
+    /// The model's connection, if it belongs to another warehouse.
     pub(super) mismatch: Option<String>,
 }
 
 impl<'a> Project<'a> {
-    /// Parses the files. Models of another Looker connection than `expected` are marked.
+    /// Parses the files. Marks models whose Looker connection is not `expected`.
     pub(super) fn of(snapshot: &'a Snapshot, expected: Option<&str>) -> Self {
         let files = snapshot.files.iter();
         let files: BTreeMap<&str, File<'_>> = files
@@ -95,7 +93,7 @@ impl<'a> Project<'a> {
         }
     }
 
-    /// The files that a file includes itself.
+    /// Returns the files that a file includes directly.
     fn included(&self, path: &str) -> Vec<&'a str> {
         let Some(file) = self.files.get(path) else {
             return Vec::new();
@@ -113,8 +111,9 @@ impl<'a> Project<'a> {
         found
     }
 
-    /// The files that a pattern of an include means: from the top with a `/`, else from the folder of its file,
-    /// or from the top where nothing is found there. Files of other projects (`//`) are not here.
+    /// Returns the files that an include pattern matches: from the project root if it begins with
+    /// `/`; otherwise relative to the including file, with the root as fallback. Files of other
+    /// projects (`//`) are not available.
     fn matching(&self, folder: &str, pattern: &str) -> Vec<&'a str> {
         if pattern.starts_with("//") {
             return Vec::new();
@@ -139,7 +138,8 @@ impl<'a> Project<'a> {
         near.unwrap_or_else(|| below(pattern))
     }
 
-    /// A text with its constants; none when one is not known or only Looker can write it out.
+    /// Expands the constants of a text. Returns `None` if a constant is unknown or only Looker can
+    /// evaluate the text.
     pub(super) fn written_out(&self, text: &str) -> Option<String> {
         let mut shown = String::new();
         let mut rest = text;
@@ -154,7 +154,7 @@ impl<'a> Project<'a> {
         (!is_template).then_some(shown)
     }
 
-    /// `path:line:column` of a place.
+    /// Returns `path:line:column` of a byte offset.
     pub(super) fn place(&self, path: &str, at: usize) -> String {
         let text = self.files.get(path).map_or("", |file| file.text);
         place(path, text, at)
@@ -191,13 +191,13 @@ fn file<'a>(path: &'a str, text: &'a str) -> File<'a> {
     }
 }
 
-/// The text of a key.
+/// Returns the text of a key.
 pub(super) fn text<'e>(entries: &'e [Entry], key: &str) -> Option<&'e str> {
     let mut entries = entries.iter();
     entries.find(|entry| entry.key == key)?.value.text()
 }
 
-/// The blocks of a key, with their names.
+/// Returns the blocks of a key with their names.
 pub(super) fn blocks<'e>(
     entries: &'e [Entry],
     key: &str,
@@ -208,7 +208,7 @@ pub(super) fn blocks<'e>(
     })
 }
 
-/// A path without `.` and `..`; none when it leads out.
+/// Resolves `.` and `..`; returns `None` for a path that leaves the project.
 fn resolved(path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -223,10 +223,11 @@ fn resolved(path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Whether a path is what a pattern means: `*` is anything in one part, `**` any parts.
+/// Returns whether a path matches a pattern: `*` matches within one segment, `**` any number of
+/// segments.
 fn matches(pattern: &str, path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
-    // How many parts of the path the pattern may have come to.
+    // Numbers of path segments that the pattern may have consumed so far.
     let mut reached = BTreeSet::from([0]);
     for part in pattern.split('/') {
         let mut next = BTreeSet::new();
@@ -242,7 +243,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     reached.contains(&parts.len())
 }
 
-/// Whether a name is what a pattern without `/` means.
+/// Returns whether a name matches a pattern without `/`.
 fn is_like(pattern: &str, name: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

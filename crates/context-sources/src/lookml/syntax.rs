@@ -1,7 +1,7 @@
-//! The syntax of LookML: entries `key: value`, where a value is a word, a text in quotes, SQL up to `;;`, a
+//! Parses LookML: entries `key: value`, where a value is a word, a quoted text, SQL up to `;;`, a
 //! list or a block.
 
-/// Blocks and lists lie at most as deep as this in each other.
+/// Maximum nesting of blocks and lists.
 const DEPTH: usize = 64;
 
 /// One `key: value`.
@@ -9,16 +9,16 @@ const DEPTH: usize = 64;
 pub(super) struct Entry {
     pub(super) key: String,
     pub(super) value: Value,
-    /// Where the key begins, in bytes.
+    /// Byte offset of the key.
     pub(super) at: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
-    /// A word, a text in quotes or SQL.
+    /// A word, a quoted text or SQL.
     Text(String),
     List(Vec<Self>),
-    /// A block with its name, if it has one; so is `key: value` in a list.
+    /// A block with its optional name, or a `key: value` in a list.
     Block(Option<String>, Vec<Entry>),
 }
 
@@ -30,7 +30,7 @@ impl Value {
         }
     }
 
-    /// The texts of a list; one text counts as a list of one.
+    /// Returns the texts of a list; a single text counts as a list of one.
     pub(super) fn texts(&self) -> Vec<&str> {
         match self {
             Self::Text(text) => vec![text],
@@ -40,14 +40,14 @@ impl Value {
     }
 }
 
-/// What is wrong with a text, and where.
+/// A syntax error and its byte offset.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) at: usize,
     pub(super) what: String,
 }
 
-/// The entries of a file.
+/// Parses the entries of a file.
 pub(super) fn parse(text: &str) -> Result<Vec<Entry>, Wrong> {
     let mut parser = Parser { text, at: 0 };
     let entries = parser.entries(0)?;
@@ -57,7 +57,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entry>, Wrong> {
     }
 }
 
-/// `path:line:column` of a place in a file.
+/// Returns `path:line:column` of a byte offset in a file.
 pub(super) fn place(path: &str, text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -75,7 +75,7 @@ impl<'a> Parser<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// The next letter behind white space and comments.
+    /// Skips white space and comments and returns the next character.
     fn peek(&mut self) -> Option<char> {
         loop {
             let rest = self.rest();
@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Goes past a letter when it is the next one.
+    /// Consumes a character if it is next.
     fn takes(&mut self, letter: char) -> bool {
         let is_next = self.peek() == Some(letter);
         if is_next {
@@ -104,7 +104,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Entries up to the end of the block or the file.
+    /// Parses entries up to the end of the block or file.
     fn entries(&mut self, depth: usize) -> Result<Vec<Entry>, Wrong> {
         let mut entries = Vec::new();
         while self.peek().is_some_and(|letter| letter != '}') {
@@ -126,7 +126,7 @@ impl<'a> Parser<'a> {
         self.plain(key, depth)
     }
 
-    /// A value that does not end at `;;`.
+    /// Parses a value that does not end with `;;`.
     fn plain(&mut self, key: &str, depth: usize) -> Result<Value, Wrong> {
         match self.peek() {
             Some('"') => self.quoted().map(Value::Text),
@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Up to `;;`, whatever stands before it.
+    /// Parses everything up to `;;`.
     fn sql(&mut self, key: &str) -> Result<Value, Wrong> {
         let rest = self.rest();
         let Some((sql, _)) = rest.split_once(";;") else {
@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A word of a list, or `key: value`, whose key is a field of any name.
+    /// Parses a list item: a word, or `key: value` whose key may be any field name.
     fn item(&mut self, depth: usize) -> Result<Value, Wrong> {
         let at = self.at;
         let key = self.word()?.to_owned();
@@ -208,7 +208,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A text in quotes, without them.
+    /// Parses a quoted text and returns it without quotes.
     fn quoted(&mut self) -> Result<String, Wrong> {
         let begin = self.at;
         let mut text = String::new();
@@ -235,7 +235,7 @@ impl<'a> Parser<'a> {
         let rest = self.rest();
         let mut end = 0;
         while let Some(letter) = rest.get(end..).and_then(|rest| rest.chars().next()) {
-            // A constant has braces of its own.
+            // A constant contains braces of its own.
             if rest.get(end..).is_some_and(|rest| rest.starts_with("@{")) {
                 let closing = rest.get(end..).and_then(|rest| rest.find('}'));
                 end += closing.map_or(2, |at| at + 1);
@@ -260,7 +260,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Whether the value of a key ends at `;;`.
+/// Returns whether the value of a key ends with `;;`.
 fn is_sql(key: &str) -> bool {
     let is_named = ["sql", "html", "expression", "expression_custom_filter"].contains(&key);
     is_named || (key.starts_with("sql_") && key != "sql_case")

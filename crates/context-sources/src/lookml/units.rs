@@ -1,4 +1,4 @@
-//! Which files of a LookML project are read together: a model with the views that it includes.
+//! Groups the files of a LookML project into units: a model with the views that it includes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,17 +7,18 @@ use super::views::{View, by_name, elsewhere, views};
 use crate::grouping::{free, runs, shorten, slug};
 use crate::snapshot::{Snapshot, Unit};
 
-/// What the model is told of these files.
+/// The note about these files in a prompt.
 const NOTE: &str = "The files are LookML of Looker. `${TABLE}.x` is a column of the view's table, `${x}` another dimension of the view and \
 `${view.x}` one of another view. A measure aggregates its `sql` by its `type`, only over rows that its `filters` let \
 pass; `count` without `sql` counts rows. Conditions that an explore always adds (`sql_always_where`, \
 `always_filter`) are rules that people rely on. A `+` before a name refines what another file defines.";
 
-/// Peers that a unit names.
+/// Maximum peers of a unit.
 const PEERS: usize = 200;
 
-/// The units of a project: one for each model with the files that it owns, in parts where it is long; one for
-/// each dashboard; and what no model includes, by size. Units about another warehouse write pages only.
+/// Returns the units of a project: each model with the files that it owns, split if long; each
+/// dashboard; and the files that no model includes, split by size. Units about another warehouse
+/// write pages only.
 pub fn units(snapshot: &Snapshot, expected: Option<&str>) -> Vec<Unit> {
     let project = Project::of(snapshot, expected);
     let views = views(&project);
@@ -62,8 +63,8 @@ struct Grouper<'p> {
 }
 
 impl<'p> Grouper<'p> {
-    /// The model that each file belongs to: the first by name that includes it and is about the warehouse, else
-    /// the first.
+    /// Assigns each file to the first model by name that includes it, preferring models about this
+    /// warehouse.
     fn owners(&self) -> BTreeMap<Option<usize>, Vec<&'p str>> {
         let mut owners: BTreeMap<Option<usize>, Vec<&str>> = BTreeMap::new();
         for file in self.project.files.values() {
@@ -81,7 +82,7 @@ impl<'p> Grouper<'p> {
 
     fn unit(&self, key: String, files: Vec<String>, model: Option<&Model<'p>>) -> Unit {
         let is_own = |path: &str| files.iter().any(|own| own == path);
-        // What defines its views counts before what its model merely includes too.
+        // Files that define the views come before files that the model merely includes.
         let mut dependencies = Vec::new();
         let included = model.into_iter().flat_map(|model| {
             let includes = model.includes.iter().copied();
@@ -115,7 +116,8 @@ impl<'p> Grouper<'p> {
         unit
     }
 
-    /// The files that define what the views of these files extend or refine, and that refine them.
+    /// Returns the files whose views these files extend or refine, or that refine views in these
+    /// files.
     fn related(&self, files: &[String]) -> Vec<&'p str> {
         let mut found = Vec::new();
         let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -139,7 +141,7 @@ impl<'p> Grouper<'p> {
         found
     }
 
-    /// A dashboard builds on the models that its elements name.
+    /// Builds the unit of a dashboard. Its dependencies are the models that its elements name.
     fn dashboard(&self, key: String, path: &str, text: &str) -> Unit {
         let named: BTreeSet<&str> = text
             .lines()

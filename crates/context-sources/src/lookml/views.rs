@@ -1,4 +1,4 @@
-//! What views say about columns.
+//! Reads facts about columns from views.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use crate::facts::{ColumnFacts, Facts, TableFacts, Writer, is_secret};
 use crate::names;
 use crate::snapshot::Snapshot;
 
-/// Types of dimensions whose values are no longer those of their column.
+/// Dimension types whose values differ from those of the column.
 const CHANGED: [&str; 5] = ["tier", "bin", "location", "distance", "duration"];
 
-/// Views that one is made of at most, refinements aside.
+/// Maximum ancestors of a view, not counting refinements.
 const ANCESTORS: usize = 100;
 
-/// A `view:` block, or a refinement of one.
+/// A `view:` block or a refinement of one.
 pub(super) struct View<'p> {
     pub(super) name: &'p str,
     pub(super) path: &'p str,
@@ -23,7 +23,7 @@ pub(super) struct View<'p> {
 }
 
 impl<'p> View<'p> {
-    /// The views that it extends.
+    /// Returns the names of the views that it extends.
     pub(super) fn ancestors(&self) -> Vec<&'p str> {
         let entries = self.entries.iter();
         let extends = entries.filter(|entry| ["extends", "extends__all"].contains(&&*entry.key));
@@ -31,7 +31,7 @@ impl<'p> View<'p> {
     }
 }
 
-/// Views by name, each list in their order.
+/// Returns the indices of the views by name, in order.
 pub(super) fn by_name<'p>(views: &[View<'p>]) -> BTreeMap<&'p str, Vec<usize>> {
     let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, view) in views.iter().enumerate() {
@@ -40,7 +40,7 @@ pub(super) fn by_name<'p>(views: &[View<'p>]) -> BTreeMap<&'p str, Vec<usize>> {
     found
 }
 
-/// All views of a project, by path.
+/// Returns all views of a project, ordered by path.
 pub(super) fn views<'p>(project: &'p Project<'_>) -> Vec<View<'p>> {
     let mut views = Vec::new();
     for file in project.files.values() {
@@ -61,9 +61,9 @@ pub(super) fn views<'p>(project: &'p Project<'_>) -> Vec<View<'p>> {
     views
 }
 
-/// What the metadata says about columns, without a model. Models of another Looker connection than `expected`
-/// are about another warehouse: they, and views that are only theirs, say nothing. What cannot be understood
-/// is a warning, and the rest counts.
+/// Returns the facts about columns, without a model. Models of a Looker connection other than
+/// `expected` are about another warehouse: they, and views that only they include, yield no facts.
+/// A value that cannot be used becomes a warning; the others still count.
 pub fn facts(snapshot: &Snapshot, expected: Option<&str>) -> Facts {
     let project = Project::of(snapshot, expected);
     let mut facts = Facts {
@@ -106,8 +106,8 @@ pub fn facts(snapshot: &Snapshot, expected: Option<&str>) -> Facts {
     facts
 }
 
-/// Files that are about another warehouse: those of its models alone. What no model includes may be about it
-/// as well.
+/// Returns the files that only models of another warehouse include. Files that no model includes
+/// may be about this warehouse.
 pub(super) fn elsewhere<'a>(project: &Project<'a>) -> BTreeSet<&'a str> {
     let (others, ours): (Vec<_>, Vec<_>) = project
         .models
@@ -133,17 +133,17 @@ struct Reader<'p> {
     facts: Facts,
 }
 
-/// A field with the file that it stands in.
+/// A field with the file that contains it.
 type Field<'p> = (&'p str, &'p Entry, &'p [Entry]);
 
 impl<'p> Reader<'p> {
-    /// What one view says, with what it extends and its refinements.
+    /// Adds the facts of a view, including what it extends and its refinements.
     fn view(&mut self, index: usize, elsewhere: &BTreeSet<&str>) {
         let mut chain = Vec::new();
         self.chain(index, elsewhere, &mut BTreeSet::new(), &mut chain);
         let own = &self.views[index];
         let (name, path) = (own.name, own.path);
-        // A template is a view only where it is extended.
+        // A template counts only in the views that extend it.
         if text(own.entries, "extension") == Some("required") {
             return;
         }
@@ -187,7 +187,8 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// A view with what counts less before it: its ancestors; and what counts more behind it: refinements.
+    /// Collects a view's ancestors, the view, and its refinements. Later ones override earlier
+    /// ones.
     fn chain(
         &self,
         index: usize,
@@ -195,7 +196,7 @@ impl<'p> Reader<'p> {
         seen: &mut BTreeSet<usize>,
         chain: &mut Vec<usize>,
     ) {
-        // A real chain is short; one that is written to be endless must not be.
+        // Bounds a hostile chain; real ones are short.
         if seen.len() >= ANCESTORS || !seen.insert(index) {
             return;
         }
@@ -219,7 +220,7 @@ impl<'p> Reader<'p> {
         chain.extend(all);
     }
 
-    /// The table of a view; none where it has none, or one that only Looker knows.
+    /// Returns the table of a view; `None` if it is derived or only Looker can evaluate its name.
     fn table(&mut self, name: &str, chain: &[usize]) -> Option<TableFacts> {
         for at in chain.iter().rev() {
             let view = &self.views[*at];
@@ -238,14 +239,14 @@ impl<'p> Reader<'p> {
             }
             return table;
         }
-        // Without a table it is called like the view.
+        // Without `sql_table_name`, the table has the name of the view.
         Some(TableFacts {
             name: name.to_owned(),
             ..TableFacts::default()
         })
     }
 
-    /// The description that counts of a field.
+    /// Returns the effective description of a field.
     fn description(&mut self, view: &str, field: &str, parts: &[Field<'p>]) -> Option<String> {
         let (path, entry, raw) = parts.iter().rev().find_map(|(path, entry, inner)| {
             Some((*path, *entry, text(inner, "description")?.trim()))
@@ -271,7 +272,7 @@ impl<'p> Reader<'p> {
     }
 }
 
-/// Of several dimensions of a column the one of its name counts, which is no other.
+/// Keeps one dimension per column, preferring the one with the column's name.
 pub(crate) fn chosen(mut columns: Vec<(bool, ColumnFacts)>) -> Vec<ColumnFacts> {
     columns.sort_by_key(|(is_other, _)| *is_other);
     let mut chosen: Vec<ColumnFacts> = Vec::new();
@@ -284,17 +285,17 @@ pub(crate) fn chosen(mut columns: Vec<(bool, ColumnFacts)>) -> Vec<ColumnFacts> 
     chosen
 }
 
-/// Whether the values of a dimension of this type are no longer those of its column.
+/// Returns whether the values of a dimension of this type differ from those of its column.
 pub(crate) fn is_changed(kind: &str) -> bool {
     CHANGED.contains(&kind)
 }
 
-/// The column that the SQL of a dimension shows as it is.
+/// Returns the column that the SQL of a dimension shows unchanged.
 pub(crate) fn shown(sql: &str) -> Option<String> {
     names::column(sql.trim().strip_prefix("${TABLE}.")?)
 }
 
-/// The column that a field shows as it is.
+/// Returns the column that a field shows unchanged.
 fn column(field: &str, parts: &[Field<'_>]) -> Option<String> {
     let last = |key: &str| {
         parts

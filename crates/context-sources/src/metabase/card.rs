@@ -1,4 +1,4 @@
-//! A card as the API gives it, and as the file that a model reads.
+//! A card as the API returns it, and as the file that a model reads.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,17 +17,17 @@ pub(super) struct Card {
     pub(super) database: u64,
     pub(super) collection: Option<u64>,
     pub(super) is_archived: bool,
-    /// The query, as Metabase writes it.
+    /// The query in Metabase's format.
     pub(super) query: Value,
-    /// Name and meaning of each result column.
+    /// Name and description of each result column.
     columns: Vec<(String, String)>,
 }
 
-/// A parameter of a query: its name and what is known of it.
+/// A query parameter: its name and its details.
 pub(super) type Parameter = (String, String);
 
 impl Card {
-    /// Reads a card; none when it is something else or about no database.
+    /// Parses a card; returns `None` for anything else or a card without a database.
     pub(super) fn parse(value: &Value) -> Option<Self> {
         let text = |field: &str| value.get(field).and_then(Value::as_str);
         let number = |field: &str| value.get(field).and_then(Value::as_u64);
@@ -54,7 +54,7 @@ impl Card {
         })
     }
 
-    /// The SQL that somebody has written; none when the query was put together with the mouse.
+    /// Returns hand-written SQL; `None` for a query from the query builder.
     pub(super) fn written_sql(&self) -> Option<&str> {
         self.query
             .pointer("/native/query")
@@ -62,7 +62,7 @@ impl Card {
             .and_then(Value::as_str)
     }
 
-    /// The placeholders of that SQL.
+    /// Returns the placeholders of that SQL.
     pub(super) fn parameters(&self) -> Vec<Parameter> {
         let tags = self
             .query
@@ -92,24 +92,23 @@ impl Card {
         parameters
     }
 
-    /// The cards that the query was put together from.
+    /// Returns the cards that the query builder uses as sources.
     pub(super) fn sources(&self) -> BTreeSet<u64> {
         let mut found = BTreeSet::new();
         sources(&self.query, &mut found);
         found
     }
 
-    /// The stage of a query in the newer form that holds written SQL.
+    /// Returns the stage with hand-written SQL of a query in the newer format.
     fn last_stage(&self) -> Option<&Value> {
         self.query.get("stages")?.as_array()?.last()
     }
 
-    /// The file of the card.
     pub(super) fn path(&self) -> String {
         path(self.database, self.id)
     }
 
-    /// The card for a model to read.
+    /// Renders the card for a model.
     pub(super) fn file(&self, place: &str, resolved: &Resolved) -> String {
         let mut text = format!(
             "# {}\n\nCard {}, a {} in {place}\n",
@@ -125,7 +124,7 @@ impl Card {
                 let _ = writeln!(text, "- {name}: {said}");
             }
         }
-        // What a server says about a failure is no part of the file: it is another text each time.
+        // A server's message about a failure differs each time, so it must not be part of the file.
         match (&resolved.sql, &resolved.problem) {
             (Some(_), None) => {}
             (Some(_), Some(problem)) => {
@@ -146,7 +145,7 @@ impl Card {
     }
 }
 
-/// Cards stand in queries as `"source-table": "card__12"`, in the newer form as `"source-card": 12`.
+/// Finds source cards: `"source-table": "card__12"`, or `"source-card": 12` in the newer format.
 fn sources(query: &Value, found: &mut BTreeSet<u64>) {
     match query {
         Value::Array(items) => items.iter().for_each(|item| sources(item, found)),
@@ -164,12 +163,12 @@ fn sources(query: &Value, found: &mut BTreeSet<u64>) {
     }
 }
 
-/// The file of a card.
+/// Returns the file of a card.
 pub(super) fn path(database: u64, card: u64) -> String {
     format!("databases/{database}/cards/{card}.md")
 }
 
-/// The database and the card that a file belongs to.
+/// Returns the database and the card that a file belongs to.
 pub(super) fn card_of(file: &str) -> Option<(u64, u64)> {
     let rest = file.strip_prefix("databases/")?.strip_suffix(".md")?;
     let (database, card) = rest.split_once("/cards/")?;

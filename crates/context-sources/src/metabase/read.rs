@@ -1,4 +1,5 @@
-//! From the list of cards to a file for each. What cannot be looked at is told, and is not taken for gone.
+//! Crawls from the list of cards to a file for each. A card that cannot be read is reported, not
+//! treated as deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,34 +11,34 @@ use super::{Mode, Scope, Shelf};
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::snapshot::{LeftOut, Snapshot};
 
-/// What was read.
+/// The result of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Crawl {
-    /// One file a card.
+    /// One file per card.
     pub snapshot: Snapshot,
-    /// What a person should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
     /// The collection of each card.
     pub(super) collections: BTreeMap<u64, Option<u64>>,
-    /// Where each collection is, for people.
+    /// The display path of each collection.
     pub(super) places: BTreeMap<Option<u64>, String>,
-    /// The cards that a card refers to.
+    /// The cards that each card refers to.
     pub(super) references: BTreeMap<u64, BTreeSet<u64>>,
 }
 
-/// A collection.
 struct Collection {
-    /// With the names of those above it.
+    /// Display path, including parent collections.
     place: String,
-    /// Itself and those above it.
+    /// The ids of this collection and its parents.
     line: Vec<u64>,
     is_personal: bool,
 }
 
-/// Reads the cards in the scope. The collections of persons are left alone, unless one is selected.
+/// Reads the cards in the scope. Skips personal collections, unless one is selected.
 ///
 /// # Errors
-/// [`RestError`] when the server cannot be looked at.
+///
+/// [`RestError`] if the server cannot be read.
 pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl, RestError> {
     let tree = rest.get("/api/collection/tree", &[]).await?;
     let mut collections = BTreeMap::new();
@@ -119,7 +120,7 @@ fn collect(
     all: &mut BTreeMap<u64, Collection>,
 ) {
     for value in tree.as_array().into_iter().flatten() {
-        // The place of everything that is in no collection is called `root`.
+        // The id of the root collection is the string `root`.
         let Some(id) = value.get("id").and_then(Value::as_u64) else {
             continue;
         };
@@ -154,7 +155,7 @@ fn is_selected(card: &Card, scope: &Scope, collections: &BTreeMap<u64, Collectio
         line.any(|id| scope.collections.contains(id))
     });
     let is_named = is_within || scope.cards.contains(&card.id);
-    // The server may hide the collections of others, and list what is in them.
+    // The server may hide personal collections but list their cards.
     let is_personal = match card.collection {
         None => false,
         Some(_) => collection.is_none_or(|found| found.is_personal),
@@ -166,7 +167,7 @@ fn is_selected(card: &Card, scope: &Scope, collections: &BTreeMap<u64, Collectio
     }
 }
 
-/// The SQL of the wanted cards and of those that they refer to.
+/// Collects the SQL of the wanted cards and of the cards that they refer to.
 async fn library(
     rest: &Rest,
     shelf: &dyn Shelf,
@@ -184,7 +185,7 @@ async fn library(
                 }
             }
         }
-        // Not everybody who may read cards may read those.
+        // A key that can read cards may lack the permission to read snippets.
         Err(error) if error.is_about_one() => crawl
             .warnings
             .push(format!("snippets were not read: {error}")),
@@ -218,7 +219,7 @@ async fn library(
     Ok(library)
 }
 
-/// A card that others refer to and that is not listed, such as an archived one.
+/// Reads a referenced card that is not listed, for example because it is archived.
 async fn elsewhere(rest: &Rest, id: u64) -> Result<Option<Card>, RestError> {
     match rest.get(&format!("/api/card/{id}"), &[]).await {
         Ok(card) => Ok(Card::parse(&card)),
@@ -227,8 +228,8 @@ async fn elsewhere(rest: &Rest, id: u64) -> Result<Option<Card>, RestError> {
     }
 }
 
-/// The SQL of a query that was put together with the mouse, as the server would run it. It does not run it. A
-/// server that fails at it now has not forgotten what it was.
+/// Returns the SQL that the server compiles a query-builder query to, without running it. If the
+/// server fails, returns the cached SQL.
 async fn compiled(
     rest: &Rest,
     shelf: &dyn Shelf,
@@ -249,14 +250,15 @@ async fn compiled(
     if let Some(sql) = sql {
         shelf.put(&card.query, sql);
     }
-    // Databases without SQL have queries of another form.
+    // Databases without SQL have queries in another format.
     Ok(sql.map_or_else(
         || Err("its database has no SQL".to_owned()),
         |sql| Ok(sql.to_owned()),
     ))
 }
 
-/// What was there earlier and was not found is gone only when the server says so of the card.
+/// Looks up the cards of an earlier run that were not found. A card counts as deleted only if the
+/// server says so.
 async fn look_for(
     rest: &Rest,
     scope: &Scope,
@@ -275,7 +277,7 @@ async fn look_for(
         } else if let Some(card) = cards.get(&id) {
             match card.database {
                 same if same == database => "it is not selected any more".to_owned(),
-                // It has moved: its new file is there.
+                // It moved, and its new file exists.
                 other if crawl.collections.contains_key(&id) && other != database => continue,
                 other => format!("it belongs to the database {other} now"),
             }

@@ -1,35 +1,34 @@
-//! Written SQL with its template: optional parts, snippets and other cards. Placeholders stay as they are:
-//! a made-up value would look like a fact.
+//! Expands SQL templates: optional parts, snippets and other cards. Placeholders stay, because an
+//! invented value would look like a fact.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// So deep cards and snippets may stand in each other.
+/// Maximum nesting of cards and snippets.
 const DEPTH: usize = 20;
 
-/// Bytes of the SQL of one card.
+/// Maximum bytes of the SQL of one card.
 const LONGEST: usize = 100_000;
 
-/// What templates refer to.
+/// The cards and snippets that templates refer to.
 #[derive(Debug, Default)]
 pub(super) struct Library {
-    /// Snippets, by name.
     pub(super) snippets: BTreeMap<String, String>,
-    /// The SQL of cards before their templates are written out, or why there is none.
+    /// The SQL of each card before expansion, or why there is none.
     pub(super) cards: BTreeMap<u64, Result<String, String>>,
 }
 
-/// The SQL of a card.
+/// The expanded SQL of a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Resolved {
-    /// As it is run; with a problem as it was written.
+    /// The SQL that runs; the template as written if there is a problem.
     pub(super) sql: Option<String>,
-    /// Why it is not written out.
+    /// Why the SQL could not be expanded.
     pub(super) problem: Option<String>,
 }
 
 impl Library {
-    /// The SQL of a card with everything in it that is known, and why that is not all of it.
+    /// Expands the SQL of a card, or returns the template with the problem.
     pub(super) fn resolved(&self, card: u64) -> Resolved {
         match self.card(card, &mut Vec::new()) {
             Ok(sql) => Resolved {
@@ -79,13 +78,13 @@ impl Library {
                 continue;
             };
             rest = behind;
-            // What is commented out is no part of the query.
+            // Comments are not part of the query.
             let line = text.rsplit('\n').next().unwrap_or_default();
             if line.contains("--") {
                 let _ = write!(text, "{{{{{tag}}}}}");
             } else if let Some(card) = reference(tag) {
                 let inner = self.card(card, within)?;
-                // A comment may end it, so the bracket stands on a line of its own.
+                // The SQL may end with a comment, so the bracket gets its own line.
                 let _ = write!(text, "(\n{}\n)", inner.trim().trim_end_matches(';'));
             } else if let Some(name) = snippet(tag) {
                 let found = self.snippets.get(name);
@@ -106,7 +105,7 @@ impl Library {
     }
 }
 
-/// The cards that a template refers to.
+/// Returns the cards that a template refers to.
 pub(super) fn references(template: &str) -> BTreeSet<u64> {
     let template = without_optional(template);
     let tags = template.split("{{").skip(1);
@@ -114,25 +113,25 @@ pub(super) fn references(template: &str) -> BTreeSet<u64> {
         .collect()
 }
 
-/// `#12`, also with a name behind it: `#12-revenue`.
+/// Parses `#12` or `#12-revenue`.
 fn reference(tag: &str) -> Option<u64> {
     let rest = tag.trim().strip_prefix('#')?;
     let digits = rest.split('-').next()?;
     digits.trim().parse().ok()
 }
 
-/// `snippet: name`.
+/// Parses `snippet: name`.
 fn snippet(tag: &str) -> Option<&str> {
     let name = tag.trim().strip_prefix("snippet:")?;
     Some(name.trim())
 }
 
-/// A template without its optional parts, `[[ … ]]`: without values for their placeholders they do not count.
+/// Removes the optional parts, `[[ … ]]`: they do not apply without values for their placeholders.
 fn without_optional(template: &str) -> String {
     let mut text = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("[[") {
-        // Brackets without a placeholder are an array of arrays.
+        // Brackets without a placeholder are a nested array.
         match after.split_once("]]") {
             Some((inside, behind)) if inside.contains("{{") => {
                 text.push_str(before);

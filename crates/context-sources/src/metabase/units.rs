@@ -1,4 +1,4 @@
-//! Which cards are read together: those of one database and collection, in parts that fit.
+//! Groups cards into units: those of one database and collection, in parts that fit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,14 @@ use super::card::card_of;
 use super::read::Crawl;
 use crate::snapshot::Unit;
 
-/// Characters of the cards of one unit.
+/// Maximum characters of the cards of one unit.
 const LONGEST: usize = 40_000;
 
-/// Cards of one unit.
+/// Maximum cards of one unit.
 const CARDS: usize = 20;
 
-/// The units about one database. Cards are in the order of their ids, so that a new one changes the last part
-/// alone.
+/// Returns the units of one database. Cards are ordered by id, so that a new one changes only the
+/// last part.
 pub fn units(crawl: &Crawl, database: u64) -> Vec<Unit> {
     let mut collections: BTreeMap<Option<u64>, Vec<(u64, &String)>> = BTreeMap::new();
     for path in crawl.snapshot.files.keys() {
@@ -77,7 +77,7 @@ fn parts(crawl: &Crawl, cards: &[(u64, &String)]) -> Vec<Vec<String>> {
     parts
 }
 
-/// The cards elsewhere that these refer to.
+/// Returns the cards outside these files that they refer to.
 fn dependencies(crawl: &Crawl, files: &[String]) -> Vec<String> {
     let cards = files.iter().filter_map(|file| card_of(file));
     let referred = cards.flat_map(|(_, card)| crawl.references.get(&card).into_iter().flatten());

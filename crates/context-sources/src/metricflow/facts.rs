@@ -1,4 +1,4 @@
-//! What semantic models say about tables and columns.
+//! Reads facts about tables and columns from semantic models.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::names;
 use crate::snapshot::Snapshot;
 use crate::yaml::{mapping, maps, text};
 
-/// The parts of a semantic model that describe columns; what stands first counts. What is said of a measure is
-/// true of its sum, not of its column.
+/// The parts of a semantic model that describe columns; earlier ones win. Measures are excluded: a
+/// measure's description is about its aggregate, not its column.
 const PARTS: [&str; 2] = ["dimensions", "entities"];
 
-/// What the metadata says about tables, without a model. A file that cannot be understood is a warning, and
-/// the others count.
+/// Returns the facts about tables, without a model. A file that cannot be parsed becomes a warning;
+/// the others still count.
 pub fn facts(snapshot: &Snapshot) -> Facts {
     let mut facts = Facts {
         writer: Writer::MetricFlow,
@@ -38,7 +38,7 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
     facts
 }
 
-/// Places of the tables of sources, by the names of source and table.
+/// The tables of sources, by source name and table name.
 type Sources = BTreeMap<(String, String), TableFacts>;
 
 fn sources<'m>(maps_of_files: impl Iterator<Item = &'m Mapping>) -> Sources {
@@ -49,7 +49,7 @@ fn sources<'m>(maps_of_files: impl Iterator<Item = &'m Mapping>) -> Sources {
             let Some(name) = text(source, "name") else {
                 continue;
             };
-            // Without a schema it is called like the source.
+            // Without a schema, the source name is the schema.
             let schema = match source.get("schema") {
                 None | Some(Value::Null) => Some(name.clone()),
                 Some(_) => plain(source, "schema"),
@@ -109,7 +109,7 @@ fn semantic_model(facts: &mut Facts, path: &str, model: &Mapping, sources: &Sour
     }
 }
 
-/// The table of a semantic model.
+/// Returns the table of a semantic model.
 fn table(model: &Mapping, sources: &Sources) -> Option<TableFacts> {
     if let Some(relation) = model.get("node_relation").and_then(Value::as_mapping) {
         let plain = |key: &str| text(relation, key).filter(|text| !is_template(text));
@@ -134,7 +134,7 @@ fn table(model: &Mapping, sources: &Sources) -> Option<TableFacts> {
                     .contains(&key.trim())
                     .then(|| quoted(value).unwrap_or(value))
             });
-            // With two names the first one is the package.
+            // With two names, the first is the package.
             let name = plain.last()?;
             let name = version.map_or_else(|| (*name).to_owned(), |v| format!("{name}_v{v}"));
             Some(TableFacts {
@@ -158,14 +158,14 @@ fn table(model: &Mapping, sources: &Sources) -> Option<TableFacts> {
     }
 }
 
-/// The name and the arguments of a call.
+/// Splits a call into its name and its arguments.
 fn call(text: &str) -> Option<(&str, Vec<&str>)> {
     let (name, rest) = text.split_once('(')?;
     let arguments = rest.trim_end().strip_suffix(')')?;
     Some((name.trim(), arguments.split(',').map(str::trim).collect()))
 }
 
-/// What stands between quotes.
+/// Returns the text between quotes.
 fn quoted(text: &str) -> Option<&str> {
     ['\'', '"'].into_iter().find_map(|quote| {
         let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
@@ -173,7 +173,7 @@ fn quoted(text: &str) -> Option<&str> {
     })
 }
 
-/// A description, unless it is empty, written by Jinja or holds a secret.
+/// Returns a description, unless it is empty, uses Jinja or contains a secret.
 fn description(facts: &mut Facts, path: &str, map: &Mapping, name: &str) -> Option<String> {
     let found = text(map, "description")?;
     let found = found.trim();

@@ -1,5 +1,5 @@
-//! Which files of a MetricFlow project are read together: those whose semantic models and metrics build on
-//! each other.
+//! Groups the files of a MetricFlow project into units: those whose semantic models and metrics
+//! depend on each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use crate::grouping::{free, runs, shorten, slug};
 use crate::snapshot::{Snapshot, Unit};
 use crate::yaml::{mapping, maps, plain, text};
 
-/// What the model is told of these files.
+/// The note about these files in a prompt.
 const NOTE: &str = "The files are YAML of MetricFlow. A measure aggregates its `expr`, or the column of its name without one, with \
 its `agg`. A metric refers to measures or other metrics by name, and its filters narrow it: \
 `{{ Dimension('entity__name') }}` is the dimension `name` of the semantic model of that entity. A cumulative or \
 conversion metric is no plain measure: describe it on a page.";
 
-/// The keys under which metrics name measures and metrics.
+/// Keys under which metrics name measures and metrics.
 const REFERRING: [&str; 16] = [
     "measure",
     "measures",
@@ -36,16 +36,17 @@ const REFERRING: [&str; 16] = [
     "order_by_metric",
 ];
 
-/// What one file has and needs.
+/// The names that a file defines and refers to.
 #[derive(Default)]
 struct Names {
-    /// The first of its semantic models, else of its metrics.
+    /// The first semantic model, else the first metric.
     lead: Option<(bool, String)>,
     defined: BTreeSet<String>,
     referred: BTreeSet<String>,
 }
 
-/// The units of a project: one for each group of files that build on each other, in parts where it is long.
+/// Returns the units of a project: one for each group of files that depend on each other, split if
+/// long.
 pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     let is_read = |(path, text): &(&String, &String)| {
         holds(path, text, &SUBJECTS) || holds(path, text, &[BESIDE[1]])
@@ -105,7 +106,7 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     units
 }
 
-/// The first of the group that something belongs to.
+/// Returns the representative of an item's group.
 fn root(group: &[usize], mut at: usize) -> usize {
     while group[at] != at {
         at = group[at];
@@ -113,7 +114,7 @@ fn root(group: &[usize], mut at: usize) -> usize {
     at
 }
 
-/// Groups of what is connected, each in order, ordered by their first.
+/// Returns the connected components, each sorted, ordered by their first item.
 fn components(needed: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     let mut group: Vec<usize> = (0..needed.len()).collect();
     for (at, others) in needed.iter().enumerate() {
@@ -129,7 +130,7 @@ fn components(needed: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     members.into_values().collect()
 }
 
-/// The names in a file; none of one that cannot be parsed.
+/// Returns the names in a file; empty if it cannot be parsed.
 fn names(path: &str, body: &str) -> Names {
     let mut found = Names::default();
     let Ok(map) = mapping(path, body) else {
@@ -155,7 +156,7 @@ fn names(path: &str, body: &str) -> Names {
     found
 }
 
-/// Every name under a key that refers, and in `Metric('name')` of a filter.
+/// Collects every name under a referring key and in `Metric('name')` of a filter.
 fn refer(map: &Mapping, found: &mut BTreeSet<String>) {
     for (key, value) in map {
         let is_referring = key.as_str().is_some_and(|key| REFERRING.contains(&key));

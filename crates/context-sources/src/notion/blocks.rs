@@ -1,4 +1,4 @@
-//! The blocks of a page, with those below them, within bounds.
+//! Reads the blocks of a page and their children, within limits.
 
 use std::pin::Pin;
 
@@ -9,13 +9,12 @@ use super::markdown::{Block, markdown};
 use super::{Read, crawl};
 use crate::rest::{Rest, RestError};
 
-/// Blocks of one page at most.
+/// Maximum blocks of a page.
 const BLOCKS: usize = 2000;
 
-/// So deep blocks are read.
+/// Maximum nesting of blocks.
 const DEPTH: usize = 10;
 
-/// Reads the blocks of a page.
 pub(super) async fn read(rest: &Rest, page: &PageId) -> Result<Read, RestError> {
     let mut reader = Reader {
         rest,
@@ -35,7 +34,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The blocks below a block.
+    /// Reads the children of a block.
     fn below(
         &mut self,
         id: String,
@@ -82,7 +81,7 @@ impl Reader<'_> {
             ("child_database", Some(id)) => self.found.databases.push(id),
             _ => {
                 let has_children = block.value.get("has_children").and_then(Value::as_bool);
-                // What is shown in two places stands below the first of them.
+                // The children of a synced block belong to its original.
                 let original = text("/synced_block/synced_from/block_id").map(str::to_owned);
                 let place = original.or(id).filter(|_| has_children == Some(true));
                 if let Some(place) = place {
@@ -91,7 +90,7 @@ impl Reader<'_> {
                             Some(format!("blocks deeper than {DEPTH} levels were not read"));
                     } else {
                         block.children = match self.below(place, depth + 1).await {
-                            // The first place may be one that is not shared.
+                            // The original may not be shared with the integration.
                             Err(error) if crawl::is_missing(&error) => {
                                 self.found.cut = Some("a part of it is not shared".to_owned());
                                 Vec::new()

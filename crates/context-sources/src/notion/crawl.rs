@@ -1,4 +1,5 @@
-//! From the roots to every page below them. What cannot be looked at is told, and is not taken for gone.
+//! Crawls from the roots to every page below them. A page that cannot be read is reported, not
+//! treated as deleted.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,7 +16,8 @@ use crate::snapshot::LeftOut;
 /// Reads everything in the scope.
 ///
 /// # Errors
-/// [`RestError`] when a root cannot be looked at, the token is refused, or Notion cannot be reached.
+///
+/// [`RestError`] if a root cannot be read, the token is refused, or Notion cannot be reached.
 pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl, RestError> {
     let mut crawler = Crawler {
         rest,
@@ -45,13 +47,13 @@ pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl
     Ok(crawler.crawl)
 }
 
-/// What is to be looked at.
+/// An item to visit.
 enum Place {
     Page {
         id: PageId,
-        /// What is known of it already.
+        /// The page object, if an earlier answer already contained it.
         page: Option<Page>,
-        /// The titles of what it stands below.
+        /// The titles of its ancestors.
         above: Vec<String>,
         is_root: bool,
     },
@@ -70,7 +72,7 @@ enum Place {
 struct Crawler<'a> {
     rest: &'a Rest,
     shelf: &'a dyn Shelf,
-    /// Pages that may still be read.
+    /// Number of pages that may still be read.
     left: usize,
     seen: BTreeSet<PageId>,
     queue: VecDeque<Place>,
@@ -100,7 +102,7 @@ impl Crawler<'_> {
         self.queue.extend(pages.chain(databases).chain(sources));
     }
 
-    /// Begins at everything that is shared with the integration.
+    /// Queues everything that is shared with the integration.
     async fn everything(&mut self) -> Result<(), RestError> {
         for kind in ["page", "data_source"] {
             let body = json!({ "filter": { "property": "object", "value": kind } });
@@ -128,7 +130,7 @@ impl Crawler<'_> {
         Ok(())
     }
 
-    /// All results of a question that is answered in parts.
+    /// Returns all results of a paginated request.
     async fn all(&self, path: &str, mut body: Value) -> Result<Vec<Value>, RestError> {
         let mut all = Vec::new();
         loop {
@@ -165,7 +167,7 @@ impl Crawler<'_> {
             Place::DataSource { id, above, .. } => self.data_source(&id, &above).await,
         };
         match visited {
-            // One that fails is told; one that everything hangs on ends it.
+            // A failure of one item is reported; a failure of a root ends the crawl.
             Err(error) if !is_root && error.is_about_one() => {
                 self.leave_out(&id, error.message);
                 Ok(())
@@ -284,7 +286,8 @@ impl Crawler<'_> {
         Ok(())
     }
 
-    /// Only a page in the trash is gone: one that is not found may just be shared no more.
+    /// Looks up the pages of an earlier run that were not found. Only a page in the trash counts as
+    /// deleted: a missing one may have been unshared.
     async fn look_for(&mut self, earlier: &BTreeSet<String>) -> Result<(), RestError> {
         let mut lost: BTreeMap<PageId, Vec<&String>> = BTreeMap::new();
         for file in earlier {
@@ -313,7 +316,7 @@ impl Crawler<'_> {
         Ok(())
     }
 
-    /// The other files of a long page are no more gone than its first one.
+    /// If the first file of a long page is left out, leaves out its other files too.
     fn leave_out_parts(&mut self, earlier: &BTreeSet<String>) {
         let left_out = &mut self.crawl.snapshot.left_out;
         let first: BTreeMap<String, String> = left_out
@@ -341,12 +344,13 @@ fn is_in_trash(value: &Value) -> bool {
         .any(|name| value.get(name).and_then(Value::as_bool) == Some(true))
 }
 
-/// Whether an error says that one thing is not there, or not shared.
+/// Returns whether an error says that an item does not exist or is not shared.
 pub(super) fn is_missing(error: &RestError) -> bool {
     error.kind == RestErrorKind::NotFound
 }
 
-/// The results of an answer in parts, and the cursor of the next one. One that leads to itself never ends.
+/// Returns the results of one page of an answer, and the next cursor. A cursor that repeats is an
+/// error, because the list would never end.
 pub(super) fn part<'a>(
     rest: &Rest,
     answer: &'a Value,

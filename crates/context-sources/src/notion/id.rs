@@ -1,4 +1,4 @@
-//! Ids of Notion.
+//! Notion ids.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 pub struct PageId(String);
 
 impl PageId {
-    /// Reads an id as people have it: with or without dashes, or at the end of a page's address.
+    /// Parses an id with or without dashes, or at the end of a page URL.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let text = text.split(['?', '#']).next().unwrap_or(text);
         let text = text.trim_end_matches('/');
         let last = text.rsplit('/').next().unwrap_or(text);
         let digits: String = last.chars().filter(|letter| *letter != '-').collect();
-        // The title of a page stands before the id in its address, and may end in digits itself.
+        // In a URL, the page title comes before the id and may itself end in digits.
         let begin = digits.char_indices().rev().nth(31).map(|(at, _)| at)?;
         let id = digits.get(begin..)?;
         let is_alone = begin == 0 || text.contains('/') || last.len() > digits.len();
@@ -23,7 +23,7 @@ impl PageId {
         (is_id && is_alone).then(|| Self(id.to_ascii_lowercase()))
     }
 
-    /// The digits.
+    /// Returns the 32 digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! Blocks as Markdown: nesting, tables and what is struck through keep their meaning. Addresses of files are
-//! left out: they are signed, and other ones each time.
+//! Renders blocks as Markdown; keeps the meaning of nesting, tables and strikethrough. Omits file
+//! URLs, because they are signed and change with every read.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::page::plain;
 
-/// A block with those below it.
+/// A block with its children.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Block {
     pub(super) value: Value,
@@ -31,7 +31,7 @@ impl Block {
     }
 }
 
-/// The blocks of a page as Markdown.
+/// Renders the blocks of a page.
 pub(super) fn markdown(blocks: &[Block]) -> String {
     let mut text = String::new();
     write_blocks(&mut text, blocks, "");
@@ -87,7 +87,7 @@ fn write_block(text: &mut String, block: &Block, number: usize, indent: &str) {
         "bookmark" | "embed" | "link_preview" => (link(block), indent),
         "image" | "video" | "file" | "pdf" | "audio" => (file(block), indent),
         "divider" => ("---".to_owned(), indent),
-        // What it holds is what counts: columns, synced blocks, tabs, templates.
+        // Containers add no text of their own: columns, synced blocks, tabs, templates.
         _ => (words, indent),
     };
     for line in line.lines() {
@@ -98,7 +98,7 @@ fn write_block(text: &mut String, block: &Block, number: usize, indent: &str) {
     }
 }
 
-/// Items of a list stand close; everything else keeps its distance.
+/// Renders children: list items tightly, other blocks with blank lines.
 fn write_blocks_below(text: &mut String, block: &Block, indent: &str) {
     if block.children.is_empty() {
         return;
@@ -128,7 +128,7 @@ fn code(block: &Block) -> String {
     format!("{fence}{}\n{words}\n{fence}", field(block, "language"))
 }
 
-/// Code as it stands, with its line ends.
+/// Returns code unchanged, with its line breaks.
 fn plain_lines(texts: Option<&Value>) -> String {
     let texts = texts.and_then(Value::as_array).into_iter().flatten();
     texts
@@ -180,7 +180,7 @@ fn table(block: &Block) -> String {
     text
 }
 
-/// A list of rich texts as Markdown.
+/// Renders a list of rich texts.
 pub(super) fn rich(texts: &Value) -> String {
     let texts = texts.as_array().into_iter().flatten();
     texts.map(one).collect()
@@ -198,7 +198,7 @@ fn one(text: &Value) -> String {
         let set = text.pointer(&format!("/annotations/{name}"));
         set.and_then(Value::as_bool).unwrap_or(false)
     };
-    // Marks stand at the words, not at the blanks around them.
+    // Markdown marks must touch the words, not the surrounding spaces.
     let begin = words.len() - words.trim_start().len();
     let end = words.trim_end().len();
     let (before, rest) = words.split_at(begin);

@@ -1,4 +1,4 @@
-//! What is said about a page besides its blocks: its title, its place, its properties.
+//! The metadata of a page: title, location, properties.
 
 use serde_json::Value;
 
@@ -10,17 +10,17 @@ use super::markdown::rich;
 pub(super) struct Page {
     pub(super) id: PageId,
     pub(super) title: String,
-    /// When it was last edited, as Notion writes it: to the minute.
+    /// Time of the last edit in Notion's format, to the minute.
     pub(super) edited: String,
     pub(super) is_in_trash: bool,
-    /// Where people read it.
+    /// The URL for readers.
     pub(super) url: Option<String>,
-    /// The properties of a row, by name; empty for other pages.
+    /// The properties of a database row, sorted by name; empty for other pages.
     pub(super) properties: Vec<(String, String)>,
 }
 
 impl Page {
-    /// Reads a page object; none when it is something else.
+    /// Parses a page object; returns `None` for anything else.
     pub(super) fn parse(value: &Value) -> Option<Self> {
         if value.get("object")?.as_str()? != "page" {
             return None;
@@ -36,7 +36,7 @@ impl Page {
                 rest.push((name.clone(), text));
             }
         }
-        // They come in any order.
+        // The API returns properties in arbitrary order.
         rest.sort();
         Some(Self {
             id: PageId::parse(value.get("id")?.as_str()?)?,
@@ -54,7 +54,7 @@ impl Page {
     }
 }
 
-/// The plain text of a list of rich texts, as one line.
+/// Returns the plain text of a list of rich texts, as one line.
 pub(super) fn plain(texts: Option<&Value>) -> String {
     let texts = texts.and_then(Value::as_array).into_iter().flatten();
     let words: String = texts
@@ -63,7 +63,7 @@ pub(super) fn plain(texts: Option<&Value>) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The value of a property as text; none for what is empty, and for what is about persons.
+/// Returns the value of a property as text; `None` for empty values and values about people.
 fn shown(property: &Value) -> Option<String> {
     let kind = property.get("type")?.as_str()?;
     let value = property.get(kind)?;

@@ -1,4 +1,4 @@
-//! Pages as files, and which of them are read together: one page at a time.
+//! Pages as files and units: one page per unit.
 
 use std::fmt::Write as _;
 
@@ -6,21 +6,21 @@ use super::id::PageId;
 use super::page::Page;
 use crate::snapshot::{Snapshot, Unit};
 
-/// Characters of one file; a longer page becomes several.
+/// Maximum characters of a file; a longer page gets several.
 const LONGEST: usize = 40_000;
 
-/// The file of a page, or the first of its files.
+/// Returns the first or only file of a page.
 pub(super) fn file_of(id: &PageId) -> String {
     format!("pages/{id}.md")
 }
 
-/// The page that a file belongs to.
+/// Returns the page that a file belongs to.
 pub(super) fn page_of(file: &str) -> Option<PageId> {
     let name = file.strip_prefix("pages/")?.strip_suffix(".md")?;
     PageId::parse(name.split('.').next()?)
 }
 
-/// The files of a page.
+/// Returns the files of a page.
 pub(super) fn files(page: &Page, above: &[String], text: &str) -> Vec<(String, String)> {
     let mut head = String::new();
     if !above.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn files(page: &Page, above: &[String], text: &str) -> Vec<(String, S
     parts.into_iter().enumerate().map(file).collect()
 }
 
-/// A text in parts that fit, cut before a heading where there is one, else between lines.
+/// Splits a text into parts that fit, before a heading if possible, else between lines.
 fn parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -79,7 +79,7 @@ fn parts(text: &str) -> Vec<&str> {
     }
 }
 
-/// The units of what was read: one for each file that says more than its title.
+/// Returns one unit for each file that has more than a title.
 pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     let unit = |(path, text): (&String, &String)| {
         let mut lines = text.lines();

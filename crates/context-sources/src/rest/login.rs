@@ -1,4 +1,4 @@
-//! Logging in: a key is exchanged for a token, which is kept in memory only.
+//! Exchanges a key for a token, which is kept in memory only.
 
 use ktx_secrets::Secret;
 use reqwest::RequestBuilder;
@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 
 use super::{Rest, RestError, RestErrorKind, sensitive};
 
-/// How a token is asked for, and the last one.
+/// The login form and the last token.
 #[derive(Debug)]
 pub(super) struct Login {
     path: &'static str,
@@ -27,7 +27,7 @@ impl Login {
         }
     }
 
-    /// Sends a request with the token; with a new one when the server does not accept it any more.
+    /// Sends a request with the token, and once more with a new token if the server rejects it.
     pub(super) async fn send(
         &self,
         rest: &Rest,
@@ -49,7 +49,7 @@ impl Login {
         }
     }
 
-    /// The token; a new one when there is none or the known one was refused.
+    /// Returns the token; requests a new one if there is none or the current one was refused.
     async fn token(
         &self,
         rest: &Rest,
@@ -88,7 +88,7 @@ impl Login {
     }
 }
 
-/// Whatever a server says to a key, it is not about the thing that was asked for.
+/// Maps errors at login: they concern the key, never the requested item.
 const fn kind_of_login(kind: RestErrorKind) -> RestErrorKind {
     match kind {
         RestErrorKind::Busy | RestErrorKind::Unreachable | RestErrorKind::Config => kind,

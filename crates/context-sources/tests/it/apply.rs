@@ -1,4 +1,4 @@
-//! What the metadata says, in shards.
+//! Tests that facts are written into shards.
 
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ tables:
     assert_eq!(text(&applied(&now, SAID, Pruning::Remove)), "unchanged");
 }
 
-/// What is no longer said is removed, unless somebody else may have said it or a file could not be read.
+/// Missing facts remove values only if every file was read and no other source may state them.
 #[test]
 fn absence_is_not_removal_before_it_is_certain() {
     let now = text(&applied(SHARD, SAID, Pruning::Remove));
@@ -117,7 +117,7 @@ fn absence_is_not_removal_before_it_is_certain() {
         removed.contains("user: Ours.") && removed.contains("# the truth"),
         "{removed}"
     );
-    // Another source of its kind still says who the people are, and nothing else.
+    // The other source describes only the table `people`.
     let other = "sources: [{name: crm, tables: [{name: people, description: Whoever.}]}]";
     let other = facts(&snapshot(&[
         ("dbt_project.yml", ""),
@@ -137,7 +137,7 @@ fn absence_is_not_removal_before_it_is_certain() {
     assert_eq!(text(&applied(&now, doubtful, Pruning::Remove)), "unchanged");
 }
 
-/// A model whose schema is not known is none of the tables that a source is known to be.
+/// A model with an unknown schema does not match a table that a source is known to be.
 #[test]
 fn a_name_in_two_schemas_is_told_apart_where_it_can_be() {
     let shard = "tables:\n  a:\n    table: raw.orders\n  b:\n    table: marts.orders\n  c:\n    table: x.codes\n  d:\n    table: y.codes\n";
@@ -163,7 +163,7 @@ fn a_name_in_two_schemas_is_told_apart_where_it_can_be() {
     );
 }
 
-/// What is said about a model is not said about a source of its name, also when nothing is said about that.
+/// Facts about a model do not apply to a source of the same name, even if that source has no facts.
 #[test]
 fn a_model_is_no_source_of_its_name() {
     let shard = "tables:\n  a:\n    table: raw.orders\n";
@@ -176,7 +176,6 @@ fn a_model_is_no_source_of_its_name() {
     assert_eq!(text(&applied), "unchanged");
 }
 
-/// The database counts where both sides name one, and quoted names are read whole.
 #[test]
 fn places_are_compared_part_by_part() {
     let shard = "tables:\n  a:\n    table: lake.erp.orders\n  b:\n    table: erp.\"odd.name\"\n";
@@ -189,7 +188,6 @@ fn places_are_compared_part_by_part() {
     );
 }
 
-/// An empty place is filled, and what a person left empty stays.
 #[test]
 fn empty_values_are_no_obstacle() {
     let shard = "tables:\n  a:\n    table: x.a\n    descriptions:\n  b:\n    table: x.b\n    descriptions: {}\n";

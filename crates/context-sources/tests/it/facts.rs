@@ -1,4 +1,4 @@
-//! What the metadata says, without a model.
+//! Tests the facts in dbt metadata.
 
 use ktx_context_sources::dbt::facts;
 use ktx_context_sources::{ColumnFacts, Place, Reference, TableFacts};
@@ -104,7 +104,6 @@ seeds: [{name: codes, description: Codes., columns: [{name: code, tests: [{accep
     );
 }
 
-/// A broken file and a text that cannot be written out are told; everything else counts.
 #[test]
 fn what_cannot_be_understood_is_told_with_its_place() {
     let facts = facts(&snapshot(&[

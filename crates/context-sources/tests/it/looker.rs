@@ -1,4 +1,5 @@
-//! Looker: explores, dashboards and looks become files; what cannot be looked at is told, and not taken for gone.
+//! Tests that explores, dashboards and looks become files, and that unreadable items are not
+//! treated as deleted.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -9,7 +10,7 @@ use ktx_secrets::Secret;
 use ktx_test_support::looker_fake::{CLIENT_ID, Instance, LookerFake, SECRET, dashboard, explore};
 use serde_json::{Value, json};
 
-/// Remembers everything.
+/// A cache that keeps everything.
 #[derive(Default)]
 pub(crate) struct Memory(Mutex<BTreeMap<String, Value>>);
 
@@ -65,7 +66,6 @@ pub(crate) fn at(model: &str, explore: &str) -> String {
     format!("/lookml_models/{model}/explores/{explore}")
 }
 
-/// An explore over two tables.
 fn orders() -> Value {
     let mut orders = explore(
         "shop_prod",
@@ -112,7 +112,7 @@ fn orders() -> Value {
     orders
 }
 
-/// A dashboard that asks it.
+/// A dashboard over that explore.
 fn revenue() -> Value {
     let mut revenue = dashboard(
         "7",
@@ -138,7 +138,6 @@ fn revenue() -> Value {
     revenue
 }
 
-/// A server with those.
 pub(crate) fn server() -> Instance {
     Instance {
         connections: vec![("shop_prod", "postgres"), ("crm", "mysql")],
@@ -167,7 +166,7 @@ pub(crate) fn units(read: &Crawl) -> Vec<Unit> {
     all.flatten().collect()
 }
 
-/// A line for each: key, label, files, what they build on, what may be looked up.
+/// Renders each unit as one line: key, label, files, dependencies, peers.
 pub(crate) fn lines(units: &[Unit]) -> String {
     let line = |unit: &Unit| {
         let label = unit.label.as_deref().unwrap_or_default();
@@ -183,7 +182,7 @@ pub(crate) fn lines(units: &[Unit]) -> String {
     units.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The files of that server.
+/// The expected files of that server.
 const FILES: &str = r"
 === dashboards/7.yaml
 title: Revenue
@@ -375,7 +374,7 @@ fn descriptions_of_plain_columns_are_facts() {
     assert_eq!(elsewhere.tables, []);
 }
 
-/// What a look at it changes is no part of a file; the order in which the server lists things neither.
+/// View counts and the order of lists do not change a file.
 #[test]
 fn looking_at_things_changes_nothing() {
     let mut instance = server();
@@ -408,7 +407,7 @@ fn looking_at_things_changes_nothing() {
     );
 }
 
-/// Without the permission to see SQL there are no facts, which is told, and nothing is taken for withdrawn.
+/// A key that may not see SQL yields a warning and incomplete facts, so that no value is removed.
 #[test]
 fn sql_that_is_hidden_from_the_key_is_told() {
     let mut instance = server();

@@ -1,4 +1,5 @@
-//! Looker when it is large, odd or broken: what cannot be looked at is told, and not taken for gone.
+//! Tests large, odd and broken Looker servers: unreadable items are reported, not treated as
+//! deleted.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,6 @@ use serde_json::json;
 
 use crate::looker::{Memory, at, crawl, lines, remembering, scope, server, units, wait};
 
-/// A long explore becomes files of its fields; a change of one field changes its file alone.
 #[test]
 fn a_long_explore_is_read_in_parts() {
     let long = "x".repeat(3000);
@@ -57,7 +57,6 @@ fn a_long_explore_is_read_in_parts() {
     assert_eq!(changed, ["explores/shop/orders.fields-3.yaml"]);
 }
 
-/// More things than one list has are all found, and a new one changes the last unit alone.
 #[test]
 fn lists_are_read_to_their_end() {
     let mut instance = server();
@@ -82,7 +81,7 @@ fn lists_are_read_to_their_end() {
     assert_eq!(before[14], after[14]);
 }
 
-/// Things of persons and deleted things are left alone; what shows nothing of a mapped connection is counted.
+/// Skips personal and deleted items; counts items that use no mapped connection.
 #[test]
 fn what_is_not_wanted_is_not_read() {
     let mut instance = server();
@@ -133,7 +132,7 @@ fn what_is_not_wanted_is_not_read() {
     assert!(!asked.contains(&at("crm", "people")), "{asked}");
 }
 
-/// Names are nobody's: no dot, slash or colon of theirs leads to another file or address.
+/// Dots, slashes and colons in foreign names never lead to another file or URL.
 #[test]
 fn odd_names_break_nothing() {
     let mut instance = server();
@@ -171,7 +170,7 @@ fn odd_names_break_nothing() {
     looker.warehouse.explore.a%2Eb%3A%3Ac%2Fd.%C3%A9 | explore a.b::c/d.é | explores/a%2Eb%3A%3Ac%2Fd/%C3%A9.yaml
     looker.warehouse.dashboards.a%2Eb%3A%3Ac%2Fd.x%2Ey | dashboards of a.b::c/d.x.y: LookML | dashboards/a%2Eb%3A%3Aboard.yaml |  | explores/a%2Eb%3A%3Ac%2Fd/x%2Ey.yaml
     ");
-    // A file leads back to what it was made of.
+    // Each file maps back to its item.
     wanted.earlier = files.into_iter().collect();
     server.change(|all| all.models[0].2.clear());
     let gone = crawl(&server, &wanted).expect("a crawl").snapshot.left_out;
@@ -185,7 +184,6 @@ fn left(read: &Crawl) -> String {
     all.collect::<Vec<_>>().join("\n")
 }
 
-/// Absence is not deletion: only what is deleted is gone.
 #[test]
 fn only_deleted_things_are_gone() {
     let mut instance = server();
@@ -231,7 +229,7 @@ fn only_deleted_things_are_gone() {
     assert!(!looker::facts(&read, &scope.connections).is_complete);
 }
 
-/// What is known of a thing counts when it cannot be looked at: nothing is read again.
+/// If an item cannot be read, its cached value counts.
 #[test]
 fn a_failure_for_a_moment_changes_nothing() {
     let server = LookerFake::start(server()).expect("a server");
@@ -254,7 +252,6 @@ fn a_failure_for_a_moment_changes_nothing() {
     ");
 }
 
-/// A server at which everything fails is not asked for everything.
 #[test]
 fn a_broken_server_ends_the_crawl() {
     let mut instance = server();
@@ -267,7 +264,7 @@ fn a_broken_server_ends_the_crawl() {
     assert_eq!(error.kind, RestErrorKind::Busy);
 }
 
-/// A token that runs out is asked for again, and what was read is not.
+/// After a token expires, the client logs in again without repeating earlier reads.
 #[test]
 fn a_token_is_renewed_once() {
     let mut instance = server();
@@ -278,7 +275,7 @@ fn a_token_is_renewed_once() {
     let asked = server.asked();
     let logins = asked.iter().filter(|target| *target == "POST /login");
     assert_eq!(logins.count(), 3);
-    // A token that is good for nothing is not asked for again and again.
+    // A token that never works is not requested again and again.
     server.change(|all| all.token_lasts = Some(0));
     let error = crawl(&server, &scope(&["shop_prod"])).expect_err("a failure");
     assert_eq!(error.kind, RestErrorKind::Auth);
@@ -302,7 +299,7 @@ fn the_address_may_be_that_of_the_api() {
     }
 }
 
-/// Who may not list connections learns of those that models name.
+/// A key that may not list connections falls back to those that models name.
 #[test]
 fn connections_are_those_of_models_for_a_small_key() {
     let mut instance = server();
@@ -329,7 +326,6 @@ fn a_wrong_secret_is_an_error_without_it() {
     assert!(!format!("{rest:?}").contains(TOKEN));
 }
 
-/// A key that is taken away in the middle ends the crawl: it says nothing about the things.
 #[test]
 fn a_key_that_is_taken_away_ends_the_crawl() {
     let mut instance = server();

@@ -1,4 +1,4 @@
-//! LookML projects: what is read, what is read together, what the metadata says.
+//! Tests LookML projects: the files read, the units and the facts.
 
 use ktx_context_sources::lookml::{facts, read, units};
 use ktx_context_sources::{LeftOut, Snapshot};
@@ -42,7 +42,7 @@ view: derived { derived_table: { sql: select 1 ;; } dimension: a { description: 
     );
 }
 
-/// What a view extends counts less than what it says itself, and refinements count more; circles end.
+/// A view overrides what it extends, refinements override the view, and cycles end.
 #[test]
 fn extended_and_refined_views_are_read_as_one() {
     let facts = facts(
@@ -119,7 +119,7 @@ fn what_cannot_be_understood_is_told_with_its_place() {
     );
 }
 
-/// Every style of include is understood; a view belongs to the first model that includes it.
+/// A view belongs to the first model that includes it, with every style of include.
 #[test]
 fn a_model_is_read_with_the_views_that_it_includes() {
     let files = [
@@ -165,7 +165,6 @@ fn a_model_is_read_with_the_views_that_it_includes() {
     );
 }
 
-/// What only models of another Looker connection include is about another warehouse.
 #[test]
 fn models_of_other_connections_write_pages_only() {
     let view =
@@ -208,7 +207,7 @@ fn models_of_other_connections_write_pages_only() {
     assert_eq!(shown(&facts(&snapshot, None)).len(), 4);
 }
 
-/// Two models may each have a view of the same name: what extends it extends that of its own warehouse.
+/// If two warehouses have views of the same name, a view extends the one of its own warehouse.
 #[test]
 fn ancestors_are_of_the_same_connection() {
     let base = |words: &str| {
@@ -257,7 +256,7 @@ fn long_models_are_read_in_parts() {
     );
 }
 
-/// Fields are called as their authors like: in lists a name that begins as a key of SQL does is a name.
+/// In lists, a field may have a name that looks like a SQL key.
 #[test]
 fn fields_in_lists_may_be_called_as_sql_is() {
     let view = r#"view: orders {

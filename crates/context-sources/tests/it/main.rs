@@ -1,4 +1,4 @@
-//! dbt projects as people keep them: what is read, what is read together, what the metadata says.
+//! Tests context sources: the files read, the units and the facts.
 #![expect(clippy::expect_used, reason = "test helpers fail the test")]
 #![expect(
     clippy::disallowed_methods,
@@ -22,7 +22,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-/// A folder with these files.
+/// Creates a folder with these files.
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in files {
@@ -37,7 +37,7 @@ fn put(root: &Path, path: &str, bytes: &[u8]) {
     std::fs::write(place, bytes).expect("the file");
 }
 
-/// The snapshot of a project with these files.
+/// Reads a dbt project with these files.
 fn snapshot(files: &[(&str, &str)]) -> ktx_context_sources::Snapshot {
     let folder = folder(files);
     ktx_context_sources::dbt::read(folder.path()).expect("a project")

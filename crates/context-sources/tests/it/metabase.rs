@@ -1,4 +1,4 @@
-//! Metabase: the SQL of cards, their files and units, and what is not taken for gone.
+//! Tests the SQL of cards, their files and units, and which cards count as deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ fn scope(databases: &[u64]) -> Scope {
     }
 }
 
-/// Remembers everything.
+/// A cache that keeps everything.
 #[derive(Default)]
 struct Memory(Mutex<BTreeMap<String, String>>);
 
@@ -45,7 +45,7 @@ fn remembering(server: &MetabaseFake, scope: &Scope, shelf: &Memory) -> Result<C
     runtime.block_on(metabase::read(&rest, scope, shelf))
 }
 
-/// A server with nested collections, one of them of a person.
+/// A server with nested collections, one of them personal.
 fn server() -> Analytics {
     Analytics {
         databases: vec![(1, "shop", "postgres"), (2, "crm", "mysql")],
@@ -64,7 +64,7 @@ fn mouse(id: u64, query: &Value) -> Value {
     card
 }
 
-/// Cards of every kind.
+/// A server with cards of every kind.
 fn cards() -> Analytics {
     let mut server = server();
     let mut revenue = written(
@@ -133,7 +133,7 @@ fn cards() -> Analytics {
     server
 }
 
-/// The files of those.
+/// The expected files of that server.
 const FILES: &str = r"
 === databases/1/cards/1.md
 # Revenue by month
@@ -302,7 +302,7 @@ fn cards_become_files() {
     assert!(!ran, "{asked:?}");
 }
 
-/// What is looked at changes nothing: the number of views and the time of the last one are no part of a file.
+/// View counts and view times are not part of a file.
 #[test]
 fn looking_at_a_card_changes_nothing() {
     let mut server = server();
@@ -316,8 +316,7 @@ fn looking_at_a_card_changes_nothing() {
     assert_eq!(crawl(&server, &scope(&[1])).expect("a crawl"), first);
 }
 
-/// A server that fails at a query for a moment changes no file, and one that does not accept the key any more ends
-/// the crawl.
+/// A temporary failure changes no file; a rejected key ends the crawl.
 #[test]
 fn a_failure_for_a_moment_changes_nothing() {
     let mut server = server();
@@ -360,7 +359,7 @@ fn a_selection_takes_in_what_is_below_it() {
     assert_eq!(cards(Mode::Except, &[10], &[]), ["1"]);
 }
 
-/// Absence is not deletion: what is archived or not there at all is gone, everything else is told.
+/// Only archived and missing cards count as deleted; other failures are reported.
 #[test]
 fn only_archived_and_deleted_cards_are_gone() {
     let mut server = server();
@@ -400,7 +399,6 @@ fn only_archived_and_deleted_cards_are_gone() {
     );
 }
 
-/// A new card changes the last part of a long collection, and no other.
 #[test]
 fn a_long_collection_is_read_in_stable_parts() {
     let mut server = server();

@@ -1,4 +1,4 @@
-//! MetricFlow projects: what is read, what is read together, what the metadata says.
+//! Tests MetricFlow projects: the files read, the units and the facts.
 
 use ktx_context_sources::metricflow::{facts, read, units};
 use ktx_context_sources::{Facts, Snapshot, Unit};
@@ -9,7 +9,7 @@ fn snapshot(files: &[(&str, &str)]) -> Snapshot {
     read(folder(files).path()).expect("a project")
 }
 
-/// `key: files < dependencies (peers)` of each unit.
+/// Renders each unit as `key: files < dependencies (peers)`.
 pub(crate) fn grouped(units: &[Unit]) -> Vec<String> {
     let unit = |unit: &Unit| {
         let mut shown = format!("{}: {}", unit.key, unit.files.join(" "));
@@ -24,7 +24,7 @@ pub(crate) fn grouped(units: &[Unit]) -> Vec<String> {
     units.iter().map(unit).collect()
 }
 
-/// `database.schema.name: description | column = description` of each table.
+/// Renders each table as `database.schema.name: description | column = description`.
 pub(crate) fn shown(facts: &Facts) -> Vec<String> {
     let mut lines = Vec::new();
     for table in &facts.tables {
@@ -111,7 +111,7 @@ fn what_cannot_be_understood_is_told_with_its_place() {
     );
 }
 
-/// Metrics come with what they are computed from, over other metrics as well; nothing else is read with them.
+/// Metrics are grouped with what they are computed from, also through other metrics.
 #[test]
 fn what_builds_on_each_other_is_read_together() {
     let model = |name: &str, measure: &str| {
@@ -160,7 +160,6 @@ fn what_builds_on_each_other_is_read_together() {
     );
 }
 
-/// A long group is read in parts, with what a part builds on as long as that fits.
 #[test]
 fn a_long_group_is_read_in_parts() {
     let filler = format!("# {}\n", "x".repeat(40_000));

@@ -1,4 +1,4 @@
-//! Notion: what is read of a workspace, and what is not taken for gone.
+//! Tests what is read of a workspace, and which pages count as deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -18,7 +18,7 @@ const ROW: &str = "00000000000000000000000000000003";
 const NEVER: &str = "00000000000000000000000000000009";
 const OLD: &str = "2026-01-02T03:04:00.000Z";
 
-/// Remembers everything.
+/// A cache that keeps everything.
 #[derive(Default)]
 struct Memory(Mutex<BTreeMap<(String, String), Read>>);
 
@@ -69,7 +69,7 @@ fn with_children(id: &str, mut block: Value) -> Value {
     block
 }
 
-/// A page with every kind of block that means something, a page below it, and a database with a row.
+/// A page with every meaningful kind of block, a child page, and a database with one row.
 fn workspace() -> Workspace {
     let mut all = Workspace::default();
     let mut paragraph = block("paragraph", "");
@@ -228,8 +228,7 @@ fn a_workspace_is_read_as_markdown() {
     assert_eq!((read.warnings, read.snapshot.left_out), (vec![], vec![]));
 }
 
-/// What has not changed is not read again; what has, is; the roots of the other kind and the search find the
-/// same pages.
+/// Only changed pages are read again; roots of the other kind and the search find the same pages.
 #[test]
 fn only_what_changed_is_read_again() {
     let api = NotionFake::start(workspace()).expect("an API");
@@ -264,7 +263,6 @@ fn only_what_changed_is_read_again() {
     assert_eq!(names(&all), names(&third));
 }
 
-/// Absence is not deletion: only what is in the trash is gone.
 #[test]
 fn only_the_trash_is_gone() {
     let api = NotionFake::start(workspace()).expect("an API");
@@ -315,7 +313,7 @@ fn only_the_trash_is_gone() {
     assert!(!read.snapshot.files.contains_key(&file(BELOW)));
 }
 
-/// A long page has several files: when it is not read, none of them is gone.
+/// If a long page is not read, none of its files counts as deleted.
 #[test]
 fn no_part_of_a_page_that_fails_is_gone() {
     let api = NotionFake::start(workspace()).expect("an API");
@@ -345,7 +343,7 @@ fn no_part_of_a_page_that_fails_is_gone() {
     }
 }
 
-/// What was not reached is read by the next run, which does not count what it knows.
+/// The next run reads the pages beyond the limit; cached pages do not count.
 #[test]
 fn a_bounded_crawl_goes_on() {
     let api = NotionFake::start(workspace()).expect("an API");
@@ -366,7 +364,6 @@ fn a_bounded_crawl_goes_on() {
     assert_eq!(read(3).warnings, Vec::<String>::new());
 }
 
-/// A root that cannot be looked at, a wrong token and a strange server are errors without secrets.
 #[test]
 fn what_everything_hangs_on_is_an_error() {
     let api = NotionFake::start(workspace()).expect("an API");
@@ -400,7 +397,6 @@ fn what_everything_hangs_on_is_an_error() {
     }
 }
 
-/// A list that leads to itself, and one without its cursor, end.
 #[test]
 fn a_list_without_an_end_is_an_error() {
     for cursor in [json!("again"), json!(null)] {

@@ -1,11 +1,11 @@
-//! Parts of dbt that change what a description is about, or whether a test is a fact.
+//! Tests dbt settings that change which table a description is about, or whether a test is a fact.
 
 use ktx_context_sources::dbt::facts;
 use ktx_context_sources::{Facts, TableFacts};
 
 use crate::snapshot;
 
-/// `schema.name: description [column!unique ...]` of each table.
+/// Renders each table as `schema.name: description [column!unique ...]`.
 fn shown(facts: &Facts) -> Vec<String> {
     facts.tables.iter().map(table).collect()
 }
@@ -40,7 +40,7 @@ fn said(files: &[(&str, &str)]) -> Facts {
     facts(&snapshot(&all))
 }
 
-/// The SQL of a model has the last word about its name, and about whether it is there.
+/// The SQL of a model decides about its name and whether it is enabled.
 #[test]
 fn the_sql_of_a_model_names_its_table() {
     let yaml = "models:
@@ -83,7 +83,6 @@ fn the_sql_of_a_model_names_its_table() {
     );
 }
 
-/// What the project file sets for folders holds for what lies in them.
 #[test]
 fn the_project_file_sets_what_its_folders_are() {
     let project = "name: shop
@@ -113,7 +112,7 @@ data_tests:
     assert_eq!(shown(&facts), ["b: X. id!n", "d: X. id!u!n"]);
 }
 
-/// A test that lets some rows pass says nothing about all of them: numbers are computed from it.
+/// A test that lets some rows pass must not become a fact, because numbers are computed from facts.
 #[test]
 fn a_test_that_lets_rows_pass_is_no_fact() {
     let tests = [
@@ -160,7 +159,6 @@ fn each_version_of_a_model_is_a_table() {
     );
 }
 
-/// A place that only dbt knows is none that may be guessed.
 #[test]
 fn sources_at_unknown_places_are_left_out() {
     let yaml = "sources:
@@ -188,7 +186,7 @@ fn sources_at_unknown_places_are_left_out() {
     );
 }
 
-/// Variables are those of the project; anchors and other tags of doc blocks are read as dbt reads them.
+/// Only variables of the project count; anchors and other tags of doc blocks are read as in dbt.
 #[test]
 fn words_are_those_of_the_project() {
     let project =
@@ -215,7 +213,6 @@ models:
     );
 }
 
-/// A text that would never end is left out, the others are read.
 #[test]
 fn jinja_comes_to_an_end() {
     let yaml = "models:
@@ -228,7 +225,7 @@ fn jinja_comes_to_an_end() {
     assert_eq!(facts.warnings.len(), 2, "{:?}", facts.warnings);
 }
 
-/// What cannot be read but says nothing about tables does not make absence doubtful.
+/// A file without facts that cannot be read leaves the facts complete.
 #[test]
 fn long_sql_leaves_the_metadata_complete() {
     let long = "x".repeat(1_000_001);
@@ -239,8 +236,8 @@ fn long_sql_leaves_the_metadata_complete() {
     assert!(!facts.is_complete);
 }
 
-/// A key that is written twice has its last value, as in dbt itself; the rest of the file counts, nothing is
-/// removed by that, and the place is told.
+/// As in dbt, the last value of a duplicate key wins. The rest of the file counts, removes no
+/// value, and the position is reported.
 #[test]
 fn a_key_that_is_written_twice_has_its_last_value() {
     let yaml = "models:
@@ -269,7 +266,6 @@ fn a_key_that_is_written_twice_has_its_last_value() {
     );
 }
 
-/// A text that is wrong in another way as well is left out as before.
 #[test]
 fn a_broken_file_with_a_key_that_is_written_twice_is_left_out() {
     let facts = said(&[("models/schema.yml", "models: []\nmodels: []\nx: [\n")]);
@@ -277,7 +273,7 @@ fn a_broken_file_with_a_key_that_is_written_twice_is_left_out() {
     assert_eq!(facts.warnings.len(), 1, "{:?}", facts.warnings);
 }
 
-/// Names of tables and columns are never taken for keys, and a list of accepted values survives a null.
+/// Names are never redacted as secrets, and a null in accepted values is skipped.
 #[test]
 fn names_are_names_and_a_null_is_no_value() {
     let yaml = "models:

@@ -1,4 +1,4 @@
-//! What of a project is read, and why something is not.
+//! Tests which files of a project are read, and why others are not.
 
 use ktx_context_sources::dbt::read;
 use ktx_diagnostics::Hints as _;
@@ -61,7 +61,7 @@ fn the_folders_of_the_project_file_are_read_and_nothing_else() {
     );
 }
 
-/// Whoever writes a project must not choose what else of the machine is read.
+/// The author of a project must not choose which other files of the machine are read.
 #[test]
 #[cfg(unix)]
 fn links_and_paths_that_lead_out_of_the_project_are_not_followed() {
@@ -111,7 +111,7 @@ fn what_is_no_project_is_told_with_the_next_step() {
     );
 }
 
-/// The whole project is a folder of models: what dbt writes, and logins, are not read all the same.
+/// Even if the root is the model folder, credentials and dbt's own output are not read.
 #[test]
 fn the_root_may_be_the_folder_of_models() {
     let project = "model-paths: ['.']\ndocs-paths: [words]\ntarget-path: out\n";
@@ -141,7 +141,6 @@ fn the_root_may_be_the_folder_of_models() {
     assert_eq!(snapshot.left_out, []);
 }
 
-/// Of folders of doc blocks only the doc blocks are read.
 #[test]
 fn doc_blocks_may_lie_in_a_folder_of_their_own() {
     let folder = folder(&[

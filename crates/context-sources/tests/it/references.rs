@@ -1,4 +1,4 @@
-//! The `relationships` tests of dbt: what they say, and what becomes of it in shards.
+//! Tests the `relationships` tests of dbt and their values in shards.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use ktx_project_store::{Content, ProjectPath};
 
 use crate::snapshot;
 
-/// `table.column -> table.column`, with what is known of the places.
+/// Renders references as `table.column -> table.column`.
 fn told(facts: &Facts) -> Vec<String> {
     let spoken = |place: &Place| {
         let parts = [&place.database, &place.schema, &Some(place.name.clone())];
@@ -83,7 +83,7 @@ models:
     );
 }
 
-/// A test that some rows may break, or whose target is not in the warehouse, says nothing about all rows.
+/// A test that some rows may violate, or whose target is not in the warehouse, yields no fact.
 #[test]
 fn what_is_no_fact_is_not_taken_over() {
     let schema = "
@@ -145,8 +145,8 @@ fn applied(shard: &str, schema: &str) -> String {
     }
 }
 
-/// The place and the column are those of the entry; of several places none is taken, and what is no longer
-/// tested goes.
+/// References use the entry's own spelling; ambiguous targets are skipped, and untested references
+/// are removed.
 #[test]
 fn references_stand_beside_the_columns_of_shards() {
     let schema = "

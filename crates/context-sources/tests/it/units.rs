@@ -1,4 +1,4 @@
-//! Which files are read together.
+//! Tests how files are grouped into units.
 
 use ktx_context_sources::dbt::units;
 use ktx_context_sources::{Unit, split_long};
@@ -24,8 +24,8 @@ fn an_empty_project_has_no_units() {
     assert_eq!(units(&snapshot(&[("dbt_project.yml", "")])), []);
 }
 
-/// Every SQL file and every YAML file that says something is in a unit, each key is there once, and a unit is
-/// never longer than its own files make it.
+/// Every SQL file and every describing YAML file is in a unit; keys are unique, and dependencies
+/// never make a unit too long.
 #[test]
 fn a_large_project_has_a_unit_for_each_yaml_file() {
     let filler = format!("select '{}'", "x".repeat(20_000));
@@ -63,7 +63,7 @@ fn a_large_project_has_a_unit_for_each_yaml_file() {
         seven.dependencies,
         ["dbt_project.yml", "models/docs.md", "models/m7.sql"]
     );
-    // Four times 20 000 characters are too many: the last ones can still be read.
+    // Four files of 20 000 characters exceed the limit: the last ones become peers.
     let both = find("dbt-models-a-b").unwrap();
     assert_eq!(both.files, ["models/a-b.yml"]);
     assert_eq!(
@@ -89,7 +89,6 @@ fn a_large_project_has_a_unit_for_each_yaml_file() {
     assert_eq!(units.len(), 30 + 3 + 2);
 }
 
-/// The SQL of a version belongs to the file that describes it.
 #[test]
 fn versions_belong_to_their_model() {
     let filler = format!("select '{}'", "x".repeat(20_000));
@@ -109,8 +108,7 @@ fn versions_belong_to_their_model() {
     assert_eq!(units[1].files, ["models/other.sql"]);
 }
 
-/// A file that is too long to be read at once is read in parts of whole lines, which together are the file; units
-/// that are short enough stay as they are.
+/// The parts consist of whole lines and together equal the file; shorter units stay unchanged.
 #[test]
 fn a_file_that_is_too_long_is_read_in_parts() {
     let lines: Vec<String> = (0..9_000)
